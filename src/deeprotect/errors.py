@@ -1,0 +1,37 @@
+"""Every error raised on purpose; each says what to change, and none carries private values."""
+
+
+class DeeprotectError(Exception):
+    """The work failed; nothing raw was released."""
+
+    exit_code = 1
+
+
+class InputError(DeeprotectError):
+    """Something the user gave is wrong; the message says which part and what to do."""
+
+    exit_code = 2
+
+
+class PolicyError(InputError):
+    """A policy that cannot be read or cannot be met."""
+
+
+class TableError(InputError):
+    """A table that is not what the policy describes."""
+
+
+class DatasetError(InputError):
+    """A data set that is unknown, absent, or not the published one."""
+
+
+class BundleError(InputError):
+    """A bundle that is altered, incomplete, foreign or newer than this version."""
+
+
+class EntropyError(DeeprotectError):
+    """Randomness that is not good enough for a release."""
+
+
+class BudgetError(DeeprotectError):
+    """A release would spend more than the budget allows; nothing was released."""

@@ -1,0 +1,69 @@
+"""What a stream looks like: channels, rate and window length; public facts only."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deeprotect.errors import PolicyError
+from deeprotect.signals.channel import Channel
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A window is `window` samples of all channels; samples arrays are (..., channel)."""
+
+    channels: tuple[Channel, ...]
+    rate_hz: float
+    window: int
+
+    def __post_init__(self) -> None:
+        if not self.channels:
+            raise PolicyError("a stream needs at least one channel; add [stream.channels.NAME]")
+        if self.window < 1:
+            raise PolicyError(f"window = {self.window} must be at least 1 sample")
+        if not self.rate_hz > 0:
+            raise PolicyError(f"rate_hz = {self.rate_hz} must be positive")
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(channel.name for channel in self.channels)
+
+    @property
+    def dim(self) -> int:
+        """Values in one window (the paper's dim x)."""
+        return self.window * len(self.channels)
+
+    @cached_property
+    def low(self) -> Floats:
+        return np.array([channel.low for channel in self.channels])
+
+    @cached_property
+    def high(self) -> Floats:
+        return np.array([channel.high for channel in self.channels])
+
+    def scale(self, samples: Floats) -> Floats:
+        """Clip to the public range and map it to [0, 1]."""
+        clipped = np.clip(samples, self.low, self.high)
+        return np.asarray((clipped - self.low) / (self.high - self.low))
+
+    def unscale(self, scaled: Floats) -> Floats:
+        """From [0, 1] back to units, inside the range and on the sensor's resolution: post-processing."""
+        samples = self.low + np.clip(scaled, 0.0, 1.0) * (self.high - self.low)
+        return np.clip(self._snap(samples), self.low, self.high)
+
+    def _snap(self, samples: Floats) -> Floats:
+        snapped = samples.copy()
+        for index, channel in enumerate(self.channels):
+            if channel.resolution is not None:
+                steps = np.rint(samples[..., index] / channel.resolution)
+                snapped[..., index] = _decimal(steps * channel.resolution, channel.resolution)
+        return snapped
+
+
+def _decimal(values: Floats, resolution: float) -> Floats:
+    """Drop the binary dust of steps * resolution, so that 0.30000000000000004 prints as 0.3."""
+    return np.round(values, max(0, 3 - int(np.floor(np.log10(resolution)))))
