@@ -1,0 +1,35 @@
+"""The one way through the house: encode, charge, privatise, decode."""
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from deeprotect.privacy.entropy import Entropy, require_system
+from deeprotect.privacy.mechanism import Mechanism
+from deeprotect.release.ledger import Ledger
+from deeprotect.signals import Schema, Windows
+from deeprotect.signals.schema import Floats
+
+
+class Protects(Protocol):
+    """What the pipe needs of a bundle."""
+
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def mechanism(self) -> Mechanism: ...
+    def encode(self, private: Floats) -> Floats: ...
+    def decode(self, noisy_code: Floats) -> Floats: ...
+
+
+def release(
+    windows: Iterable[Windows], bundle: Protects, *, ledger: Ledger, stream: str, entropy: Entropy
+) -> Iterator[Windows]:
+    """Released windows in units, one batch for each private batch; the decoder never meets a private sample."""
+    system = require_system(entropy)
+    for private in windows:
+        if not len(private):
+            continue
+        code = bundle.encode(bundle.schema.scale(private.samples))
+        ledger.charge(stream, bundle.mechanism.event, count=len(private))  # a crash may waste budget, never overspend
+        noisy_code = bundle.mechanism.privatise(code, entropy=system)
+        yield Windows(bundle.schema.unscale(bundle.decode(noisy_code)), private.frame)

@@ -1,0 +1,136 @@
+"""Tables that users bring: CSV, Parquet and Arrow files, standard input, and frames held in memory."""
+
+import csv
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from deeprotect.errors import TableError
+
+BATCH_ROWS = 65_536
+BLOCK_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table that is read once, batch by batch; `where` names it in messages, `size` is bytes or None."""
+
+    where: str
+    schema: pa.Schema
+    batches: Iterator[pa.RecordBatch]
+    position: Callable[[], float] = lambda: 0.0  # share that has been read, for a progress bar
+
+
+@contextmanager
+def open_source(table: Any, *, numbers: Iterable[str]) -> Iterator[Source]:
+    """Open a path, '-' or an in-memory table; columns named in `numbers` are read as numbers from text files."""
+    if isinstance(table, str | Path):
+        with _open_path(str(table), set(numbers)) as source:
+            yield source
+    else:
+        frame = as_arrow(table)
+        yield Source("the table", frame.schema, iter(frame.to_batches(max_chunksize=BATCH_ROWS)))
+
+
+def as_arrow(table: Any) -> pa.Table:
+    """An Arrow table from pyarrow, pandas, polars or anything with the Arrow stream interface."""
+    if isinstance(table, pa.RecordBatch):
+        return pa.Table.from_batches([table])
+    if isinstance(table, pa.Table):
+        return table
+    if hasattr(table, "__arrow_c_stream__"):
+        return pa.table(table)
+    raise TableError(
+        f"cannot read a table from {type(table).__name__}; give a path, or a pyarrow, pandas or polars table"
+    )
+
+
+@contextmanager
+def _open_path(path: str, numbers: set[str]) -> Iterator[Source]:
+    if path == "-":
+        yield _csv(sys.stdin.buffer, numbers, "standard input", size=0)
+        return
+    kind = Path(path).suffix.lower()
+    if kind not in READERS:
+        raise TableError(f"{path}: unknown kind of table '{kind}'; use {', '.join(READERS)}, or - for CSV")
+    if not Path(path).is_file():
+        raise TableError(f"{path}: no such file")
+    with Path(path).open("rb") as stream:
+        try:
+            yield READERS[kind](stream, numbers, path, size=Path(path).stat().st_size)
+        except (pa.ArrowInvalid, pa.ArrowKeyError, OSError, UnicodeDecodeError) as error:
+            raise TableError(f"{path}: {_first_line(error)}") from None
+
+
+def _csv(stream: BinaryIO, numbers: set[str], where: str, *, size: int) -> Source:
+    """Text stays text, so that time stamps come out as they went in, to the letter."""
+    import pyarrow.csv as pa_csv
+
+    head = stream.readline()
+    names = next(csv.reader([head.decode("utf-8-sig")]), [])
+    if not names:
+        raise TableError(f"{where}: it is empty; a table starts with a line of column names")
+    kinds = {name: pa.float64() if name in numbers else pa.string() for name in names}
+    try:
+        reader = pa_csv.open_csv(
+            stream,
+            read_options=pa_csv.ReadOptions(block_size=BLOCK_BYTES, column_names=names),
+            convert_options=pa_csv.ConvertOptions(column_types=kinds, strings_can_be_null=True),
+        )
+    except pa.ArrowInvalid as error:
+        if "Empty CSV" in str(error):
+            empty = pa.schema(list(kinds.items()))
+            return Source(where, empty, iter([]))
+        raise TableError(_csv_line(error, names, where)) from None
+    return Source(where, reader.schema, _csv_batches(reader, names, where), _share(stream, size))
+
+
+def _csv_batches(reader: Any, names: list[str], where: str) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from reader
+    except pa.ArrowInvalid as error:
+        raise TableError(_csv_line(error, names, where)) from None
+
+
+def _csv_line(error: Exception, names: list[str], where: str) -> str:
+    """Arrow's message without the cell's content: it may be private."""
+    text = str(error)
+    column = re.search(r"CSV column #(\d+)", text)
+    row = re.search(r"Row #(\d+)", text)
+    place = f", row {row[1]}" if row else ""
+    if column:
+        return f"{where}: column '{names[int(column[1])]}'{place} holds text where a number is needed; correct it"
+    expected = re.search(r"Expected (\d+) columns, got (\d+)", text)
+    if expected:
+        return f"{where}{place}: {expected[2]} values under {expected[1]} column names; correct the line"
+    return f"{where}: it is not CSV with one value per column in each line{place}"
+
+
+def _parquet(stream: BinaryIO, _: set[str], where: str, *, size: int) -> Source:
+    import pyarrow.parquet as pa_parquet
+
+    file = pa_parquet.ParquetFile(stream)
+    return Source(where, file.schema_arrow, file.iter_batches(batch_size=BATCH_ROWS), _share(stream, size))
+
+
+def _arrow(stream: BinaryIO, _: set[str], where: str, *, size: int) -> Source:
+    file = pa.ipc.open_file(stream)
+    batches = (file.get_batch(index) for index in range(file.num_record_batches))
+    return Source(where, file.schema, batches, _share(stream, size))
+
+
+def _share(stream: BinaryIO, size: int) -> Callable[[], float]:
+    return lambda: 0.0 if stream.closed or not size else min(1.0, stream.tell() / size)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+READERS = {".csv": _csv, ".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow}

@@ -1,0 +1,107 @@
+"""Releasing a table: the pipe between a source and a sink, in constant memory, row for row."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deeprotect.privacy.accounting import Spending
+from deeprotect.privacy.entropy import Entropy
+from deeprotect.release.columns import Columns
+from deeprotect.release.ledger import Ledger
+from deeprotect.release.pipe import Protects, release
+from deeprotect.release.sinks import Sink
+from deeprotect.release.sources import Source
+from deeprotect.signals import Windows, cut
+from deeprotect.signals.checks import Clock, check_samples
+from deeprotect.signals.schema import Floats
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What was released, what it cost, and what was left out."""
+
+    rows: int
+    spending: Spending
+    dropped: tuple[str, ...]
+
+
+@dataclass
+class _Queue:
+    """Columns that pass beside the pipe, held until the rows they belong to are released."""
+
+    table: pa.Table
+
+    def put(self, batch: pa.RecordBatch) -> None:
+        self.table = pa.concat_tables([self.table, pa.Table.from_batches([batch])])
+
+    def take(self, rows: int) -> pa.Table:
+        taken, self.table = self.table.slice(0, rows), self.table.slice(rows).combine_chunks()
+        return taken
+
+
+def output_schema(source: pa.Schema, columns: Columns) -> pa.Schema:
+    """The input's fields that may leave, in order; file metadata stays behind, for it may name what was dropped."""
+    return pa.schema([source.field(name) for name in columns.kept])
+
+
+def release_table(
+    source: Source,
+    sink: Sink,
+    bundle: Protects,
+    *,
+    columns: Columns,
+    ledger: Ledger,
+    entropy: Entropy,
+    progress: Progress = lambda _: None,
+) -> Summary:
+    """Release every row of a source; on any error nothing more is written."""
+    schema = output_schema(source.schema, columns)
+    beside = [name for name in columns.kept if name not in columns.channels]
+    queue = _Queue(pa.schema([source.schema.field(name) for name in beside]).empty_table())
+    rows = _read(source, bundle, columns, queue)
+    private = cut(rows, window=bundle.schema.window, channels=len(bundle.schema.channels))
+    released_rows = 0
+    for released in release(private, bundle, ledger=ledger, stream=source.where, entropy=entropy):
+        sink.write(_assemble(released, queue, columns, schema))
+        released_rows += int(released.frame.lengths.sum())
+        progress(source.position())
+    return Summary(released_rows, ledger.spending(source.where), columns.dropped)
+
+
+def _read(
+    source: Source, bundle: Protects, columns: Columns, queue: _Queue
+) -> Iterator[tuple[Floats, np.ndarray[Any, Any] | None]]:
+    clock = Clock(bundle.schema.rate_hz, source.where)
+    first_row = 0
+    for batch in source.batches:
+        if not batch.num_rows:
+            continue
+        samples, recording, time = columns.samples(batch), columns.recording(batch), columns.time(batch)
+        check_samples(samples, bundle.schema, first_row=first_row, where=source.where)
+        if time is not None:
+            clock.check(time, recording, first_row=first_row)
+        queue.put(batch.select(queue.table.schema.names))
+        first_row += batch.num_rows
+        yield samples, recording
+
+
+def _assemble(released: Windows, queue: _Queue, columns: Columns, schema: pa.Schema) -> pa.Table:
+    rows = released.rows()
+    beside = queue.take(len(rows))
+    channel = {name: index for index, name in enumerate(columns.channels)}
+    arrays = [
+        _like(rows[:, channel[field.name]], field.type) if field.name in channel else beside.column(field.name)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _like(values: Floats, kind: pa.DataType) -> pa.Array:
+    """Released values in the type of the input column."""
+    whole = np.rint(values) if pa.types.is_integer(kind) else values
+    return pa.array(whole).cast(kind, safe=False)
