@@ -1,0 +1,141 @@
+"""Mistakes in a policy, each said in one line that names the key and the fix."""
+
+import json
+from difflib import get_close_matches
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+Location = tuple[int | str, ...]
+
+_MEANING = {
+    "epsilon": "per window; smaller is more private",
+    "ldp_ceiling": "a hard LDP bound; smaller is more private",
+    "confidence": "probability that the promise holds",
+    "window": "samples in a window",
+    "rate_hz": "samples per second",
+    "range": "public: the sensor's lowest and highest value",
+    "unit": "for example g",
+    "useful": "label columns the app may infer",
+    "features": "numbers kept from a window",
+}
+_EXAMPLE = {
+    "epsilon": "epsilon = 5.0",
+    "rate_hz": "rate_hz = 10",
+    "window": "window = 20",
+    "unit": 'unit = "g"',
+    "range": "range = [-4.0, 4.0]",
+    "useful": 'useful = ["activity"]',
+}
+_KIND = {
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "string_type": 'text in quotes, such as "name"',
+    "string_too_short": "text that is not empty",
+    "tuple_type": "a list in [ ]",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+    "finite_number": "a finite number",
+}
+
+
+def nearest(word: str, known: list[str]) -> str | None:
+    """The known word that was probably meant."""
+    by_case = {name.lower(): name for name in known}
+    found = get_close_matches(word.lower(), by_case, n=1, cutoff=0.6)
+    return by_case[found[0]] if found else None
+
+
+def one_line(error: ValidationError, model: type[BaseModel]) -> str:
+    """The first mistake that explains the others: a misspelt key comes before the key it leaves missing."""
+    mistakes = sorted(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
+    return " ".join(_sentence(mistakes[0], model).split())
+
+
+def _sentence(mistake: ErrorDetails, model: type[BaseModel]) -> str:
+    kind, where = mistake["type"], mistake["loc"]
+    if kind == "extra_forbidden":
+        return _unknown(where, model)
+    if kind == "missing":
+        return _missing(where)
+    if kind == "value_error":
+        return _refused(mistake)
+    return f"{key(where)} = {_shown(mistake['input'])} {_demand(mistake)}{_meaning(where)}"
+
+
+def _unknown(where: Location, model: type[BaseModel]) -> str:
+    known = list(_model_at(where[:-1], model).model_fields)
+    meant = nearest(str(where[-1]), known)
+    fix = f"did you mean {meant}?" if meant else f"known: {', '.join(known)}"
+    return f"{key(where)} is not a known key; {fix}"
+
+
+def _missing(where: Location) -> str:
+    name, table = str(where[-1]), key(where[:-1])
+    if isinstance(where[-1], int):
+        return f"{table} is too short; write all {where[-1] + 1} values{_meaning(where)}"
+    if name not in _EXAMPLE:
+        return f"[{key(where)}] is missing; add that table"
+    return f"{key(where)} is missing; add {_EXAMPLE[name]} under [{table}]{_meaning(where)}"
+
+
+def _refused(mistake: ErrorDetails) -> str:
+    """Our own sentences: they follow the key they are about, or stand alone when about the whole policy."""
+    where, sentence = mistake["loc"], str(mistake["ctx"]["error"])
+    if not where or sentence.startswith("."):
+        return f"{key(where)}{sentence}"
+    shown = "" if isinstance(mistake["input"], dict | BaseModel) else f" = {_shown(mistake['input'])}"
+    return f"{key(where)}{shown} {sentence}"
+
+
+def _demand(mistake: ErrorDetails) -> str:
+    kind, given = mistake["type"], mistake.get("ctx", {})
+    match kind:
+        case "literal_error":
+            return _choose(mistake["input"], given["expected"])
+        case "greater_than":
+            return f"must be greater than {given['gt']:g}"
+        case "greater_than_equal":
+            return f"must be at least {given['ge']:g}"
+        case "less_than":
+            return f"must be less than {given['lt']:.12g}"
+        case "too_long" | "too_short":
+            return "must be two numbers, [low, high]"
+    return f"must be {_KIND[kind]}" if kind in _KIND else f"is wrong: {mistake['msg']}"
+
+
+def _choose(given: Any, expected: str) -> str:
+    known = expected.replace("'", "").replace(" or ", ", ").split(", ")
+    meant = nearest(given, known) if isinstance(given, str) else None
+    guess = f'did you mean "{meant}"? ' if meant else ""
+    return f"is not known; {guess}choose one of {', '.join(known)}"
+
+
+def _meaning(where: Location) -> str:
+    named = [part for part in where if isinstance(part, str)]
+    meaning = _MEANING.get(named[-1]) if named else None
+    return f" ({meaning})" if meaning else ""
+
+
+def key(where: Location) -> str:
+    """A location as one writes it in TOML: `stream.channels.acc_x.range[0]`."""
+    written = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where)
+    return written.removeprefix(".").removesuffix(".[key]")
+
+
+def _shown(value: Any) -> str:
+    shown = repr(value) if isinstance(value, float) else json.dumps(value, default=str, ensure_ascii=False)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+def _model_at(where: Location, model: type[BaseModel]) -> type[BaseModel]:
+    """The section that a location points into; a channel's name passes through its table."""
+    at: Any = model
+    for part in where:
+        at = at.model_fields[part].annotation if get_origin(at) is not dict else get_args(at)[1]
+    if not (isinstance(at, type) and issubclass(at, BaseModel)):
+        raise TypeError(f"{key(where)} is no section")
+    return at

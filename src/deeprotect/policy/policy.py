@@ -1,0 +1,184 @@
+"""A policy: what an app may infer from a stream, what it may not, and the privacy promised."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+import tomli_w
+from pydantic import BaseModel, Field, ValidationError, model_validator
+
+from deeprotect.errors import PolicyError
+from deeprotect.policy.mistakes import one_line
+from deeprotect.policy.sections import Inferences, Privacy, Section, Stream, Training
+from deeprotect.signals import Channel, Schema
+
+VERSION = 1
+Json = dict[str, Any]
+# tomli_w puts each item of an array on its own line; in its output a line that ends in "[" is nothing else.
+_ARRAY = re.compile(r"\[\n((?: {4}.*,\n)+)\]")
+
+
+class Policy(Section):
+    """The whole policy file, checked; defaults that depend on other keys are settled."""
+
+    version: int
+    stream: Stream
+    inferences: Inferences
+    privacy: Privacy
+    training: Training = Field(default_factory=Training)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        try:
+            text = Path(path).read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            raise PolicyError(f"{path}: no such policy; write one with `deeprotect init`") from None
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+            raise PolicyError(f"{path}: cannot be read as a policy ({reason}); give a TOML file") from None
+        return cls.from_toml(text, where=str(path))
+
+    @classmethod
+    def from_toml(cls, text: str, *, where: str = "policy") -> Self:
+        try:
+            tables = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise PolicyError(f"{where}: not valid TOML: {' '.join(str(error).split())}") from None
+        return cls.from_tables(tables, where=where)
+
+    @classmethod
+    def from_tables(cls, tables: Mapping[str, Any], *, where: str = "policy") -> Self:
+        """A policy from nested dictionaries, as TOML gives them."""
+        _check_version(tables.get("version"), where)
+        try:
+            return cls.model_validate(dict(tables))
+        except ValidationError as error:
+            raise PolicyError(f"{where}: {one_line(error, cls)}") from None
+
+    def to_toml(self) -> str:
+        return _ARRAY.sub(_on_one_line, tomli_w.dumps(self._tables()))
+
+    @classmethod
+    def from_json(cls, manifest: Mapping[str, Any], *, where: str = "policy") -> Self:
+        try:
+            channels = {spec["name"]: _without(spec, "name") for spec in manifest["stream"]["channels"]}
+            stream = {**manifest["stream"], "channels": channels}
+        except (KeyError, TypeError):
+            raise PolicyError(f"{where}: stream.channels must be a list of named channels") from None
+        return cls.from_tables({**manifest, "stream": stream}, where=where)
+
+    def to_json(self) -> Json:
+        """For a manifest; channels become a list, because their order matters and JSON keys have none."""
+        tables = self._tables()
+        channels = tables["stream"]["channels"]
+        tables["stream"]["channels"] = [{"name": name, **spec} for name, spec in channels.items()]
+        for spec in tables["stream"]["channels"]:
+            spec["range"] = list(spec["range"])
+        tables["inferences"] = {kind: list(names) for kind, names in tables["inferences"].items()}
+        return tables
+
+    def vary(self, **sections: Mapping[str, Any]) -> Self:
+        """The same policy with some keys changed and checked: `policy.vary(privacy={"epsilon": 1.0})`."""
+        tables = self._tables()
+        for name, changes in sections.items():
+            tables[name] = {**tables.get(name, {}), **changes}
+        return self.from_tables(tables)
+
+    def schema(self) -> Schema:  # type: ignore[override]  # pydantic's own is deprecated
+        channels = tuple(
+            Channel(name, spec.unit, *spec.range, resolution=spec.resolution)
+            for name, spec in self.stream.channels.items()
+        )
+        return Schema(channels, self.stream.rate_hz, self.stream.window)
+
+    def _tables(self) -> Json:
+        tables = self.model_dump(exclude_none=True)
+        if not self.stream.columns:
+            del tables["stream"]["columns"]
+        return tables
+
+    @model_validator(mode="before")
+    @classmethod
+    def _settle_defaults(cls, data: Any) -> Any:
+        """Defaults that depend on another section; the sections refuse whatever is malformed."""
+        if not isinstance(data, dict):
+            return data
+        tables = {name: _as_table(section) for name, section in data.items()}
+        privacy, training = tables.get("privacy"), tables.setdefault("training", {})
+        if isinstance(privacy, dict):
+            privacy.setdefault("guarantee", "named" if _get(tables, "inferences", "sensitive") else "ldp")
+        if isinstance(training, dict):
+            paper = _get(tables, "privacy", "mechanism") == "paper"
+            training.setdefault("minimiser", "paper" if paper else "default")
+            training.setdefault("features", _default_features(tables))
+        return tables
+
+    @model_validator(mode="after")
+    def _sections_agree(self) -> Self:
+        guarantee, sensitive = self.privacy.guarantee, self.inferences.sensitive
+        if guarantee != "ldp" and not sensitive:
+            raise ValueError(
+                f'privacy.guarantee = "{guarantee}" needs inferences.sensitive; '
+                'name the inferences to hide, or use "ldp"'
+            )
+        columns = [self.stream.column(name) for name in self.stream.channels]
+        channels = [name for name in (*self.inferences.useful, *sensitive) if name in columns]
+        if channels:
+            raise ValueError(f"'{channels[0]}' is both a channel and an inference; rename the label column")
+        self._check_training()
+        return self
+
+    def _check_training(self) -> None:
+        features, dim = self.training.features, self.stream.dim
+        if features > dim:
+            raise ValueError(
+                f"training.features = {features} exceeds the {dim} values of a window; use at most {dim}"
+            )
+        if self.privacy.mechanism == "paper" and self.training.minimiser != "paper":
+            raise ValueError(
+                f'training.minimiser = "{self.training.minimiser}" does not fit privacy.mechanism = "paper"; '
+                'use minimiser = "paper"'
+            )
+
+
+def _check_version(version: object, where: str) -> None:
+    """Before all else: a newer policy may hold keys that would be misreported as mistakes."""
+    if version is None:
+        raise PolicyError(f"{where}: version is missing; add version = {VERSION} as the first line")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise PolicyError(f"{where}: version = {version!r} must be {VERSION}")
+    if version > VERSION:
+        raise PolicyError(
+            f"{where}: version = {version} is newer than this deeprotect reads ({VERSION}); upgrade it"
+        )
+
+
+def _default_features(tables: Json) -> int:
+    """The paper's 7, or the whole window where it is smaller."""
+    window, channels = _get(tables, "stream", "window"), _get(tables, "stream", "channels")
+    whole = isinstance(window, int) and isinstance(channels, dict) and window * len(channels)
+    return min(7, whole) if whole and whole > 0 else 7
+
+
+def _get(tables: Json, section: str, key: str) -> Any:
+    table = tables.get(section)
+    return table.get(key) if isinstance(table, dict) else None
+
+
+def _as_table(section: Any) -> Any:
+    """A copy that may be filled in; sections built in Python keep only what was set."""
+    if isinstance(section, BaseModel):
+        return section.model_dump(exclude_unset=True)
+    return dict(section) if isinstance(section, Mapping) else section
+
+
+def _without(table: Mapping[str, Any], key: str) -> Json:
+    return {name: value for name, value in table.items() if name != key}
+
+
+def _on_one_line(array: re.Match[str]) -> str:
+    items = [line.strip().removesuffix(",") for line in array.group(1).splitlines()]
+    return f"[{', '.join(items)}]"

@@ -1,0 +1,173 @@
+"""The sections of a policy file: stream, inferences, privacy, training; each checks itself."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+Guarantee = Literal["ldp", "named", "rldp"]
+Mechanism = Literal["auto", "channel", "laplace", "subspace", "paper", "baseline"]
+Minimiser = Literal["default", "paper", "pca", "dft", "dct", "haar", "bcs"]
+Cost = Literal["ridge", "softmax", "hinge"]
+Name = Annotated[str, Field(min_length=1)]
+Names = Annotated[tuple[Name, ...], Field(strict=False)]  # TOML and JSON have lists, not tuples
+
+# An ε-LDP release meets every weaker promise at the same ε, so laplace and baseline serve all three.
+GUARANTEES: dict[str, tuple[Guarantee, ...]] = {
+    "auto": ("ldp", "named", "rldp"),
+    "channel": ("ldp", "named"),
+    "laplace": ("ldp", "named", "rldp"),
+    "subspace": ("rldp",),
+    "paper": ("ldp", "rldp"),
+    "baseline": ("ldp", "named", "rldp"),
+}
+RESERVED_COLUMNS = ("recording", "time")
+
+
+class Section(BaseModel):
+    """A frozen table of the policy; unknown keys, loose types, infinities and NaN are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class ChannelSpec(Section):
+    """One channel: unit and public range; samples outside the range are clipped."""
+
+    unit: Name
+    range: Annotated[tuple[float, float], Field(strict=False)]
+    resolution: Annotated[float, Field(gt=0)] | None = None
+    sensor: Name | None = None
+
+    @field_validator("range")
+    @classmethod
+    def _ascends(cls, limits: tuple[float, float]) -> tuple[float, float]:
+        low, high = limits
+        if low == high:
+            raise ValueError("is empty; give the sensor's lowest and highest value")
+        if low > high:
+            raise ValueError(f"is reversed; write [{high}, {low}]")
+        return limits
+
+    @model_validator(mode="after")
+    def _resolution_fits(self) -> Self:
+        low, high = self.range
+        if self.resolution is not None and self.resolution > high - low:
+            raise ValueError(f"has resolution {self.resolution}, wider than its range; make it smaller")
+        return self
+
+
+class Stream(Section):
+    """Rate, window length and channels; `columns` maps a channel to its column where the names differ."""
+
+    rate_hz: Annotated[float, Field(gt=0)]
+    window: Annotated[int, Field(ge=1)]
+    channels: dict[Name, ChannelSpec]
+    columns: dict[str, Name] = Field(default_factory=dict)
+
+    def column(self, channel: str) -> str:
+        return self.columns.get(channel, channel)
+
+    @property
+    def dim(self) -> int:
+        return self.window * len(self.channels)
+
+    @field_validator("channels")
+    @classmethod
+    def _some(cls, channels: dict[str, ChannelSpec]) -> dict[str, ChannelSpec]:
+        if not channels:
+            raise ValueError("is empty; add [stream.channels.NAME] with unit and range")
+        return channels
+
+    @model_validator(mode="after")
+    def _columns_are_distinct(self) -> Self:
+        strangers = [name for name in self.columns if name not in self.channels]
+        if strangers:
+            raise ValueError(
+                f"maps column for '{strangers[0]}', not a channel; add [stream.channels.{strangers[0]}]"
+            )
+        seen: dict[str, str] = {}
+        for channel in self.channels:
+            column = self.column(channel)
+            if column in RESERVED_COLUMNS:
+                raise ValueError(
+                    f"reads channel '{channel}' from column '{column}', a reserved name; rename it"
+                )
+            if column in seen:
+                raise ValueError(
+                    f"reads channels '{seen[column]}' and '{channel}' from one column '{column}'"
+                )
+            seen[column] = channel
+        return self
+
+
+class Inferences(Section):
+    """What an app may infer, and what nobody should; without `sensitive`, everything else is sensitive."""
+
+    useful: Names
+    sensitive: Names = ()
+
+    @field_validator("useful", "sensitive")
+    @classmethod
+    def _unique(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise ValueError(f"names '{twice[0]}' twice; name it once")
+        reserved = [name for name in names if name in RESERVED_COLUMNS]
+        if reserved:
+            raise ValueError(f"names '{reserved[0]}', a reserved column; rename the label column")
+        return names
+
+    @field_validator("useful")
+    @classmethod
+    def _some(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if not names:
+            raise ValueError("is empty; name at least one label column the app may infer")
+        return names
+
+    @model_validator(mode="after")
+    def _disjoint(self) -> Self:
+        both = [name for name in self.useful if name in self.sensitive]
+        if both:
+            raise ValueError(f"has '{both[0]}' in both useful and sensitive; remove it from one")
+        return self
+
+
+class Privacy(Section):
+    """The promise: ε per window, of which kind, kept by which mechanism."""
+
+    epsilon: Annotated[float, Field(gt=0)]
+    guarantee: Guarantee = "ldp"
+    confidence: Annotated[float, Field(ge=0.5, lt=1)] = 0.95
+    ldp_ceiling: Annotated[float, Field(gt=0)] | None = None
+    mechanism: Mechanism = "auto"
+
+    @field_validator("epsilon", mode="before")
+    @classmethod
+    def _says_something(cls, epsilon: object) -> object:
+        if epsilon == 0 and not isinstance(epsilon, bool):
+            raise ValueError("would release nothing of the window, not even the useful part; use more than 0")
+        return epsilon
+
+    @model_validator(mode="after")
+    def _mechanism_keeps_guarantee(self) -> Self:
+        kept = GUARANTEES[self.mechanism]
+        if self.guarantee not in kept:
+            raise ValueError(
+                f'.mechanism = "{self.mechanism}" gives {" or ".join(kept)}, not {self.guarantee}; '
+                f'set guarantee = "{kept[-1]}" or mechanism = "auto"'
+            )
+        if self.ldp_ceiling is not None and self.guarantee != "named":
+            raise ValueError(
+                f'.ldp_ceiling needs guarantee = "named", not "{self.guarantee}"; '
+                "remove it or change the guarantee"
+            )
+        return self
+
+
+class Training(Section):
+    """How the minimiser is learnt; nothing here touches the promise."""
+
+    features: Annotated[int, Field(ge=1)] = 7
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+    minimiser: Minimiser = "default"
+    cost: Cost = "softmax"
+    max_epochs: Annotated[int, Field(ge=1)] | None = None
