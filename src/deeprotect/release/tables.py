@@ -95,7 +95,9 @@ def _assemble(released: Windows, queue: _Queue, columns: Columns, schema: pa.Sch
     beside = queue.take(len(rows))
     channel = {name: index for index, name in enumerate(columns.channels)}
     arrays = [
-        _like(rows[:, channel[field.name]], field.type) if field.name in channel else beside.column(field.name)
+        _like(rows[:, channel[field.name]], field.type)
+        if field.name in channel
+        else beside.column(field.name)
         for field in schema
     ]
     return pa.Table.from_arrays(arrays, schema=schema)

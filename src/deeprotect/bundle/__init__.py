@@ -1,0 +1,5 @@
+"""What leaves the laboratory: manifest, ONNX encoder and decoder, certificate, model card."""
+
+from deeprotect.bundle.bundle import Bundle
+
+__all__ = ["Bundle"]

@@ -1,0 +1,128 @@
+"""Labelled windows: what minimisers, apps and attackers learn from."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from deeprotect.errors import TableError
+from deeprotect.policy import Policy
+from deeprotect.release.columns import Columns
+from deeprotect.release.sources import open_source
+from deeprotect.signals import Windows, cut
+from deeprotect.signals.checks import Clock, check_samples
+from deeprotect.signals.schema import Floats
+
+Labels = NDArray[np.object_]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LabelledWindows:
+    """Scaled windows (window, time, channel) with one label column per inference; None where a label is missing."""
+
+    samples: Floats
+    labels: dict[str, Labels]
+    recording: Indices  # number of the recording each window was cut from
+    rows: int
+    fingerprint: str
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    @property
+    def flat(self) -> Floats:
+        """(window, time * channel), as classifiers and encoders take them."""
+        return self.samples.reshape(len(self), -1)
+
+    def __getitem__(self, chosen: Indices | NDArray[np.bool_]) -> Self:
+        labels = {name: column[chosen] for name, column in self.labels.items()}
+        return replace(self, samples=self.samples[chosen], labels=labels, recording=self.recording[chosen])
+
+    def labelled(self, inference: str) -> NDArray[np.bool_]:
+        """Which windows carry a label of this inference."""
+        return np.array([label is not None for label in self.labels[inference]], dtype=bool)
+
+    def targets(self, inferences: Iterable[str]) -> Labels:
+        """Label columns side by side, (window, inference)."""
+        return np.column_stack([self.labels[name] for name in inferences])
+
+
+def read_windows(table: Any, policy: Policy) -> LabelledWindows:
+    """Cut a whole table into windows; a window has a label only where all its rows agree on it."""
+    schema, inferences = policy.schema(), (*policy.inferences.useful, *policy.inferences.sensitive)
+    numbers = [policy.stream.column(name) for name in schema.names]
+    with open_source(table, numbers=numbers) as source:
+        columns = Columns.of(source.schema, schema, mapping=policy.stream.columns, where=source.where)
+        _check_labels(source.schema, inferences, source.where)
+        clock, first_row = Clock(schema.rate_hz, source.where), 0
+        samples, recordings, labels = [], [], []
+        for batch in source.batches:
+            if not batch.num_rows:
+                continue
+            values, recording, time = columns.samples(batch), columns.recording(batch), columns.time(batch)
+            check_samples(values, schema, first_row=first_row, where=source.where)
+            if time is not None:
+                clock.check(time, recording, first_row=first_row)
+            samples.append(values)
+            recordings.append(recording)
+            labels.append(batch.select(list(inferences)))
+            first_row += batch.num_rows
+        where = source.where
+    if not samples:
+        raise TableError(f"{where}: it has no rows; training needs labelled recordings")
+    batches = list(
+        cut(zip(samples, recordings, strict=True), window=schema.window, channels=len(schema.channels))
+    )
+    codes = {name: _codes(pa.Table.from_batches(labels).column(name)) for name in inferences}
+    return _assemble(batches, codes, _numbers(samples, recordings), scale=schema.scale)
+
+
+def _check_labels(schema: pa.Schema, inferences: Iterable[str], where: str) -> None:
+    for name in inferences:
+        if name not in schema.names:
+            raise TableError(
+                f"{where}: no column '{name}' with the labels of that inference; it has: {', '.join(schema.names)}"
+            )
+
+
+def _codes(column: pa.ChunkedArray) -> tuple[Indices, Labels]:
+    """Row labels as numbers, -1 where missing, and the names behind the numbers."""
+    encoded = column.cast(pa.string()).combine_chunks().dictionary_encode()
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    names = np.array([*encoded.dictionary.to_pylist(), None], dtype=object)
+    return np.where((codes >= 0) & (names[codes] == ""), -1, codes), names
+
+
+def _numbers(samples: list[Floats], recordings: list[NDArray[np.generic] | None]) -> Indices:
+    """Each row's recording as a running number."""
+    if recordings[0] is None:
+        return np.zeros(sum(map(len, samples)), dtype=np.int64)
+    names = np.concatenate([names for names in recordings if names is not None])
+    return np.concatenate([[0], np.cumsum(names[1:] != names[:-1])]).astype(np.int64)
+
+
+def _assemble(
+    batches: list[Windows], codes: dict[str, tuple[Indices, Labels]], numbers: Indices, *, scale: Any
+) -> LabelledWindows:
+    samples = np.concatenate([batch.samples for batch in batches])
+    starts = np.concatenate([batch.frame.first_rows for batch in batches])
+    lengths = np.concatenate([batch.frame.lengths for batch in batches])
+    fingerprint = hashlib.sha256(samples.tobytes())
+    labels = {}
+    for name, (row_codes, names) in codes.items():
+        fingerprint.update(name.encode() + row_codes.tobytes())
+        lowest, highest = np.minimum.reduceat(row_codes, starts), np.maximum.reduceat(row_codes, starts)
+        labels[name] = names[np.where(lowest == highest, lowest, -1)]
+    whole = LabelledWindows(scale(samples), labels, numbers[starts], len(numbers), fingerprint.hexdigest())
+    return whole[_worth_keeping(lengths, whole.recording, samples.shape[1])]
+
+
+def _worth_keeping(lengths: Indices, recording: Indices, window: int) -> NDArray[np.bool_]:
+    """A tail that is mostly padding teaches nothing, unless it is all there is of its recording."""
+    alone = np.bincount(recording)[recording] == 1
+    return alone | (2 * lengths >= window)

@@ -1,0 +1,5 @@
+"""The version of this package, read from its metadata."""
+
+from importlib.metadata import version
+
+__version__ = version("deeprotect")
