@@ -1,0 +1,23 @@
+"""Public data sets by name: registry, fetching with verification, and loading as a tidy table."""
+
+from typing import TYPE_CHECKING, Any
+
+from deeprotect.datasets import registry
+
+if TYPE_CHECKING:
+    from deeprotect.datasets.dataset import Dataset
+    from deeprotect.datasets.fetching import fetch
+    from deeprotect.datasets.loading import load
+
+_HOMES = {"Dataset": "dataset", "fetch": "fetching", "load": "loading"}
+
+__all__ = ["Dataset", "fetch", "load", "registry"]
+
+
+def __getattr__(name: str) -> Any:
+    """Loaded on first use: listing the registry needs neither pyarrow nor pooch."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'deeprotect.datasets' has no attribute '{name}'")
+    from importlib import import_module
+
+    return getattr(import_module(f"deeprotect.datasets.{_HOMES[name]}"), name)

@@ -1,0 +1,127 @@
+"""Getting a data set: from the publisher or from a local copy, verified, unpacked once into a cache."""
+
+import hashlib
+import shutil
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+
+import pooch
+
+from deeprotect.datasets import registry, watch
+from deeprotect.datasets.registry import Entry
+from deeprotect.errors import DatasetError
+
+
+def default_cache() -> Path:
+    return Path(pooch.os_cache("deeprotect")) / "datasets"
+
+
+def fetch(name: str, *, source: Path | None = None, cache: Path | None = None) -> Path:
+    """The folder where the data set's files start; downloaded unless `source` or the cache has it.
+
+    `source` is a folder that holds NAME.tar.xz, NAME.zip or the unpacked folder NAME, or one of these itself.
+    """
+    entry = registry.entry(name)
+    if entry.package is not None:
+        return require_root(entry, watch.folder())
+    home = (cache or default_cache()) / name
+    if source is not None:
+        return _from_local(entry, Path(source), home)
+    if (root := find_root(entry, home)) is not None:
+        return root
+    return _unpack(entry, _download(entry, home.parent), home)
+
+
+def locate(name: str, directory: Path | None = None) -> Path:
+    """Like fetch, but never downloads: absent data is an error that says how to get it."""
+    entry = registry.entry(name)
+    if directory is not None or entry.package is not None:
+        return fetch(name, source=directory)
+    root = find_root(entry, default_cache() / name)
+    if root is None:
+        raise DatasetError(_how_to_get(entry, "is not here"))
+    return root
+
+
+def find_root(entry: Entry, folder: Path) -> Path | None:
+    """Where all of the entry's files are, in the order of its roots."""
+    for pattern in entry.roots:
+        candidates = [folder] if pattern == "." else sorted(folder.glob(pattern))
+        for root in candidates:
+            if all(len(list(root.glob(files.pattern))) >= files.at_least for files in entry.files):
+                return root
+    return None
+
+
+def require_root(entry: Entry, folder: Path) -> Path:
+    root = find_root(entry, folder)
+    if root is None:
+        wanted = ", ".join(f"{files.at_least} × {files.pattern}" for files in entry.files)
+        raise DatasetError(_how_to_get(entry, f"is incomplete in {folder.name} (needs {wanted})"))
+    return root
+
+
+def _from_local(entry: Entry, source: Path, home: Path) -> Path:
+    for path in (source / f"{entry.name}.tar.xz", source / f"{entry.name}.zip", source):
+        if path.is_file():
+            _verify(path, entry.archive_sha256 if path.name.endswith(".tar.xz") else entry.address_sha256)
+            return find_root(entry, home) or _unpack(entry, path, home)
+    folder = source / entry.name
+    if not folder.is_dir() and find_root(entry, source) is None:
+        raise DatasetError(_how_to_get(entry, f"is not in {source} (no {entry.name}.tar.xz, no folder)"))
+    return require_root(entry, folder if folder.is_dir() else source)
+
+
+def _download(entry: Entry, folder: Path) -> Path:
+    known_hash = f"sha256:{entry.address_sha256}" if entry.address_sha256 else None
+    try:
+        path = pooch.retrieve(entry.address, known_hash, fname=f"{entry.name}.download", path=folder)
+    except (OSError, ValueError) as error:  # ValueError: the hash differs, or the address is not one
+        reason = str(error).splitlines()[0][:120]
+        raise DatasetError(_how_to_get(entry, f"could not be downloaded ({reason})")) from error
+    return Path(path)
+
+
+def _verify(path: Path, sha256: str | None) -> None:
+    if sha256 is None:
+        return
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != sha256:
+        raise DatasetError(f"{path.name} is not the known archive (sha256 {found[:12]}…); get it again")
+
+
+def _unpack(entry: Entry, archive: Path, home: Path) -> Path:
+    """Into a temporary folder first: the cache never holds half a data set."""
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=home.parent, prefix=f"{home.name}.part") as part:
+        fresh = Path(part) / home.name
+        _extract(archive, fresh)
+        require_root(entry, fresh)
+        shutil.rmtree(home, ignore_errors=True)
+        fresh.rename(home)
+    return require_root(entry, home)
+
+
+def _extract(archive: Path, folder: Path) -> None:
+    folder.mkdir()
+    try:
+        if zipfile.is_zipfile(archive):
+            with zipfile.ZipFile(archive) as bundle:
+                bundle.extractall(folder)  # noqa: S202 - zipfile drops drive letters and ".." itself
+        else:
+            with tarfile.open(archive) as bundle:
+                bundle.extractall(folder, filter="data")
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
+        raise DatasetError(
+            f"{archive.name} cannot be unpacked ({type(error).__name__}); get it again"
+        ) from error
+
+
+def _how_to_get(entry: Entry, what: str) -> str:
+    return (
+        f"data set '{entry.name}' {what}; run: deeprotect datasets fetch {entry.name} "
+        f"(or --from DIR with {entry.name}.tar.xz)"
+    )

@@ -1,0 +1,80 @@
+"""The data sets the project knows: where they come from, under which licence, and what they hold."""
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from deeprotect.errors import DatasetError
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class _Facts(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Files(_Facts):
+    """The structural check of an unpacked copy: a pattern under the root, and its least number of matches."""
+
+    pattern: str
+    at_least: int = Field(gt=0)
+
+
+class Entry(_Facts):
+    """One data set; `archive_sha256` is the known NAME.tar.xz, `address_sha256` the publisher's own archive.
+
+    A publisher's archive whose hash we do not know has none: then the files are checked by name and count.
+    """
+
+    name: str
+    title: str
+    contains: str
+    publisher: str
+    homepage: str
+    licence: str
+    citation: str
+    rate_hz: float = Field(gt=0)
+    window_s: float = Field(gt=0)
+    labels: tuple[str, ...]
+    useful: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    package: str | None = None
+    address: str | None = None
+    address_sha256: Sha256 | None = None
+    archive_sha256: Sha256 | None = None
+    roots: tuple[str, ...] = (".",)
+    files: tuple[Files, ...] = ()
+
+
+def parse(text: str) -> dict[str, Entry]:
+    """Entries by name from TOML; a wrong registry is refused as a whole."""
+    try:
+        tables = tomllib.loads(text)
+        return {name: Entry(name=name, **table) for name, table in tables.items()}
+    except (tomllib.TOMLDecodeError, ValidationError, TypeError) as error:
+        raise DatasetError(f"the data set registry is damaged: {_first_line(error)}") from error
+
+
+@cache
+def _known() -> dict[str, Entry]:
+    return parse(files("deeprotect.datasets").joinpath("registry.toml").read_text("utf-8"))
+
+
+def names() -> tuple[str, ...]:
+    return tuple(_known())
+
+
+def entry(name: str) -> Entry:
+    if name not in _known():
+        raise DatasetError(f"data set '{name}' is unknown; known: {', '.join(names())}")
+    return _known()[name]
+
+
+def _first_line(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return str(error).splitlines()[0]

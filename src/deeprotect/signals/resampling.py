@@ -1,0 +1,69 @@
+"""Sample rates: irregular time stamps to a regular grid, and a regular grid to a slower one."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deeprotect.signals.schema import Floats
+
+
+def forward_only(times: Floats) -> NDArray[np.bool_]:
+    """Which rows to keep so that time strictly grows.
+
+    A logger that steps back in time repeats or reorders what it already wrote; rows that are not later than
+    everything before them are dropped, never sorted in, because their true place is unknown.
+    """
+    latest_before = np.maximum.accumulate(np.concatenate([[-np.inf], times[:-1]]))
+    return np.asarray(times > latest_before)
+
+
+def stretches(times: Floats, longest_gap: float) -> Iterator[slice]:
+    """Runs of rows without a pause longer than `longest_gap`: what may be interpolated inside."""
+    borders = np.flatnonzero(np.diff(times) > longest_gap) + 1
+    for start, stop in zip([0, *borders], [*borders, len(times)], strict=True):
+        yield slice(int(start), int(stop))
+
+
+def grid(start: float, stop: float, rate_hz: float) -> Floats:
+    """Times from `start`, one every 1/rate_hz, none after `stop`."""
+    if stop < start:
+        return np.empty(0)
+    # The small allowance keeps the last sample when (stop - start) * rate is an integer up to rounding.
+    count = int(np.floor((stop - start) * rate_hz + 1e-9)) + 1
+    return start + np.arange(count) / rate_hz
+
+
+def interpolate(times: Floats, samples: Floats, at: Floats) -> Floats:
+    """Linear interpolation of every channel; samples is (row, channel), times strictly grow."""
+    columns = [np.interp(at, times, samples[:, channel]) for channel in range(samples.shape[1])]
+    return np.stack(columns, axis=1) if columns else np.empty((len(at), 0))
+
+
+def slower(samples: Floats, rate_hz: float, new_rate_hz: float) -> Floats:
+    """Regular rows (row, channel) at a lower rate: each new row is the mean over its own time cell.
+
+    The mean over the cell is the anti-aliasing filter. For an integer factor it is the block mean; for
+    another factor a row on a border counts for the part of it that lies inside. An incomplete last
+    cell is dropped.
+    """
+    factor = rate_hz / new_rate_hz
+    if abs(factor - round(factor)) < 1e-9:
+        return block_mean(samples, round(factor))
+    count = int(np.floor(len(samples) / factor + 1e-9))
+    borders = np.arange(count + 1, dtype=np.float64) * factor
+    total = np.concatenate([np.zeros((1, samples.shape[1])), np.cumsum(samples, axis=0)])
+    return np.diff(interpolate(np.arange(len(total), dtype=float), total, borders), axis=0) / factor
+
+
+def block_mean(samples: Floats, factor: int) -> Floats:
+    """The mean of each `factor` rows; an incomplete last block is dropped."""
+    count = len(samples) // factor
+    return np.asarray(samples[: count * factor].reshape(count, factor, samples.shape[1]).mean(axis=1))
+
+
+def middles(count: int, rate_hz: float, new_rate_hz: float) -> NDArray[np.int64]:
+    """For each row that `slower` gives, the source row in the middle of its cell: where labels are read."""
+    factor = rate_hz / new_rate_hz
+    new_count = int(np.floor(count / factor + 1e-9))
+    return np.asarray((np.arange(new_count) + 0.5) * factor).astype(np.int64)
