@@ -1,21 +1,21 @@
 """Releasing a table: the pipe between a source and a sink, in constant memory, row for row."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.release.columns import Columns
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.pipe import Protects, release
+from deeprotect.release.rows import Rows, read_rows
 from deeprotect.release.sinks import Sink
 from deeprotect.release.sources import Source
 from deeprotect.signals import Windows, cut
-from deeprotect.signals.checks import Clock, check_samples
 from deeprotect.signals.schema import Floats
 
 Progress = Callable[[float], None]
@@ -63,8 +63,8 @@ def release_table(
     schema = output_schema(source.schema, columns)
     beside = [name for name in columns.kept if name not in columns.channels]
     queue = _Queue(pa.schema([source.schema.field(name) for name in beside]).empty_table())
-    rows = _read(source, bundle, columns, queue)
-    private = cut(rows, window=bundle.schema.window, channels=len(bundle.schema.channels))
+    samples = _samples(read_rows(source, columns, bundle.schema), queue)
+    private = cut(samples, window=bundle.schema.window, channels=len(bundle.schema.channels))
     released_rows = 0
     for released in release(private, bundle, ledger=ledger, stream=source.where, entropy=entropy):
         sink.write(_assemble(released, queue, columns, schema))
@@ -73,21 +73,10 @@ def release_table(
     return Summary(released_rows, ledger.spending(source.where), columns.dropped)
 
 
-def _read(
-    source: Source, bundle: Protects, columns: Columns, queue: _Queue
-) -> Iterator[tuple[Floats, np.ndarray[Any, Any] | None]]:
-    clock = Clock(bundle.schema.rate_hz, source.where)
-    first_row = 0
-    for batch in source.batches:
-        if not batch.num_rows:
-            continue
-        samples, recording, time = columns.samples(batch), columns.recording(batch), columns.time(batch)
-        check_samples(samples, bundle.schema, first_row=first_row, where=source.where)
-        if time is not None:
-            clock.check(time, recording, first_row=first_row)
-        queue.put(batch.select(queue.table.schema.names))
-        first_row += batch.num_rows
-        yield samples, recording
+def _samples(rows: Iterable[Rows], queue: _Queue) -> Iterator[tuple[Floats, NDArray[np.generic] | None]]:
+    for each in rows:
+        queue.put(each.batch.select(queue.table.schema.names))
+        yield each.samples, each.recording
 
 
 def _assemble(released: Windows, queue: _Queue, columns: Columns, schema: pa.Schema) -> pa.Table:

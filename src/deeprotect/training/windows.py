@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
 from deeprotect.release.columns import Columns
+from deeprotect.release.rows import Rows, read_rows
 from deeprotect.release.sources import open_source
 from deeprotect.signals import Windows, cut
-from deeprotect.signals.checks import Clock, check_samples
 from deeprotect.signals.schema import Floats
 
 Labels = NDArray[np.object_]
@@ -54,32 +54,20 @@ class LabelledWindows:
 
 def read_windows(table: Any, policy: Policy) -> LabelledWindows:
     """Cut a whole table into windows; a window has a label only where all its rows agree on it."""
-    schema, inferences = policy.schema(), (*policy.inferences.useful, *policy.inferences.sensitive)
-    numbers = [policy.stream.column(name) for name in schema.names]
-    with open_source(table, numbers=numbers) as source:
+    schema, inferences = policy.schema(), [*policy.inferences.useful, *policy.inferences.sensitive]
+    with open_source(table, numbers=map(policy.stream.column, schema.names)) as source:
         columns = Columns.of(source.schema, schema, mapping=policy.stream.columns, where=source.where)
         _check_labels(source.schema, inferences, source.where)
-        clock, first_row = Clock(schema.rate_hz, source.where), 0
-        samples, recordings, labels = [], [], []
-        for batch in source.batches:
-            if not batch.num_rows:
-                continue
-            values, recording, time = columns.samples(batch), columns.recording(batch), columns.time(batch)
-            check_samples(values, schema, first_row=first_row, where=source.where)
-            if time is not None:
-                clock.check(time, recording, first_row=first_row)
-            samples.append(values)
-            recordings.append(recording)
-            labels.append(batch.select(list(inferences)))
-            first_row += batch.num_rows
-        where = source.where
-    if not samples:
-        raise TableError(f"{where}: it has no rows; training needs labelled recordings")
-    batches = list(
-        cut(zip(samples, recordings, strict=True), window=schema.window, channels=len(schema.channels))
-    )
-    codes = {name: _codes(pa.Table.from_batches(labels).column(name)) for name in inferences}
-    return _assemble(batches, codes, _numbers(samples, recordings), scale=schema.scale)
+        rows = [
+            replace(each, batch=each.batch.select(inferences)) for each in read_rows(source, columns, schema)
+        ]
+    if not rows:
+        raise TableError(f"{source.where}: it has no rows; training needs labelled recordings")
+    samples = ((each.samples, each.recording) for each in rows)
+    batches = list(cut(samples, window=schema.window, channels=len(schema.channels)))
+    labels = pa.Table.from_batches([each.batch for each in rows])
+    codes = {name: _codes(labels.column(name)) for name in inferences}
+    return _assemble(batches, codes, _numbers(rows), scale=schema.scale)
 
 
 def _check_labels(schema: pa.Schema, inferences: Iterable[str], where: str) -> None:
@@ -98,11 +86,11 @@ def _codes(column: pa.ChunkedArray) -> tuple[Indices, Labels]:
     return np.where((codes >= 0) & (names[codes] == ""), -1, codes), names
 
 
-def _numbers(samples: list[Floats], recordings: list[NDArray[np.generic] | None]) -> Indices:
+def _numbers(rows: list[Rows]) -> Indices:
     """Each row's recording as a running number."""
-    if recordings[0] is None:
-        return np.zeros(sum(map(len, samples)), dtype=np.int64)
-    names = np.concatenate([names for names in recordings if names is not None])
+    if rows[0].recording is None:
+        return np.zeros(sum(len(each.samples) for each in rows), dtype=np.int64)
+    names = np.concatenate([each.recording for each in rows if each.recording is not None])
     return np.concatenate([[0], np.cumsum(names[1:] != names[:-1])]).astype(np.int64)
 
 

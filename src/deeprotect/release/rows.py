@@ -1,0 +1,38 @@
+"""Rows of a source as numbers, checked against the schema before anything else sees them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from deeprotect.release.columns import Columns
+from deeprotect.release.sources import Source
+from deeprotect.signals import Schema
+from deeprotect.signals.checks import Clock, check_samples
+from deeprotect.signals.schema import Floats
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Consecutive rows: samples (row, channel) in units, their recording names, and the batch they came in."""
+
+    samples: Floats
+    recording: NDArray[np.generic] | None
+    batch: pa.RecordBatch
+
+
+def read_rows(source: Source, columns: Columns, schema: Schema) -> Iterator[Rows]:
+    """Every row of the source, batch by batch; the first row that cannot be used raises a TableError."""
+    clock, first_row = Clock(schema.rate_hz, source.where), 0
+    for batch in source.batches:
+        if not batch.num_rows:
+            continue
+        rows = Rows(columns.samples(batch), columns.recording(batch), batch)
+        check_samples(rows.samples, schema, first_row=first_row, where=source.where)
+        time = columns.time(batch)
+        if time is not None:
+            clock.check(time, rows.recording, first_row=first_row)
+        first_row += batch.num_rows
+        yield rows
