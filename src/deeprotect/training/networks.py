@@ -1,0 +1,87 @@
+"""The networks of the default autoencoder: dense or convolutional encoder, dense decoder, readers of labels."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+Floats = NDArray[np.float64]
+
+
+class Standardise(nn.Module):
+    """(x - mean) / scale, with public numbers of the training windows."""
+
+    mean: Tensor
+    scale: Tensor
+
+    def __init__(self, windows: Floats) -> None:
+        super().__init__()
+        scale = windows.std(axis=0)
+        # A value that never moves carries nothing: leave its scale alone rather than divide by dust.
+        scale[scale < 1e-6] = 1.0
+        self.register_buffer("mean", torch.tensor(windows.mean(axis=0), dtype=torch.float32))
+        self.register_buffer("scale", torch.tensor(scale, dtype=torch.float32))
+
+    def forward(self, windows: Tensor) -> Tensor:
+        return (windows - self.mean) / self.scale
+
+
+class Restore(nn.Module):
+    """The way back: x * scale + mean, inside the public range [0, 1]."""
+
+    mean: Tensor
+    scale: Tensor
+
+    def __init__(self, standardise: Standardise) -> None:
+        super().__init__()
+        self.register_buffer("mean", standardise.mean.clone())
+        self.register_buffer("scale", standardise.scale.clone())
+
+    def forward(self, standardised: Tensor) -> Tensor:
+        return (standardised * self.scale + self.mean).clamp(0.0, 1.0)
+
+
+class Unflatten(nn.Module):
+    """(row, time * channel) -> (row, channel, time), as convolutions want it."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.channels = channels
+
+    def forward(self, rows: Tensor) -> Tensor:
+        return torch.unflatten(rows, -1, (-1, self.channels)).mT
+
+
+def dense(widths: Sequence[int]) -> nn.Sequential:
+    """Linear layers of the given widths with ReLU between them, none after the last."""
+    layers: list[nn.Module] = []
+    for inputs, outputs in pairwise(widths):
+        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+def convolution(samples: int, channels: int, *, filters: int, widths: Sequence[int]) -> nn.Sequential:
+    """Two convolutions in time, then dense layers of the given widths (the input width is worked out)."""
+    kernel = min(5, samples - (samples + 1) % 2)
+    return nn.Sequential(
+        Unflatten(channels),
+        nn.Conv1d(channels, filters, kernel, padding=kernel // 2),
+        nn.ReLU(),
+        nn.Conv1d(filters, filters, kernel, padding=kernel // 2),
+        nn.ReLU(),
+        nn.Flatten(-2),
+        *dense([filters * samples, *widths]),
+    )
+
+
+def initialise(module: nn.Module, generator: torch.Generator) -> nn.Module:
+    """Weights drawn from the given generator alone (He, 2015), biases zero."""
+    for layer in module.modules():
+        if isinstance(layer, nn.Linear | nn.Conv1d):
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu", generator=generator)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+    return module

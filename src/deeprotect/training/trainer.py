@@ -1,0 +1,152 @@
+"""One loop that trains a batch of equally shaped objectives with Adam, each stopped early on its own held-out rows."""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.func import functional_call, stack_module_state
+
+Rows = tuple[Tensor, ...]
+State = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long and how fast; the step size falls to zero along a cosine over `max_epochs`."""
+
+    max_epochs: int
+    batch_size: int
+    learning_rate: float
+    patience: int
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """An objective whose forward(windows, codes, noise) is its loss, its rows, and its own randomness.
+
+    `noise` counts the standard normal numbers that the objective wants beside each row.
+    """
+
+    objective: nn.Module
+    train: Rows
+    held_out: Rows
+    noise: int
+    generator: torch.Generator
+
+    def batch(self, rows: Rows, index: Tensor) -> Rows:
+        drawn = torch.randn(len(index), self.noise, generator=self.generator)
+        return (*(values[index] for values in rows), drawn)
+
+    def shape(self, schedule: Schedule) -> tuple[object, ...]:
+        """Lessons of one shape can share a loop: same weights, same batches, same number of steps."""
+        size = min(schedule.batch_size, len(self.train[0]))
+        steps = -(-len(self.train[0]) // size)
+        weights = tuple((name, value.shape) for name, value in self.objective.state_dict().items())
+        return size, steps, len(self.held_out[0]) > 0, weights
+
+
+def teach(lessons: Sequence[Lesson], schedule: Schedule) -> None:
+    """Train every lesson's objective in place; lessons of one shape run as one batch, with equal results."""
+    groups: dict[tuple[object, ...], list[Lesson]] = {}
+    for lesson in lessons:
+        groups.setdefault(lesson.shape(schedule), []).append(lesson)
+    for (size, steps, *_), group in groups.items():
+        best = _Group(group, schedule).run(int(str(size)), int(str(steps)))
+        for place, lesson in enumerate(group):
+            lesson.objective.load_state_dict({name: values[place] for name, values in best.items()}, strict=False)
+
+
+class _Group:
+    """Equally shaped lessons, their weights stacked along a leading model axis."""
+
+    def __init__(self, lessons: Sequence[Lesson], schedule: Schedule) -> None:
+        self._lessons = lessons
+        self._schedule = schedule
+        self._weights, self._buffers = stack_module_state([lesson.objective for lesson in lessons])
+        self._skeleton = copy.deepcopy(lessons[0].objective).to("meta")
+        # One noise draw for all checks, so that checks differ by the weights alone.
+        self._checks = [lesson.batch(rows := lesson.held_out, torch.arange(len(rows[0]))) for lesson in lessons]
+
+    def run(self, size: int, steps: int) -> State:
+        """The weights of each lesson's best check (of the last step where nothing is held out)."""
+        learning = [value for value in self._weights.values() if value.requires_grad]
+        optimiser = torch.optim.Adam(learning, lr=self._schedule.learning_rate)
+        falling = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, self._schedule.max_epochs * steps)
+        keeper = _Keeper(self._weights, patience=self._schedule.patience)
+        for _ in range(self._schedule.max_epochs):
+            orders = [_order(lesson, size * steps) for lesson in self._lessons]
+            for step in range(steps):
+                here = slice(step * size, (step + 1) * size)
+                optimiser.zero_grad()
+                self._losses(orders, here).sum().backward()  # type: ignore[no-untyped-call]
+                optimiser.step()
+                falling.step()
+            if keeper.stop(self._check()):
+                break
+        return keeper.best
+
+    def _losses(self, orders: list[Tensor], here: slice) -> Tensor:
+        batches = [lesson.batch(lesson.train, order[here]) for lesson, order in zip(self._lessons, orders, strict=True)]
+        stacked = tuple(torch.stack(values) for values in zip(*batches, strict=True))
+        return torch.vmap(self._loss)(self._weights, self._buffers, stacked)
+
+    def _loss(self, weights: State, buffers: State, batch: Rows) -> Tensor:
+        loss: Tensor = functional_call(self._skeleton, (weights, buffers), batch)
+        return loss
+
+    @torch.no_grad()
+    def _check(self) -> Tensor | None:
+        """Held-out loss of each lesson; None when the lessons have no held-out rows."""
+        if not len(self._checks[0][0]):
+            return None
+        states = [
+            (
+                {name: value[place] for name, value in self._weights.items()},
+                {name: value[place] for name, value in self._buffers.items()},
+            )
+            for place in range(len(self._lessons))
+        ]
+        return torch.stack([self._loss(*state, rows) for state, rows in zip(states, self._checks, strict=True)])
+
+
+class _Keeper:
+    """Remembers each model's best weights, and says when all models have been without progress for long enough."""
+
+    def __init__(self, weights: State, *, patience: int) -> None:
+        self._weights = weights
+        self._patience = patience
+        self._lowest = torch.full((len(next(iter(weights.values()))),), torch.inf)
+        self._waited = torch.zeros_like(self._lowest)
+        self.best = {name: value.detach().clone() for name, value in weights.items()}
+
+    def stop(self, losses: Tensor | None) -> bool:
+        going = self._waited < self._patience
+        better = going if losses is None else going & (losses < self._lowest)
+        for name, value in self._weights.items():
+            self.best[name][better] = value.detach()[better]
+        if losses is None:
+            return False
+        self._lowest = torch.where(better, losses, self._lowest)
+        self._waited = torch.where(better, 0.0, torch.where(going, self._waited + 1, self._waited))
+        return bool((self._waited >= self._patience).all())
+
+
+def hold_out(rows: int, share: float) -> NDArray[np.bool_]:
+    """Evenly spread runs of neighbouring rows: neighbours in time look alike, so single rows would flatter the model,
+    and one run at the end may be a single person or activity."""
+    if share <= 0.0 or rows < 20:
+        return np.zeros(rows, dtype=bool)
+    run = min(32, rows // 20)
+    period = max(2, round(1 / share))
+    return np.asarray((np.arange(rows) // run) % period == period - 1)
+
+
+def _order(lesson: Lesson, count: int) -> Tensor:
+    """A shuffle of the training rows, its beginning repeated to fill the last batch."""
+    rows = len(lesson.train[0])
+    shuffled = torch.randperm(rows, generator=lesson.generator)
+    return shuffled[torch.arange(count) % rows]
