@@ -2,7 +2,7 @@
 
 import json
 from difflib import get_close_matches
-from typing import Any, get_args, get_origin
+from typing import Any, cast, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -60,7 +60,7 @@ def _sentence(mistake: ErrorDetails, model: type[BaseModel]) -> str:
     if kind == "extra_forbidden":
         return _unknown(where, model)
     if kind == "missing":
-        return _missing(where)
+        return _missing(where, model)
     if kind == "value_error":
         return _refused(mistake)
     return f"{key(where)} = {_shown(mistake['input'])} {_demand(mistake)}{_meaning(where)}"
@@ -73,13 +73,13 @@ def _unknown(where: Location, model: type[BaseModel]) -> str:
     return f"{key(where)} is not a known key; {fix}"
 
 
-def _missing(where: Location) -> str:
+def _missing(where: Location, model: type[BaseModel]) -> str:
     name, table = str(where[-1]), key(where[:-1])
     if isinstance(where[-1], int):
         return f"{table} is too short; write all {where[-1] + 1} values{_meaning(where)}"
-    if name not in _EXAMPLE:
+    if _is_table(_model_at(where[:-1], model).model_fields[name].annotation):
         return f"[{key(where)}] is missing; add that table"
-    return f"{key(where)} is missing; add {_EXAMPLE[name]} under [{table}]{_meaning(where)}"
+    return f"{key(where)} is missing; add {_EXAMPLE.get(name, name)} under [{table}]{_meaning(where)}"
 
 
 def _refused(mistake: ErrorDetails) -> str:
@@ -102,8 +102,12 @@ def _demand(mistake: ErrorDetails) -> str:
             return f"must be at least {given['ge']:g}"
         case "less_than":
             return f"must be less than {given['lt']:.12g}"
-        case "too_long" | "too_short":
-            return "must be two numbers, [low, high]"
+        case "less_than_equal":
+            return f"must be at most {given['le']:g}"
+        case "too_short":
+            return "must not be empty"
+        case "too_long":
+            return f"must have {given['max_length']} values"
     return f"must be {_KIND[kind]}" if kind in _KIND else f"is wrong: {mistake['msg']}"
 
 
@@ -136,6 +140,8 @@ def _model_at(where: Location, model: type[BaseModel]) -> type[BaseModel]:
     at: Any = model
     for part in where:
         at = at.model_fields[part].annotation if get_origin(at) is not dict else get_args(at)[1]
-    if not (isinstance(at, type) and issubclass(at, BaseModel)):
-        raise TypeError(f"{key(where)} is no section")
-    return at
+    return cast("type[BaseModel]", at)
+
+
+def _is_table(annotation: Any) -> bool:
+    return get_origin(annotation) is dict or (isinstance(annotation, type) and issubclass(annotation, BaseModel))

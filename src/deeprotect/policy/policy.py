@@ -19,6 +19,18 @@ VERSION = 1
 Json = dict[str, Any]
 # tomli_w puts each item of an array on its own line; in its output a line that ends in "[" is nothing else.
 _ARRAY = re.compile(r"\[\n((?: {4}.*,\n)+)\]")
+_COMMENTS = {
+    "window": "samples in a window",
+    "useful": "what the app may infer",
+    "sensitive": "what it must not; empty: everything else",
+    "epsilon": "per window; smaller is more private",
+    "guarantee": "ldp | named | rldp",
+    "confidence": "named only: probability that the promise holds",
+    "mechanism": "auto | channel | laplace | subspace | paper | baseline",
+    "minimiser": "default | paper | pca | dft | dct | haar | bcs",
+    "cost": "ridge | softmax | hinge",
+}
+_COMMENTED = re.compile(rf"^({'|'.join(_COMMENTS)}) = .*$", re.MULTILINE)
 
 
 class Policy(Section):
@@ -59,7 +71,9 @@ class Policy(Section):
             raise PolicyError(f"{where}: {one_line(error, cls)}") from None
 
     def to_toml(self) -> str:
-        return _ARRAY.sub(_on_one_line, tomli_w.dumps(self._tables()))
+        """The policy as a person would write it, with a word on what each key means."""
+        compact = _ARRAY.sub(_on_one_line, tomli_w.dumps(self._tables()))
+        return _COMMENTED.sub(lambda line: f"{line[0]}  # {_COMMENTS[line[1]]}", compact)
 
     @classmethod
     def from_json(cls, manifest: Mapping[str, Any], *, where: str = "policy") -> Self:
@@ -134,9 +148,7 @@ class Policy(Section):
     def _check_training(self) -> None:
         features, dim = self.training.features, self.stream.dim
         if features > dim:
-            raise ValueError(
-                f"training.features = {features} exceeds the {dim} values of a window; use at most {dim}"
-            )
+            raise ValueError(f"training.features = {features} exceeds the {dim} values of a window; use at most {dim}")
         if self.privacy.mechanism == "paper" and self.training.minimiser != "paper":
             raise ValueError(
                 f'training.minimiser = "{self.training.minimiser}" does not fit privacy.mechanism = "paper"; '
@@ -151,9 +163,7 @@ def _check_version(version: object, where: str) -> None:
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise PolicyError(f"{where}: version = {version!r} must be {VERSION}")
     if version > VERSION:
-        raise PolicyError(
-            f"{where}: version = {version} is newer than this deeprotect reads ({VERSION}); upgrade it"
-        )
+        raise PolicyError(f"{where}: version = {version} is newer than this deeprotect reads ({VERSION}); upgrade it")
 
 
 def _default_features(tables: Json) -> int:

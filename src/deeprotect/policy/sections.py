@@ -81,20 +81,14 @@ class Stream(Section):
     def _columns_are_distinct(self) -> Self:
         strangers = [name for name in self.columns if name not in self.channels]
         if strangers:
-            raise ValueError(
-                f"maps column for '{strangers[0]}', not a channel; add [stream.channels.{strangers[0]}]"
-            )
+            raise ValueError(f"maps column for '{strangers[0]}', not a channel; add [stream.channels.{strangers[0]}]")
         seen: dict[str, str] = {}
         for channel in self.channels:
             column = self.column(channel)
             if column in RESERVED_COLUMNS:
-                raise ValueError(
-                    f"reads channel '{channel}' from column '{column}', a reserved name; rename it"
-                )
+                raise ValueError(f"reads channel '{channel}' from column '{column}', a reserved name; rename it")
             if column in seen:
-                raise ValueError(
-                    f"reads channels '{seen[column]}' and '{channel}' from one column '{column}'"
-                )
+                raise ValueError(f"reads channels '{seen[column]}' and '{channel}' from one column '{column}'")
             seen[column] = channel
         return self
 
@@ -157,8 +151,7 @@ class Privacy(Section):
             )
         if self.ldp_ceiling is not None and self.guarantee != "named":
             raise ValueError(
-                f'.ldp_ceiling needs guarantee = "named", not "{self.guarantee}"; '
-                "remove it or change the guarantee"
+                f'.ldp_ceiling needs guarantee = "named", not "{self.guarantee}"; remove it or change the guarantee'
             )
         return self
 

@@ -1,0 +1,163 @@
+"""A first policy for a table, from the names, types and units of its columns; no value of it is read."""
+
+import math
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from deeprotect.errors import PolicyError
+from deeprotect.policy.mistakes import nearest
+from deeprotect.policy.policy import VERSION, Json, Policy
+from deeprotect.policy.repository import Repository
+from deeprotect.policy.sections import RESERVED_COLUMNS
+from deeprotect.policy.sensors import Sensor, recognise, scale_of, unit_in
+
+EPSILON = 5.0  # per window; where the paper's case studies find their balance
+WINDOW_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table as its header describes it."""
+
+    name: str
+    numeric: bool
+    unit: str | None = None
+
+
+def columns_of(schema: Any) -> tuple[Column, ...]:
+    """The columns of a pyarrow Schema; a field's unit is its metadata entry `unit`."""
+    from pyarrow import types  # a caller without an Arrow schema does without pyarrow
+
+    def column(field: Any) -> Column:
+        unit = (field.metadata or {}).get(b"unit")
+        numeric = types.is_floating(field.type) or types.is_integer(field.type) or types.is_decimal(field.type)
+        return Column(field.name, numeric, unit.decode("utf-8", "replace") if unit is not None else None)
+
+    return tuple(column(field) for field in schema)
+
+
+def draft(
+    columns: Iterable[Column],
+    *,
+    useful: Iterable[str],
+    sensitive: Iterable[str] = (),
+    rate_hz: float,
+    window: int | None = None,
+    repository: Repository | None = None,
+) -> Policy:
+    """A policy whose channels are the columns named like sensors, with hardware ranges by sensor and unit."""
+    columns, useful, sensitive = tuple(columns), tuple(useful), tuple(sensitive)
+    _check_labels((*useful, *sensitive), columns, repository)
+    found = _channels(columns, labels=(*useful, *sensitive))
+    tables: Json = {
+        "version": VERSION,
+        "stream": {
+            "rate_hz": rate_hz,
+            "window": _default_window(rate_hz) if window is None else window,
+            "channels": {column.name: _spec(column, sensor) for column, sensor in found},
+        },
+        "inferences": {"useful": useful, "sensitive": sensitive},
+        "privacy": {"epsilon": EPSILON},
+    }
+    return Policy.from_tables(tables, where="draft")
+
+
+def assumptions(columns: Iterable[Column], policy: Policy) -> list[str]:
+    """What a draft took for granted and the user should check: units nobody stated, columns left out."""
+    columns = tuple(columns)
+    assumed: dict[str, list[str]] = {}
+    for column in columns:
+        spec = policy.stream.channels.get(column.name)
+        if spec is not None and (column.unit or unit_in(column.name)) is None:
+            assumed.setdefault(f"{spec.unit}, range {list(spec.range)}", []).append(column.name)
+    lines = [f"{', '.join(names)}: taken as {taken}; change unit and range if not" for taken, names in assumed.items()]
+    named = {*policy.stream.channels, *policy.inferences.useful, *policy.inferences.sensitive, *RESERVED_COLUMNS}
+    left_out = [column.name for column in columns if column.numeric and column.name not in named]
+    if left_out:
+        lines.append(f"{_some(left_out)}: not known as sensors and left out; add [stream.channels] by hand if wanted")
+    return lines
+
+
+def warnings_for(policy: Policy, repository: Repository) -> list[str]:
+    """What else the policy's sensors reveal, beyond what it names."""
+    kinds, shorts = _sensors(policy)
+    lines = [
+        f"sensor '{kind}' is not in the repository; what it reveals is not known"
+        for kind in sorted(kinds.difference(repository.sensors))
+    ]
+    named = {repository.name_of(name) for name in _labels(policy) if repository.knows(name)}
+    spared = [repository.inferences[name] for name in named]
+    also = [found for found in repository.reveals(kinds.intersection(repository.sensors)) if found not in spared]
+    if also:
+        titles = ", ".join(found.title.lower() for found in also)
+        lines.append(f"{' + '.join(shorts)} also reveal: {titles}{_cover(policy)}")
+    return lines
+
+
+def _cover(policy: Policy) -> str:
+    """An LDP promise holds for every inference; the others only for those that are named."""
+    if policy.privacy.guarantee == "ldp":
+        return ""
+    return f' (guarantee = "{policy.privacy.guarantee}" covers only inferences.sensitive; add those that matter)'
+
+
+def _sensors(policy: Policy) -> tuple[set[str], list[str]]:
+    """The kinds of the channels' sensors, and how to call them in a line; a stated sensor outranks a name."""
+    kinds: set[str] = set()
+    shorts: dict[str, None] = {}
+    for name, spec in policy.stream.channels.items():
+        known = recognise(name)
+        kind = spec.sensor or (known.kind if known else None)
+        if kind is not None:
+            kinds.add(kind)
+            shorts[known.short if known and known.kind == kind else kind.replace("_", " ")] = None
+    return kinds, list(shorts)
+
+
+def _channels(columns: tuple[Column, ...], *, labels: Collection[str]) -> list[tuple[Column, Sensor]]:
+    usable = [column for column in columns if column.name not in (*labels, *RESERVED_COLUMNS)]
+    found = [(column, sensor) for column in usable if column.numeric and (sensor := recognise(column.name))]
+    if found:
+        return found
+    wrong_type = [column.name for column in usable if recognise(column.name)]
+    if wrong_type:
+        raise PolicyError(f"columns {_some(wrong_type)} are named like sensors but are not numbers; convert them")
+    names = [column.name for column in usable if column.numeric]
+    what = f"columns {_some(names)} are not known sensor names" if names else "the table has no numeric columns"
+    raise PolicyError(f"{what}; name them like acc_x or gyro_z, or write [stream.channels] by hand")
+
+
+def _spec(column: Column, sensor: Sensor) -> Json:
+    stated = column.unit if column.unit is not None else unit_in(column.name)
+    unit, scale = scale_of(sensor, sensor.usual_unit if stated is None else stated, column=column.name)
+    return {
+        "unit": unit,
+        "range": (scale.low, scale.high),
+        "resolution": scale.resolution,
+        "sensor": sensor.kind,
+    }
+
+
+def _default_window(rate_hz: float) -> int:
+    """A rate that is no rate gets 1 here, and is refused with the policy."""
+    return max(1, round(WINDOW_SECONDS * rate_hz)) if math.isfinite(rate_hz) else 1
+
+
+def _check_labels(labels: Iterable[str], columns: tuple[Column, ...], repository: Repository | None) -> None:
+    names = [column.name for column in columns]
+    for label in labels:
+        if label in names or (repository is not None and repository.knows(label)):
+            continue
+        meant = nearest(label, names)
+        fix = f"did you mean '{meant}'?" if meant else f"the table has: {_some(names)}"
+        raise PolicyError(f"inference '{label}' is not a column of the table; {fix}")
+
+
+def _labels(policy: Policy) -> tuple[str, ...]:
+    return (*policy.inferences.useful, *policy.inferences.sensitive)
+
+
+def _some(names: list[str], at_most: int = 8) -> str:
+    more = len(names) - at_most
+    return ", ".join(names[:at_most]) + (f" and {more} more" if more > 0 else "")
