@@ -81,9 +81,7 @@ class Bundle:
 
     def decode(self, noisy_code: Floats) -> Floats:
         """Scaled windows (window, time, channel) from noisy codes alone."""
-        return self._decoder(noisy_code).reshape(
-            len(noisy_code), self.schema.window, len(self.schema.channels)
-        )
+        return self._decoder(noisy_code).reshape(len(noisy_code), self.schema.window, len(self.schema.channels))
 
     @cached_property
     def _encoder(self) -> Network:
@@ -113,6 +111,4 @@ class Bundle:
         shapes = (self._encoder.inputs, self._encoder.outputs, self._decoder.inputs, self._decoder.outputs)
         dim, code = self.schema.dim, self.mechanism.dim
         if shapes != (dim, code, code, dim):
-            raise BundleError(
-                f"the networks' shapes {shapes} do not fit windows of {dim} values and codes of {code}"
-            )
+            raise BundleError(f"the networks' shapes {shapes} do not fit windows of {dim} values and codes of {code}")

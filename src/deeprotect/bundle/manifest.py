@@ -68,9 +68,7 @@ class Manifest(BaseModel):
                 f"{where}: bundle version {body.get('version')} is newer than this program knows ({VERSION}); upgrade it"
             )
         if body.pop("digest", None) != digest(body):
-            raise BundleError(
-                f"{where}: manifest.json was altered after the bundle was made; get a fresh copy"
-            )
+            raise BundleError(f"{where}: manifest.json was altered after the bundle was made; get a fresh copy")
         try:
             return cls.model_validate(body)
         except ValidationError as error:
@@ -88,9 +86,7 @@ def _object(content: bytes, where: str) -> Json:
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
-        raise BundleError(
-            f"{where}: manifest.json is not valid JSON; get a fresh copy of the bundle"
-        ) from None
+        raise BundleError(f"{where}: manifest.json is not valid JSON; get a fresh copy of the bundle") from None
     if not isinstance(body, dict):
         raise BundleError(f"{where}: not a DEEProtect bundle (manifest.json is not an object)")
     return body

@@ -74,9 +74,7 @@ def _file(path: Path, name: str) -> bytes:
         missing = "not a DEEProtect bundle: " if name == MANIFEST else "incomplete: "
         raise BundleError(f"{path}: {missing}{name} is missing") from None
     except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError) as error:
-        raise BundleError(
-            f"{path}: {name} cannot be read: not a whole zip file or folder ({error})"
-        ) from None
+        raise BundleError(f"{path}: {name} cannot be read: not a whole zip file or folder ({error})") from None
 
 
 def _from_zip(path: Path, name: str) -> bytes:

@@ -56,7 +56,7 @@ class Columns:
         """Time stamps as float64 in their own unit, or None where the table has none."""
         if "time" not in self.kept:
             return None
-        return _as_numbers(batch.column("time"), self.where)
+        return as_numbers(batch.column("time"), self.where)
 
 
 def _check_field(field: pa.Field, unit: str, where: str) -> None:
@@ -71,7 +71,8 @@ def _check_field(field: pa.Field, unit: str, where: str) -> None:
         )
 
 
-def _as_numbers(column: pa.Array, where: str) -> Floats:
+def as_numbers(column: pa.Array, where: str) -> Floats:
+    """Time stamps of any kind as float64, in their own unit."""
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         column = _parse(column, where)

@@ -30,8 +30,6 @@ def release(
         if not len(private):
             continue
         code = bundle.encode(bundle.schema.scale(private.samples))
-        ledger.charge(
-            stream, bundle.mechanism.event, count=len(private)
-        )  # a crash may waste budget, never overspend
+        ledger.charge(stream, bundle.mechanism.event, count=len(private))  # a crash may waste budget, never overspend
         noisy_code = bundle.mechanism.privatise(code, entropy=system)
         yield Windows(bundle.schema.unscale(bundle.decode(noisy_code)), private.frame)

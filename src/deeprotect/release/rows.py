@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from deeprotect.release.columns import Columns
 from deeprotect.release.sources import Source
 from deeprotect.signals import Schema
-from deeprotect.signals.checks import Clock, check_samples
+from deeprotect.signals.checks import check_samples
+from deeprotect.signals.clock import Clock
 from deeprotect.signals.schema import Floats
 
 

@@ -84,9 +84,7 @@ class _Csv:
     def write(self, rows: pa.Table) -> None:
         import pyarrow.csv as pa_csv
 
-        special = any(
-            pc.any(pc.match_substring_regex(rows.column(name), '[",\r\n]')).as_py() for name in self._text
-        )
+        special = any(pc.any(pc.match_substring_regex(rows.column(name), '[",\r\n]')).as_py() for name in self._text)
         style = "needed" if special else "none"
         options = pa_csv.WriteOptions(include_header=False, quoting_style=style)
         pa_csv.write_csv(rows, self._stream, options)

@@ -28,10 +28,13 @@ class Source:
 
 
 @contextmanager
-def open_source(table: Any, *, numbers: Iterable[str]) -> Iterator[Source]:
-    """Open a path, '-' or an in-memory table; columns named in `numbers` are read as numbers from text files."""
+def open_source(table: Any, *, numbers: Iterable[str] | None = None) -> Iterator[Source]:
+    """Open a path, '-' or an in-memory table.
+
+    Text files: columns named in `numbers` are numbers and the rest is text; without `numbers` types are guessed.
+    """
     if isinstance(table, str | Path):
-        with _open_path(str(table), set(numbers)) as source:
+        with _open_path(str(table), None if numbers is None else set(numbers)) as source:
             yield source
     else:
         frame = as_arrow(table)
@@ -52,7 +55,7 @@ def as_arrow(table: Any) -> pa.Table:
 
 
 @contextmanager
-def _open_path(path: str, numbers: set[str]) -> Iterator[Source]:
+def _open_path(path: str, numbers: set[str] | None) -> Iterator[Source]:
     if path == "-":
         yield _csv(sys.stdin.buffer, numbers, "standard input", size=0)
         return
@@ -68,15 +71,15 @@ def _open_path(path: str, numbers: set[str]) -> Iterator[Source]:
             raise TableError(f"{path}: {_first_line(error)}") from None
 
 
-def _csv(stream: BinaryIO, numbers: set[str], where: str, *, size: int) -> Source:
-    """Text stays text, so that time stamps come out as they went in, to the letter."""
+def _csv(stream: BinaryIO, numbers: set[str] | None, where: str, *, size: int) -> Source:
+    """Where numbers are named, other cells stay text: time stamps come out as they went in, to the letter."""
     import pyarrow.csv as pa_csv
 
     head = stream.readline()
     names = next(csv.reader([head.decode("utf-8-sig")]), [])
     if not names:
         raise TableError(f"{where}: it is empty; a table starts with a line of column names")
-    kinds = {name: pa.float64() if name in numbers else pa.string() for name in names}
+    kinds = {name: pa.float64() if name in numbers else pa.string() for name in names} if numbers is not None else {}
     try:
         reader = pa_csv.open_csv(
             stream,
@@ -85,8 +88,7 @@ def _csv(stream: BinaryIO, numbers: set[str], where: str, *, size: int) -> Sourc
         )
     except pa.ArrowInvalid as error:
         if "Empty CSV" in str(error):
-            empty = pa.schema(list(kinds.items()))
-            return Source(where, empty, iter([]))
+            return Source(where, pa.schema([(name, kinds.get(name, pa.string())) for name in names]), iter([]))
         raise TableError(_csv_line(error, names, where)) from None
     return Source(where, reader.schema, _csv_batches(reader, names, where), _share(stream, size))
 
@@ -112,14 +114,14 @@ def _csv_line(error: Exception, names: list[str], where: str) -> str:
     return f"{where}: it is not CSV with one value per column in each line{place}"
 
 
-def _parquet(stream: BinaryIO, _: set[str], where: str, *, size: int) -> Source:
+def _parquet(stream: BinaryIO, _: set[str] | None, where: str, *, size: int) -> Source:
     import pyarrow.parquet as pa_parquet
 
     file = pa_parquet.ParquetFile(stream)
     return Source(where, file.schema_arrow, file.iter_batches(batch_size=BATCH_ROWS), _share(stream, size))
 
 
-def _arrow(stream: BinaryIO, _: set[str], where: str, *, size: int) -> Source:
+def _arrow(stream: BinaryIO, _: set[str] | None, where: str, *, size: int) -> Source:
     file = pa.ipc.open_file(stream)
     batches = (file.get_batch(index) for index in range(file.num_record_batches))
     return Source(where, file.schema, batches, _share(stream, size))

@@ -1,7 +1,8 @@
 """Releasing a table: the pipe between a source and a sink, in constant memory, row for row."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,9 @@ class Summary:
     rows: int
     spending: Spending
     dropped: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 @dataclass
@@ -84,9 +88,7 @@ def _assemble(released: Windows, queue: _Queue, columns: Columns, schema: pa.Sch
     beside = queue.take(len(rows))
     channel = {name: index for index, name in enumerate(columns.channels)}
     arrays = [
-        _like(rows[:, channel[field.name]], field.type)
-        if field.name in channel
-        else beside.column(field.name)
+        _like(rows[:, channel[field.name]], field.type) if field.name in channel else beside.column(field.name)
         for field in schema
     ]
     return pa.Table.from_arrays(arrays, schema=schema)

@@ -22,6 +22,4 @@ class Channel:
                 f"channel '{self.name}': range [{self.low}, {self.high}] must be two finite numbers, low < high"
             )
         if self.resolution is not None and not 0 < self.resolution <= self.high - self.low:
-            raise PolicyError(
-                f"channel '{self.name}': resolution must be positive and smaller than the range"
-            )
+            raise PolicyError(f"channel '{self.name}': resolution must be positive and smaller than the range")

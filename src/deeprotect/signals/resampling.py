@@ -18,11 +18,17 @@ def forward_only(times: Floats) -> NDArray[np.bool_]:
     return np.asarray(times > latest_before)
 
 
-def stretches(times: Floats, longest_gap: float) -> Iterator[slice]:
-    """Runs of rows without a pause longer than `longest_gap`: what may be interpolated inside."""
-    borders = np.flatnonzero(np.diff(times) > longest_gap) + 1
-    for start, stop in zip([0, *borders], [*borders, len(times)], strict=True):
-        yield slice(int(start), int(stop))
+def monotone_stretches(times: Floats, longest_gap: float) -> Iterator[NDArray[np.int64]]:
+    """Row numbers of each run that may be interpolated inside: time grows, and never by more than the gap.
+
+    A pause longer than `longest_gap` starts a new run, and so does a step back by more than it (the logger's
+    clock was set anew). Rows of a smaller step back are dropped, as `forward_only` says.
+    """
+    borders = np.flatnonzero(np.abs(np.diff(times)) > longest_gap) + 1
+    for run in np.split(np.arange(len(times)), borders):
+        kept = run[forward_only(times[run])]
+        if len(kept):
+            yield kept
 
 
 def grid(start: float, stop: float, rate_hz: float) -> Floats:

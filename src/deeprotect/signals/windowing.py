@@ -65,9 +65,7 @@ class Cutter:
         return Windows(samples, Frame(np.full(count, length, dtype=np.int64), first_rows))
 
 
-def cut(
-    rows: Iterable[tuple[Floats, NDArray[np.generic] | None]], *, window: int, channels: int
-) -> Iterator[Windows]:
+def cut(rows: Iterable[tuple[Floats, NDArray[np.generic] | None]], *, window: int, channels: int) -> Iterator[Windows]:
     """Windows of a whole source, batch by batch, the padded tail last."""
     cutter = Cutter(window, channels)
     for samples, recording in rows:

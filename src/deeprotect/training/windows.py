@@ -58,9 +58,7 @@ def read_windows(table: Any, policy: Policy) -> LabelledWindows:
     with open_source(table, numbers=map(policy.stream.column, schema.names)) as source:
         columns = Columns.of(source.schema, schema, mapping=policy.stream.columns, where=source.where)
         _check_labels(source.schema, inferences, source.where)
-        rows = [
-            replace(each, batch=each.batch.select(inferences)) for each in read_rows(source, columns, schema)
-        ]
+        rows = [replace(each, batch=each.batch.select(inferences)) for each in read_rows(source, columns, schema)]
     if not rows:
         raise TableError(f"{source.where}: it has no rows; training needs labelled recordings")
     samples = ((each.samples, each.recording) for each in rows)

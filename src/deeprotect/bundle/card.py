@@ -1,0 +1,86 @@
+"""The model card: what may be inferred, what is promised, to whom, and what is not; in plain words."""
+
+from collections.abc import Iterator
+
+from deeprotect.bundle.bundle import Bundle
+
+PROMISES = {
+    "ldp": (
+        "Whoever sees one released window can tell any two possible private windows apart by a factor of at most "
+        "e^ε in likelihood, whatever they know and whatever they compute (ε-local differential privacy)."
+    ),
+    "named": (
+        "For one released window, any two classes of a named sensitive inference are told apart by a factor of at "
+        "most e^ε in likelihood, whatever is computed from it (Pufferfish privacy for the named inferences)."
+    ),
+    "rldp": (
+        "Two private windows that differ only along the linear directions of the sensitive inferences are told "
+        "apart by a factor of at most e^ε in likelihood (ε-relaxed local differential privacy)."
+    ),
+}
+LIMITS = {
+    "ldp": ("At this ε an observer may still guess better than chance; the measured attackers are in `results`.",),
+    "named": ("Nothing is promised about inferences that are not named.",),
+    "rldp": (
+        "Parts of the window outside those directions are released without noise; an attacker who is not linear, "
+        "or who uses other directions, is not bound by ε. Read the measured attacker beside it.",
+    ),
+}
+ALWAYS = (
+    "The ε is for one window. A stream of T windows composes to T·ε for its owner; "
+    "ε per window alone holds only for windows that have nothing to do with each other.",
+    "Who learns that data was released, when, and how much, is not hidden.",
+)
+
+
+def card(bundle: Bundle) -> str:
+    """Markdown that a privacy officer can read."""
+    return "\n".join(_lines(bundle)) + "\n"
+
+
+def _lines(bundle: Bundle) -> Iterator[str]:
+    policy, event = bundle.policy, bundle.mechanism.event
+    yield f"# Protector for {', '.join(policy.inferences.useful)}"
+    yield ""
+    yield f"- may be inferred: {', '.join(policy.inferences.useful)}"
+    sensitive = ", ".join(policy.inferences.sensitive) or "everything else"
+    yield f"- sensitive: {sensitive}"
+    yield from _stream_lines(bundle)
+    yield f"- mechanism: {bundle.mechanism.name}; minimiser: {bundle.manifest.minimiser['name']}"
+    yield ""
+    yield "## What is promised"
+    yield f"{event}. {PROMISES[event.guarantee]}"
+    yield f"Neighbours: {bundle.manifest.certificate['neighbours']}."
+    yield ""
+    yield "## What is not"
+    for line in (*LIMITS[event.guarantee], *ALWAYS):
+        yield f"- {line}"
+    yield ""
+    yield "## Measured on held-out windows"
+    yield from _result_lines(bundle)
+    yield ""
+    yield "## Made from"
+    yield from _origin_lines(bundle)
+
+
+def _stream_lines(bundle: Bundle) -> Iterator[str]:
+    schema = bundle.schema
+    seconds = schema.window / schema.rate_hz
+    yield f"- stream: {schema.rate_hz:g} Hz, windows of {schema.window} samples ({seconds:g} s)"
+    for channel in schema.channels:
+        yield f"  - {channel.name}: [{channel.low:g}, {channel.high:g}] {channel.unit}"
+
+
+def _result_lines(bundle: Bundle) -> Iterator[str]:
+    for result in bundle.manifest.results:
+        for kind in ("useful", "sensitive"):
+            for name, numbers in result.get(kind, {}).items():
+                parts = ", ".join(f"{key} {value:.3f}" for key, value in numbers.items() if isinstance(value, float))
+                yield f"- {name} ({kind}): {parts}"
+
+
+def _origin_lines(bundle: Bundle) -> Iterator[str]:
+    manifest, training = bundle.manifest, bundle.manifest.training
+    yield f"- {training.rows} rows, {training.windows} windows, {training.recordings} recordings"
+    yield f"- data fingerprint {training.fingerprint[:16]}…"
+    yield f"- {manifest.created}, with {', '.join(f'{name} {number}' for name, number in manifest.made_with.items())}"

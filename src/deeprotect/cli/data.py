@@ -1,0 +1,107 @@
+"""Verbs about data: inferences, datasets, init."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deeprotect.cli.progress import bar
+
+datasets = typer.Typer(help="Known data sets, their licence and citation.", invoke_without_command=True)
+
+
+def inferences(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One inference, with its references.")] = None,
+    sensor: Annotated[str | None, typer.Option(metavar="S", help="Only what this sensor reveals.")] = None,
+    also: Annotated[list[Path] | None, typer.Option("--file", help="Your own repository file to add.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """The repository of inferences: which sensors reveal what, with references."""
+    from deeprotect.cli.tables import inference_card, inferences_table
+    from deeprotect.policy import Repository
+
+    repository = Repository.load(*(also or []))
+    chosen = repository.reveals([sensor]) if sensor else list(repository.inferences.values())
+    if name:
+        chosen = [repository.inference(name)]
+    if as_json:
+        typer.echo(json.dumps([each.model_dump(mode="json", exclude_none=True) for each in chosen], indent=1))
+    elif name:
+        inference_card(chosen[0], repository)
+    else:
+        inferences_table(chosen, repository)
+
+
+@datasets.callback()
+def list_datasets(
+    context: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+) -> None:
+    """Known data sets, their publisher and licence."""
+    if context.invoked_subcommand:
+        return
+    from deeprotect.cli.tables import datasets_table
+    from deeprotect.datasets import registry
+
+    entries = [registry.entry(name) for name in registry.names()]
+    if as_json:
+        typer.echo(json.dumps([entry.model_dump(mode="json", exclude_none=True) for entry in entries], indent=1))
+    else:
+        datasets_table(entries)
+
+
+@datasets.command()
+def fetch(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `deeprotect datasets`.")],
+    source: Annotated[Path | None, typer.Option("--from", metavar="DIR", help="A local copy instead.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="TABLE", help="Also write the tidy table there.")] = None,
+    rate_hz: Annotated[float | None, typer.Option(metavar="HZ", help="Resample the table to this rate.")] = None,
+) -> None:
+    """Download or read a data set, verify it, cache it; with --out write it as a table."""
+    from deeprotect.datasets.fetching import fetch as get
+    from deeprotect.datasets.loading import load, save
+
+    with bar(f"fetching {name}") as progress:
+        folder = get(name, source=source)
+        progress(0.5)
+        if out is None:
+            typer.echo(f"{name}: {folder}", err=True)
+            return
+        dataset = load(name, rate_hz=rate_hz)
+        save(dataset, out)
+    typer.echo(
+        f"{out}: {dataset.table.num_rows} rows at {dataset.rate_hz:g} Hz, labels {', '.join(dataset.labels)}", err=True
+    )
+
+
+def init(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="CSV, Parquet or Arrow; only its columns are read.")],
+    useful: Annotated[list[str], typer.Option(metavar="A", help="A label column the app may infer; repeatable.")],
+    out: Annotated[Path, typer.Option(metavar="POLICY", help="The policy to write.")],
+    sensitive: Annotated[list[str] | None, typer.Option(metavar="B", help="A label to hide; repeatable.")] = None,
+    rate_hz: Annotated[float | None, typer.Option(metavar="HZ", help="Sampling rate, if there is no `time`.")] = None,
+    window: Annotated[int | None, typer.Option(metavar="N", help="Samples in a window (default: one second).")] = None,
+    epsilon: Annotated[float, typer.Option(metavar="E", help="Privacy per window; smaller is more private.")] = 5.0,
+) -> None:
+    """Write a policy for a table, with hardware ranges by sensor type, never ranges read from the data."""
+    from deeprotect.errors import InputError
+    from deeprotect.policy import Repository
+    from deeprotect.policy.draft import assumptions, columns_of, draft, warnings_for
+    from deeprotect.release.sinks import whole_file
+    from deeprotect.release.survey import survey
+
+    seen = survey(table)
+    rate = rate_hz or seen.rate_hz
+    if rate is None:
+        raise InputError(f"{table}: no `time` column shows the sampling rate; give it with --rate-hz")
+    columns = columns_of(seen.schema)
+    repository = Repository.load()
+    policy = draft(columns, useful=useful, sensitive=sensitive or [], rate_hz=rate, window=window)
+    policy = policy.vary(privacy={"epsilon": epsilon})
+    with whole_file(out) as stream:
+        stream.write(policy.to_toml().encode())
+    for line in (*assumptions(columns, policy), *warnings_for(policy, repository)):
+        typer.echo(f"note: {line}", err=True)
+    typer.echo(
+        f"{out}: {len(policy.stream.channels)} channels at {rate:g} Hz, windows of {policy.stream.window}", err=True
+    )

@@ -1,0 +1,90 @@
+"""The whole pipe behind two verbs, for Python: fit a protector, protect a table."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow as pa
+
+from deeprotect.bundle import Bundle
+from deeprotect.bundle.card import card
+from deeprotect.policy import Policy
+from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.columns import Columns
+from deeprotect.release.ledger import Ledger
+from deeprotect.release.sinks import Memory, open_sink
+from deeprotect.release.sources import Source, open_source
+from deeprotect.release.tables import Summary, output_schema, release_table
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Protector:
+    """Stands between a recording and an app; every release draws fresh randomness from the operating system."""
+
+    bundle: Bundle
+
+    @classmethod
+    def fit(cls, policy: Policy, table: Any, *, progress: Progress = lambda _: None) -> Self:
+        """Learn from a labelled table (a path, or a pyarrow, pandas or polars table); needs the `train` extra."""
+        from deeprotect.training.fit import fit
+
+        return cls(fit(policy, table, progress=progress))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        return cls(Bundle.load(path))
+
+    def save(self, path: str | Path) -> None:
+        self.bundle.save(path)
+
+    def describe(self) -> str:
+        """The model card: what may be inferred, what is promised, what is not."""
+        return card(self.bundle)
+
+    def protect(self, table: Any) -> Any:
+        """Release a pyarrow, pandas or polars table; the same kind comes back."""
+        with self._open(table) as source:
+            columns = self._columns(source)
+            memory = Memory(output_schema(source.schema, columns))
+            release_table(source, memory, self.bundle, columns=columns, ledger=Ledger(), entropy=SystemEntropy())
+        return _like(table, memory.table())
+
+    def protect_file(
+        self, source_path: str | Path, sink_path: str | Path, *, progress: Progress = lambda _: None
+    ) -> Summary:
+        """Release a file of any size in constant memory; the output appears whole or not at all."""
+        with self._open(str(source_path)) as source:
+            columns = self._columns(source)
+            with open_sink(sink_path, output_schema(source.schema, columns)) as sink:
+                return release_table(
+                    source,
+                    sink,
+                    self.bundle,
+                    columns=columns,
+                    ledger=Ledger(),
+                    entropy=SystemEntropy(),
+                    progress=progress,
+                )
+
+    def _open(self, table: Any) -> Any:
+        return open_source(table, numbers=map(self.bundle.policy.stream.column, self.bundle.schema.names))
+
+    def _columns(self, source: Source) -> Columns:
+        mapping = self.bundle.policy.stream.columns
+        return Columns.of(source.schema, self.bundle.schema, mapping=mapping, where=source.where)
+
+
+def _like(table: Any, released: pa.Table) -> Any:
+    """Arrow back to the kind of table that came in."""
+    library = type(table).__module__.partition(".")[0]
+    if library == "polars":
+        import polars
+
+        return polars.from_arrow(released)
+    if library == "pandas":
+        frame = released.to_pandas()
+        return frame.set_index(table.index)
+    return released.to_batches()[0] if isinstance(table, pa.RecordBatch) else released

@@ -1,0 +1,92 @@
+"""From a policy and a table to a bundle: read, learn, measure, export."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+from deeprotect.bundle import Bundle
+from deeprotect.bundle.manifest import Training
+from deeprotect.errors import TableError
+from deeprotect.policy import Policy
+from deeprotect.training import choice
+from deeprotect.training.export import to_onnx
+from deeprotect.training.measure import measure
+from deeprotect.training.minimiser import Minimiser
+from deeprotect.training.protection import Protection
+from deeprotect.training.splits import contiguous
+from deeprotect.training.windows import LabelledWindows, read_windows
+
+HELD_OUT = 0.2
+Progress = Callable[[float], None]
+
+
+def fit(policy: Policy, table: Any, *, progress: Progress = lambda _: None) -> Bundle:
+    """Learn a protector; the last part of each recording only measures it."""
+    windows = read_windows(table, policy)
+    _check_classes(windows, policy)
+    train, test = contiguous(windows, held_out=HELD_OUT, by=policy.inferences.useful[0], seed=policy.training.seed)
+    progress(0.1)
+    protection = learn(windows[train], policy)
+    progress(0.6)
+    results = measure(protection, windows[train], windows[test], policy)
+    progress(0.8)
+    bundle = export(protection, policy, windows=windows, results=[results])
+    progress(1.0)
+    return bundle
+
+
+def learn(windows: LabelledWindows, policy: Policy, *, minimisers: Mapping[str, Minimiser] | None = None) -> Protection:
+    """The policy's minimiser and mechanism, fitted on windows; a minimiser fitted before can be given by name."""
+    mechanism = choice.mechanism(policy)
+    name = choice.minimiser(policy, mechanism)
+    minimiser = (minimisers or {}).get(name) or choice.fitted(name, windows, policy)
+    return choice.PROTECTIONS[mechanism](windows, policy, minimiser)
+
+
+def export(
+    protection: Protection, policy: Policy, *, windows: LabelledWindows, results: list[dict[str, Any]]
+) -> Bundle:
+    """Networks to ONNX, numbers to the manifest."""
+    code = protection.mechanism.dim
+    return Bundle.make(
+        policy,
+        protection.mechanism,
+        encoder=to_onnx(protection.encoder(), protection.dim, input_name="window", output_name="code"),
+        decoder=to_onnx(protection.decoder(), code, input_name="noisy_code", output_name="window"),
+        minimiser=_description(protection),
+        training=_training(windows),
+        results=results,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        made_with={name: version(name) for name in ("torch", "scikit-learn", "numpy", "onnx")},
+    )
+
+
+def _description(protection: Protection) -> dict[str, Any]:
+    if protection.minimiser is None:
+        return {"name": "none"}
+    parameters = protection.minimiser.get_params()
+    return {"name": type(protection.minimiser).__name__, "parameters": parameters}
+
+
+def _training(windows: LabelledWindows) -> Training:
+    classes = {
+        name: sorted({label for label in column if label is not None}) for name, column in windows.labels.items()
+    }
+    return Training(
+        fingerprint=windows.fingerprint,
+        rows=windows.rows,
+        windows=len(windows),
+        recordings=len(set(windows.recording.tolist())),
+        classes=classes,
+    )
+
+
+def _check_classes(windows: LabelledWindows, policy: Policy) -> None:
+    for name in (*policy.inferences.useful, *policy.inferences.sensitive):
+        classes = {label for label in windows.labels[name] if label is not None}
+        if len(classes) < 2:
+            known = f"only '{next(iter(classes))}'" if classes else "no label"
+            raise TableError(
+                f"column '{name}' has {known} over {len(windows)} windows; an inference needs at least two classes"
+            )
