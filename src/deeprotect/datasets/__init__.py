@@ -8,10 +8,11 @@ if TYPE_CHECKING:
     from deeprotect.datasets.dataset import Dataset
     from deeprotect.datasets.fetching import fetch
     from deeprotect.datasets.loading import load
+    from deeprotect.datasets.saving import save
 
-_HOMES = {"Dataset": "dataset", "fetch": "fetching", "load": "loading"}
+_HOMES = {"Dataset": "dataset", "fetch": "fetching", "load": "loading", "save": "saving"}
 
-__all__ = ["Dataset", "fetch", "load", "registry"]
+__all__ = ["Dataset", "fetch", "load", "registry", "save"]
 
 
 def __getattr__(name: str) -> Any:

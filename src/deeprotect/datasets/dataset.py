@@ -27,16 +27,11 @@ class Recording:
     def slower(self, rate_hz: float, new_rate_hz: float) -> "Recording":
         """The same piece at a lower rate; a row's label is the one in the middle of its time cell."""
         if new_rate_hz > rate_hz:
-            raise DatasetError(
-                f"rate_hz = {new_rate_hz:g} is above the recorded {rate_hz:g} Hz; choose a lower one"
-            )
+            raise DatasetError(f"rate_hz = {new_rate_hz:g} is above the recorded {rate_hz:g} Hz; choose a lower one")
         if new_rate_hz == rate_hz:
             return self
         kept = middles(len(self.samples), rate_hz, new_rate_hz)
-        labels = {
-            name: value[kept] if isinstance(value, np.ndarray) else value
-            for name, value in self.labels.items()
-        }
+        labels = {name: value[kept] if isinstance(value, np.ndarray) else value for name, value in self.labels.items()}
         return Recording(self.name, slower(self.samples, rate_hz, new_rate_hz), labels)
 
 
@@ -67,9 +62,7 @@ def tidy(
 ) -> pa.Table:
     """Stack recordings into one table; channel columns carry their unit as Arrow field metadata."""
     schema = table_schema(channels, labels)
-    batches = [
-        _batch(recording, schema, rate_hz=rate_hz) for recording in recordings if len(recording.samples)
-    ]
+    batches = [_batch(recording, schema, rate_hz=rate_hz) for recording in recordings if len(recording.samples)]
     return pa.Table.from_batches(batches, schema=schema).combine_chunks()
 
 

@@ -31,7 +31,11 @@ def fetch(name: str, *, source: Path | None = None, cache: Path | None = None) -
         return _from_local(entry, Path(source), home)
     if (root := find_root(entry, home)) is not None:
         return root
-    return _unpack(entry, _download(entry, home.parent), home)
+    archive = _download(entry, home.parent)
+    try:
+        return _unpack(entry, archive, home)
+    finally:
+        archive.unlink()  # a wrong archive must not be found again next time
 
 
 def locate(name: str, directory: Path | None = None) -> Path:
@@ -75,6 +79,7 @@ def _from_local(entry: Entry, source: Path, home: Path) -> Path:
 
 
 def _download(entry: Entry, folder: Path) -> Path:
+    pooch.get_logger().setLevel("WARNING")  # whoever calls reports progress
     known_hash = f"sha256:{entry.address_sha256}" if entry.address_sha256 else None
     try:
         path = pooch.retrieve(entry.address, known_hash, fname=f"{entry.name}.download", path=folder)
@@ -95,7 +100,10 @@ def _verify(path: Path, sha256: str | None) -> None:
 
 def _unpack(entry: Entry, archive: Path, home: Path) -> Path:
     """Into a temporary folder first: the cache never holds half a data set."""
-    home.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        home.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DatasetError(f"cannot write the cache {home.parent}; choose another with cache=") from error
     with tempfile.TemporaryDirectory(dir=home.parent, prefix=f"{home.name}.part") as part:
         fresh = Path(part) / home.name
         _extract(archive, fresh)
@@ -115,9 +123,7 @@ def _extract(archive: Path, folder: Path) -> None:
             with tarfile.open(archive) as bundle:
                 bundle.extractall(folder, filter="data")
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
-        raise DatasetError(
-            f"{archive.name} cannot be unpacked ({type(error).__name__}); get it again"
-        ) from error
+        raise DatasetError(f"{archive.name} cannot be unpacked ({type(error).__name__}); get it again") from error
 
 
 def _how_to_get(entry: Entry, what: str) -> str:
