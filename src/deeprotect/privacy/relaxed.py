@@ -1,0 +1,124 @@
+"""Relaxed neighbours (paper, Definition 2): windows in the box that differ along the sensitive directions only.
+
+The differences are v = Cα with ‖v‖_∞ ≤ 1, C an orthonormal basis (d, r) of the sensitive classifiers' span.
+Maxima of norms over that polytope are convex maximisation: one linear programme per sign vector, each certified
+from above by its dual. docs/claims.md#relaxed-sensitivity
+"""
+
+from itertools import combinations, product
+from math import comb
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import linprog
+
+from deeprotect.errors import PolicyError
+from deeprotect.privacy.box import Floats
+from deeprotect.privacy.sensitivity import Maximum, inflate, sign_vectors
+
+_MOST_PROGRAMMES = 512
+_MOST_RAYS = 4096
+
+
+def basis(weights: ArrayLike) -> Floats:
+    """Orthonormal basis (d, r) of the span of linear classifiers, one per column of `weights` (d, classifiers)."""
+    columns = np.asarray(weights, dtype=np.float64)
+    columns = columns[:, None] if columns.ndim == 1 else columns
+    if columns.ndim != 2 or not np.isfinite(columns).all():
+        raise PolicyError("sensitive directions must be a finite matrix of shape (inputs, classifiers)")
+    norms = np.linalg.norm(columns, axis=0)
+    if not norms.any():
+        raise PolicyError("the sensitive classifiers are all zero; train them on windows with both labels present")
+    # Every classifier counts alike, however small its weights; only dependent ones are dropped.
+    left, singular, _ = np.linalg.svd(columns[:, norms > 0] / norms[norms > 0], full_matrices=False)
+    return np.ascontiguousarray(left[:, singular > 1e-8 * singular[0]])
+
+
+def relaxed_sensitivity(directions: Floats) -> Maximum:
+    """ΔQ_relax = max ‖Cα‖₁ / d over ‖Cα‖_∞ ≤ 1, with ΔQ = 1; for one direction c it is ‖c‖₁ / (d ‖c‖_∞)."""
+    largest = largest_l1(directions, directions)
+    # v has d entries of at most 1 each.
+    return Maximum(min(largest.value / len(directions), 1.0), largest.exact, largest.method)
+
+
+def largest_l1(matrix: Floats, directions: Floats) -> Maximum:
+    """max ‖Mα‖₁ over ‖Cα‖_∞ ≤ 1, M of shape (p, r), C orthonormal of shape (d, r); exact or from above."""
+    if directions.shape[1] == 1:
+        value = float(np.abs(matrix).sum() / np.abs(directions).max())
+        return Maximum(inflate(value), exact=True, method="one direction")
+    signs = _sign_patterns(matrix)
+    if signs is None:
+        return _bound_from_above(matrix, directions)
+    value = max(_support(row, directions) for row in signs @ matrix)
+    return Maximum(inflate(value), exact=True, method=f"{len(signs)} linear programmes")
+
+
+def _support(gradient: Floats, directions: Floats) -> float:
+    """max gᵀα over ‖Cα‖_∞ ≤ 1, from above whatever the solver did.
+
+    Dual: min ‖y‖₁ with Cᵀy = g. For any y at all, gᵀα = yᵀCα + (g − Cᵀy)ᵀα ≤ ‖y‖₁ + ‖g − Cᵀy‖₂ √d,
+    because ‖α‖₂ = ‖Cα‖₂ ≤ √d. So the solver's tolerances cannot make this too small.
+    """
+    dim = len(directions)
+    equal = np.hstack([directions.T, -directions.T])
+    solved = linprog(np.ones(2 * dim), A_eq=equal, b_eq=gradient, bounds=(0, None), method="highs")
+    dual = np.zeros(dim) if solved.x is None else solved.x[:dim] - solved.x[dim:]
+    residual = float(np.linalg.norm(gradient - directions.T @ dual))
+    return float(np.abs(dual).sum()) + residual * float(np.sqrt(dim))
+
+
+def _sign_patterns(matrix: Floats) -> Floats | None:
+    """Sign vectors that contain every sign pattern of Mα (more do no harm); None when there are too many."""
+    rows = len(matrix)
+    if 1 << (rows - 1) <= _MOST_PROGRAMMES:
+        return np.concatenate(list(sign_vectors(rows)))
+    rank = matrix.shape[1]
+    if comb(rows, rank - 1) > _MOST_RAYS:
+        return None
+    patterns: set[tuple[int, ...]] = set()
+    for signs in _ray_signs(matrix):
+        free = np.flatnonzero(signs == 0)
+        if len(free) > 10:
+            return None
+        patterns.update(_completions(signs, free))
+        if len(patterns) > _MOST_PROGRAMMES:
+            return None
+    return np.array(sorted(patterns), dtype=np.float64)
+
+
+def _ray_signs(matrix: Floats) -> Floats:
+    """Signs of M on the extreme rays of the hyperplane arrangement {m_iα = 0}, zeros where a ray lies on one.
+
+    Every cell of the arrangement has an extreme ray, which r − 1 independent hyperplanes determine.
+    """
+    rank = matrix.shape[1]
+    length = np.linalg.norm(matrix, axis=1)
+    subsets = np.array(list(combinations(range(len(matrix)), rank - 1)))
+    rays = np.linalg.svd(matrix[subsets])[2][:, -1, :]
+    values = rays @ matrix.T
+    return np.where(np.abs(values) <= 1e-9 * length, 0.0, np.sign(values))
+
+
+def _completions(signs: Floats, free: np.ndarray[tuple[int], np.dtype[np.intp]]) -> set[tuple[int, ...]]:
+    complete = set()
+    for choice in product((1, -1), repeat=len(free)):
+        pattern = signs.astype(int)
+        pattern[free] = choice
+        complete.add(tuple((pattern * pattern[0]).tolist()))
+    return complete
+
+
+def _bound_from_above(matrix: Floats, directions: Floats) -> Maximum:
+    """The smallest of three bounds that are always valid."""
+    rows, rank = matrix.shape
+    dim = len(directions)
+    # ‖Mα‖₁ ≤ √p ‖M‖₂ ‖α‖₂ and ‖α‖₂ ≤ √d
+    bounds = {"Euclidean norm": float(np.sqrt(rows * dim) * np.linalg.norm(matrix, 2))}
+    if rows <= _MOST_PROGRAMMES:
+        bounds["row by row"] = sum(_support(row, directions) for row in matrix)
+    if 1 << (rank - 1) <= _MOST_PROGRAMMES:
+        # ‖Mα‖₁ ≤ Σ_j |α_j| ‖M_:j‖₁
+        weighted = np.concatenate(list(sign_vectors(rank))) * np.abs(matrix).sum(axis=0)
+        bounds["column by column"] = max(_support(row, directions) for row in weighted)
+    method = min(bounds, key=bounds.__getitem__)
+    return Maximum(inflate(bounds[method]), exact=False, method=method)

@@ -1,0 +1,141 @@
+"""Noise along the sensitive directions only, in the window itself: mode 2 with r noisy numbers instead of d."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from deeprotect.errors import BundleError, InputError, PolicyError
+from deeprotect.privacy.box import Floats
+from deeprotect.privacy.entropy import Entropy
+from deeprotect.privacy.events import Event
+from deeprotect.privacy.evidence import check_orthonormal
+from deeprotect.privacy.record import Record
+from deeprotect.privacy.relaxed import largest_l1
+from deeprotect.privacy.sampling import Integers, discrete_laplace, mean_magnitude, require_drawable, round_up
+from deeprotect.privacy.sensitivity import Maximum
+
+KIND = "subspace-laplace"
+_STEP = Fraction(1, 4096)  # of the coordinates along the directions
+_RESIDUAL_STEP = 2.0**-16  # what a 16-bit sensor resolves of its own range
+
+
+@dataclass(frozen=True, eq=False)
+class Subspace:
+    """x̃ = (x − C Cᵀx) + C (Cᵀx + η) for windows x in [0,1]^d; `directions` is C, (d, r), orthonormal.
+
+    Relaxed neighbours have the same residual and coordinates at most Δ₁ apart. docs/claims.md#subspace
+    The residual is rounded to a public grid, because in floating point neighbours' residuals differ by about
+    1e-16: that hides the difference except where it straddles a grid boundary, a mitigation and not a proof.
+    """
+
+    event: Event
+    directions: Floats
+    scale: Fraction
+    name = "subspace"
+
+    def __post_init__(self) -> None:
+        check_orthonormal(self.directions)
+        if self.event.guarantee != "rldp":
+            raise PolicyError("subspace noise promises rldp; state guarantee = 'rldp'")
+        require_drawable(self.scale)
+        if self.real_epsilon > Fraction(self.event.epsilon):
+            raise PolicyError(
+                f"the noise gives more than the stated epsilon {self.event.epsilon:.6g}; use a larger scale"
+            )
+
+    @cached_property
+    def sensitivity(self) -> Maximum:
+        """Δ₁ = max ‖α‖₁ over neighbours' differences Cα."""
+        return largest_l1(np.eye(self.directions.shape[1]), self.directions)
+
+    @cached_property
+    def real_epsilon(self) -> Fraction:
+        return grid_sensitivity(self.sensitivity, self.directions.shape[1]) / self.scale
+
+    @cached_property
+    def _reachable(self) -> tuple[Integers, Integers]:
+        """Grid positions that Cᵀx can take for x in [0,1]^d: public."""
+        low = np.minimum(self.directions, 0.0).sum(axis=0) / float(_STEP)
+        high = np.maximum(self.directions, 0.0).sum(axis=0) / float(_STEP)
+        return np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64)
+
+    def privatise(self, code: Floats, *, entropy: Entropy) -> Floats:
+        """Noisy windows (n, d); total in its input: NaN counts as the middle of the range, infinities as its ends."""
+        window = np.asarray(code, dtype=np.float64)
+        if window.ndim != 2 or window.shape[1] != len(self.directions):
+            raise InputError(f"windows of shape {window.shape} do not fit directions of {len(self.directions)} samples")
+        window = np.clip(np.where(np.isnan(window), 0.5, window), 0.0, 1.0)
+        along = window @ self.directions
+        residual = np.rint((window - along @ self.directions.T) / _RESIDUAL_STEP) * _RESIDUAL_STEP
+        position = np.clip(np.rint(along / float(_STEP)).astype(np.int64), *self._reachable)
+        noise = discrete_laplace(self.scale, position.size, entropy=entropy).reshape(position.shape)
+        return np.asarray(residual + ((position + noise) * float(_STEP)) @ self.directions.T)
+
+    @property
+    def noise_scales(self) -> Floats:
+        """λ of each noisy coordinate along the directions, in scaled samples."""
+        return np.full(self.directions.shape[1], float(self.scale * _STEP))
+
+    def expected_error(self) -> float:
+        """E‖Cη‖₁ of one window, in scaled samples."""
+        return float(_STEP) * mean_magnitude(self.scale) * float(_mean_mixture(self.directions).sum())
+
+    def certificate(self) -> dict[str, Any]:
+        """The promise with everything it rests on, worked out from the mechanism's own numbers."""
+        return self.event.to_json() | {
+            "mechanism": self.name,
+            "neighbours": "windows that differ along the sensitive directions only",
+            "derived_epsilon": float(self.real_epsilon),
+            "ldp_epsilon": None,
+            "noise_scales": self.noise_scales.tolist(),
+            "sensitivity": self.sensitivity.value,
+            "exact": self.sensitivity.exact,
+            "method": self.sensitivity.method,
+            "assumes": ["equal residuals of neighbours round alike on a grid of 2^-16"],
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": KIND,
+            "name": self.name,
+            "event": self.event.to_json(),
+            "directions": self.directions.tolist(),
+            "scale": [f"{self.scale.numerator}/{self.scale.denominator}"],
+        }
+
+    @classmethod
+    def read(cls, record: Record, event: Event) -> "Subspace":
+        scale = record.fractions("scale")
+        if len(scale) != 1:
+            raise BundleError(f"{record.name}: 'scale' must be one fraction; restore the bundle or train again")
+        return cls(event, record.matrix("directions"), scale[0])
+
+
+def subspace(directions: Floats, epsilon: float, *, inferences: tuple[str, ...] = ()) -> Subspace:
+    """Lap(Δ₁/ε) along `directions` (d, r) from relaxed.basis; encode and decode what it returns."""
+    directions = np.asarray(directions, dtype=np.float64)
+    rank = directions.shape[1]
+    largest = largest_l1(np.eye(rank), directions)
+    scale = round_up(grid_sensitivity(largest, rank) / Fraction(epsilon))
+    return Subspace(Event("rldp", epsilon, inferences=inferences), directions, scale)
+
+
+def grid_sensitivity(largest: Maximum, rank: int) -> Fraction:
+    """Grid steps between neighbours: Δ₁, one step per coordinate for rounding, one for float arithmetic."""
+    return Fraction(largest.value) / _STEP + 2 * rank
+
+
+def _mean_mixture(rows: Floats) -> Floats:
+    """E|Σ_j c_j η_j| for each row c and independent Laplace η of scale 1.
+
+    E|X| = (2/π) ∫ (1 − φ(t)) / t² dt with φ(t) = Π_j 1 / (1 + c_j² t²); t = tan θ / ‖c‖, Gauss–Legendre in θ.
+    """
+    length = np.linalg.norm(rows, axis=1)
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    theta = (nodes + 1.0) * np.pi / 4.0
+    unit = rows / np.where(length > 0, length, 1.0)[:, None]
+    characteristic = np.prod(1.0 / (1.0 + (unit[:, :, None] * np.tan(theta)) ** 2), axis=1)
+    return np.asarray(length * ((1.0 - characteristic) / np.sin(theta) ** 2 @ weights) / 2.0)
