@@ -190,5 +190,5 @@ def _without(table: Mapping[str, Any], key: str) -> Json:
 
 
 def _on_one_line(array: re.Match[str]) -> str:
-    items = [line.strip().removesuffix(",") for line in array.group(1).splitlines()]
+    items = [line.strip().removesuffix(",") for line in array.group(1).rstrip("\n").split("\n")]
     return f"[{', '.join(items)}]"

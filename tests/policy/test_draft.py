@@ -1,0 +1,109 @@
+"""A draft takes channels from column names and ranges from hardware, and says what it assumed and what is revealed."""
+
+import math
+
+import pyarrow as pa
+import pytest
+
+from deeprotect.errors import PolicyError
+from deeprotect.policy import Policy, Repository
+from deeprotect.policy.draft import Column, assumptions, columns_of, draft, warnings_for
+
+WRIST = pa.schema(
+    [
+        pa.field("time", pa.float64()),
+        pa.field("recording", pa.string()),
+        pa.field("acc_x", pa.float32()),
+        pa.field("acc_y", pa.float32(), metadata={"unit": "m/s^2"}),
+        pa.field("gyro_z", pa.int32()),
+        pa.field("temperature", pa.float32()),
+        pa.field("activity", pa.string()),
+        pa.field("subject", pa.int64()),
+    ]
+)
+COLUMNS = columns_of(WRIST)
+
+
+@pytest.fixture(scope="module")
+def repository() -> Repository:
+    return Repository.load()
+
+
+def test_channels_are_the_sensor_columns_alone() -> None:
+    policy = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50)
+    assert list(policy.stream.channels) == ["acc_x", "acc_y", "gyro_z"]
+    assert {spec.sensor for spec in policy.stream.channels.values()} == {"accelerometer", "gyroscope"}
+
+
+def test_ranges_follow_the_stated_unit() -> None:
+    channels = draft(COLUMNS, useful=["activity"], rate_hz=50).stream.channels
+    assert (channels["acc_x"].unit, channels["acc_x"].range) == ("g", (-4.0, 4.0))
+    assert (channels["acc_y"].unit, channels["acc_y"].range) == ("m/s²", pytest.approx((-39.2266, 39.2266)))
+
+
+def test_a_draft_can_be_written_and_read_back() -> None:
+    policy = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50, window=25)
+    assert Policy.from_toml(policy.to_toml()) == policy
+    assert policy.stream.window == 25
+
+
+def test_the_window_is_two_seconds_unless_said() -> None:
+    assert draft(COLUMNS, useful=["activity"], rate_hz=50).stream.window == 100
+    assert draft(COLUMNS, useful=["activity"], rate_hz=0.1).stream.window == 1
+
+
+@pytest.mark.parametrize("rate_hz", [0.0, -1.0, math.inf, math.nan])
+def test_a_rate_that_is_no_rate_is_refused(rate_hz: float) -> None:
+    with pytest.raises(PolicyError, match=r"stream.rate_hz"):
+        draft(COLUMNS, useful=["activity"], rate_hz=rate_hz)
+
+
+def test_a_label_named_like_a_sensor_stays_a_label() -> None:
+    columns = [*COLUMNS, Column("orientation", numeric=True)]
+    policy = draft(columns, useful=["orientation"], rate_hz=50)
+    assert "orientation" not in policy.stream.channels
+
+
+def test_a_table_without_sensor_names_is_refused_with_a_way_out() -> None:
+    columns = [Column("x", numeric=True), Column("y", numeric=True), Column("activity", numeric=False)]
+    with pytest.raises(PolicyError, match=r"columns x, y are not known sensor names; name them like acc_x"):
+        draft(columns, useful=["activity"], rate_hz=50)
+    with pytest.raises(PolicyError, match=r"no numeric columns"):
+        draft(columns[2:], useful=["activity"], rate_hz=50)
+    with pytest.raises(PolicyError, match=r"acc_x are named like sensors but are not numbers"):
+        draft([Column("acc_x", numeric=False), columns[2]], useful=["activity"], rate_hz=50)
+
+
+def test_an_inference_is_a_column_or_in_the_repository(repository: Repository) -> None:
+    with pytest.raises(PolicyError, match="did you mean 'activity'"):
+        draft(COLUMNS, useful=["activty"], rate_hz=50)
+    with pytest.raises(PolicyError, match="'stress' is not a column of the table; the table has: time"):
+        draft(COLUMNS, useful=["stress"], rate_hz=50)
+    assert draft(COLUMNS, useful=["stress"], rate_hz=50, repository=repository).inferences.useful == ("stress",)
+
+
+def test_unstated_units_and_left_out_columns_are_said() -> None:
+    policy = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50)
+    units_acc, units_gyro, left_out = assumptions(COLUMNS, policy)
+    assert units_acc.startswith("acc_x: taken as g, range [-4.0, 4.0]")
+    assert units_gyro.startswith("gyro_z: taken as rad/s")
+    assert left_out.startswith("temperature: ")
+
+
+def test_the_warning_names_what_else_the_sensors_reveal(repository: Repository) -> None:
+    (line,) = warnings_for(draft(COLUMNS, useful=["activity"], rate_hz=50), repository)
+    assert line.startswith("acc + gyro also reveal: behaviour-based authentication, text entered, ")
+    assert "activity mode" not in line
+
+
+def test_an_alias_counts_as_naming_the_inference(repository: Repository) -> None:
+    (line,) = warnings_for(draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50), repository)
+    assert "authentication" not in line
+    assert 'guarantee = "named" covers only inferences.sensitive' in line
+
+
+def test_a_sensor_outside_the_repository_is_said_to_be_unknown(repository: Repository) -> None:
+    policy = draft(COLUMNS, useful=["activity"], rate_hz=50)
+    baro = {"pressure": {"unit": "hPa", "range": (300.0, 1100.0), "sensor": "barometer"}}
+    lines = warnings_for(policy.vary(stream={"channels": baro}), repository)
+    assert lines == ["sensor 'barometer' is not in the repository; what it reveals is not known"]
