@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deeprotect.errors import PolicyError
@@ -217,6 +217,7 @@ def policies(draw: st.DrawFn) -> Policy:
     return Policy.from_tables(tables)
 
 
+@settings(deadline=None)
 @given(policies())
 def test_a_policy_survives_toml_unchanged(policy: Policy) -> None:
     returned = Policy.from_toml(policy.to_toml())
@@ -224,6 +225,7 @@ def test_a_policy_survives_toml_unchanged(policy: Policy) -> None:
     assert list(returned.stream.channels) == list(policy.stream.channels)
 
 
+@settings(deadline=None)
 @given(policies())
 def test_a_manifest_keeps_the_channels_in_order_even_when_its_keys_are_sorted(policy: Policy) -> None:
     manifest = json.dumps(policy.to_json(), sort_keys=True)
@@ -247,6 +249,7 @@ KEYS = [
 ]  # fmt: skip
 
 
+@settings(deadline=None)
 @given(st.sampled_from(KEYS), toml_values)
 def test_whatever_stands_under_a_key_is_read_or_refused_in_one_line(path: tuple[str, ...], value: object) -> None:
     tables = json.loads(json.dumps(Policy.from_toml(TEXT).model_dump(exclude_none=True)))
