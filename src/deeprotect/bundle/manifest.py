@@ -65,7 +65,7 @@ class Manifest(BaseModel):
             raise BundleError(f"{where}: not a DEEProtect bundle (manifest.json has no format '{FORMAT}')")
         if not isinstance(body.get("version"), int) or body["version"] > VERSION:
             raise BundleError(
-                f"{where}: bundle version {body.get('version')} is newer than this program knows ({VERSION}); upgrade it"
+                f"{where}: bundle version {body.get('version')} is newer than this program knows ({VERSION}); upgrade"
             )
         if body.pop("digest", None) != digest(body):
             raise BundleError(f"{where}: manifest.json was altered after the bundle was made; get a fresh copy")

@@ -1,6 +1,6 @@
 """Tables for people, printed with rich."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -10,12 +10,13 @@ from deeprotect.datasets.registry import Entry
 from deeprotect.policy.repository import Inference, Repository
 
 
-def inferences_table(inferences: Iterable[Inference], repository: Repository) -> None:
-    """One row per inference, one column per sensor; a dot where the sensor reveals it."""
-    table = Table("inference", "attribute", *(sensor.replace("_", " ") for sensor in repository.sensors))
-    for each in inferences:
-        dots = ["●" if sensor in each.revealing_sensors else "" for sensor in repository.sensors]
-        table.add_row(each.title, each.attribute, *dots)
+def inferences_table(inferences: Sequence[Inference], repository: Repository) -> None:
+    """One row per inference: its name, what it tells, and the sensors that reveal it."""
+    table = Table("name", "what it tells", "sensors that reveal it", "works")
+    for name, each in repository.inferences.items():
+        if each in inferences:
+            sensors = ", ".join(sensor.replace("_", " ") for sensor in each.revealing_sensors)
+            table.add_row(name, f"{each.title}: {each.attribute}", sensors, str(len(each.cited)))
     Console().print(table)
 
 

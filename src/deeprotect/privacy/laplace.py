@@ -52,6 +52,11 @@ class GridLaplace:
                 f"{self.event.epsilon:.6g}; use more noise or state the larger epsilon"
             )
 
+    @property
+    def dim(self) -> int:
+        """Coordinates of a code."""
+        return self.box.dim
+
     @cached_property
     def clip_epsilon(self) -> Fraction:
         """ε-LDP that the clip box alone gives: codes differ by at most `cells` in each coordinate, exactly."""

@@ -46,6 +46,11 @@ class Subspace:
                 f"the noise gives more than the stated epsilon {self.event.epsilon:.6g}; use a larger scale"
             )
 
+    @property
+    def dim(self) -> int:
+        """Coordinates of a code: the window's own values."""
+        return len(self.directions)
+
     @cached_property
     def sensitivity(self) -> Maximum:
         """Δ₁ = max ‖α‖₁ over neighbours' differences Cα."""

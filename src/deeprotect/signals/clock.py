@@ -40,7 +40,7 @@ class Clock:
         if not same.any():
             return
         if self._per_second is None:
-            self._per_second = self._unit(float(np.median(steps[same])))
+            self._per_second = self._unit(float(np.nanmedian(steps[same])))
         self._check_steps(steps * self.rate_hz / self._per_second, same, first_row)
 
     def _steps(self, time: Floats, recording: NDArray[np.generic] | None) -> tuple[Floats, NDArray[np.bool_]]:

@@ -1,13 +1,13 @@
 """From a policy and a table to a bundle: read, learn, measure, export."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, MutableMapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.manifest import Training
-from deeprotect.errors import TableError
+from deeprotect.errors import PolicyError, TableError
 from deeprotect.policy import Policy
 from deeprotect.training import choice
 from deeprotect.training.export import to_onnx
@@ -36,12 +36,20 @@ def fit(policy: Policy, table: Any, *, progress: Progress = lambda _: None) -> B
     return bundle
 
 
-def learn(windows: LabelledWindows, policy: Policy, *, minimisers: Mapping[str, Minimiser] | None = None) -> Protection:
-    """The policy's minimiser and mechanism, fitted on windows; a minimiser fitted before can be given by name."""
+def learn(
+    windows: LabelledWindows, policy: Policy, *, minimisers: MutableMapping[str, Minimiser] | None = None
+) -> Protection:
+    """The policy's minimiser and mechanism, fitted on windows; `minimisers` keeps fitted ones for the next policy."""
     mechanism = choice.mechanism(policy)
-    name = choice.minimiser(policy, mechanism)
-    minimiser = (minimisers or {}).get(name) or choice.fitted(name, windows, policy)
-    return choice.PROTECTIONS[mechanism](windows, policy, minimiser)
+    if mechanism not in choice.PROTECTIONS:
+        raise PolicyError(f'mechanism = "{mechanism}" is not available; use {", ".join(choice.PROTECTIONS)}')
+    if mechanism == "baseline":
+        return choice.baseline(windows, policy, None)
+    known = {} if minimisers is None else minimisers
+    name = policy.training.minimiser
+    if name not in known:
+        known[name] = choice.fitted(windows, policy)
+    return choice.PROTECTIONS[mechanism](windows, policy, known[name])
 
 
 def export(

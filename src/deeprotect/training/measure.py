@@ -1,0 +1,38 @@
+"""A first measurement of a fresh protector on windows it has not seen: does an unchanged app still read them?"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+
+from deeprotect.policy import Policy
+from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.training.protection import Protection
+from deeprotect.training.windows import LabelledWindows
+
+
+def measure(protection: Protection, train: LabelledWindows, test: LabelledWindows, policy: Policy) -> dict[str, Any]:
+    """Useful accuracy of a forest trained on raw windows, on raw and on released windows; and of guessing."""
+    released = protection.release(test.flat, entropy=SystemEntropy())
+    event = protection.mechanism.event
+    return {
+        "mechanism": protection.mechanism.name,
+        "guarantee": event.guarantee,
+        "epsilon": event.epsilon,
+        "windows": len(test),
+        "useful": {name: _app(name, train, test, released=released) for name in policy.inferences.useful},
+    }
+
+
+def _app(name: str, train: LabelledWindows, test: LabelledWindows, *, released: Any) -> dict[str, float]:
+    known, seen = train.labelled(name), test.labelled(name)
+    truth = test.labels[name][seen].astype(str)
+    if not len(truth):
+        return {}
+    app = RandomForestClassifier(100, n_jobs=-1, random_state=0)
+    app.fit(train.flat[known], train.labels[name][known].astype(str))
+    return {
+        "clean": float(np.mean(app.predict(test.flat[seen]) == truth)),
+        "app": float(np.mean(app.predict(released[seen]) == truth)),
+        "chance": float(np.unique(truth, return_counts=True)[1].max() / len(truth)),
+    }

@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+from deeprotect.errors import TableError
+from deeprotect.signals.clock import Clock, rate_of
+
+
+@pytest.mark.parametrize("per_second", [1.0, 1e3, 1e6, 1e9])
+def test_time_may_be_in_seconds_or_milliseconds_or_finer(per_second):
+    Clock(10, "walk.csv").check(np.arange(20) / 10 * per_second, None, first_row=0)
+
+
+def test_jitter_is_no_gap():
+    jitter = np.random.default_rng(0).uniform(-0.04, 0.04, 200)
+    Clock(10, "walk.csv").check(np.arange(200) / 10 + jitter, None, first_row=0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda time: time + (np.arange(20) >= 7) * 5, "jumps by more than 3 samples at row 108"),
+        (lambda time: np.where(np.arange(20) == 7, 0.0, time), "does not advance at row 108"),
+        (lambda time: np.where(np.arange(20) == 7, np.nan, time), "is missing at row 108"),
+        (lambda time: time * 5, "advances by 0.5 per row, but rate_hz = 10 needs 0.1 s"),
+    ],
+)
+def test_irregular_time_is_named_by_row(change, message):
+    with pytest.raises(TableError, match=message):
+        Clock(10, "walk.csv").check(change(np.arange(20) / 10), None, first_row=100)
+
+
+def test_time_may_start_again_with_a_new_recording():
+    time = np.concatenate([np.arange(5), np.arange(5)]) / 10
+    recording = np.array(["a"] * 5 + ["b"] * 5, dtype=object)
+    Clock(10, "walk.csv").check(time, recording, first_row=0)
+
+
+def test_a_gap_between_two_batches_is_seen():
+    clock = Clock(10, "walk.csv")
+    clock.check(np.arange(10) / 10, None, first_row=0)
+    with pytest.raises(TableError, match="row 11"):
+        clock.check(np.arange(10) / 10 + 7, None, first_row=10)
+
+
+@pytest.mark.parametrize("per_second", [1.0, 1e3, 1e6, 1e9])
+def test_the_rate_is_read_off_time_stamps_in_any_unit(per_second):
+    assert rate_of(np.arange(9) / 50 * per_second) == 50
+
+
+def test_no_rate_is_made_up():
+    assert rate_of(np.array([1.0])) is None
+    assert rate_of(np.arange(5) * 1e12) is None
