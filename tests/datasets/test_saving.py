@@ -1,0 +1,52 @@
+"""Files are whole or absent."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyarrow import csv, parquet
+
+from deeprotect.datasets import Dataset, load, save, saving
+from deeprotect.errors import DatasetError
+
+
+@pytest.fixture(scope="module")
+def dataset() -> Dataset:
+    full = load("watch", rate_hz=10)
+    return replace(full, table=full.table.slice(0, 500))
+
+
+def test_parquet_keeps_everything_and_its_units(dataset: Dataset, tmp_path: Path) -> None:
+    table = parquet.read_table(save(dataset, tmp_path / "a.parquet"))
+    assert table.equals(dataset.table)
+    assert table.schema.field("acc_x").metadata[b"unit"] == b"g"
+
+
+def test_csv_keeps_names_and_rows(dataset: Dataset, tmp_path: Path) -> None:
+    table = csv.read_csv(save(dataset, tmp_path / "a.csv"))
+    assert table.column_names == dataset.table.column_names
+    assert table["acc_x"].to_pylist() == dataset.table["acc_x"].to_pylist()
+
+
+def test_another_ending_is_refused(dataset: Dataset, tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"\.parquet or \.csv"):
+        save(dataset, tmp_path / "a.xlsx")
+
+
+def test_a_place_that_cannot_be_written_gives_one_line(dataset: Dataset, tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="choose another place"):
+        save(dataset, tmp_path / "nowhere" / "a.csv")
+
+
+def test_a_failure_on_the_way_leaves_the_old_file_and_no_part(
+    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half_written(table: object, path: Path) -> None:
+        path.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "a.csv").write_text("old")
+    monkeypatch.setattr(saving.csv, "write_csv", half_written)
+    with pytest.raises(DatasetError, match="No space left"):
+        save(dataset, tmp_path / "a.csv")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a.csv", "old")]
