@@ -1,0 +1,165 @@
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+from deeprotect.bundle import Bundle
+from deeprotect.bundle.manifest import digest
+from deeprotect.errors import BundleError
+from deeprotect.privacy import laplace
+from tests.conftest import identity
+
+FILES = ("manifest.json", "encoder.onnx", "decoder.onnx")
+
+
+@pytest.fixture(params=["protector", "protector.zip"])
+def saved(bundle, tmp_path, request):
+    path = tmp_path / request.param
+    bundle.save(path)
+    return path
+
+
+def change(path, name, edit):
+    """Rewrite one file of a saved bundle."""
+    if path.is_dir():
+        (path / name).write_bytes(edit((path / name).read_bytes()))
+        return
+    with zipfile.ZipFile(path) as archive:
+        files = {each: archive.read(each) for each in archive.namelist()}
+    files[name] = edit(files[name])
+    with zipfile.ZipFile(path, "w") as archive:
+        for each, content in files.items():
+            archive.writestr(each, content)
+
+
+def edited(**changes):
+    """An edit of the manifest that also mends its digest: a careful forger."""
+
+    def edit(content):
+        body = json.loads(content)
+        body.pop("digest")
+        for place, value in changes.items():
+            *parents, last = place.split("__")
+            inner = body
+            for parent in parents:
+                inner = inner[parent]
+            inner[last] = value
+        return json.dumps({**body, "digest": digest(body)}).encode()
+
+    return edit
+
+
+def test_a_saved_bundle_comes_back_the_same(bundle, saved):
+    loaded = Bundle.load(saved)
+    assert loaded.manifest == bundle.manifest
+    assert loaded.files == bundle.files
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_one_changed_byte_anywhere_is_refused(saved, name):
+    size = len(zipfile.ZipFile(saved).read(name)) if saved.is_file() else (saved / name).stat().st_size
+    for position in (0, size // 3, size - 2):
+        change(saved, name, lambda content, at=position: flip(content, at))
+        with pytest.raises(BundleError):
+            Bundle.load(saved)
+        change(saved, name, lambda content, at=position: flip(content, at))
+    Bundle.load(saved)
+
+
+def flip(content, position):
+    return content[:position] + bytes([content[position] ^ 0x15]) + content[position + 1 :]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_truncated_file_is_refused(saved, name):
+    change(saved, name, lambda content: content[: len(content) // 2])
+    with pytest.raises(BundleError):
+        Bundle.load(saved)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_missing_file_is_refused_by_name(bundle, tmp_path, name):
+    bundle.save(tmp_path / "protector")
+    (tmp_path / "protector" / name).unlink()
+    with pytest.raises(BundleError, match=f"{name} is missing"):
+        Bundle.load(tmp_path / "protector")
+
+
+def test_a_truncated_zip_is_refused(bundle, tmp_path):
+    path = tmp_path / "protector.zip"
+    bundle.save(path)
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(BundleError, match="not a whole zip"):
+        Bundle.load(path)
+
+
+def test_a_newer_bundle_is_refused_with_the_reason(saved):
+    change(saved, "manifest.json", edited(version=2))
+    with pytest.raises(BundleError, match=r"version 2 is newer .* upgrade"):
+        Bundle.load(saved)
+
+
+def test_a_foreign_folder_is_refused(tmp_path):
+    (tmp_path / "manifest.json").write_text('{"format": "something else"}')
+    with pytest.raises(BundleError, match="not a DEEProtect bundle"):
+        Bundle.load(tmp_path)
+
+
+def test_an_edited_epsilon_is_refused_even_when_the_digest_is_mended(saved):
+    change(saved, "manifest.json", edited(mechanism__event__epsilon=0.5))
+    with pytest.raises(BundleError, match="epsilon"):
+        Bundle.load(saved)
+
+
+def test_a_policy_that_promises_more_than_the_mechanism_keeps_is_refused(saved):
+    change(saved, "manifest.json", edited(policy__privacy__epsilon=0.5))
+    with pytest.raises(BundleError, match="spends ε = 5, more than the policy's 0.5"):
+        Bundle.load(saved)
+
+
+def test_a_certificate_that_does_not_follow_is_refused(saved):
+    change(saved, "manifest.json", edited(certificate__derived_epsilon=0.1))
+    with pytest.raises(BundleError, match="does not follow"):
+        Bundle.load(saved)
+
+
+def test_networks_that_do_not_fit_the_windows_are_refused(policy, bundle):
+    with pytest.raises(BundleError, match="shapes"):
+        Bundle.make(
+            policy,
+            laplace.baseline(8, 5.0),
+            encoder=identity(9),
+            decoder=identity(8),
+            minimiser={"name": "none"},
+            training=bundle.manifest.training,
+            results=[],
+            created="",
+            made_with={},
+        )
+
+
+def test_a_name_that_points_outside_the_bundle_is_refused(saved):
+    change(saved, "manifest.json", edited(files={"../secret": {"sha256": "", "bytes": 0}}))
+    with pytest.raises(BundleError, match="outside the bundle"):
+        Bundle.load(saved)
+
+
+def test_nothing_is_overwritten_that_is_not_a_bundle(bundle, tmp_path):
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter").write_text("years of work")
+    with pytest.raises(BundleError, match="not a bundle"):
+        bundle.save(tmp_path / "thesis")
+    assert (tmp_path / "thesis" / "chapter").read_text() == "years of work"
+
+
+def test_a_bundle_is_replaced_whole(bundle, saved):
+    bundle.save(saved)
+    assert Bundle.load(saved).manifest == bundle.manifest
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+
+
+def test_encode_and_decode_keep_the_shape_of_windows(bundle):
+    windows = np.random.default_rng(0).uniform(size=(9000, 4, 2))
+    assert np.allclose(bundle.decode(bundle.encode(windows)), windows, atol=1e-6)
+    assert bundle.encode(windows[:0]).shape == (0, 8)

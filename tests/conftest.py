@@ -1,0 +1,89 @@
+"""What many tests share: hypothesis without deadlines, a small policy, a small table and a bundle made by hand."""
+
+import numpy as np
+import onnx
+import pyarrow as pa
+import pytest
+from hypothesis import settings
+from onnx import TensorProto, helper
+
+from deeprotect.bundle import Bundle
+from deeprotect.bundle.manifest import Training
+from deeprotect.policy import Policy
+from deeprotect.privacy import laplace
+
+settings.register_profile("steady", deadline=None)
+settings.load_profile("steady")
+
+POLICY = """
+version = 1
+[stream]
+rate_hz = 10
+window = 4
+[stream.channels.acc_x]
+unit = "g"
+range = [-4.0, 4.0]
+resolution = 0.001
+[stream.channels.acc_y]
+unit = "g"
+range = [-4.0, 4.0]
+[inferences]
+useful = ["activity"]
+[privacy]
+epsilon = 5.0
+mechanism = "baseline"
+"""
+
+
+@pytest.fixture
+def policy() -> Policy:
+    return Policy.from_toml(POLICY)
+
+
+@pytest.fixture
+def bundle(policy) -> Bundle:
+    """The baseline: identity networks around noise on every sample."""
+    dim = policy.schema().dim
+    return Bundle.make(
+        policy,
+        laplace.baseline(dim, policy.privacy.epsilon),
+        encoder=identity(dim),
+        decoder=identity(dim),
+        minimiser={"name": "none"},
+        training=Training(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
+        results=[],
+        created="2026-01-01T00:00:00+00:00",
+        made_with={},
+    )
+
+
+def identity(dim: int) -> bytes:
+    """An ONNX graph that gives back what it gets."""
+    value, copy = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", dim]) for name in ("value", "copy")
+    )
+    graph = helper.make_graph([helper.make_node("Identity", ["value"], ["copy"])], "identity", [value], [copy])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+    return onnx.ModelProto.SerializeToString(model)
+
+
+@pytest.fixture
+def table() -> pa.Table:
+    return walk(23)
+
+
+def walk(rows: int, *, recordings: int = 2) -> pa.Table:
+    """Two recordings of a small walk with a label and a stranger's column."""
+    phase = np.arange(rows) / 3
+    number = np.arange(rows) * recordings // rows
+    start = np.searchsorted(number, number)
+    return pa.table(
+        {
+            "time": (np.arange(rows) - start) / 10,
+            "acc_x": np.sin(phase),
+            "note": ["private"] * rows,
+            "acc_y": np.cos(phase).astype(np.float32),
+            "recording": [f"r{index}" for index in number],
+            "activity": ["walk" if index % 2 else "still" for index in number],
+        }
+    )
