@@ -30,11 +30,11 @@ class Box:
     def __post_init__(self) -> None:
         if not self.low or len(self.low) != len(self.high):
             raise PolicyError("a clip box needs as many low as high ends, at least one")
+        if not 1 <= self.cells <= _MOST_CELLS:
+            raise PolicyError(f"cells = {self.cells} must be between 1 and {_MOST_CELLS}")
         for low, high in zip(self.low, self.high, strict=True):
             if not (low < high and math.isfinite(high - low) and (high - low) / self.cells > 1e-300):
                 raise PolicyError(f"clip box [{low}, {high}] must be finite with low < high")
-        if not 1 <= self.cells <= _MOST_CELLS:
-            raise PolicyError(f"cells = {self.cells} must be between 1 and {_MOST_CELLS}")
 
     @classmethod
     def unit(cls, dim: int, *, cells: int = CELLS) -> "Box":

@@ -1,0 +1,230 @@
+"""Every member of the grid Laplace family keeps the epsilon it states, exactly."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.optimize import minimize
+
+from deeprotect.errors import InputError, PolicyError
+from deeprotect.privacy.box import Box
+from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
+from deeprotect.privacy.events import Event
+from deeprotect.privacy.laplace import GridLaplace, baseline, certified, paper_mode1, paper_mode2
+from deeprotect.privacy.relaxed import basis
+
+epsilons = st.floats(0.01, 30.0)
+widths = st.lists(st.floats(1e-3, 50.0), min_size=1, max_size=6)
+
+
+def orthonormal(features, dim, seed=0):
+    return np.linalg.qr(np.random.default_rng(seed).normal(size=(dim, features)))[0].T
+
+
+def log_ratio(mechanism, first, second, output):
+    """log P(output | first) − log P(output | second), exactly, for grid positions."""
+    terms = zip(first.tolist(), second.tolist(), output, mechanism.scales, strict=True)
+    return sum((Fraction(abs(o - b) - abs(o - a)) / scale for a, b, o, scale in terms), Fraction(0))
+
+
+SMALL = [
+    baseline(2, 1.0, cells=3),
+    certified(Box((0.0, -1.0), (1.0, 3.0), 3), 0.7),
+    certified(Box((0.0, -1.0), (1.0, 3.0), 3), 2.0, importance=[1.0, 5.0]),
+    certified(Box((-1.0, -1.0), (3.0, 3.0), 8), 1.5, linear=[[1.0, 0.5], [0.0, 1.0]]),
+    paper_mode1(Box.unit(2, cells=3), 1.0, dim_x=4),
+]
+
+
+@pytest.mark.parametrize("mechanism", SMALL, ids=lambda m: m.name)
+def test_no_two_windows_and_no_output_have_a_ratio_above_e_to_the_epsilon(mechanism):
+    # Inputs that the evidence allows: everything for the clip box; images of [0,1]² for the linear encoder.
+    corners = np.array(list(product((0.0, 0.4, 1.0), repeat=2)))
+    if mechanism.evidence is None:
+        codes = np.vstack([corners * 20 - 10, [[np.nan, np.inf]], [[-np.inf, 1e300]]])
+    else:
+        codes = corners @ mechanism.evidence.weights.T
+    positions = mechanism.box.to_grid(codes)
+    worst = max(
+        log_ratio(mechanism, a, b, output)
+        for a in positions
+        for b in positions
+        for output in product(range(-2, 10), repeat=2)
+    )
+    assert 0 < worst <= mechanism.real_epsilon <= Fraction(mechanism.event.epsilon)
+    if mechanism.name in ("baseline", "laplace") and mechanism.evidence is None:
+        assert worst == mechanism.real_epsilon  # no noise is wasted
+
+
+@given(widths, epsilons)
+def test_real_epsilon_never_exceeds_the_stated_one(some_widths, epsilon):
+    box = Box((0.0,) * len(some_widths), tuple(some_widths))
+    mechanism = certified(box, epsilon)
+    assert mechanism.real_epsilon <= Fraction(epsilon)
+    assert float(mechanism.real_epsilon) == pytest.approx(epsilon, rel=1e-6)
+
+
+@given(widths, epsilons, st.integers(0, 1000))
+def test_uneven_spending_keeps_the_epsilon(some_widths, epsilon, seed):
+    box = Box((0.0,) * len(some_widths), tuple(some_widths))
+    importance = np.random.default_rng(seed).uniform(0.01, 10.0, len(some_widths))
+    mechanism = certified(box, epsilon, importance=importance)
+    assert mechanism.real_epsilon <= Fraction(epsilon)
+    assert float(mechanism.real_epsilon) == pytest.approx(epsilon, rel=1e-6)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 1000))
+def test_uneven_spending_is_the_optimum(seed):
+    rng = np.random.default_rng(seed)
+    box = Box((0.0,) * 4, tuple(rng.uniform(0.5, 2.0, 4)))
+    importance, epsilon = rng.uniform(0.2, 5.0, 4), 2.0
+    scales = certified(box, epsilon, importance=importance).noise_scales
+    best = minimize(
+        lambda logs: np.log((importance * np.exp(2 * logs)).sum()),
+        np.log(np.full(4, 4.0)),
+        constraints={"type": "eq", "fun": lambda logs: (np.array(box.high) * np.exp(-logs)).sum() - epsilon},
+        method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 500},
+    )
+    assert (importance * scales**2).sum() == pytest.approx(np.exp(best.fun), rel=1e-4)
+
+
+@pytest.mark.parametrize("importance", [None, np.arange(1.0, 8.0)])
+def test_a_linear_encoder_needs_less_noise_than_a_wide_clip_box(importance):
+    weights, box = orthonormal(7, 30), Box((-4.0,) * 7, (4.0,) * 7)
+    loose = certified(box, 5.0, importance=importance)
+    tight = certified(box, 5.0, importance=importance, linear=weights)
+    assert tight.expected_error() < 0.5 * loose.expected_error()
+    assert tight.certificate()["assumes"]
+    windows = np.random.default_rng(1).integers(0, 2, size=(400, 30)).astype(np.float32)
+    positions = box.to_grid(windows @ weights.T.astype(np.float32))
+    inverse = np.array([1 / float(scale) for scale in tight.scales])
+    between = np.abs(positions[:, None] - positions[None]) @ inverse
+    assert between.max() <= 5.0
+
+
+def test_the_worst_pair_of_a_linear_encoder_nearly_reaches_the_epsilon():
+    weights = orthonormal(7, 30)
+    signs = np.array(list(product((-1.0, 1.0), repeat=7)))
+    corner = np.sign(signs[np.abs(signs @ weights).sum(axis=1).argmax()] @ weights)
+    mechanism = certified(Box((-9.0,) * 7, (9.0,) * 7, 2**16), 5.0, linear=weights)
+    first, second = mechanism.box.to_grid(np.array([corner > 0, corner < 0]) @ weights.T)
+    spent = sum(Fraction(int(steps)) / s for steps, s in zip(np.abs(first - second), mechanism.scales, strict=True))
+    assert 4.99 < float(spent) <= 5.0
+
+
+def test_a_narrow_clip_box_beats_the_linear_bound():
+    mechanism = certified(Box.unit(7), 5.0, linear=orthonormal(7, 30))
+    assert mechanism.certificate()["method"] == "clip box"
+    assert mechanism.certificate()["assumes"] == []
+
+
+def test_mode_two_holds_for_relaxed_neighbours_of_the_papers_encoder():
+    rng = np.random.default_rng(2)
+    weights, directions = orthonormal(7, 30, seed=3), basis(rng.normal(size=(30, 2)))
+    mechanism = paper_mode2(Box.unit(7), 1.0, directions=directions, lipschitz=0.25)
+    change = rng.normal(size=(4000, 2)) @ directions.T
+    change /= np.abs(change).max(axis=1, keepdims=True)
+    first = np.clip(-change, 0, 1)
+    encode = lambda x: 1 / (1 + np.exp(-(x @ weights.T)))  # noqa: E731
+    steps = np.abs(mechanism.box.to_grid(encode(first)) - mechanism.box.to_grid(encode(first + change)))
+    worst = (steps @ np.array([1 / float(scale) for scale in mechanism.scales])).max()
+    assert 0 < worst <= float(mechanism.real_epsilon) <= 1.0
+
+
+def test_mode_two_absorbs_rounding_at_lipschitz_constant_one():
+    directions = basis(np.random.default_rng(2).normal(size=(30, 1)))
+    mechanism = paper_mode2(Box((-9.0,) * 7, (9.0,) * 7), 1.0, directions=directions, lipschitz=1.0)
+    literal = np.sqrt(7) * 30 * mechanism.evidence.relaxed.value
+    assert mechanism.real_epsilon <= 1
+    assert literal <= mechanism.noise_scales[0] <= 1.005 * literal
+
+
+def test_mode_two_refuses_encoders_that_stretch():
+    with pytest.raises(PolicyError, match="Lipschitz"):
+        paper_mode2(Box.unit(2), 1.0, directions=basis(np.ones(4)), lipschitz=1.5)
+
+
+def test_mode_one_refuses_a_box_wider_than_the_papers_bound():
+    with pytest.raises(PolicyError, match="Clip tighter"):
+        paper_mode1(Box((0.0,) * 2, (100.0,) * 2), 1.0, dim_x=10)
+
+
+def test_the_literal_scale_of_mode_one_is_the_papers():
+    assert paper_mode1(Box.unit(7), 5.0, dim_x=30).noise_scales == pytest.approx(np.sqrt(7) * 30 / 5)
+
+
+def test_the_literal_scale_of_the_baseline_is_the_papers():
+    assert baseline(30, 5.0).noise_scales == pytest.approx(30 / 5)
+
+
+def test_half_the_noise_is_refused():
+    honest = certified(Box.unit(3), 1.0)
+    with pytest.raises(PolicyError, match="more than the stated"):
+        GridLaplace("laplace", Event("ldp", 1.0), honest.box, tuple(s / 2 for s in honest.scales), honest.shape)
+
+
+def test_relaxed_evidence_cannot_support_ldp():
+    mechanism = paper_mode2(Box.unit(2), 1.0, directions=basis(np.ones(4)), lipschitz=0.5)
+    with pytest.raises(PolicyError, match="rldp"):
+        GridLaplace("paper", Event("ldp", 1.0), mechanism.box, mechanism.scales, mechanism.shape, mechanism.evidence)
+
+
+def test_an_epsilon_too_small_for_the_sampler_is_refused():
+    with pytest.raises(PolicyError, match="larger epsilon"):
+        baseline(30, 1e-12)
+
+
+def test_noise_has_the_stated_scale_in_every_coordinate():
+    mechanism = certified(Box((0.0, 5.0, -1.0), (1.0, 9.0, 1.0)), 1.0, importance=[1.0, 2.0, 30.0])
+    code = np.tile([0.5, 7.0, 0.0], (40_000, 1))
+    noise = mechanism.privatise(code, entropy=SeededEntropy(4)) - code
+    for column, scale in zip(noise.T, mechanism.noise_scales, strict=True):
+        assert stats.kstest(column / scale, stats.laplace.cdf).pvalue > 1e-3
+    assert np.abs(np.corrcoef(noise.T) - np.eye(3)).max() < 0.03
+
+
+def test_expected_error_is_the_measured_one():
+    mechanism = certified(Box((0.0, -2.0), (1.0, 2.0), 16), 3.0, importance=[1.0, 4.0])
+    code = mechanism.box.from_grid(np.full((60_000, 2), 8))
+    error = np.abs(mechanism.privatise(code, entropy=SeededEntropy(5)) - code).sum(axis=1)
+    assert error.mean() == pytest.approx(mechanism.expected_error(), rel=0.02)
+
+
+def test_two_windows_are_told_apart_no_better_than_epsilon_allows():
+    mechanism = baseline(1, 1.0, cells=1)
+    low, high = (mechanism.privatise(np.full((100_000, 1), x), entropy=SeededEntropy(6)) for x in (0.0, 1.0))
+    ratio = np.log((low <= 0).mean() / (high <= 0).mean())
+    assert 0.95 < ratio < 1.03  # the stated epsilon, within four standard errors
+
+
+def test_released_values_lie_on_the_public_grid():
+    mechanism = certified(Box((0.0,), (1.0,), 256), 1.0)
+    released = mechanism.privatise(np.random.default_rng(0).random((500, 1)), entropy=SystemEntropy())
+    assert (released * 256 == np.rint(released * 256)).all()
+
+
+def test_release_never_fails_on_strange_numbers():
+    strange = np.array([[np.nan, np.inf], [-np.inf, 1e308], [-0.0, 5e-324]])
+    assert np.isfinite(baseline(2, 1.0).privatise(strange, entropy=SystemEntropy())).all()
+
+
+def test_codes_of_another_width_are_refused():
+    with pytest.raises(InputError, match="3 coordinates"):
+        baseline(3, 1.0).privatise(np.zeros((2, 4)), entropy=SystemEntropy())
+
+
+@pytest.mark.parametrize("importance", [[1.0], [1.0, 0.0], [1.0, -1.0], [1.0, np.nan]])
+def test_importance_that_is_none_is_refused(importance):
+    with pytest.raises(PolicyError, match="importance"):
+        certified(Box.unit(2), 1.0, importance=importance)
+
+
+def test_encoder_weights_for_other_features_are_refused():
+    with pytest.raises(PolicyError, match="3 rows"):
+        certified(Box.unit(2), 1.0, linear=np.ones((3, 4)))

@@ -1,0 +1,155 @@
+"""The contract that every mechanism keeps, and what a bundle may not contain."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+from deeprotect.errors import BundleError
+from deeprotect.privacy.box import Box
+from deeprotect.privacy.entropy import SeededEntropy
+from deeprotect.privacy.laplace import baseline, certified, paper_mode1, paper_mode2
+from deeprotect.privacy.mechanism import load
+from deeprotect.privacy.relaxed import basis
+from deeprotect.privacy.subspace import subspace
+
+DIRECTIONS = basis(np.random.default_rng(0).normal(size=(12, 2)))
+WEIGHTS = np.linalg.qr(np.random.default_rng(1).normal(size=(12, 3)))[0].T
+WIDE = Box((-4.0,) * 3, (4.0,) * 3)
+EVERY = {
+    "baseline": (baseline(12, 5.0), 12),
+    "paper mode 1": (paper_mode1(Box.unit(3), 5.0, dim_x=12), 3),
+    "paper mode 2": (
+        paper_mode2(Box.unit(3), 5.0, directions=DIRECTIONS, lipschitz=0.25, inferences=("subject",)),
+        3,
+    ),
+    "laplace": (certified(Box.unit(3), 5.0), 3),
+    "laplace, uneven": (certified(Box.unit(3), 5.0, importance=[1.0, 2.0, 3.0]), 3),
+    "laplace, linear": (certified(WIDE, 5.0, importance=[1.0, 2.0, 3.0], linear=WEIGHTS), 3),
+    "subspace": (subspace(DIRECTIONS, 5.0, inferences=("subject",)), 12),
+}
+every = pytest.mark.parametrize(("mechanism", "width"), EVERY.values(), ids=EVERY.keys())
+
+
+@every
+def test_a_mechanism_survives_its_json(mechanism, width):
+    again = load(json.loads(json.dumps(mechanism.to_json())))
+    assert again.to_json() == mechanism.to_json()
+    assert again.certificate() == mechanism.certificate()
+    assert again.event == mechanism.event
+    code = np.random.default_rng(0).random((5, width))
+    released = [m.privatise(code, entropy=SeededEntropy(1)) for m in (mechanism, again)]
+    assert (released[0] == released[1]).all()
+
+
+@every
+def test_a_certificate_states_and_derives_epsilon(mechanism, width):
+    certificate = json.loads(json.dumps(mechanism.certificate()))
+    assert certificate["mechanism"] == mechanism.name
+    assert 0 < certificate["derived_epsilon"] <= certificate["epsilon"] == 5.0
+    assert certificate["sensitivity"] > 0
+    assert {"guarantee", "method", "exact", "neighbours", "assumes", "ldp_epsilon"} <= certificate.keys()
+
+
+@every
+def test_released_codes_have_the_shape_of_the_private_ones(mechanism, width):
+    for count in (0, 1, 17):
+        released = mechanism.privatise(np.zeros((count, width)), entropy=SeededEntropy(1))
+        assert released.shape == (count, width)
+        assert released.dtype == np.float64
+
+
+@every
+def test_the_private_code_is_left_as_it_was(mechanism, width):
+    code = np.linspace(-1, 2, 4 * width).reshape(4, width)
+    before = code.copy()
+    mechanism.privatise(code, entropy=SeededEntropy(1))
+    assert (code == before).all()
+
+
+@every
+def test_more_budget_means_less_noise(mechanism, width):
+    assert 0 < mechanism.expected_error() < np.inf
+
+
+@every
+def test_fresh_noise_for_every_window(mechanism, width):
+    released = mechanism.privatise(np.full((200, width), 0.5), entropy=SeededEntropy(2))
+    assert len(np.unique(released, axis=0)) == 200
+
+
+@every
+def test_a_smaller_stated_epsilon_is_refused(mechanism, width):
+    fields = mechanism.to_json()
+    fields["event"]["epsilon"] = mechanism.certificate()["derived_epsilon"] / 2
+    with pytest.raises(BundleError, match="epsilon"):
+        load(fields)
+
+
+def broken(path, value, source="laplace, linear"):
+    fields = copy.deepcopy(EVERY[source][0].to_json())
+    *parents, last = path
+    inner = fields
+    for name in parents:
+        inner = inner[name]
+    if value is ...:
+        del inner[last]
+    else:
+        inner[last] = value
+    return fields
+
+
+WRONG = [
+    broken(["kind"], "gaussian"),
+    broken(["kind"], 3),
+    broken(["kind"], ...),
+    broken(["name"], "mine"),
+    broken(["event"], None),
+    broken(["event"], []),
+    broken(["event", "guarantee"], "none"),
+    broken(["event", "epsilon"], float("nan")),
+    broken(["event", "epsilon"], 10**400),
+    broken(["event", "epsilon"], "5"),
+    broken(["event", "epsilon"], True),
+    broken(["event", "inferences"], [1]),
+    broken(["box"], None),
+    broken(["box", "low"], [0.0, 0.0]),
+    broken(["box", "low"], [0.0, None, 0.0]),
+    broken(["box", "high"], [1.0, float("inf"), 1.0]),
+    broken(["box", "cells"], 0),
+    broken(["box", "cells"], 4096.0),
+    broken(["scales"], []),
+    broken(["scales"], ["1/0", "1/1", "1/1"]),
+    broken(["scales"], ["0/1", "1/1", "1/1"]),
+    broken(["scales"], ["1e999999999", "1/1", "1/1"]),
+    broken(["scales"], ["-5/1", "1/1", "1/1"]),
+    broken(["scales"], [3, 3, 3]),
+    broken(["scales"], ["9007199254740993/1"] * 3),
+    broken(["shape"], ["0/1", "1/1", "1/1"]),
+    broken(["shape"], ["1/1"]),
+    broken(["evidence"], ...),
+    broken(["evidence"], "none"),
+    broken(["evidence", "kind"], "faith"),
+    broken(["evidence", "weights"], []),
+    broken(["evidence", "weights"], [[1.0], [1.0, 2.0], [1.0]]),
+    broken(["evidence", "weights"], (WEIGHTS * 3).tolist()),
+    broken(["evidence", "weights"], WEIGHTS[:2].tolist()),
+    broken(["evidence", "lipschitz"], 2.0, "paper mode 2"),
+    broken(["evidence", "directions"], [[1.0, 1.0], [0.0, 0.0]], "paper mode 2"),
+    broken(["event", "guarantee"], "ldp", "paper mode 2"),
+    broken(["scale"], ["1/1", "1/1"], "subspace"),
+    broken(["scale"], ["1/1"], "subspace"),
+    broken(["directions"], (2 * DIRECTIONS).tolist(), "subspace"),
+    broken(["event", "guarantee"], "ldp", "subspace"),
+    [],
+    "mechanism",
+]
+
+
+@pytest.mark.parametrize("fields", WRONG, ids=range(len(WRONG)))
+def test_a_broken_description_is_refused_in_one_line(fields):
+    with pytest.raises(BundleError) as refused:
+        load(fields)
+    assert "\n" not in str(refused.value)
+    assert str(refused.value).startswith("mechanism")

@@ -1,0 +1,126 @@
+"""The noise drawn has the distribution that the proofs are about."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from deeprotect.errors import PolicyError
+from deeprotect.privacy import sampling
+from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
+from deeprotect.privacy.sampling import discrete_laplace, mean_magnitude, round_up
+
+
+def probability(k, scale):
+    """P(k) = tanh(1 / 2b) exp(-|k| / b), exactly normalised."""
+    return np.tanh(0.5 / float(scale)) * np.exp(-np.abs(k) / float(scale))
+
+
+class Script:
+    """Words from a list, to follow the sampler's choices one by one."""
+
+    def __init__(self, *words):
+        self.left = list(words)
+
+    def words(self, count):
+        taken, self.left = self.left[:count], self.left[count:]
+        assert len(taken) == count
+        return np.array(taken, dtype=np.uint64)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(7, 3), Fraction(29, 10), Fraction(12)])
+def test_frequencies_match_the_exact_probabilities(scale):
+    noise = discrete_laplace(scale, 200_000, entropy=SeededEntropy(11))
+    reach = 0
+    while 200_000 * probability(reach + 1, scale) > 20:
+        reach += 1
+    inside = np.arange(-reach, reach + 1)
+    expected = 200_000 * probability(inside, scale)
+    observed = np.array([(noise == k).sum() for k in inside])
+    rest = 200_000 - expected.sum()
+    expected, observed = np.append(expected, rest), np.append(observed, 200_000 - observed.sum())
+    assert stats.chisquare(observed, expected).pvalue > 1e-3
+
+
+def test_a_wide_distribution_passes_kolmogorov_smirnov():
+    scale = round_up(Fraction(24576.123))
+    noise = discrete_laplace(scale, 200_000, entropy=SeededEntropy(12))
+    # The grid is 24576 times finer than the distribution, so the continuous law fits to about 4e-5.
+    assert stats.kstest(noise / float(scale), stats.laplace.cdf).pvalue > 1e-3
+
+
+def test_a_tiny_scale_gives_zero_always():
+    assert not discrete_laplace(Fraction(1, 1000), 5000, entropy=SeededEntropy(1)).any()
+
+
+def test_a_huge_scale_keeps_its_mean_and_sign():
+    scale = Fraction(2**48)
+    noise = discrete_laplace(scale, 20_000, entropy=SeededEntropy(1)).astype(float) / 2.0**48
+    assert abs(np.abs(noise).mean() - 1.0) < 0.04
+    assert abs(noise.mean()) < 0.05
+
+
+def test_noise_is_independent_across_block_borders_and_calls():
+    noise = discrete_laplace(Fraction(50), 150_000, entropy=SystemEntropy()).astype(float)
+    assert abs(np.corrcoef(noise[:-1], noise[1:])[0, 1]) < 0.02
+    assert abs(np.corrcoef(noise[:65536], noise[65536 : 2 * 65536])[0, 1]) < 0.03
+
+
+@pytest.mark.parametrize("count", [0, 1, 65536, 65537])
+def test_it_gives_as_many_as_asked(count):
+    assert discrete_laplace(Fraction(3, 2), count, entropy=SeededEntropy(0)).shape == (count,)
+
+
+@pytest.mark.parametrize("scale", [Fraction(0), Fraction(-1), Fraction(2**48 + 1), Fraction(1, 2**48 + 1)])
+def test_scales_that_its_integers_cannot_hold_are_refused(scale):
+    with pytest.raises(PolicyError, match="round_up"):
+        discrete_laplace(scale, 1, entropy=SeededEntropy(0))
+
+
+def test_words_beyond_the_last_whole_multiple_are_drawn_again():
+    # 2^64 = 3 * 6148914691236517205 + 1, so only the largest word is one too many.
+    script = Script(2**64 - 1, 5, 2**64 - 1, 7)
+    assert sampling._below(3, 2, script).tolist() == [1, 2]
+    assert script.left == []
+
+
+@pytest.mark.parametrize("bound", [2, 3, 10, 2**40, 2**48 - 59])
+def test_uniform_integers_are_uniform(bound):
+    drawn = sampling._below(bound, 100_000, SeededEntropy(5))
+    assert drawn.min() >= 0
+    assert drawn.max() < bound
+    assert stats.kstest((drawn + 0.5) / bound, "uniform").statistic < 0.5 / bound + 0.006
+
+
+@pytest.mark.parametrize(("numerator", "denominator"), [(0, 1), (1, 1), (1, 2), (9, 10), (1, 2**40)])
+def test_bernoulli_exp_has_its_probability(numerator, denominator):
+    count = 100_000
+    numerators = np.full(count, numerator, dtype=np.int64)
+    hits = sampling._bernoulli_exp(numerators, denominator, entropy=SeededEntropy(9)).sum()
+    expected = np.exp(-numerator / denominator)
+    assert abs(hits / count - expected) <= 4.5 * np.sqrt(expected * (1 - expected) / count) + 1e-12
+
+
+def test_minus_zero_is_rejected_and_not_counted_twice():
+    # One attempt at scale 1: remainder 0 accepted (k = 1 fails at once), geometric stops, sign negative: again.
+    # below(1) takes no word; each Bernoulli(exp(-1)) takes words at k >= 2 only.
+    fail_at_2, negative, positive = 1, 1, 0
+    script = Script(fail_at_2, negative, fail_at_2, positive)
+    assert discrete_laplace(Fraction(1), 1, entropy=script).tolist() == [0]
+    assert script.left == []
+
+
+@given(st.fractions(min_value=Fraction(1, 10**6), max_value=10**12))
+def test_rounding_a_scale_never_lessens_it_and_hardly_raises_it(scale):
+    rounded = round_up(scale)
+    assert scale <= rounded <= scale * (1 + Fraction(1, 2**23))
+    assert max(rounded.numerator, rounded.denominator) <= 2**48
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 2000), Fraction(1, 5), Fraction(3), Fraction(500)])
+def test_mean_magnitude_is_the_sum_over_all_integers(scale):
+    k = np.arange(-40_000, 40_001)
+    assert mean_magnitude(scale) == pytest.approx(float((np.abs(k) * probability(k, scale)).sum()), abs=1e-12)

@@ -1,0 +1,74 @@
+"""The paper's utility theorems in numbers: what holds exactly, and where the paper's text says more."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deeprotect.privacy.box import Box
+from deeprotect.privacy.laplace import baseline, certified, paper_mode1, paper_mode2
+from deeprotect.privacy.relaxed import basis
+from deeprotect.privacy.subspace import subspace
+
+dims = st.tuples(st.integers(1, 12), st.integers(1, 40)).map(sorted)
+
+
+@settings(deadline=None, max_examples=25)
+@given(dims, st.floats(0.1, 10.0))
+def test_certified_mode_one_gains_dim_x_over_dim_f_per_coordinate(sizes, epsilon):
+    features, dim = sizes
+    ours, base = certified(Box.unit(features), epsilon), baseline(dim, epsilon)
+    assert base.noise_scales[0] / ours.noise_scales[0] == pytest.approx(dim / features, rel=1e-5)
+    assert base.expected_error() / ours.expected_error() == pytest.approx((dim / features) ** 2, rel=1e-3)
+
+
+@settings(deadline=None, max_examples=25)
+@given(dims, st.floats(0.1, 10.0))
+def test_the_papers_own_scale_loses_root_dim_f_per_coordinate(sizes, epsilon):
+    features, dim = sizes
+    paper, base = paper_mode1(Box.unit(features), epsilon, dim_x=dim), baseline(dim, epsilon)
+    assert base.noise_scales[0] / paper.noise_scales[0] == pytest.approx(features**-0.5, rel=1e-5)
+    assert base.expected_error() / paper.expected_error() == pytest.approx(dim / features**1.5, rel=1e-3)
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.integers(0, 10**6), st.integers(1, 2))
+def test_mode_two_gains_the_inverse_of_the_relaxed_sensitivity_over_mode_one(seed, rank):
+    directions = basis(np.random.default_rng(seed).normal(size=(20, rank)))
+    first = paper_mode1(Box.unit(7), 1.0, dim_x=20)
+    second = paper_mode2(Box.unit(7), 1.0, directions=directions, lipschitz=1 / 16)
+    gain = 1.0 / second.evidence.relaxed.value
+    assert gain > 1.0
+    assert first.expected_error() / second.expected_error() == pytest.approx(gain, rel=1e-4)
+
+
+@pytest.mark.parametrize(("width", "gain"), [(1.0, 11.3), (2.0, 5.66)], ids=["sigmoid", "tanh"])
+def test_certified_mode_one_adds_at_least_five_times_less_noise_than_the_paper(width, gain):
+    box = Box((0.0,) * 7, (width,) * 7)
+    ratio = paper_mode1(box, 5.0, dim_x=30).expected_error() / certified(box, 5.0).expected_error()
+    assert ratio == pytest.approx(gain, abs=0.05)
+    assert ratio >= 5.0
+
+
+def test_post_processing_reads_the_noisy_code_only():
+    # Two private codes on the same grid point are one and the same to everything downstream.
+    mechanism = certified(Box.unit(2, cells=4), 1.0)
+    rng = np.random.default_rng(0)
+    code = np.full((50, 2), 0.5)
+    near = code + rng.uniform(-0.12, 0.12, code.shape)
+
+    class Words:
+        def __init__(self):
+            self.source = np.random.Philox(1)
+
+        def words(self, count):
+            return self.source.random_raw(count)
+
+    released = [mechanism.privatise(x, entropy=Words()) for x in (code, near)]
+    assert (released[0] == released[1]).all()
+
+
+def test_subspace_noise_grows_with_the_number_of_directions_and_not_of_samples():
+    rng = np.random.default_rng(0)
+    one, four = (subspace(basis(rng.normal(size=(30, rank))), 5.0).expected_error() for rank in (1, 4))
+    assert one < four < baseline(30, 5.0).expected_error()
