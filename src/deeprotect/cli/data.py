@@ -58,8 +58,8 @@ def fetch(
     rate_hz: Annotated[float | None, typer.Option(metavar="HZ", help="Resample the table to this rate.")] = None,
 ) -> None:
     """Download or read a data set, verify it, cache it; with --out write it as a table."""
-    from deeprotect.datasets.fetching import fetch as get
-    from deeprotect.datasets.loading import load, save
+    from deeprotect.datasets import fetch as get
+    from deeprotect.datasets import load, save
 
     with bar(f"fetching {name}") as progress:
         folder = get(name, source=source)

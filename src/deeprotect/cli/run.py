@@ -3,30 +3,31 @@
 import os
 import sys
 
-import click
-from typer import Typer
+import typer
 
 from deeprotect.errors import DeeprotectError
 
 
-def run(app: Typer) -> int:
+def run(app: typer.Typer) -> int:
     """The exit code: 0 done, 1 the work failed, 2 wrong input."""
     try:
         return int(app(standalone_mode=False) or 0)
-    except click.exceptions.Exit as stop:
+    except typer.Exit as stop:
         return stop.exit_code
-    except click.ClickException as mistake:
+    except typer.TyperException as mistake:
         return _say(mistake.format_message(), 2)
     except DeeprotectError as mistake:
         return _say(str(mistake), mistake.exit_code)
     except ModuleNotFoundError as missing:
+        if (missing.name or "").startswith("deeprotect"):
+            raise
         return _say(f"{missing.name} is not installed; install deeprotect[all] for this command", 1)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; nothing more to say
         return 1
     except OSError as failure:
         return _say(f"{failure.filename or 'the system'}: {failure.strerror}", 1)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         return _say("stopped; no output was left behind", 130)
 
 

@@ -27,6 +27,9 @@ class Columns:
     def of(cls, table: pa.Schema, schema: Schema, *, mapping: dict[str, str], where: str) -> "Columns":
         """Find every channel, or say which is missing and what the table has instead."""
         names = tuple(table.names)
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise TableError(f"{where} has two columns named '{twice}'; rename one")
         channels = tuple(mapping.get(name, name) for name in schema.names)
         for channel, column in zip(schema.channels, channels, strict=True):
             if column not in names:
@@ -35,9 +38,6 @@ class Columns:
                     "Map it with [stream.columns]"
                 )
             _check_field(table.field(column), channel.unit, where)
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise TableError(f"{where} has two columns named '{twice}'; rename one")
         kept = tuple(name for name in names if name in channels or name in BESIDE)
         return cls(channels, kept, tuple(name for name in names if name not in kept), where)
 

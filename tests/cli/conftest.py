@@ -1,0 +1,46 @@
+"""Running the command as a user does, in a folder of its own."""
+
+import io
+import sys
+from dataclasses import dataclass
+
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pa_parquet
+import pytest
+
+from deeprotect.cli import main
+from tests.conftest import POLICY, walk
+
+
+@pytest.fixture
+def folder(tmp_path, bundle):
+    """A policy, a table of a walk, and a bundle."""
+    (tmp_path / "policy.toml").write_text(POLICY)
+    pa_csv.write_csv(walk(200), tmp_path / "walk.csv")
+    pa_parquet.write_table(walk(200), tmp_path / "walk.parquet")
+    bundle.save(tmp_path / "protector")
+    return tmp_path
+
+
+@dataclass(frozen=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def deeprotect(folder, monkeypatch, capfdbinary):
+    """The command in this process, which spares a second of imports each time."""
+    monkeypatch.chdir(folder)
+
+    def run(*arguments, text=""):
+        monkeypatch.setattr(sys, "argv", ["deeprotect", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        capfdbinary.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main()
+        out, err = capfdbinary.readouterr()
+        return Done(end.value.code, out.decode(), err.decode())
+
+    return run
