@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deeprotect.privacy.box import Box
+from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.laplace import baseline, certified, paper_mode1, paper_mode2
 from deeprotect.privacy.relaxed import basis
 from deeprotect.privacy.subspace import subspace
@@ -29,6 +30,22 @@ def test_the_papers_own_scale_loses_root_dim_f_per_coordinate(sizes, epsilon):
     paper, base = paper_mode1(Box.unit(features), epsilon, dim_x=dim), baseline(dim, epsilon)
     assert base.noise_scales[0] / paper.noise_scales[0] == pytest.approx(features**-0.5, rel=1e-5)
     assert base.expected_error() / paper.expected_error() == pytest.approx(dim / features**1.5, rel=1e-3)
+
+
+def test_after_an_orthonormal_decoder_the_paper_loses_and_certified_noise_gains():
+    features, dim = 7, 30
+    decoder = np.linalg.qr(np.random.default_rng(0).normal(size=(dim, features)))[0].T
+
+    def error(mechanism, code, decode):
+        noise = mechanism.privatise(code, entropy=SeededEntropy(3)) - code
+        return np.sqrt(np.mean((noise @ decode) ** 2))
+
+    code = np.full((20_000, features), 0.5)
+    base = error(baseline(dim, 5.0), np.full((20_000, dim), 0.5), np.eye(dim))
+    paper = error(paper_mode1(Box.unit(features), 5.0, dim_x=dim), code, decoder)
+    ours = error(certified(Box.unit(features), 5.0), code, decoder)
+    assert base / paper == pytest.approx(dim**0.5 / features, rel=0.03)
+    assert base / ours == pytest.approx((dim / features) ** 1.5, rel=0.03)
 
 
 @settings(deadline=None, max_examples=10)
@@ -56,15 +73,7 @@ def test_post_processing_reads_the_noisy_code_only():
     rng = np.random.default_rng(0)
     code = np.full((50, 2), 0.5)
     near = code + rng.uniform(-0.12, 0.12, code.shape)
-
-    class Words:
-        def __init__(self):
-            self.source = np.random.Philox(1)
-
-        def words(self, count):
-            return self.source.random_raw(count)
-
-    released = [mechanism.privatise(x, entropy=Words()) for x in (code, near)]
+    released = [mechanism.privatise(x, entropy=SeededEntropy(1)) for x in (code, near)]
     assert (released[0] == released[1]).all()
 
 
