@@ -25,7 +25,7 @@ def fit(policy: Policy, table: Any, *, progress: Progress = lambda _: None) -> B
     """Learn a protector; the last part of each recording only measures it."""
     windows = read_windows(table, policy)
     _check_classes(windows, policy)
-    train, test = contiguous(windows, held_out=HELD_OUT, by=policy.inferences.useful[0], seed=policy.training.seed)
+    train, test = contiguous(windows, held_out=HELD_OUT, seed=policy.training.seed)
     progress(0.1)
     protection = learn(windows[train], policy)
     progress(0.6)

@@ -8,25 +8,22 @@ from deeprotect.training.windows import Indices, LabelledWindows
 Mask = NDArray[np.bool_]
 
 
-def contiguous(windows: LabelledWindows, *, held_out: float, by: str, seed: int) -> tuple[Mask, Mask]:
-    """The last part of each recording is held out, one window before it is left unused.
+def contiguous(windows: LabelledWindows, *, held_out: float, seed: int) -> tuple[Mask, Mask]:
+    """The last part of each stretch is held out, and one window before it is left unused.
 
-    Within a recording the cut is made in each stretch of one `by` label, so that every class is on both sides.
-    Recordings too short to be cut go whole to one side, stratified by that label.
+    A stretch is a run of windows of one recording with one combination of labels: cut so, every class is on both
+    sides even where a recording goes through them one after the other. Stretches too short to be cut go whole to one
+    side, a share of each combination of labels.
     """
-    stretches = _stretches(windows, by)
-    train, test = np.zeros(len(windows), dtype=bool), np.zeros(len(windows), dtype=bool)
+    stretches = _stretches(windows)
     counts = np.bincount(stretches)
+    place = np.arange(len(windows)) - np.searchsorted(stretches, stretches)
+    border = np.rint(counts * (1 - held_out))[stretches]
     short = counts < _shortest(held_out)
-    whole = _whole_stretches(windows, stretches, np.flatnonzero(short), by=by, held_out=held_out, seed=seed)
-    for stretch, count in enumerate(counts):
-        members = np.flatnonzero(stretches == stretch)
-        if short[stretch]:
-            (test if stretch in whole else train)[members] = True
-        else:
-            border = round(count * (1 - held_out))
-            train[members[: border - 1]] = True
-            test[members[border:]] = True
+    chosen = _whole_stretches(windows, stretches, np.flatnonzero(short), held_out=held_out, seed=seed)
+    whole = chosen[stretches]
+    train = np.where(short[stretches], ~whole, place < border - 1)
+    test = np.where(short[stretches], whole, place >= border)
     return train, test
 
 
@@ -35,22 +32,23 @@ def _shortest(held_out: float) -> int:
     return max(4, int(np.ceil(1 / held_out)))
 
 
-def _stretches(windows: LabelledWindows, by: str) -> Indices:
-    """Number of the run of windows with one recording and one label, in order."""
-    label = windows.labels[by]
-    changes = (windows.recording[1:] != windows.recording[:-1]) | (label[1:] != label[:-1])
+def _stretches(windows: LabelledWindows) -> Indices:
+    """The number of each window's stretch, in order."""
+    changes = windows.recording[1:] != windows.recording[:-1]
+    for column in windows.labels.values():
+        changes = changes | (column[1:] != column[:-1])
     return np.concatenate([[0], np.cumsum(changes)]).astype(np.int64)
 
 
 def _whole_stretches(
-    windows: LabelledWindows, stretches: Indices, short: Indices, *, by: str, held_out: float, seed: int
-) -> set[int]:
-    """Short stretches that go to the held-out side: a share of each class, drawn with a seed."""
+    windows: LabelledWindows, stretches: Indices, short: Indices, *, held_out: float, seed: int
+) -> Mask:
+    """Which stretches go to the held-out side: of the short ones a share of each combination, drawn with a seed."""
     first = np.searchsorted(stretches, short)
-    labels = np.array([str(label) for label in windows.labels[by][first]])
+    combinations = np.array([repr([column[row] for column in windows.labels.values()]) for row in first])
     generator = np.random.default_rng(seed)
-    chosen: set[int] = set()
-    for label in np.unique(labels):
-        members = generator.permutation(short[labels == label])
-        chosen.update(int(member) for member in members[: round(len(members) * held_out)])
+    chosen = np.zeros(stretches[-1] + 1, dtype=bool)
+    for combination in np.unique(combinations):
+        members = generator.permutation(short[combinations == combination])
+        chosen[members[: round(len(members) * held_out)]] = True
     return chosen

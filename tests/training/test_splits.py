@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deeprotect.training.splits import contiguous
+from deeprotect.training.windows import LabelledWindows
+
+STRETCHES = st.lists(
+    st.tuples(st.integers(0, 3), st.sampled_from(["walk", "sit", None]), st.integers(1, 30)), min_size=1, max_size=12
+)
+
+
+def windows_of(stretches):
+    """Windows in order; each stretch is (new recording?, label, count)."""
+    recording = np.cumsum([step for step, _, count in stretches for step in [step] + [0] * (count - 1)])
+    labels = np.array([label for _, label, count in stretches for _ in range(count)], dtype=object)
+    samples = np.zeros((len(labels), 2, 1))
+    return LabelledWindows(samples, {"activity": labels}, recording, len(labels), "")
+
+
+@given(STRETCHES, st.sampled_from([0.1, 0.2, 0.3, 0.5]), st.integers(0, 5))
+def test_no_window_is_on_both_sides(stretches, held_out, seed):
+    train, test = contiguous(windows_of(stretches), held_out=held_out, seed=seed)
+    assert not (train & test).any()
+
+
+@given(STRETCHES, st.sampled_from([0.1, 0.2, 0.3, 0.5]))
+def test_neighbours_of_one_stretch_are_never_on_both_sides(stretches, held_out):
+    windows = windows_of(stretches)
+    train, test = contiguous(windows, held_out=held_out, seed=0)
+    same = (windows.recording[1:] == windows.recording[:-1]) & (
+        windows.labels["activity"][1:] == windows.labels["activity"][:-1]
+    )
+    assert not (same & ((train[1:] & test[:-1]) | (test[1:] & train[:-1]))).any()
+
+
+def test_every_class_is_on_both_sides_of_a_recording_that_goes_through_them():
+    windows = windows_of([(0, "walk", 20), (0, "sit", 20)])
+    for side in contiguous(windows, held_out=0.3, seed=0):
+        assert set(windows.labels["activity"][side]) == {"walk", "sit"}
+
+
+def test_recordings_too_short_to_be_cut_go_whole_to_one_side_by_class():
+    windows = windows_of([(1, label, 1) for label in ("walk", "sit") for _ in range(50)])
+    train, test = contiguous(windows, held_out=0.2, seed=0)
+    assert (train | test).all()
+    for label in ("walk", "sit"):
+        assert test[windows.labels["activity"] == label].sum() == 10
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_same_seed_gives_the_same_split(seed):
+    windows = windows_of([(1, "walk", 1)] * 40)
+    first, again = (contiguous(windows, held_out=0.3, seed=seed)[1] for _ in range(2))
+    assert np.array_equal(first, again)
