@@ -47,7 +47,7 @@ class Bench:
     def prepare(cls, windows: LabelledWindows, policy: Policy, setup: Setup) -> "Bench":
         """Split in time inside recordings; train apps and attackers on raw windows."""
         useful, sensitive = policy.inferences.useful, policy.inferences.sensitive
-        chosen = contiguous(windows, held_out=setup.held_out, by=useful[0], seed=setup.seed)
+        chosen = contiguous(windows, held_out=setup.held_out, seed=setup.seed)
         learn, test = (windows[part] for part in chosen)
         for name in (*useful, *sensitive):
             _check_labelled(name, learn, test)

@@ -17,7 +17,7 @@ from deeprotect.signals.schema import Floats
 
 Labels = NDArray[np.object_]
 
-TREES = 100
+TREES = 60
 # A forest's zero means "seen in no leaf", not "impossible": it must not veto a pooled guess.
 SMALLEST_PROBABILITY = 1e-3
 

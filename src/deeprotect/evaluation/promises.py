@@ -1,23 +1,29 @@
-"""What an ε is worth, in one plain and honest sentence."""
+"""What an ε is worth, in plain and honest words."""
 
 from collections.abc import Sequence
 
 NAMES = {
     "baseline": "noise on every sample",
-    "paper": "the paper's noise on features",
-    "laplace": "certified noise on features",
-    "subspace": "noise along sensitive directions",
-    "channel": "random channel between codes",
+    "paper": "the paper's noise on its features",
+    "laplace": "certified noise on few features",
+    "subspace": "noise along sensitive directions only",
+    "channel": "a random channel between few codes",
+}
+
+PLAIN = {
+    "ldp": "any two windows",
+    "rldp": "linear directions only",
+    "named": "named inferences",
 }
 
 
 def promise(guarantee: str, epsilon: float, *, sensitive: Sequence[str] = ()) -> str:
-    """For a row of results; `sensitive` are the inferences the guarantee names."""
+    """One sentence for a row of results; `sensitive` are the inferences the guarantee names."""
     hidden = " and ".join(sensitive) or "the sensitive inferences"
     if guarantee == "ldp":
         return (
             f"No observer, however clever, can tell any two windows apart by more than a factor e^{epsilon:g}; "
-            f"{epsilon:g} is per window, and T windows of one person add up to T times as much."
+            "this is per window, and T windows of one person cost T times that ε."
         )
     if guarantee == "named":
         return (
@@ -25,6 +31,6 @@ def promise(guarantee: str, epsilon: float, *, sensitive: Sequence[str] = ()) ->
             "with the stated confidence; other inferences and several windows together are not bound."
         )
     return (
-        f"Hides only the straight-line directions that a linear classifier of {hidden} uses; an attacker who "
-        "learns otherwise is not bound, so read the measured attacker and not the ε."
+        f"Hides only the straight-line directions that a linear classifier of {hidden} uses; a nonlinear attacker "
+        "is not bound, so read the measured attacker and not the ε."
     )

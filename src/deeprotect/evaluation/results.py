@@ -52,9 +52,11 @@ class Row:
 
 @dataclass(frozen=True)
 class NoiseRow:
-    """How much a mechanism disturbs: E‖noise‖₁ of the code, and the measured L1 change of a window in [0, 1] units.
+    """How much a mechanism disturbs one window, in L1.
 
-    `width` is the largest L1 distance of two codes; only error / width compares encoders of different scale.
+    `code_error` is E‖noise‖₁ of the code by formula, `code_spread` how far codes lie from their mean: only their
+    ratio compares codes of different scale. In samples scaled to [0, 1], `window_error` is what the noise changes
+    in the released window and `minimiser_error` what is lost without any noise.
     """
 
     mechanism: str
@@ -62,8 +64,9 @@ class NoiseRow:
     epsilon: float
     minimiser: str
     dimensions: int
+    window_samples: int
     code_error: float
-    code_width: float
+    code_spread: float
     window_error: float
     minimiser_error: float
 

@@ -1,0 +1,102 @@
+"""Mechanisms × ε on one bench: everything that rows can share is made once."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from deeprotect.evaluation.bench import Bench
+from deeprotect.evaluation.promises import promise
+from deeprotect.evaluation.results import Row
+from deeprotect.evaluation.threads import single_thread
+from deeprotect.policy import Policy
+from deeprotect.privacy.entropy import SeededEntropy
+from deeprotect.signals.schema import Floats
+from deeprotect.training import choice
+from deeprotect.training.fit import learn
+from deeprotect.training.minimiser import Minimiser
+from deeprotect.training.protection import Protection
+
+Progress = Callable[[float], None]
+"""Takes the share of the work that is done, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """A mechanism with the guarantee it is asked to give; `minimiser` only where it is not the mechanism's own."""
+
+    mechanism: str
+    guarantee: str
+    minimiser: str | None = None
+
+    def policy(self, policy: Policy, epsilon: float) -> Policy:
+        privacy = {"mechanism": self.mechanism, "guarantee": self.guarantee, "epsilon": epsilon}
+        return policy.vary(privacy=privacy, training={"minimiser": self._minimiser})
+
+    def minimiser_name(self, protection: Protection) -> str:
+        return "none" if protection.minimiser is None else self._minimiser
+
+    @property
+    def _minimiser(self) -> str:
+        return self.minimiser or ("paper" if self.mechanism == "paper" else "default")
+
+
+OPTIONS = (
+    Option("baseline", "ldp"),
+    Option("paper", "ldp"),
+    Option("laplace", "ldp"),
+    Option("paper", "rldp"),
+    Option("subspace", "rldp"),
+)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Learns protections on the bench's training side and measures them on its test side."""
+
+    bench: Bench
+    policy: Policy
+    _minimisers: dict[str, Minimiser] = field(default_factory=dict)
+    _protections: dict[tuple[Option, float], Protection] = field(default_factory=dict)
+
+    def rows(self, options: Sequence[Option], epsilons: Sequence[float]) -> Iterator[Row]:
+        """Mechanism by mechanism, ε growing; a row is yielded as soon as it is measured."""
+        for option in options:
+            for epsilon in epsilons:
+                yield self.row(option, epsilon)
+
+    def row(self, option: Option, epsilon: float) -> Row:
+        protection = self.protection(option, epsilon)
+        event = protection.mechanism.event
+        useful, sensitive = self.bench.measure(
+            self.release(protection), guarantee=event.guarantee, epsilon=event.epsilon
+        )
+        return Row(
+            mechanism=option.mechanism,
+            guarantee=event.guarantee,
+            epsilon=event.epsilon,
+            minimiser=option.minimiser_name(protection),
+            useful=useful,
+            sensitive=sensitive,
+            promise=promise(event.guarantee, event.epsilon, sensitive=event.inferences),
+        )
+
+    def protection(self, option: Option, epsilon: float) -> Protection:
+        """Fitted on training windows, once; minimisers once for all protections that use them."""
+        if (option, epsilon) not in self._protections:
+            with single_thread():
+                self._protections[option, epsilon] = learn(
+                    self.bench.train, option.policy(self.policy, epsilon), minimisers=self._minimisers
+                )
+        return self._protections[option, epsilon]
+
+    def minimiser(self, name: str) -> Minimiser:
+        """The same minimisers by name, for those who want features and no noise."""
+        if name not in self._minimisers:
+            policy = self.policy.vary(privacy={"mechanism": "auto"}, training={"minimiser": name})
+            with single_thread():
+                self._minimisers[name] = choice.fitted(self.bench.train, policy)
+        return self._minimisers[name]
+
+    def release(self, protection: Protection) -> Callable[[Floats], Floats]:
+        """Seeded, so that results repeat; a real release refuses this entropy."""
+        entropy = SeededEntropy(self.bench.setup.seed)
+        return lambda private: protection.release(private, entropy=entropy)
