@@ -34,12 +34,12 @@ class Autoencoder(Minimiser):
         network: str = "dense",
         cost: str = "softmax",
         mu: float = 1.0,
-        hidden: int = 128,
-        noise: float = 0.1,
+        hidden: int = 256,
+        noise: float = 0.05,
         max_epochs: int = 60,
-        batch_size: int = 128,
-        learning_rate: float = 2e-3,
-        patience: int = 10,
+        batch_size: int = 256,
+        learning_rate: float = 5e-3,
+        patience: int = 15,
         held_out: float = 0.15,
         random_state: Any = None,
     ) -> None:
@@ -81,7 +81,7 @@ class _Pupil:
         values, outputs = windows.shape[1], sum(targets.counts)
         self._reader = self._fresh(dense([values, model.hidden, model.hidden, outputs]))
         self._encoder = self._fresh(nn.Sequential(self._layers(values), nn.Tanh()))
-        self._decoder = self._fresh(dense([model._n_features_out, model.hidden, model.hidden, values]))
+        self._decoder = self._fresh(dense([model._n_features_out, model.hidden // 2, model.hidden // 2, values]))
         self._head = self._fresh(dense([model._n_features_out, outputs]))
 
     def reading(self) -> Lesson:

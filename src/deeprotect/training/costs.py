@@ -26,6 +26,11 @@ def hinge(scores: Tensor, codes: Tensor) -> Tensor:
     return rivals.amax(dim=-1).clamp(min=0.0)
 
 
+def misread(scores: Tensor, codes: Tensor) -> Tensor:
+    """1 where the best class is the wrong one, per row: not for descent, but for judging."""
+    return (scores.argmax(dim=-1) != codes).to(scores.dtype)
+
+
 COSTS: dict[str, Cost] = {"ridge": ridge, "softmax": softmax, "hinge": hinge}
 
 

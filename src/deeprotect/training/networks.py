@@ -78,10 +78,10 @@ def convolution(samples: int, channels: int, *, filters: int, widths: Sequence[i
 
 
 def initialise(module: nn.Module, generator: torch.Generator) -> nn.Module:
-    """Weights drawn from the given generator alone (He, 2015), biases zero."""
+    """Weights drawn from the given generator alone, uniform with variance 1 / (3 inputs), biases zero."""
     for layer in module.modules():
         if isinstance(layer, nn.Linear | nn.Conv1d):
-            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu", generator=generator)
+            nn.init.kaiming_uniform_(layer.weight, a=5**0.5, generator=generator)
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)
     return module

@@ -1,14 +1,22 @@
-"""What the default autoencoder is trained to do, as modules whose forward is the loss of one batch."""
+"""What the default autoencoder is trained to do, as modules whose forward is the loss of one batch.
+
+In evaluation mode the useful cost becomes the share of misread labels: a network that grows too sure of itself
+has a rising cross-entropy long before it reads worse, and would be stopped too early.
+"""
 
 from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from deeprotect.training.costs import Cost, softmax, useful_cost
+from deeprotect.training.costs import Cost, misread, softmax, useful_cost
 from deeprotect.training.networks import Standardise
 
-JITTER = 0.2
+JITTER = 0.1
 """Standard deviations of noise on the windows a reader learns from: its gradients should follow shape, not dust."""
+
+
+GAIN = 5.0
+"""Bounded features need large weights to be sure of a class; this spares the descent the way there."""
 
 
 class Reading(nn.Module):
@@ -22,7 +30,7 @@ class Reading(nn.Module):
 
     def forward(self, windows: Tensor, codes: Tensor, noise: Tensor) -> Tensor:
         scores = self.reader(self.standardise(windows) + JITTER * noise)
-        return useful_cost(softmax, scores, codes, counts=self._counts)
+        return useful_cost(softmax if self.training else misread, scores, codes, counts=self._counts)
 
 
 class Minimising(nn.Module):
@@ -61,6 +69,7 @@ class Minimising(nn.Module):
         return error + self._mu * self._useful(features, rebuilt, codes)
 
     def _useful(self, features: Tensor, rebuilt: Tensor, codes: Tensor) -> Tensor:
-        from_features = useful_cost(self._cost, self.head(features), codes, counts=self._counts)
-        from_windows = useful_cost(softmax, self.reader(rebuilt), codes, counts=self._counts)
+        on_features, on_windows = (self._cost, softmax) if self.training else (misread, misread)
+        from_features = useful_cost(on_features, GAIN * self.head(features), codes, counts=self._counts)
+        from_windows = useful_cost(on_windows, self.reader(rebuilt), codes, counts=self._counts)
         return from_features + from_windows
