@@ -25,8 +25,9 @@ class Plan:
     window: int = 10
     useful: str = "exercise"
     sensitive: str = "person"
-    epsilons: tuple[float, ...] = (1.0, 5.0, 20.0)
-    shown_epsilon: float = 5.0
+    epsilons: tuple[float, ...] = (1.0, 5.0, 10.0, 20.0)
+    shown_epsilon: float = 20.0
+    features: int = 3  # noise grows with every feature; three tell seven exercises apart
     minimisers: tuple[str, ...] = minimisers.NAMES
     # Extremely randomised trees: on these windows a stronger attacker than a forest, in half the time.
     setup: Setup = field(default_factory=lambda: Setup(attackers=("ridge", "extra_trees")))
@@ -39,7 +40,7 @@ class Plan:
                 "stream": {"rate_hz": self.rate_hz, "window": self.window, "channels": channels},
                 "inferences": {"useful": [self.useful], "sensitive": [self.sensitive]},
                 "privacy": {"epsilon": self.shown_epsilon},
-                "training": {"seed": self.setup.seed},
+                "training": {"seed": self.setup.seed, "features": self.features},
             }
         )
 
@@ -55,6 +56,7 @@ def demo(out: Path, *, progress: Progress = lambda _: None, plan: Plan | None = 
     rows = _rows(experiment, plan, progress)
     results = Results(
         rows=rows,
+        references=[experiment.minimised()],
         noise=noise.noise_rows(experiment, noise.OPTIONS, plan.shown_epsilon),
         minimisers=minimisers.compare(experiment, names=plan.minimisers),
         run=_run(data, experiment.bench),

@@ -1,11 +1,14 @@
 """Mechanisms × ε on one bench: everything that rows can share is made once."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from deeprotect.evaluation.bench import Bench
 from deeprotect.evaluation.promises import promise
-from deeprotect.evaluation.results import Row
+from deeprotect.evaluation.results import Reference, Row
 from deeprotect.evaluation.threads import single_thread
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SeededEntropy
@@ -78,6 +81,16 @@ class Experiment:
             sensitive=sensitive,
             promise=promise(event.guarantee, event.epsilon, sensitive=event.inferences),
         )
+
+    def minimised(self, name: str = "default") -> Reference:
+        """What the minimiser alone does, without noise and without any promise."""
+        minimiser = self.minimiser(name)
+
+        def release(private: Floats) -> Floats:
+            return np.clip(minimiser.inverse_transform(minimiser.transform(private)), 0.0, 1.0)
+
+        useful, sensitive = self.bench.measure(release, guarantee="none", epsilon=math.inf)
+        return Reference(f"{self.policy.training.features} features, no noise", useful, sensitive)
 
     def protection(self, option: Option, epsilon: float) -> Protection:
         """Fitted on training windows, once; minimisers once for all protections that use them."""

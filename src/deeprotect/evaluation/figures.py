@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from deeprotect.evaluation.results import Row
+from deeprotect.signals import Channel
 from deeprotect.signals.schema import Floats
 
 INK = "#1b1f24"  # replaced by currentColor in SVG, so that one drawing serves light and dark pages
@@ -74,14 +75,15 @@ def key(row: Row) -> str:
     return f"{row.mechanism} {row.guarantee}" if row.mechanism == "paper" else row.mechanism
 
 
-def signal(name: str, raw: Floats, released: Floats, *, rate_hz: float, unit: str, caption: str) -> Drawing:
-    """One channel in time, raw and released, in its unit; `name` is the mechanism's key."""
-    figure, axes = _canvas(5.0, 2.3)
+def signal(name: str, raw: Floats, released: Floats, *, rate_hz: float, channel: Channel, caption: str) -> Drawing:
+    """One channel in time over its public range, raw and released; `name` is the mechanism's key."""
+    figure, axes = _canvas(3.7, 2.2)
     seconds = np.arange(len(raw)) / rate_hz
     axes.plot(seconds, released, color=COLOURS[name], linewidth=1.6, label="released")
     axes.plot(seconds, raw, color=INK, linewidth=1.1, label="raw")
     axes.set_xlabel("seconds")
-    axes.set_ylabel(unit)
+    axes.set_ylabel(f"{channel.name} ({channel.unit})")
+    axes.set_ylim(channel.low, channel.high)
     axes.margins(x=0)
     return Drawing(f"signal-{name.replace(' ', '-')}", caption, figure)
 
@@ -90,7 +92,7 @@ def useful_against_epsilon(rows: Sequence[Row], inference: str, *, caption: str)
     """What the unchanged app still reads."""
     points = [(row, row.useful[inference].app, row.useful[inference].app_ci) for row in rows]
     facts = rows[0].useful[inference]
-    levels = {"raw windows": facts.clean, "chance": facts.chance}
+    levels = {"raw": facts.clean, "chance": facts.chance}
     return _against_epsilon(f"useful-{inference}", points, levels=levels, caption=caption)
 
 
@@ -98,7 +100,7 @@ def sensitive_against_epsilon(rows: Sequence[Row], inference: str, *, caption: s
     """What the retrained attacker still reads."""
     points = [(row, row.sensitive[inference].adaptive, row.sensitive[inference].adaptive_ci) for row in rows]
     facts = rows[0].sensitive[inference]
-    levels = {"raw windows": facts.raw, "chance": facts.chance}
+    levels = {"raw": facts.raw, "chance": facts.chance}
     return _against_epsilon(f"sensitive-{inference}", points, levels=levels, caption=caption)
 
 
@@ -106,18 +108,18 @@ Point = tuple[Row, float, tuple[float, float]]
 
 
 def _against_epsilon(name: str, points: Sequence[Point], *, levels: Mapping[str, float], caption: str) -> Drawing:
-    figure, axes = _canvas(5.0, 3.6)
+    figure, axes = _canvas(4.6, 3.5)
     for line in dict.fromkeys(key(row) for row, *_ in points):
         _line(axes, line, [point for point in points if key(point[0]) == line])
     for label, level in levels.items():
         axes.axhline(level, color=GREY, linewidth=1, linestyle=(0, (4, 3)))
         axes.annotate(
-            f"{label} {level:.2f}",
+            f"{label}\n{level:.2f}",
             (1, level),
             xycoords=("axes fraction", "data"),
-            ha="right",
-            va="bottom",
-            xytext=(0, 2),
+            ha="left",
+            va="center",
+            xytext=(3, 0),
             textcoords="offset points",
             fontsize=8.5,
             color=GREY,

@@ -10,7 +10,8 @@ from markupsafe import Markup
 
 from deeprotect.evaluation.figures import Drawing, key
 from deeprotect.evaluation.intervals import Interval
-from deeprotect.evaluation.promises import NAMES, PLAIN
+from deeprotect.evaluation.noise import findings
+from deeprotect.evaluation.promises import NAMES, PLAIN, promise
 from deeprotect.evaluation.results import Results, Row
 
 
@@ -43,8 +44,9 @@ class Page:
             results=results,
             blocks=_blocks(results.rows),
             plain={row.guarantee: PLAIN[row.guarantee] for row in results.rows},
+            findings=findings(results.noise) if results.noise else "",
             best=_best(results.rows, self.useful, self.sensitive),
-            promises={row.guarantee: row.promise for row in results.rows},
+            promises={row.guarantee: promise(row.guarantee, sensitive=[self.sensitive]) for row in results.rows},
         )
 
 

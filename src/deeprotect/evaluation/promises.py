@@ -1,5 +1,6 @@
 """What an ε is worth, in plain and honest words."""
 
+import math
 from collections.abc import Sequence
 
 NAMES = {
@@ -17,17 +18,18 @@ PLAIN = {
 }
 
 
-def promise(guarantee: str, epsilon: float, *, sensitive: Sequence[str] = ()) -> str:
-    """One sentence for a row of results; `sensitive` are the inferences the guarantee names."""
+def promise(guarantee: str, epsilon: float | None = None, *, sensitive: Sequence[str] = ()) -> str:
+    """One sentence, for one ε or for any; `sensitive` are the inferences the guarantee names."""
     hidden = " and ".join(sensitive) or "the sensitive inferences"
+    factor = "e^ε" if epsilon is None else f"e^{epsilon:g} ≈ {math.exp(epsilon):,.3g}"
     if guarantee == "ldp":
         return (
-            f"No observer, however clever, can tell any two windows apart by more than a factor e^{epsilon:g}; "
+            f"No observer, however clever, can tell any two windows apart by more than a factor {factor}; "
             "this is per window, and T windows of one person cost T times that ε."
         )
     if guarantee == "named":
         return (
-            f"No observer of one window can tell classes of {hidden} apart by more than a factor e^{epsilon:g}, "
+            f"No observer of one window can tell classes of {hidden} apart by more than a factor {factor}, "
             "with the stated confidence; other inferences and several windows together are not bound."
         )
     return (

@@ -51,12 +51,21 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Reference:
+    """A release without any promise, to hold the rows against."""
+
+    name: str
+    useful: Mapping[str, Useful]
+    sensitive: Mapping[str, Sensitive]
+
+
+@dataclass(frozen=True)
 class NoiseRow:
     """How much a mechanism disturbs one window, in L1.
 
     `code_error` is E‖noise‖₁ of the code by formula, `code_spread` how far codes lie from their mean: only their
-    ratio compares codes of different scale. In samples scaled to [0, 1], `window_error` is what the noise changes
-    in the released window and `minimiser_error` what is lost without any noise.
+    ratio compares codes of different scale. `window_error` and `window_spread` are the same, measured in released
+    windows of samples scaled to [0, 1]; `minimiser_error` is what is lost there without any noise.
     """
 
     mechanism: str
@@ -64,10 +73,10 @@ class NoiseRow:
     epsilon: float
     minimiser: str
     dimensions: int
-    window_samples: int
     code_error: float
     code_spread: float
     window_error: float
+    window_spread: float
     minimiser_error: float
 
 
@@ -88,6 +97,7 @@ class Results:
     """Rows, and what is needed to get them again (`run`: command, versions, seed, data fingerprint)."""
 
     rows: Sequence[Row]
+    references: Sequence[Reference] = ()
     noise: Sequence[NoiseRow] = ()
     minimisers: Sequence[FeatureRow] = ()
     run: Mapping[str, Any] = field(default_factory=dict)
@@ -96,6 +106,7 @@ class Results:
         content = {
             "schema": SCHEMA,
             "results": [asdict(row) for row in self.rows],
+            "references": [asdict(row) for row in self.references],
             "noise": [asdict(row) for row in self.noise],
             "minimisers": [asdict(row) for row in self.minimisers],
             "run": dict(self.run),

@@ -1,6 +1,7 @@
 """The story a page tells about an experiment: which drawings, and what to know when reading them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from deeprotect.evaluation.figures import Drawing
 from deeprotect.evaluation.page import Group, Page
 from deeprotect.evaluation.promises import NAMES
 from deeprotect.evaluation.results import Row
+from deeprotect.signals import Channel, Schema
 from deeprotect.signals.schema import Floats
 
 SHOWN_WINDOWS = 10
@@ -43,41 +45,55 @@ def _trade_off(rows: Sequence[Row], useful: str, sensitive: str) -> Group:
 
 
 def _signals(experiment: Experiment, epsilon: float) -> Group:
-    channel = experiment.policy.schema().channels[0]
+    excerpt = _excerpt(experiment)
     return Group(
         "What leaves the device",
-        f"Channel {channel.name} of one recording that no model was trained on, ε = {epsilon:g} per window: "
-        "raw in the thin line, released in colour. An app receives the released one, in the same form as the raw one.",
-        [_signal(experiment, option, epsilon) for option in OPTIONS],
+        f"Channel {excerpt.channel.name} of one recording, in a part that no model was trained on, ε = {epsilon:g} per "
+        "window: raw as a thin line, released in colour. The app receives the coloured line, in the raw one's form.",
+        [_signal(experiment, option, epsilon, excerpt=excerpt) for option in OPTIONS],
     )
 
 
-def _signal(experiment: Experiment, option: Option, epsilon: float) -> Drawing:
-    schema, private = experiment.policy.schema(), _excerpt(experiment)
-    released = experiment.release(experiment.protection(option, epsilon))(private)
-    raw, shown = (_first_channel(experiment, windows) for windows in (private, released))
+@dataclass(frozen=True)
+class _Excerpt:
+    """Neighbouring windows (window, value) and the channel to draw of them."""
+
+    windows: Floats
+    schema: Schema
+    place: int
+
+    @property
+    def channel(self) -> Channel:
+        return self.schema.channels[self.place]
+
+    def line(self, windows: Floats) -> Floats:
+        """The channel's samples in its unit, one after the other."""
+        samples = windows.reshape(-1, self.schema.window, len(self.schema.channels))
+        return self.schema.unscale(samples)[:, :, self.place].ravel()
+
+
+def _excerpt(experiment: Experiment) -> _Excerpt:
+    """The liveliest channel, in the recording where it is liveliest among those long enough to show."""
+    test, schema = experiment.bench.test, experiment.policy.schema()
+    place = int(test.samples.std(axis=(0, 1)).argmax())
+    counts = np.bincount(test.recording)
+    long_enough = np.flatnonzero(counts >= min(SHOWN_WINDOWS, counts.max()))
+    spreads = [test.samples[test.recording == number][:, :, place].std() for number in long_enough]
+    chosen = test.recording == long_enough[int(np.argmax(spreads))]
+    return _Excerpt(test.flat[chosen][:SHOWN_WINDOWS], schema, place)
+
+
+def _signal(experiment: Experiment, option: Option, epsilon: float, *, excerpt: _Excerpt) -> Drawing:
+    released = experiment.release(experiment.protection(option, epsilon))(excerpt.windows)
     name = f"{option.mechanism} {option.guarantee}" if option.mechanism == "paper" else option.mechanism
     return figures.signal(
         name,
-        raw,
-        shown,
-        rate_hz=schema.rate_hz,
-        unit=f"{schema.channels[0].name} ({schema.channels[0].unit})",
+        excerpt.line(excerpt.windows),
+        excerpt.line(released),
+        rate_hz=excerpt.schema.rate_hz,
+        channel=excerpt.channel,
         caption=f"{name}: {NAMES[option.mechanism]}",
     )
-
-
-def _excerpt(experiment: Experiment) -> Floats:
-    """Neighbouring test windows of the recording that has most of them."""
-    test = experiment.bench.test
-    longest = np.bincount(test.recording).argmax()
-    return np.asarray(test.flat[test.recording == longest][:SHOWN_WINDOWS])
-
-
-def _first_channel(experiment: Experiment, windows: Floats) -> Floats:
-    schema = experiment.policy.schema()
-    samples = schema.unscale(windows.reshape(-1, schema.window, len(schema.channels)))
-    return samples[:, :, 0].ravel()
 
 
 def _reading(experiment: Experiment, useful: str, sensitive: str) -> list[str]:
