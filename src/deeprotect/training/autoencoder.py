@@ -1,6 +1,7 @@
 """The default minimiser: an autoencoder whose few bounded features carry the useful inferences."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, Self
 
 import torch
@@ -36,11 +37,12 @@ class Autoencoder(Minimiser):
         mu: float = 1.0,
         hidden: int = 256,
         noise: float = 0.05,
-        max_epochs: int = 60,
+        max_epochs: int = 100,
+        max_steps: int = 6000,
         batch_size: int = 256,
         learning_rate: float = 5e-3,
-        patience: int = 15,
-        held_out: float = 0.15,
+        patience: int = 20,
+        held_out: float = 0.1,
         random_state: Any = None,
     ) -> None:
         self.n_features = n_features
@@ -51,6 +53,7 @@ class Autoencoder(Minimiser):
         self.hidden = hidden
         self.noise = noise
         self.max_epochs = max_epochs
+        self.max_steps = max_steps
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.patience = patience
@@ -60,7 +63,7 @@ class Autoencoder(Minimiser):
     def _learn(
         self, models: Sequence[Self], data: Sequence[tuple[Floats, Targets]]
     ) -> list[tuple[nn.Module, nn.Module]]:
-        schedule = Schedule(self.max_epochs, self.batch_size, self.learning_rate, self.patience)
+        schedule = Schedule(**{field.name: getattr(self, field.name) for field in fields(Schedule)})
         pupils = [_Pupil(model, windows, targets) for model, (windows, targets) in zip(models, data, strict=True)]
         teach([pupil.reading() for pupil in pupils if pupil.targets.counts], schedule)
         teach([pupil.minimising() for pupil in pupils], schedule)
@@ -79,10 +82,12 @@ class _Pupil:
         self._generator = model._generator()
         self._standardise = Standardise(windows)
         values, outputs = windows.shape[1], sum(targets.counts)
-        self._reader = self._fresh(dense([values, model.hidden, model.hidden, outputs]))
+        # The encoder has the hard work; half its width is enough for the others.
+        half = max(1, model.hidden // 2)
+        self._reader = self._fresh(dense([values, half, half, outputs]) if outputs else nn.Identity())
         self._encoder = self._fresh(nn.Sequential(self._layers(values), nn.Tanh()))
-        self._decoder = self._fresh(dense([model._n_features_out, model.hidden // 2, model.hidden // 2, values]))
-        self._head = self._fresh(dense([model._n_features_out, outputs]))
+        self._decoder = self._fresh(dense([model._n_features_out, half, half, values]))
+        self._head = self._fresh(dense([model._n_features_out, outputs]) if outputs else nn.Identity())
 
     def reading(self) -> Lesson:
         objective = Reading(self._standardise, self._reader, counts=self.targets.counts)
@@ -117,7 +122,7 @@ class _Pupil:
         samples = window_samples(values, self._model.channels)
         if self._model.network == "dense":
             return dense([values, hidden, hidden, features])
-        return convolution(samples, self._model.channels, filters=hidden // 4, widths=[hidden, features])
+        return convolution(samples, self._model.channels, filters=max(1, hidden // 8), widths=[hidden, features])
 
     def _fresh(self, module: nn.Module) -> nn.Module:
         return initialise(module, self._generator)

@@ -13,6 +13,7 @@ from torch import nn
 from deeprotect.errors import InputError
 from deeprotect.training.labels import Targets
 from deeprotect.training.minimiser import Floats, Minimiser
+from deeprotect.training.networks import unset
 
 
 class _Linear(Minimiser):
@@ -116,7 +117,7 @@ def window_samples(values: int, channels: int) -> int:
 
 def affine(weight: Any, bias: Any) -> nn.Linear:
     """The layer x -> weight x + bias, in double precision."""
-    layer = nn.Linear(weight.shape[1], weight.shape[0], dtype=torch.float64)
+    layer = unset(nn.Linear, weight.shape[1], weight.shape[0], dtype=torch.float64)
     with torch.no_grad():
         layer.weight.copy_(torch.as_tensor(weight))
         layer.bias.copy_(torch.as_tensor(bias))

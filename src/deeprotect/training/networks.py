@@ -1,14 +1,20 @@
-"""The networks of the default autoencoder: dense or convolutional encoder, dense decoder, readers of labels."""
+"""The networks of the default autoencoder: dense or convolutional encoder, dense decoder, readers of labels.
+
+Layers are made without weights, since torch would draw them from its global generator; `initialise` draws them.
+"""
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.utils import skip_init
 
 Floats = NDArray[np.float64]
+Layer = TypeVar("Layer", bound=nn.Module)
 
 
 class Standardise(nn.Module):
@@ -55,11 +61,17 @@ class Unflatten(nn.Module):
         return torch.unflatten(rows, -1, (-1, self.channels)).mT
 
 
+def unset(kind: type[Layer], *sizes: int, **options: Any) -> Layer:
+    """A layer whose weights are still to be set."""
+    layer: Layer = skip_init(kind, *sizes, **options)  # type: ignore[no-untyped-call]
+    return layer
+
+
 def dense(widths: Sequence[int]) -> nn.Sequential:
     """Linear layers of the given widths with ReLU between them, none after the last."""
     layers: list[nn.Module] = []
     for inputs, outputs in pairwise(widths):
-        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
+        layers += [unset(nn.Linear, inputs, outputs), nn.ReLU()]
     return nn.Sequential(*layers[:-1])
 
 
@@ -68,9 +80,9 @@ def convolution(samples: int, channels: int, *, filters: int, widths: Sequence[i
     kernel = min(5, samples - (samples + 1) % 2)
     return nn.Sequential(
         Unflatten(channels),
-        nn.Conv1d(channels, filters, kernel, padding=kernel // 2),
+        unset(nn.Conv1d, channels, filters, kernel, padding=kernel // 2),
         nn.ReLU(),
-        nn.Conv1d(filters, filters, kernel, padding=kernel // 2),
+        unset(nn.Conv1d, filters, filters, kernel, padding=kernel // 2),
         nn.ReLU(),
         nn.Flatten(-2),
         *dense([filters * samples, *widths]),

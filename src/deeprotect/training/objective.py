@@ -19,6 +19,10 @@ GAIN = 5.0
 """Bounded features need large weights to be sure of a class; this spares the descent the way there."""
 
 
+WINDOWS = 0.3
+"""Weight of labels read from rebuilt windows against labels read from features, which teach the encoder better."""
+
+
 class Reading(nn.Module):
     """Teach a reader to tell the useful labels from raw windows."""
 
@@ -66,10 +70,10 @@ class Minimising(nn.Module):
         features = self.encoder(wanted) + self._noise * noise
         rebuilt = self.decoder(features)
         error: Tensor = (rebuilt - wanted).square().mean()
-        return error + self._mu * self._useful(features, rebuilt, codes)
+        return error + self._mu * self._useful(features, rebuilt, codes) if self._counts else error
 
     def _useful(self, features: Tensor, rebuilt: Tensor, codes: Tensor) -> Tensor:
         on_features, on_windows = (self._cost, softmax) if self.training else (misread, misread)
         from_features = useful_cost(on_features, GAIN * self.head(features), codes, counts=self._counts)
         from_windows = useful_cost(on_windows, self.reader(rebuilt), codes, counts=self._counts)
-        return from_features + from_windows
+        return from_features + WINDOWS * from_windows

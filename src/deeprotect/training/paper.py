@@ -63,6 +63,7 @@ class PaperAutoencoder(Minimiser):
 
     def _rows(self, windows: Floats, targets: Targets) -> Rows:
         inputs, signs = (torch.tensor(values, dtype=torch.float32) for values in (windows, targets.signs()))
+        self.n_iter_ = self.max_iter
         return Rows(inputs, signs, self._generator())
 
     def _stack(self, rows: list[Rows]) -> list[tuple[nn.Module, nn.Module]]:

@@ -82,4 +82,5 @@ class BlindCompressiveSensing(Minimiser):
             fit_algorithm="cd",
             random_state=check_random_state(self.random_state),
         )
-        return np.asarray(learner.fit(centred).components_, dtype=np.float64)
+        self.n_iter_ = int(learner.fit(centred).n_iter_)
+        return np.asarray(learner.components_, dtype=np.float64)

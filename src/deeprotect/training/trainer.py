@@ -19,9 +19,14 @@ class Schedule:
     """How long and how fast; the step size rises for a third of the way, then falls to zero along a cosine."""
 
     max_epochs: int
+    max_steps: int
     batch_size: int
     learning_rate: float
     patience: int
+
+    def epochs(self, steps: int) -> int:
+        """Passes over rows that make `steps` batches."""
+        return max(1, min(self.max_epochs, self.max_steps // steps))
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ class _Group:
         optimiser = torch.optim.Adam(learning, lr=self._schedule.learning_rate, fused=True)
         pace = _pace(optimiser, self._schedule, steps=steps)
         keeper = _Keeper(self._weights, patience=self._schedule.patience)
-        for _ in range(self._schedule.max_epochs):
+        for _ in range(self._schedule.epochs(steps)):
             self._skeleton.train()
             orders = [_order(lesson, size * steps) for lesson in self._lessons]
             for step in range(steps):
@@ -140,7 +145,7 @@ class _Keeper:
 
 def _pace(optimiser: torch.optim.Optimizer, schedule: Schedule, *, steps: int) -> torch.optim.lr_scheduler.OneCycleLR:
     return torch.optim.lr_scheduler.OneCycleLR(
-        optimiser, schedule.learning_rate, total_steps=schedule.max_epochs * steps, cycle_momentum=False
+        optimiser, schedule.learning_rate, total_steps=schedule.epochs(steps) * steps, cycle_momentum=False
     )
 
 
@@ -149,7 +154,7 @@ def hold_out(rows: int, share: float) -> NDArray[np.bool_]:
     and one run at the end may be a single person or activity."""
     if share <= 0.0 or rows < 20:
         return np.zeros(rows, dtype=bool)
-    run = min(32, rows // 20)
+    run = min(8, rows // 20)
     period = max(2, round(1 / share))
     return np.asarray((np.arange(rows) // run) % period == period - 1)
 
