@@ -8,7 +8,7 @@ from deeprotect.datasets.dataset import Dataset
 from deeprotect.datasets.loading import load
 from deeprotect.evaluation import minimisers, noise, report, story
 from deeprotect.evaluation.bench import Bench, Setup
-from deeprotect.evaluation.experiment import OPTIONS, Experiment, Progress
+from deeprotect.evaluation.experiment import OPTIONS, Experiment, Option, Progress
 from deeprotect.evaluation.results import Results, Row
 from deeprotect.policy import Policy
 from deeprotect.training.windows import read_windows
@@ -28,11 +28,15 @@ class Plan:
     epsilons: tuple[float, ...] = (1.0, 5.0, 10.0, 20.0)
     shown_epsilon: float = 20.0
     features: int = 3  # noise grows with every feature; three tell seven exercises apart
+    options: tuple[Option, ...] = OPTIONS
+    noise_options: tuple[Option, ...] = noise.OPTIONS
     minimisers: tuple[str, ...] = minimisers.NAMES
+    max_epochs: int | None = None  # the minimiser's own
     # Extremely randomised trees: on these windows a stronger attacker than a forest, in half the time.
     setup: Setup = field(default_factory=lambda: Setup(attackers=("ridge", "extra_trees")))
 
     def policy(self, data: Dataset) -> Policy:
+        training = {"seed": self.setup.seed, "features": self.features}
         channels = {each.name: {"unit": each.unit, "range": [each.low, each.high]} for each in data.channels}
         return Policy.from_tables(
             {
@@ -40,7 +44,7 @@ class Plan:
                 "stream": {"rate_hz": self.rate_hz, "window": self.window, "channels": channels},
                 "inferences": {"useful": [self.useful], "sensitive": [self.sensitive]},
                 "privacy": {"epsilon": self.shown_epsilon},
-                "training": {"seed": self.setup.seed, "features": self.features},
+                "training": training if self.max_epochs is None else training | {"max_epochs": self.max_epochs},
             }
         )
 
@@ -57,19 +61,20 @@ def demo(out: Path, *, progress: Progress = lambda _: None, plan: Plan | None = 
     results = Results(
         rows=rows,
         references=[experiment.minimised()],
-        noise=noise.noise_rows(experiment, noise.OPTIONS, plan.shown_epsilon),
+        noise=noise.noise_rows(experiment, plan.noise_options, plan.shown_epsilon),
         minimisers=minimisers.compare(experiment, names=plan.minimisers),
         run=_run(data, experiment.bench),
     )
     progress(COMPARED)
-    report.write(out, results, story.tell(experiment, rows, title=_title(data), epsilon=plan.shown_epsilon))
+    page = story.tell(experiment, rows, title=_title(data), options=plan.options, epsilon=plan.shown_epsilon)
+    report.write(out, results, page)
     progress(1.0)
     return results.to_json()
 
 
 def _rows(experiment: Experiment, plan: Plan, progress: Progress) -> list[Row]:
-    rows, total = [], len(OPTIONS) * len(plan.epsilons)
-    for row in experiment.rows(OPTIONS, plan.epsilons):
+    rows, total = [], len(plan.options) * len(plan.epsilons)
+    for row in experiment.rows(plan.options, plan.epsilons):
         rows.append(row)
         progress(READY + (MEASURED - READY) * len(rows) / total)
     return rows

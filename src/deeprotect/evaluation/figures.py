@@ -32,6 +32,7 @@ STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 10,
     "svg.fonttype": "none",  # text stays text: it can be searched, and takes the page's font
+    "text.parse_math": False,  # a column named $x$ is a column, not a formula
     "axes.spines.top": False,
     "axes.spines.right": False,
     **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
@@ -75,6 +76,7 @@ def key(row: Row) -> str:
     return f"{row.mechanism} {row.guarantee}" if row.mechanism == "paper" else row.mechanism
 
 
+@mpl.rc_context(STYLE)
 def signal(name: str, raw: Floats, released: Floats, *, rate_hz: float, channel: Channel, caption: str) -> Drawing:
     """One channel in time over its public range, raw and released; `name` is the mechanism's key."""
     figure, axes = _canvas(3.7, 2.2)
@@ -85,7 +87,7 @@ def signal(name: str, raw: Floats, released: Floats, *, rate_hz: float, channel:
     axes.set_ylabel(f"{channel.name} ({channel.unit})")
     axes.set_ylim(channel.low, channel.high)
     axes.margins(x=0)
-    return Drawing(f"signal-{name.replace(' ', '-')}", caption, figure)
+    return Drawing(_file_name("signal", name), caption, figure)
 
 
 def useful_against_epsilon(rows: Sequence[Row], inference: str, *, caption: str) -> Drawing:
@@ -93,7 +95,7 @@ def useful_against_epsilon(rows: Sequence[Row], inference: str, *, caption: str)
     points = [(row, row.useful[inference].app, row.useful[inference].app_ci) for row in rows]
     facts = rows[0].useful[inference]
     levels = {"raw": facts.clean, "chance": facts.chance}
-    return _against_epsilon(f"useful-{inference}", points, levels=levels, caption=caption)
+    return _against_epsilon(_file_name("useful", inference), points, levels=levels, caption=caption)
 
 
 def sensitive_against_epsilon(rows: Sequence[Row], inference: str, *, caption: str) -> Drawing:
@@ -101,12 +103,13 @@ def sensitive_against_epsilon(rows: Sequence[Row], inference: str, *, caption: s
     points = [(row, row.sensitive[inference].adaptive, row.sensitive[inference].adaptive_ci) for row in rows]
     facts = rows[0].sensitive[inference]
     levels = {"raw": facts.raw, "chance": facts.chance}
-    return _against_epsilon(f"sensitive-{inference}", points, levels=levels, caption=caption)
+    return _against_epsilon(_file_name("sensitive", inference), points, levels=levels, caption=caption)
 
 
 Point = tuple[Row, float, tuple[float, float]]
 
 
+@mpl.rc_context(STYLE)
 def _against_epsilon(name: str, points: Sequence[Point], *, levels: Mapping[str, float], caption: str) -> Drawing:
     figure, axes = _canvas(4.6, 3.5)
     for line in dict.fromkeys(key(row) for row, *_ in points):
@@ -155,7 +158,11 @@ def _epsilon_axis(axes: Axes, epsilons: Sequence[float]) -> None:
     axes.set_ylabel("accuracy")
 
 
+def _file_name(kind: str, name: str) -> str:
+    """For files and element names: whatever a column is called."""
+    return f"{kind}-{re.sub(r'[^A-Za-z0-9_]+', '-', name)}"
+
+
 def _canvas(width: float, height: float) -> tuple[Figure, Axes]:
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(width, height), layout="constrained")
-        return figure, figure.subplots()
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots()

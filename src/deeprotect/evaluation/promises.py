@@ -21,7 +21,7 @@ PLAIN = {
 def promise(guarantee: str, epsilon: float | None = None, *, sensitive: Sequence[str] = ()) -> str:
     """One sentence, for one ε or for any; `sensitive` are the inferences the guarantee names."""
     hidden = " and ".join(sensitive) or "the sensitive inferences"
-    factor = "e^ε" if epsilon is None else f"e^{epsilon:g} ≈ {math.exp(epsilon):,.3g}"
+    factor = "e^ε" if epsilon is None else _factor(epsilon)
     if guarantee == "ldp":
         return (
             f"No observer, however clever, can tell any two windows apart by more than a factor {factor}; "
@@ -36,3 +36,8 @@ def promise(guarantee: str, epsilon: float | None = None, *, sensitive: Sequence
         f"Hides only the straight-line directions that a linear classifier of {hidden} uses; a nonlinear attacker "
         "is not bound, so read the measured attacker and not the ε."
     )
+
+
+def _factor(epsilon: float) -> str:
+    """With its value while a reader can make something of it."""
+    return f"e^{epsilon:g} ≈ {math.exp(epsilon):,.3g}" if epsilon < 7 else f"e^{epsilon:g}"

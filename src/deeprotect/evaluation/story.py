@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deeprotect.evaluation import figures
-from deeprotect.evaluation.experiment import OPTIONS, Experiment, Option
+from deeprotect.evaluation.experiment import Experiment, Option
 from deeprotect.evaluation.figures import Drawing
 from deeprotect.evaluation.page import Group, Page
 from deeprotect.evaluation.promises import NAMES
@@ -17,7 +17,7 @@ from deeprotect.signals.schema import Floats
 SHOWN_WINDOWS = 10
 
 
-def tell(experiment: Experiment, rows: Sequence[Row], *, title: str, epsilon: float) -> Page:
+def tell(experiment: Experiment, rows: Sequence[Row], *, title: str, options: Sequence[Option], epsilon: float) -> Page:
     """A page on the policy's first useful and first sensitive inference; signals are drawn at `epsilon`."""
     inferences = experiment.policy.inferences
     useful, sensitive = inferences.useful[0], inferences.sensitive[0]
@@ -29,7 +29,7 @@ def tell(experiment: Experiment, rows: Sequence[Row], *, title: str, epsilon: fl
         ),
         useful=useful,
         sensitive=sensitive,
-        groups=(_trade_off(rows, useful, sensitive), _signals(experiment, epsilon)),
+        groups=(_trade_off(rows, useful, sensitive), _signals(experiment, options, epsilon)),
         reading=_reading(experiment, useful, sensitive),
     )
 
@@ -44,13 +44,13 @@ def _trade_off(rows: Sequence[Row], useful: str, sensitive: str) -> Group:
     return Group("What the app reads, what the attacker reads", text, drawings)
 
 
-def _signals(experiment: Experiment, epsilon: float) -> Group:
+def _signals(experiment: Experiment, options: Sequence[Option], epsilon: float) -> Group:
     excerpt = _excerpt(experiment)
     return Group(
         "What leaves the device",
         f"Channel {excerpt.channel.name} of one recording, in a part that no model was trained on, ε = {epsilon:g} per "
         "window: raw as a thin line, released in colour. The app receives the coloured line, in the raw one's form.",
-        [_signal(experiment, option, epsilon, excerpt=excerpt) for option in OPTIONS],
+        [_signal(experiment, option, epsilon, excerpt=excerpt) for option in options],
     )
 
 

@@ -1,0 +1,70 @@
+"""The demo on real data, in small."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from deeprotect.errors import DatasetError, InputError
+from deeprotect.evaluation import demo as demos
+from deeprotect.evaluation.demo import Plan, demo
+from deeprotect.evaluation.experiment import Option
+
+SMALL = Plan(
+    epsilons=(5.0, 20.0),
+    options=(Option("baseline", "ldp"), Option("laplace", "ldp")),
+    noise_options=(),
+    minimisers=("pca", "dct"),
+    max_epochs=8,
+)
+
+
+@pytest.fixture(scope="module")
+def shares() -> list[float]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory, shares: list[float]) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    try:
+        results = demo(folder, progress=shares.append, plan=SMALL)
+    except DatasetError as error:
+        pytest.skip(str(error))
+    assert results == json.loads((folder / "results.json").read_text())
+    return folder
+
+
+def test_attackers_read_the_raw_stream_and_not_the_released_one(out: Path) -> None:
+    rows = json.loads((out / "results.json").read_text())["results"]
+    for row in rows:
+        person = row["sensitive"]["person"]
+        assert person["raw"] > 0.7
+        assert person["adaptive_ci"][0] <= max(person["chance"], person["from_useful"]) + 0.05
+
+
+def test_certified_noise_on_few_features_keeps_more_use_than_noise_on_samples(out: Path) -> None:
+    rows = json.loads((out / "results.json").read_text())["results"]
+    app = {(row["mechanism"], row["epsilon"]): row["useful"]["exercise"]["app"] for row in rows}
+    assert app["laplace", 20.0] > app["baseline", 20.0] + 0.2
+    assert app["laplace", 20.0] > app["laplace", 5.0]
+
+
+def test_the_page_its_figures_and_the_way_to_get_them_again_are_there(out: Path) -> None:
+    page = (out / "report.html").read_text()
+    run = json.loads((out / "results.json").read_text())["run"]
+    assert run["fingerprint"] in page
+    assert page.count("<svg") == 4
+    assert len(list((out / "figures").glob("*.svg"))) == len(list((out / "figures").glob("*.png"))) == 4
+
+
+def test_progress_grows_to_one(out: Path, shares: list[float]) -> None:
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
+def test_a_file_in_the_way_is_refused_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demos, "load", lambda *_, **__: pytest.fail("the work began"))
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(InputError, match="--out"):
+        demo(tmp_path / "out")

@@ -1,0 +1,26 @@
+"""What an ε is worth, in words."""
+
+from deeprotect.evaluation.promises import NAMES, PLAIN, promise
+from deeprotect.policy.sections import GUARANTEES
+
+
+def test_every_mechanism_and_every_guarantee_of_a_policy_has_words() -> None:
+    assert set(GUARANTEES) - {"auto"} == set(NAMES)
+    assert {guarantee for kept in GUARANTEES.values() for guarantee in kept} == set(PLAIN)
+
+
+def test_rldp_never_sounds_like_a_bound_on_every_attacker() -> None:
+    text = promise("rldp", 5.0, sensitive=["person"])
+    assert "nonlinear attacker is not bound" in text
+    assert "person" in text
+
+
+def test_ldp_says_that_epsilon_is_per_window_and_adds_up() -> None:
+    text = promise("ldp", 5.0)
+    assert "148" in text
+    assert "per window" in text
+    assert "T times" in text
+
+
+def test_the_named_promise_says_what_it_leaves_out() -> None:
+    assert "several windows together are not bound" in promise("named", 1.0, sensitive=["person"])
