@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from deeprotect.errors import BundleError, PolicyError
-from deeprotect.privacy import laplace, subspace
+from deeprotect.privacy import channel, laplace, subspace
 from deeprotect.privacy.box import Floats
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
@@ -42,6 +42,8 @@ def load(fields: Mapping[str, Any]) -> Mechanism:
             return laplace.GridLaplace.read(record, event)
         if kind == subspace.KIND:
             return subspace.Subspace.read(record, event)
+        if kind == channel.KIND:
+            return channel.Channel.read(record, event)
     except PolicyError as error:
         raise BundleError(f"mechanism: {error}") from error
     raise BundleError(f"mechanism: kind '{kind}' is unknown; it may come from a newer version")

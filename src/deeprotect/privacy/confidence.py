@@ -1,0 +1,146 @@
+"""What calibration counts say about a secret's classes: confidence sets, and the extremes of a mixture over them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainc, betaincc
+
+from deeprotect.errors import BundleError, PolicyError
+from deeprotect.privacy.record import Record
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+UNIT = 1 << 30  # ends of cells are whole multiples of 2^-30, so that they can be checked in integers
+_MOST_COUNTS = 1 << 31
+
+
+@dataclass(frozen=True, eq=False)
+class Secret:
+    """A named inference with the calibration windows of each class counted by code; counts is (class, code).
+
+    Its promise: no output is e^epsilon times as likely under one class as under another.
+    """
+
+    inference: str
+    classes: tuple[str, ...]
+    counts: NDArray[Any]
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        counts = np.asarray(self.counts)
+        if counts.ndim != 2 or counts.shape[0] != len(self.classes) or counts.size == 0:
+            raise PolicyError(f"'{self.inference}' needs one row of counts for each class and one column for each code")
+        if not (np.isfinite(counts).all() and counts.min() >= 0 and counts.max() <= _MOST_COUNTS):
+            raise PolicyError(f"'{self.inference}' has counts that are no numbers of windows")
+        if (counts != np.rint(counts)).any():
+            raise PolicyError(f"'{self.inference}' has counts that are not whole numbers")
+        if not self.epsilon >= 0:
+            raise PolicyError(f"'{self.inference}': epsilon = {self.epsilon} must not be negative")
+        object.__setattr__(self, "counts", counts.astype(np.int64))
+        object.__setattr__(self, "epsilon", float(self.epsilon))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"classes": list(self.classes), "counts": self.counts.tolist(), "epsilon": self.epsilon}
+
+    @classmethod
+    def read(cls, record: Record, inference: str) -> "Secret":
+        inner = record.inner(inference)
+        if inner is None:
+            raise BundleError(f"{record.name}: '{inference}' is empty; restore the bundle or train again")
+        return cls(inference, inner.texts("classes"), inner.matrix("counts"), inner.number("epsilon"))
+
+
+def cells(counts: ArrayLike, *, confidence: float) -> tuple[Floats, Floats]:
+    """Ends (low, high) of P(code | class), shape (class, code), for calibration counts of that shape.
+
+    For each class, all its codes hold together with probability at least `confidence`. docs/claims.md#channel-named-inferences
+    """
+    if not 0.5 <= confidence <= 1:
+        raise PolicyError(f"confidence = {confidence} must be between 0.5 and 1")
+    found = np.asarray(counts, dtype=np.int64)
+    windows = np.broadcast_to(found.sum(axis=1, keepdims=True), found.shape)
+    codes = found.shape[1]
+    if codes == 1:
+        return np.ones(found.shape), np.ones(found.shape)
+    # Two codes are one proportion seen from both sides: one event, not two.
+    miss = (1.0 - confidence) / (1 if codes == 2 else codes)
+    high = _upper(found, windows, miss)
+    low = UNIT - _upper(windows - found, windows, miss)
+    return low / UNIT, high / UNIT
+
+
+def extremes(weights: ArrayLike, low: ArrayLike, high: ArrayLike) -> tuple[Floats, Floats]:
+    """The least and largest Σ_z p_z weights[z, j] over low ≤ p ≤ high, Σp = 1, rounded outward.
+
+    weights is (code, output); low and high are (code,) or (class, code); results (output,) or (class, output).
+    """
+    matrix = np.asarray(weights, dtype=np.float64)
+    lows, highs = np.atleast_2d(np.asarray(low, dtype=np.float64)), np.atleast_2d(np.asarray(high, dtype=np.float64))
+    slack = 1e-13 * np.abs(matrix).max(axis=0)
+    least = np.einsum("skj,kj->sj", worst(-matrix, lows, highs), matrix) - slack
+    most = np.einsum("skj,kj->sj", worst(matrix, lows, highs), matrix) + slack
+    return (least[0], most[0]) if np.ndim(low) == 1 else (least, most)
+
+
+def worst(order: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> NDArray[Any]:
+    """The p, shape (class, code, output), that puts most on codes with a high `order[z, j]`: greedy, and so optimal.
+
+    In units of `low` and `high` (class, code): fractions of 1, or integers out of UNIT.
+    """
+    total = 1 if low.dtype.kind == "f" else UNIT
+    first = np.argsort(order, axis=0, kind="stable")[::-1]
+    width = (high - low)[:, first]
+    before = np.cumsum(width, axis=1) - width
+    rest = total - low.sum(axis=1)
+    given = np.clip(rest[:, None, None] - before, 0, width)
+    result = np.empty_like(given)
+    np.put_along_axis(result, np.broadcast_to(first, given.shape), given, axis=1)
+    return np.asarray(result + low[:, :, None])
+
+
+def _upper(found: Integers, windows: Integers, miss: float) -> Integers:
+    """Blaker's upper end for each (found, windows), in units of 2^-30, rounded up and one unit more."""
+    pairs, where = np.unique(np.stack([found.ravel(), windows.ravel()]), axis=1, return_inverse=True)
+    ends = np.full(pairs.shape[1], UNIT, dtype=np.int64)
+    open_ended = pairs[0] < pairs[1]
+    ends[open_ended] = _blaker(pairs[0, open_ended], pairs[1, open_ended], miss=miss)
+    return np.asarray(np.minimum(ends[where] + 1, UNIT).reshape(found.shape))
+
+
+def _blaker(x: Integers, n: Integers, *, miss: float) -> Integers:
+    """The smallest grid point above the hull of {p : p-value of x under Binomial(n, p) ≥ miss} (Blaker 2000).
+
+    With T(k) = P(X ≥ k): the Clopper–Pearson end U is where P(X ≤ x) = miss/2. Let k be the least with
+    T(k) ≤ P(X ≤ x) at U. Between the p where T(k-1) passes P(X ≤ x) and U the p-value is P(X ≤ x) + T(k), which
+    falls and then may rise but is below `miss` at U; so "outside" is monotone there, and bisection finds its start.
+    """
+
+    def below(grid: Integers) -> Floats:
+        return np.asarray(betaincc(x + 1.0, n - x, grid / UNIT))
+
+    def above(k: Integers, grid: Integers) -> Floats:
+        return np.where(k > n, 0.0, betainc(k, np.maximum(n - k + 1.0, 1.0), grid / UNIT))
+
+    def outside(grid: Integers) -> NDArray[np.bool_]:
+        tail = below(grid)
+        return np.asarray((above(k - 1, grid) > tail) & (tail + above(k, grid) < miss))
+
+    start = -(-x * UNIT // n)
+    outer = _first(lambda grid: below(grid) < miss / 2, start, np.full_like(x, UNIT))
+    k = _first(lambda k: above(k, outer) <= below(outer), x + 1, n + 1)
+    return _first(outside, start, outer)
+
+
+def _first(holds: Callable[[Integers], NDArray[np.bool_]], low: Integers, high: Integers) -> Integers:
+    """The first integer of each low .. high at which the monotone `holds` is true; it is taken for true at high."""
+    low, high = low.copy(), high.copy()
+    while (low < high).any():
+        middle = (low + high) // 2
+        true = holds(middle) | (low >= high)
+        high, low = np.where(true, middle, high), np.where(true, low, middle + 1)
+        high = np.maximum(high, low)
+    return high
