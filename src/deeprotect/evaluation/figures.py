@@ -25,9 +25,18 @@ COLOURS = {
     "paper rldp": "#e69f00",
     "laplace": "#0072b2",
     "subspace": "#009e73",
-    "channel": "#56b4e9",
+    "channel ldp": "#56b4e9",
+    "channel named": "#8a63d2",
 }
-MARKERS = {"baseline": "s", "paper ldp": "^", "paper rldp": "v", "laplace": "o", "subspace": "D", "channel": "P"}
+MARKERS = {
+    "baseline": "s",
+    "paper ldp": "^",
+    "paper rldp": "v",
+    "laplace": "o",
+    "subspace": "D",
+    "channel ldp": "P",
+    "channel named": "X",
+}
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 10,
@@ -71,14 +80,19 @@ class Drawing:
         return buffer.getvalue()
 
 
+def line_name(mechanism: str, guarantee: str) -> str:
+    """The mechanism, with its guarantee where one mechanism gives two."""
+    return f"{mechanism} {guarantee}" if mechanism in ("paper", "channel") else mechanism
+
+
 def key(row: Row) -> str:
-    """The name of a row's line: the mechanism, with its guarantee where one mechanism gives two."""
-    return f"{row.mechanism} {row.guarantee}" if row.mechanism == "paper" else row.mechanism
+    """The name of a row's line."""
+    return line_name(row.mechanism, row.guarantee)
 
 
 @mpl.rc_context(STYLE)
 def signal(name: str, raw: Floats, released: Floats, *, rate_hz: float, channel: Channel, caption: str) -> Drawing:
-    """One channel in time over its public range, raw and released; `name` is the mechanism's key."""
+    """One channel in time over its public range, raw and released; `name` is its line's name."""
     figure, axes = _canvas(3.7, 2.2)
     seconds = np.arange(len(raw)) / rate_hz
     axes.plot(seconds, released, color=COLOURS[name], linewidth=1.6, label="released")

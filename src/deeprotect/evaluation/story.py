@@ -85,7 +85,7 @@ def _excerpt(experiment: Experiment) -> _Excerpt:
 
 def _signal(experiment: Experiment, option: Option, epsilon: float, *, excerpt: _Excerpt) -> Drawing:
     released = experiment.release(experiment.protection(option, epsilon))(excerpt.windows)
-    name = f"{option.mechanism} {option.guarantee}" if option.mechanism == "paper" else option.mechanism
+    name = figures.line_name(option.mechanism, option.guarantee)
     return figures.signal(
         name,
         excerpt.line(excerpt.windows),
