@@ -4,14 +4,13 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deeprotect.signals.schema import Floats
 from deeprotect.training.windows import Indices
 
 MIXED = 12
 """Windows in one mixture: enough that none of them shows, few enough that they are alike."""
-MARGIN = 1.02
-"""Mixtures keep this multiple of the typical gap, so that snapping to a sensor's resolution does not undercut it."""
 CHUNK = 1024
 """Rows of a distance matrix held at a time: with 15,000 windows they take 120 MB."""
 
@@ -20,51 +19,56 @@ CHUNK = 1024
 class Material:
     """All training windows (window, value), and those of them that one code's outputs are mixed from.
 
-    groups: for each member the person, or itself where all are of one person. ruler: the weight of each value when
-    windows are compared, one over its channel's spread. gaps: what is typical between different people, with the ruler
-    and without.
+    groups: each member's person, or the member itself where all are of one person. rulers: weights of the values when
+    windows are compared: one over the spread of their channel, and plain. gaps: what is typical between different
+    people, with each ruler.
     """
 
     windows: Floats
     members: Indices
     groups: Indices
-    ruler: Floats
+    rulers: tuple[Floats, Floats]
     gaps: tuple[float, float]
 
     @classmethod
     def of(cls, samples: Floats, members: Indices, people: Indices) -> Self:
-        flat = samples.reshape(len(samples), -1)
-        spread = samples.std(axis=(0, 1))
-        ruler = np.tile(1 / np.where(spread > 0, spread, 1.0), samples.shape[1])
+        flat, spread = samples.reshape(len(samples), -1), samples.std(axis=(0, 1))
+        even = np.tile(1 / np.where(spread > 0, spread, 1.0), samples.shape[1])
+        rulers = (even, np.ones_like(even))
         alone = len(np.unique(people[members])) == 1
         others = np.arange(len(flat)) if alone else members
-        gaps = [
-            typical_gap(flat[members] * weight, people[members], flat[others] * weight, other_people=people[others])
-            for weight in (ruler, np.ones_like(ruler))
-        ]
-        groups = np.arange(len(members)) if alone else people[members]
-        return cls(flat, members, groups, ruler, (gaps[0], gaps[1]))
+        first, second = (typical_gap(flat * ruler, members, others, people=people) for ruler in rulers)
+        return cls(flat, members, np.arange(len(members)) if alone else people[members], rulers, (first, second))
 
     def mixtures(self, anchors: Indices, rows: Indices, *, textures: Floats, random: np.random.Generator) -> Floats:
         """One mixture around each anchor, of members among rows (both count within members)."""
-        near = self._neighbours(anchors, rows)
-        return mix(self.windows[self.members[near]], textures, random=random)
+        return mix(self.windows[self.members[self._neighbours(anchors, rows)]], textures, random=random)
 
-    def clearance(self, mixtures: Floats) -> Floats:
-        """Each mixture's distance to the nearest training window over the gap it has to keep; the worse ruler counts."""
-        kept = np.full(len(mixtures), np.inf)
-        for gap, weight in zip(self.gaps, (self.ruler, np.ones_like(self.ruler)), strict=True):
-            if gap > 0:
-                kept = np.minimum(kept, nearest(mixtures * weight, self.windows * weight) / (MARGIN * gap))
-        return kept
+    def far(self, mixtures: Floats, *, margin: float) -> NDArray[np.bool_]:
+        """Which mixtures are farther than margin × gap from every training window, with both rulers."""
+        far = np.arange(len(mixtures))
+        for others in (self.members, slice(None)):  # nearly all that are too near are too near to a member: first those
+            for gap, ruler in zip(self.gaps, self.rulers, strict=True):
+                far = far[nearest(mixtures[far] * ruler, self.windows[others] * ruler) >= margin * gap]
+        return np.isin(np.arange(len(mixtures)), far)
+
+    def clearance(self, mixtures: Floats) -> float:
+        """The smallest distance from a mixture to a training window, in gaps; the worse ruler counts."""
+        kept = [
+            nearest(mixtures * ruler, self.windows * ruler).min() / gap
+            for gap, ruler in zip(self.gaps, self.rulers, strict=True)
+            if gap > 0
+        ]
+        return float(min(kept, default=np.inf))
 
     def _neighbours(self, anchors: Indices, rows: Indices) -> Indices:
         """The nearest window of each of the nearest groups, then the second nearest of each, …; (anchor, MIXED)."""
-        scaled = self.windows[self.members] * self.ruler
-        near = np.argsort(distances(scaled[anchors], scaled[rows]), axis=1, kind="stable")
+        scaled = self.windows[self.members] * self.rulers[0]
+        around, place = np.unique(anchors, return_inverse=True)
+        near = np.argsort(distances(scaled[around], scaled[rows]), axis=1, kind="stable")
         ranks = np.stack([_rank_in_group(groups) for groups in self.groups[rows[near]]])
         order = np.argsort(ranks, axis=1, kind="stable")[:, :MIXED]
-        return np.asarray(rows[np.take_along_axis(near, order, axis=1)])
+        return np.asarray(rows[np.take_along_axis(near, order, axis=1)][place])
 
 
 def mix(members: Floats, textures: Floats, *, random: np.random.Generator) -> Floats:
@@ -78,7 +82,7 @@ def mix(members: Floats, textures: Floats, *, random: np.random.Generator) -> Fl
     signs -= signs.mean(axis=1, keepdims=True)
     signs /= np.linalg.norm(signs, axis=1, keepdims=True)
     weights = 1 / count + textures[:, None] * np.sqrt(1 - 1 / count) * signs
-    return np.clip(np.einsum("rm,rmv->rv", weights, members), 0.0, 1.0)
+    return np.asarray(np.clip(np.matmul(weights[:, None, :], members)[:, 0], 0.0, 1.0))
 
 
 def distances(left: Floats, right: Floats) -> Floats:
@@ -93,13 +97,14 @@ def nearest(left: Floats, right: Floats) -> Floats:
     return np.concatenate([np.empty(0), *parts])
 
 
-def typical_gap(windows: Floats, people: Indices, others: Floats, *, other_people: Indices) -> float:
-    """The median, over windows, of the distance to the nearest window of another person; 0 where there is nobody."""
+def typical_gap(windows: Floats, members: Indices, others: Indices, *, people: Indices) -> float:
+    """The median over members of the distance to the nearest of the others that is another person's; 0 if none is."""
     gaps = []
-    for start in range(0, len(windows), CHUNK):
-        part = distances(windows[start : start + CHUNK], others)
-        part[people[start : start + CHUNK, None] == other_people] = np.inf
-        gaps.append(part.min(axis=1))
+    for start in range(0, len(members), CHUNK):
+        chunk = members[start : start + CHUNK]
+        between = distances(windows[chunk], windows[others])
+        between[people[chunk, None] == people[others]] = np.inf
+        gaps.append(between.min(axis=1))
     known = np.concatenate(gaps)
     return float(np.median(known)) if np.isfinite(known).all() else 0.0
 

@@ -3,11 +3,12 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import softmax
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeClassifier
 from sklearn.neural_network import MLPClassifier
@@ -15,28 +16,36 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from deeprotect.signals.schema import Floats
-from deeprotect.training.windows import Indices
+from deeprotect.training.windows import Indices, Labels
 
 FIRST_SEED = 10_000
 """Surrogates count their seeds from here; evaluation counts from zero, so that no app judges what it chose."""
 MOST_WINDOWS = 3000
 """Windows that one surrogate learns from; more of them cost time and hardly change what it reads."""
 BOOSTED_VALUES = 64
-"""Values of a window that boosting looks at: its time is classes × rounds × values."""
+"""Values of a window that boosting looks at; its time is classes × rounds × values."""
+BOOSTED_TREES = 300
 
 
 @dataclass(frozen=True)
 class Readers:
-    """Models that learnt the same labels, each of another kind."""
+    """Models that learnt the same labels, each of another kind; the first `forests` of them are forests."""
 
     models: tuple[Any, ...]
     classes: int
+    forests: int
 
     def probabilities(self, windows: Floats) -> Floats:
-        """(reader, window, class); all certain of class 0 where there is only that one."""
+        """(reader, window, class); certain of class 0 where there is only that one."""
         if not self.models:
             return np.eye(1, self.classes)[None].repeat(len(windows), axis=1)
         return np.stack([_probabilities(model, windows, self.classes) for model in self.models])
+
+    def margins(self, windows: Floats, wanted: int) -> Floats:
+        """By how much each reader prefers the wanted class to its best rival, (reader, window)."""
+        probabilities = self.probabilities(windows)
+        rivals = np.delete(probabilities, wanted, axis=2).max(axis=2, initial=0.0)
+        return np.asarray(probabilities[:, :, wanted] - rivals)
 
     def rates(self, windows: Floats) -> Floats:
         """How often windows (code, variant, value) are read as each class, (code, class)."""
@@ -45,40 +54,72 @@ class Readers:
         return np.asarray((read[..., None] == np.arange(self.classes)).mean(axis=(0, 2)))
 
 
-def several_kinds(windows: Floats, targets: Indices, *, classes: int, seed: int) -> Readers:
-    """Ridge, forest, boosting and a small network, trained on flat windows."""
-    seed += FIRST_SEED
-    windows, targets = _some(windows, targets, seed)
-    models = [
-        make_pipeline(StandardScaler(), RidgeClassifier()),
-        RandomForestClassifier(60, random_state=seed),
-        _Boosting(np.random.default_rng(seed).permutation(windows.shape[1])[:BOOSTED_VALUES], seed),
-        make_pipeline(StandardScaler(), _network(len(windows), seed)),
-    ]
-    return _fitted(models, windows, targets, classes=classes)
+@dataclass(frozen=True)
+class Task:
+    """One useful inference: each window's class, -1 where unknown, and the class that each code stands for."""
 
+    name: str
+    classes: tuple[str, ...]
+    targets: Indices
+    meaning: Indices
 
-def forest(windows: Floats, targets: Indices, *, classes: int, seed: int) -> Readers:
-    """One forest: the app whose reading is reported."""
-    seed += FIRST_SEED
-    windows, targets = _some(windows, targets, seed)
-    return _fitted([RandomForestClassifier(100, random_state=seed)], windows, targets, classes=classes)
+    @classmethod
+    def of(cls, name: str, labels: Labels, codes: Indices) -> Self:
+        known = np.array([label is not None for label in labels], dtype=bool)
+        classes, numbers = np.unique(labels[known].astype(str), return_inverse=True)
+        targets = np.full(len(labels), -1, dtype=np.int64)
+        targets[known] = numbers
+        both = known & (codes >= 0)
+        counts = np.zeros((int(codes.max()) + 1, max(len(classes), 1)))
+        np.add.at(counts, (codes[both], targets[both]), 1)
+        # A code that several classes share is read as the most frequent of them.
+        return cls(name, tuple(classes), targets, counts.argmax(axis=1))
+
+    def several_kinds(self, windows: Floats, allowed: NDArray[np.bool_], *, seed: int) -> Readers:
+        """Forests, boosting, ridge and a small network that learn from the allowed flat windows."""
+        rows, seed = self._rows(allowed, seed + FIRST_SEED), seed + FIRST_SEED
+        models = [
+            RandomForestClassifier(60, random_state=seed),
+            ExtraTreesClassifier(60, random_state=seed),
+            _Boosting(windows.shape[1], len(self.classes), seed),
+            make_pipeline(StandardScaler(), RidgeClassifier()),
+            make_pipeline(StandardScaler(), _network(len(rows), seed)),
+        ]
+        return self._fitted(models, windows[rows], self.targets[rows], forests=2)
+
+    def forest(self, windows: Floats, *, seed: int) -> Readers:
+        """One forest that learns from all flat windows: the app whose reading is reported."""
+        rows = self._rows(np.ones(len(windows), dtype=bool), seed + FIRST_SEED)
+        model = RandomForestClassifier(100, random_state=seed + FIRST_SEED)
+        return self._fitted([model], windows[rows], self.targets[rows], forests=1)
+
+    def _rows(self, allowed: NDArray[np.bool_], seed: int) -> Indices:
+        rows = np.flatnonzero(allowed & (self.targets >= 0))
+        return rows if len(rows) <= MOST_WINDOWS else np.random.default_rng(seed).permutation(rows)[:MOST_WINDOWS]
+
+    def _fitted(self, models: Sequence[Any], windows: Floats, targets: Indices, *, forests: int) -> Readers:
+        if len(np.unique(targets)) < 2:
+            return Readers((), max(len(self.classes), 1), 0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the network is stopped by count, on purpose
+            return Readers(tuple(model.fit(windows, targets) for model in models), len(self.classes), forests)
 
 
 class _Boosting:
     """Gradient boosting on some of a window's values."""
 
-    def __init__(self, values: Indices, seed: int) -> None:
-        self.values = np.sort(values)
+    def __init__(self, values: int, classes: int, seed: int) -> None:
+        self.values = np.sort(np.random.default_rng(seed).permutation(values)[:BOOSTED_VALUES])
+        rounds = int(np.clip(BOOSTED_TREES // max(classes, 1), 10, 30))
         self.model = HistGradientBoostingClassifier(
-            max_iter=30, learning_rate=0.2, max_leaf_nodes=15, max_bins=63, early_stopping=False, random_state=seed
+            max_iter=rounds, learning_rate=0.25, max_leaf_nodes=15, max_bins=63, early_stopping=False, random_state=seed
         )
 
     @property
     def classes_(self) -> Indices:
         return np.asarray(self.model.classes_)
 
-    def fit(self, windows: Floats, targets: Indices) -> "_Boosting":
+    def fit(self, windows: Floats, targets: Indices) -> Self:
         self.model.fit(windows[:, self.values], targets)
         return self
 
@@ -87,24 +128,8 @@ class _Boosting:
 
 
 def _network(rows: int, seed: int) -> MLPClassifier:
-    # Stopped by count, so that no window is held out of a small table; adam ends there without having converged.
-    epochs = int(np.clip(60_000 // rows, 20, 60))
+    epochs = int(np.clip(60_000 // max(rows, 1), 20, 60))
     return MLPClassifier((64,), batch_size=min(64, rows), max_iter=epochs, n_iter_no_change=epochs, random_state=seed)
-
-
-def _fitted(models: Sequence[Any], windows: Floats, targets: Indices, *, classes: int) -> Readers:
-    if len(np.unique(targets)) < 2:
-        return Readers((), classes)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return Readers(tuple(model.fit(windows, targets) for model in models), classes)
-
-
-def _some(windows: Floats, targets: Indices, seed: int) -> tuple[Floats, Indices]:
-    if len(windows) <= MOST_WINDOWS:
-        return windows, targets
-    chosen = np.random.default_rng(seed).choice(len(windows), MOST_WINDOWS, replace=False)
-    return windows[chosen], targets[chosen]
 
 
 def _probabilities(model: Any, windows: Floats, classes: int) -> Floats:

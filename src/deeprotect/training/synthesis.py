@@ -4,25 +4,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deeprotect.errors import TableError
 from deeprotect.signals.schema import Floats
 from deeprotect.training.mixing import Material, distances
-from deeprotect.training.readers import Readers, forest, several_kinds
-from deeprotect.training.windows import Indices, Labels, LabelledWindows
+from deeprotect.training.readers import Readers, Task
+from deeprotect.training.windows import Indices, LabelledWindows
 
 FEWEST = 4
 """Windows a code needs: two on each side of the cross-fit, so that an output is always a mixture."""
-CANDIDATES = 12
-"""Mixtures tried for each output, in each round."""
-POOL = 2
-"""Of the best read, so many for each output; among them the most different are taken."""
+VARIANTS = 24
+DRAWN = 25
+"""Mixtures drawn in each round on each side, for each output."""
+ENOUGH = 12
+"""Mixtures to choose from on each side, for each output; no further round is needed then."""
+ROUNDS, WIDER = 8, 4
+"""Rounds at most, and the one after which textures grow: that takes mixtures away from windows that lie dense."""
 TEXTURES = (0.75, 1.0, 1.25, 1.5)
-"""Around 1.25 mixtures of real windows are as rough as the windows; at 1.5 nearly all are far enough from each."""
-ROUNDS = 6
+"""Mixtures of measured windows are as rough as the windows at about 1.25."""
+MARGIN = 1.02
+"""Outputs keep this multiple of the typical gap, so that snapping to a sensor's resolution does not undercut it."""
 PIECES = 40
-"""Contiguous pieces of each code, which alternate between the sides of the cross-fit."""
+"""Contiguous pieces of each code, which take turns between the sides of the cross-fit."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Outputs:
     read[inference]: (code, class), how often a forest of fresh seed reads a code's windows as each class.
     classes[inference]: the names of those columns.
     clearance: (code,), the smallest distance from an output to a training window, as a multiple of what is typical
-    between windows of different people; at least 1.
+    between windows of different people; more than 1.
     """
 
     samples: Floats
@@ -42,136 +45,106 @@ class Outputs:
     clearance: Floats
 
 
-@dataclass(frozen=True)
-class _Task:
-    """What one useful inference says: each window's class, -1 where unknown, and the class each code stands for."""
-
-    name: str
-    classes: tuple[str, ...]
-    targets: Indices
-    meaning: Indices
-
-    @classmethod
-    def of(cls, name: str, labels: Labels, codes: Indices) -> "_Task":
-        known = np.array([label is not None for label in labels], dtype=bool)
-        classes, numbers = np.unique(labels[known].astype(str), return_inverse=True)
-        targets = np.full(len(labels), -1, dtype=np.int64)
-        targets[known] = numbers
-        # A code that several classes share is read as the most frequent of them.
-        both = known & (codes >= 0)
-        counts = np.zeros((int(codes.max()) + 1, len(classes)))
-        np.add.at(counts, (codes[both], targets[both]), 1)
-        return cls(name, tuple(classes), targets, counts.argmax(axis=1))
-
-    def readers(self, flat: Floats, allowed: NDArray[np.bool_], *, seed: int) -> Readers:
-        rows = allowed & (self.targets >= 0)
-        return several_kinds(flat[rows], self.targets[rows], classes=len(self.classes), seed=seed)
-
-    def rates(self, flat: Floats, samples: Floats, *, seed: int) -> Floats:
-        rows = self.targets >= 0
-        return forest(flat[rows], self.targets[rows], classes=len(self.classes), seed=seed).rates(samples)
-
-
 def synthesise(
     windows: LabelledWindows,
     codes: Indices,
     *,
     useful: Sequence[str],
     people: Indices,
-    variants: int = 24,
+    variants: int = VARIANTS,
     seed: int = 0,
 ) -> Outputs:
     """The outputs of every code 0 … max(codes).
 
     codes: each window's output code, -1 where it has none (such a window is only kept away from).
-    people: the number of the person behind each window, or of the recording where nobody knows the person. A code of
-    one person (identity is the useful inference) mixes near windows of that person.
+    people: the number of the person behind each window, or of the recording where nobody knows the person. Outputs
+    are mixed across people and keep the distance that is typical between people within the code. A code of one person
+    (identity is the useful inference) mixes near windows of that person, and keeps the distance that is typical
+    between that person and others.
     """
-    tasks = [_Task.of(name, windows.labels[name], codes) for name in useful]
+    tasks = [Task.of(name, windows.labels[name], codes) for name in useful]
     sides, random = _sides(codes), np.random.default_rng(seed)
-    # An output mixed from windows of one side is judged by models that learnt from the other.
-    juries = [[task.readers(windows.flat, sides == 1 - side, seed=seed + side) for task in tasks] for side in (0, 1)]
+    juries = [[task.several_kinds(windows.flat, sides == side, seed=seed + side) for side in (0, 1)] for task in tasks]
     chosen, clearance = [], []
     for code in range(int(codes.max()) + 1):
-        members = (codes == code) & np.logical_and.reduce([task.targets == task.meaning[code] for task in tasks])
-        if members.sum() < FEWEST:
-            raise TableError(_too_few(tasks, code, int(members.sum())))
-        material = Material.of(windows.samples, np.flatnonzero(members), people)
-        meaning = [int(task.meaning[code]) for task in tasks]
-        candidates = [
-            _candidates(material, sides, side, juries[side], meaning=meaning, variants=variants, random=random)
-            for side in (0, 1)
-        ]
-        mixtures, scores = (
-            np.concatenate([each for each, _ in candidates]),
-            np.concatenate([each for _, each in candidates]),
-        )
-        picked = mixtures[_choose(mixtures * material.ruler, scores, variants)]
-        chosen.append(picked)
-        clearance.append(material.clearance(picked).min())
+        material = Material.of(windows.samples, _members(codes, code, tasks), people)
+        mixtures = _mixtures(material, sides, count=variants, random=random)
+        if not len(mixtures):
+            raise TableError(f"the windows of {_named(tasks, code)} are too alike to mix; merge it with another class")
+        scores = _score(mixtures, [(jury, int(task.meaning[code])) for jury, task in zip(juries, tasks, strict=True)])
+        chosen.append(mixtures[_choose(mixtures, scores, count=variants, apart=material.gaps[1])])
+        clearance.append(material.clearance(chosen[-1]))
     samples = np.stack(chosen)
-    read = {task.name: task.rates(windows.flat, samples, seed=seed + 2) for task in tasks}
+    read = {task.name: task.forest(windows.flat, seed=seed + 2).rates(samples) for task in tasks}
     return Outputs(samples, read, {task.name: task.classes for task in tasks}, np.array(clearance))
 
 
-def _candidates(
-    material: Material,
-    sides: Indices,
-    side: int,
-    jury: Sequence[Readers],
-    *,
-    meaning: Sequence[int],
-    variants: int,
-    random: np.random.Generator,
-) -> tuple[Floats, Floats]:
-    """Mixtures of one side's windows that are far from every training window, and how well the jury reads them."""
-    rows = np.flatnonzero(sides[material.members] == side)
+def _members(codes: Indices, code: int, tasks: Sequence[Task]) -> Indices:
+    """Windows of a code whose labels are those it stands for."""
+    fits = np.logical_and.reduce([task.targets == task.meaning[code] for task in tasks])
+    members = np.flatnonzero((codes == code) & fits)
+    if len(members) < FEWEST:
+        raise TableError(
+            f"only {len(members)} training windows are {_named(tasks, code)}; "
+            f"label at least {FEWEST}, or merge the class with another"
+        )
+    return members
+
+
+def _named(tasks: Sequence[Task], code: int) -> str:
+    return ", ".join(f"{task.name} = {task.classes[task.meaning[code]]}" for task in tasks if task.classes)
+
+
+def _mixtures(material: Material, sides: Indices, *, count: int, random: np.random.Generator) -> Floats:
+    """Mixtures that are far from every training window, each of windows of one side.
+
+    So one half of the readers learnt from none of the windows in it.
+    """
     kept: list[Floats] = []
-    wanted, count = POOL * variants, CANDIDATES * variants // 2
-    for attempt in range(ROUNDS):
-        # Later rounds differ more from their members: where windows lie close together, that is what takes them away.
-        textures = random.choice(TEXTURES, count) + 0.25 * attempt
-        mixtures = material.mixtures(random.choice(rows, count), rows, textures=textures, random=random)
-        kept.append(mixtures[material.clearance(mixtures) >= 1])
-        if sum(map(len, kept)) >= wanted:
-            break
-    found = np.concatenate(kept)
-    return found, _score(found, jury, meaning)
+    for side in (0, 1):
+        rows, found = np.flatnonzero(sides[material.members] == side), 0
+        for attempt in range(ROUNDS):
+            textures = random.choice(TEXTURES, DRAWN * count) + 0.25 * max(0, attempt + 1 - WIDER)
+            anchors = random.choice(rows, DRAWN * count)
+            mixtures = material.mixtures(anchors, rows, textures=textures, random=random)
+            kept.append(mixtures[material.far(mixtures, margin=MARGIN)])
+            found += len(kept[-1])
+            if found >= (ENOUGH * count if attempt + 1 < WIDER else count):
+                break
+    return np.concatenate(kept)
 
 
-def _score(windows: Floats, jury: Sequence[Readers], meaning: Sequence[int]) -> Floats:
-    """How many readers see the class meant, ties broken by how sure they are; the worst inference counts."""
-    if not len(windows):
-        return np.empty(0)
+def _score(mixtures: Floats, juries: Sequence[tuple[Sequence[Readers], int]]) -> Floats:
+    """How surely apps read the class meant; the worst inference counts.
+
+    The least sure forest decides, since most apps are forests and their doubt is honest; then the mean of all kinds.
+    """
     scores = []
-    for readers, wanted in zip(jury, meaning, strict=True):
-        probabilities = readers.probabilities(windows)
-        votes = (probabilities.argmax(axis=2) == wanted).mean(axis=0)
-        scores.append(votes + probabilities[:, :, wanted].mean(axis=0))
+    for jury, wanted in juries:
+        margins = [readers.margins(mixtures, wanted) for readers in jury]
+        forests = np.concatenate([each[: max(readers.forests, 1)] for each, readers in zip(margins, jury, strict=True)])
+        scores.append(forests.min(axis=0) + np.concatenate(margins).mean(axis=0) / 2)
     return np.asarray(np.min(scores, axis=0))
 
 
-def _choose(windows: Floats, scores: Floats, count: int) -> Indices:
-    """Of the best read, the most different: each next one is the farthest from those already taken."""
-    pool = np.argsort(-scores, kind="stable")[: POOL * count]
-    between = distances(windows[pool], windows[pool])
-    taken = [0]
-    apart = between[0].copy()
-    while len(taken) < count:
-        taken.append(int(apart.argmax()))
-        apart = np.minimum(apart, between[taken[-1]])
-    return pool[taken]
+def _choose(mixtures: Floats, scores: Floats, *, count: int, apart: float) -> Indices:
+    """The best read that are also apart from each other; where too few are, the best read of the others as well."""
+    order = np.argsort(-scores, kind="stable")
+    free = np.ones(len(order), dtype=bool)
+    taken: list[int] = []
+    for index in order:
+        if free[index] and len(taken) < count:
+            taken.append(int(index))
+            free &= distances(mixtures[index : index + 1], mixtures)[0] >= apart
+    rest = [index for index in order if index not in set(taken)]
+    return np.resize(np.array([*taken, *rest]), count)
 
 
 def _sides(codes: Indices) -> Indices:
-    """0 or 1 for each window: contiguous pieces of each code take turns, so that neighbours are mostly together."""
+    """0 or 1 for each window: contiguous pieces of each code take turns, so that most neighbours are together."""
     sides = np.zeros(len(codes), dtype=np.int64)
     for code in np.unique(codes):
         rows = np.flatnonzero(codes == code)
-        sides[rows] = np.arange(len(rows)) * min(PIECES, len(rows) // 2 * 2 or 1) // len(rows) % 2
+        pieces = min(PIECES, max(2, len(rows) // 2 * 2))
+        sides[rows] = np.arange(len(rows)) * pieces // len(rows) % 2
     return sides
-
-
-def _too_few(tasks: Sequence[_Task], code: int, count: int) -> str:
-    names = ", ".join(f"{task.name} = {task.classes[task.meaning[code]]}" for task in tasks)
-    return f"only {count} training windows have {names}; label at least {FEWEST}, or merge the class with another"
