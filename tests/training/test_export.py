@@ -19,7 +19,7 @@ MINIMISERS: list[Minimiser] = [
     DCT(channels=3),
     Haar(channels=3),
     PCA(),
-    BlindCompressiveSensing(max_iter=5, random_state=0),
+    BlindCompressiveSensing(max_iter=5, steps=10, random_state=0),
     PaperAutoencoder(max_iter=5, random_state=0),
     Autoencoder(max_epochs=2, random_state=0),
     Autoencoder(max_epochs=2, random_state=0, network="conv", channels=3),

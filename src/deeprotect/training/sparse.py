@@ -53,7 +53,7 @@ class BlindCompressiveSensing(Minimiser):
         n_features: int = 7,
         *,
         alpha: float = 0.1,
-        steps: int = 50,
+        steps: int = 30,
         max_iter: int = 50,
         random_state: Any = None,
     ) -> None:
