@@ -82,7 +82,7 @@ def test_every_row_is_shown_with_what_was_measured() -> None:
 def test_the_page_leads_with_the_most_useful_row_of_the_strong_promise() -> None:
     summary = re.sub(r"<[^>]+>", " ", _html().split("What is promised")[0].split("</header>")[1])
     assert "ε = 20" in summary
-    assert "that it fails is measured" in summary
+    assert "is measured, not promised" in summary
 
 
 def test_the_page_says_what_rldp_does_not_promise_and_how_to_run_again() -> None:
