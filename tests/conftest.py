@@ -59,9 +59,7 @@ def bundle(policy) -> Bundle:
 
 def identity(dim: int) -> bytes:
     """An ONNX graph that gives back what it gets."""
-    value, copy = (
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", dim]) for name in ("value", "copy")
-    )
+    value, copy = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", dim]) for name in ("value", "copy"))
     graph = helper.make_graph([helper.make_node("Identity", ["value"], ["copy"])], "identity", [value], [copy])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
     return onnx.ModelProto.SerializeToString(model)

@@ -36,9 +36,7 @@ def test_released_samples_print_as_the_sensor_would_write_them():
     assert str(float(samples[0, 0])) == "0.3"
 
 
-@pytest.mark.parametrize(
-    "limits", [(1.0, 1.0), (2.0, 1.0), (float("nan"), 1.0), (-float("inf"), 1.0)], ids=str
-)
+@pytest.mark.parametrize("limits", [(1.0, 1.0), (2.0, 1.0), (float("nan"), 1.0), (-float("inf"), 1.0)], ids=str)
 def test_a_range_must_be_two_finite_numbers_in_order(limits):
     with pytest.raises(PolicyError, match="channel 'x'"):
         Channel("x", "g", *limits)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class Option:
         return policy.vary(privacy=privacy, training={"minimiser": self._minimiser})
 
     def minimiser_name(self, protection: Protection) -> str:
-        return "none" if protection.minimiser is None else self._minimiser
+        return "none" if protection.made_of["name"] == "none" else self._minimiser
 
     @property
     def _minimiser(self) -> str:
@@ -57,7 +58,7 @@ class Experiment:
 
     bench: Bench
     policy: Policy
-    _minimisers: dict[str, Minimiser] = field(default_factory=dict)
+    _parts: dict[str, Any] = field(default_factory=dict)
     _protections: dict[tuple[Option, float], Protection] = field(default_factory=dict)
 
     def rows(self, options: Sequence[Option], epsilons: Sequence[float]) -> Iterator[Row]:
@@ -97,17 +98,15 @@ class Experiment:
         if (option, epsilon) not in self._protections:
             with single_thread():
                 self._protections[option, epsilon] = learn(
-                    self.bench.train, option.policy(self.policy, epsilon), minimisers=self._minimisers
+                    self.bench.train, option.policy(self.policy, epsilon), parts=self._parts
                 )
         return self._protections[option, epsilon]
 
     def minimiser(self, name: str) -> Minimiser:
         """The same minimisers by name, for those who want features and no noise."""
-        if name not in self._minimisers:
-            policy = self.policy.vary(privacy={"mechanism": "auto"}, training={"minimiser": name})
-            with single_thread():
-                self._minimisers[name] = choice.fitted(self.bench.train, policy)
-        return self._minimisers[name]
+        policy = self.policy.vary(privacy={"mechanism": "auto"}, training={"minimiser": name})
+        with single_thread():
+            return choice.fitted(self.bench.train, policy, self._parts)
 
     def release(self, protection: Protection) -> Callable[[Floats], Floats]:
         """Seeded, so that results repeat; a real release refuses this entropy."""

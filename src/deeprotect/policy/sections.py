@@ -164,3 +164,4 @@ class Training(Section):
     minimiser: Minimiser = "default"
     cost: Cost = "softmax"
     max_epochs: Annotated[int, Field(ge=1)] | None = None
+    people: Name | None = None  # column that names the participant; without it, every recording counts as one

@@ -33,7 +33,8 @@ class Channel:
     """Code z becomes output j with probability weights[z][j] / 2^64, then a variant is drawn uniformly.
 
     The released index is j * variants + variant. A channel whose epsilons, derived again from its own integers and
-    counts, exceed the stated ones cannot be made. docs/claims.md#channel-ldp, docs/claims.md#channel-named-inferences
+    counts, exceed the stated ones cannot be made. docs/claims.md#channel-and-ldp and
+    docs/claims.md#channel-and-named-inferences
     """
 
     event: Event

@@ -57,7 +57,8 @@ class Secret:
 def cells(counts: ArrayLike, *, confidence: float) -> tuple[Floats, Floats]:
     """Ends (low, high) of P(code | class), shape (class, code), for calibration counts of that shape.
 
-    For each class, all its codes hold together with probability at least `confidence`. docs/claims.md#channel-named-inferences
+    For each class, all its codes hold together with probability at least `confidence`.
+    docs/claims.md#channel-and-named-inferences
     """
     if not 0.5 <= confidence <= 1:
         raise PolicyError(f"confidence = {confidence} must be between 0.5 and 1")

@@ -1,18 +1,17 @@
 """From a policy and a table to a bundle: read, learn, measure, export."""
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.manifest import Training
-from deeprotect.errors import PolicyError, TableError
+from deeprotect.errors import TableError
 from deeprotect.policy import Policy
 from deeprotect.training import choice
 from deeprotect.training.export import to_onnx
 from deeprotect.training.measure import measure
-from deeprotect.training.minimiser import Minimiser
 from deeprotect.training.protection import Protection
 from deeprotect.training.splits import contiguous
 from deeprotect.training.windows import LabelledWindows, read_windows
@@ -36,20 +35,9 @@ def fit(policy: Policy, table: Any, *, progress: Progress = lambda _: None) -> B
     return bundle
 
 
-def learn(
-    windows: LabelledWindows, policy: Policy, *, minimisers: MutableMapping[str, Minimiser] | None = None
-) -> Protection:
-    """The policy's minimiser and mechanism, fitted on windows; `minimisers` keeps fitted ones for the next policy."""
-    mechanism = choice.mechanism(policy)
-    if mechanism not in choice.PROTECTIONS:
-        raise PolicyError(f'mechanism = "{mechanism}" is not available; use {", ".join(choice.PROTECTIONS)}')
-    if mechanism == "baseline":
-        return choice.baseline(windows, policy, None)
-    known = {} if minimisers is None else minimisers
-    name = policy.training.minimiser
-    if name not in known:
-        known[name] = choice.fitted(windows, policy)
-    return choice.PROTECTIONS[mechanism](windows, policy, known[name])
+def learn(windows: LabelledWindows, policy: Policy, *, parts: choice.Parts | None = None) -> Protection:
+    """The policy's protector, fitted on windows; `parts` keeps what the next policy on these windows can use again."""
+    return choice.PROTECTIONS[choice.mechanism(policy)](windows, policy, {} if parts is None else parts)
 
 
 def export(
@@ -60,27 +48,19 @@ def export(
     return Bundle.make(
         policy,
         protection.mechanism,
-        encoder=to_onnx(protection.encoder(), protection.dim, input_name="window", output_name="code"),
-        decoder=to_onnx(protection.decoder(), code, input_name="noisy_code", output_name="window"),
-        minimiser=_description(protection),
-        training=_training(windows),
+        encoder=to_onnx(protection.encoder, protection.dim, input_name="window", output_name="code"),
+        decoder=to_onnx(protection.decoder, code, input_name="noisy_code", output_name="window"),
+        minimiser=protection.made_of,
+        training=_training(windows, policy),
         results=results,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         made_with={name: version(name) for name in ("torch", "scikit-learn", "numpy", "onnx")},
     )
 
 
-def _description(protection: Protection) -> dict[str, Any]:
-    if protection.minimiser is None:
-        return {"name": "none"}
-    parameters = protection.minimiser.get_params()
-    return {"name": type(protection.minimiser).__name__, "parameters": parameters}
-
-
-def _training(windows: LabelledWindows) -> Training:
-    classes = {
-        name: sorted({label for label in column if label is not None}) for name, column in windows.labels.items()
-    }
+def _training(windows: LabelledWindows, policy: Policy) -> Training:
+    names = (*policy.inferences.useful, *policy.inferences.sensitive)
+    classes = {name: sorted({label for label in windows.labels[name] if label is not None}) for name in names}
     return Training(
         fingerprint=windows.fingerprint,
         rows=windows.rows,

@@ -44,11 +44,48 @@ def _whole_stretches(
     windows: LabelledWindows, stretches: Indices, short: Indices, *, held_out: float, seed: int
 ) -> Mask:
     """Which stretches go to the held-out side: of the short ones a share of each combination, drawn with a seed."""
-    first = np.searchsorted(stretches, short)
-    combinations = np.array([repr([column[row] for column in windows.labels.values()]) for row in first])
+    combinations = _combinations(windows, np.searchsorted(stretches, short))
     generator = np.random.default_rng(seed)
     chosen = np.zeros(stretches[-1] + 1, dtype=bool)
     for combination in np.unique(combinations):
         members = generator.permutation(short[combinations == combination])
         chosen[members[: round(len(members) * held_out)]] = True
     return chosen
+
+
+def folds(windows: LabelledWindows, *, count: int, seed: int) -> list[tuple[Mask, Mask]]:
+    """Train and test masks of `count` folds; each stretch is cut into as many runs, with a gap around the tested one.
+
+    Stretches too short for that go whole to one fold, each combination of labels spread over all folds.
+    """
+    stretches = _stretches(windows)
+    counts = np.bincount(stretches)
+    place = np.arange(len(windows)) - np.searchsorted(stretches, stretches)
+    long = (counts >= 2 * count)[stretches]
+    whole = _dealt(windows, stretches, count=count, seed=seed)[stretches]
+    part = np.where(long, place * count // counts[stretches], whole)
+    return [(_apart(part != fold, stretches), part == fold) for fold in range(count)]
+
+
+def _apart(train: Mask, stretches: Indices) -> Mask:
+    """Without the windows that touch a tested one of the same stretch."""
+    touches = np.zeros(len(train), dtype=bool)
+    borders = (stretches[1:] == stretches[:-1]) & (train[1:] != train[:-1])
+    touches[1:] |= borders
+    touches[:-1] |= borders
+    return train & ~touches
+
+
+def _dealt(windows: LabelledWindows, stretches: Indices, *, count: int, seed: int) -> Indices:
+    """A fold for each stretch: those of one combination of labels in turn, in an order drawn with a seed."""
+    combinations = _combinations(windows, np.searchsorted(stretches, np.arange(stretches[-1] + 1)))
+    generator = np.random.default_rng(seed)
+    dealt = np.empty(len(combinations), dtype=np.int64)
+    for combination in np.unique(combinations):
+        members = generator.permutation(np.flatnonzero(combinations == combination))
+        dealt[members] = (np.arange(len(members)) + generator.integers(count)) % count
+    return dealt
+
+
+def _combinations(windows: LabelledWindows, rows: Indices) -> NDArray[np.str_]:
+    return np.array([repr([column[row] for column in windows.labels.values()]) for row in rows])

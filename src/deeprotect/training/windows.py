@@ -30,6 +30,12 @@ class LabelledWindows:
     recording: Indices  # number of the recording each window was cut from
     rows: int
     fingerprint: str
+    person: Indices | None = None
+
+    @property
+    def people(self) -> Indices:
+        """Number of the person behind each window; of the recording, where the policy names no column for people."""
+        return self.recording if self.person is None else self.person
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -41,7 +47,9 @@ class LabelledWindows:
 
     def __getitem__(self, chosen: Indices | NDArray[np.bool_]) -> Self:
         labels = {name: column[chosen] for name, column in self.labels.items()}
-        return replace(self, samples=self.samples[chosen], labels=labels, recording=self.recording[chosen])
+        person = None if self.person is None else self.person[chosen]
+        recording = self.recording[chosen]
+        return replace(self, samples=self.samples[chosen], labels=labels, recording=recording, person=person)
 
     def labelled(self, inference: str) -> NDArray[np.bool_]:
         """Which windows carry a label of this inference."""
@@ -55,17 +63,19 @@ class LabelledWindows:
 def read_windows(table: Any, policy: Policy) -> LabelledWindows:
     """Cut a whole table into windows; a window has a label only where all its rows agree on it."""
     schema, inferences = policy.schema(), [*policy.inferences.useful, *policy.inferences.sensitive]
+    wanted = list(dict.fromkeys([*inferences, *filter(None, [policy.training.people])]))
     with open_source(table, numbers=map(policy.stream.column, schema.names)) as source:
         columns = Columns.of(source.schema, schema, mapping=policy.stream.columns, where=source.where)
-        _check_labels(source.schema, inferences, source.where)
-        rows = [replace(each, batch=each.batch.select(inferences)) for each in read_rows(source, columns, schema)]
+        _check_labels(source.schema, wanted, source.where)
+        rows = [replace(each, batch=each.batch.select(wanted)) for each in read_rows(source, columns, schema)]
     if not rows:
         raise TableError(f"{source.where}: it has no rows; training needs labelled recordings")
     samples = ((each.samples, each.recording) for each in rows)
     batches = list(cut(samples, window=schema.window, channels=len(schema.channels)))
     labels = pa.Table.from_batches([each.batch for each in rows])
     codes = {name: _codes(labels.column(name)) for name in inferences}
-    return _assemble(batches, codes, _numbers(rows), scale=schema.scale)
+    person = _codes(labels.column(policy.training.people))[0] if policy.training.people else None
+    return _assemble(batches, codes, _numbers(rows), person=person, scale=schema.scale)
 
 
 def _check_labels(schema: pa.Schema, inferences: Iterable[str], where: str) -> None:
@@ -93,7 +103,12 @@ def _numbers(rows: list[Rows]) -> Indices:
 
 
 def _assemble(
-    batches: list[Windows], codes: dict[str, tuple[Indices, Labels]], numbers: Indices, *, scale: Any
+    batches: list[Windows],
+    codes: dict[str, tuple[Indices, Labels]],
+    numbers: Indices,
+    *,
+    person: Indices | None,
+    scale: Any,
 ) -> LabelledWindows:
     samples = np.concatenate([batch.samples for batch in batches])
     starts = np.concatenate([batch.frame.first_rows for batch in batches])
@@ -104,7 +119,14 @@ def _assemble(
         fingerprint.update(name.encode() + row_codes.tobytes())
         lowest, highest = np.minimum.reduceat(row_codes, starts), np.maximum.reduceat(row_codes, starts)
         labels[name] = names[np.where(lowest == highest, lowest, -1)]
-    whole = LabelledWindows(scale(samples), labels, numbers[starts], len(numbers), fingerprint.hexdigest())
+    whole = LabelledWindows(
+        scale(samples),
+        labels,
+        numbers[starts],
+        len(numbers),
+        fingerprint.hexdigest(),
+        None if person is None else person[starts],
+    )
     return whole[_worth_keeping(lengths, whole.recording, samples.shape[1])]
 
 

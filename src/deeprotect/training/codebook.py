@@ -1,0 +1,157 @@
+"""The code book: windows become one of K public codes, and codes become synthetic windows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from deeprotect.errors import TableError
+from deeprotect.policy import Policy
+from deeprotect.signals.schema import Floats
+from deeprotect.training.coder import fit_coders
+from deeprotect.training.labels import Targets
+from deeprotect.training.splits import folds
+from deeprotect.training.synthesis import Outputs, synthesise
+from deeprotect.training.windows import Indices, LabelledWindows
+
+FOLDS = 5
+MOST_CODES = 64
+FEWEST_WINDOWS = 8  # of a joint class, below which it gets no code of its own
+DOUBT = (
+    0.5  # pseudo-windows of each class behind every code, so that a code never seen in cross-fitting is no certainty
+)
+
+
+class Codes(nn.Module):
+    """Scores of all inferences side by side to the number of the joint class, as a column of floats."""
+
+    table: Tensor
+
+    def __init__(self, counts: Sequence[int], table: Indices) -> None:
+        super().__init__()
+        self._counts = list(counts)
+        self.register_buffer("table", torch.tensor(table))
+
+    def forward(self, scores: Tensor) -> Tensor:
+        joint = torch.zeros_like(scores[:, 0], dtype=torch.int64)
+        for count, block in zip(self._counts, scores.split(self._counts, dim=-1), strict=True):
+            joint = joint * count + block.argmax(dim=-1)
+        return self.table[joint][:, None].to(scores.dtype)
+
+
+class LookUp(nn.Module):
+    """Released indices (row, 1) to public windows (row, value)."""
+
+    windows: Tensor
+
+    def __init__(self, windows: Floats) -> None:
+        super().__init__()
+        self.register_buffer("windows", torch.tensor(windows, dtype=torch.float32))
+
+    def forward(self, index: Tensor) -> Tensor:
+        return self.windows[index[:, 0].round().to(torch.int64).clamp(0, len(self.windows) - 1)]
+
+
+@dataclass(frozen=True)
+class CodeBook:
+    """Everything about codes that does not depend on ε.
+
+    `meaning[inference]` is P(class | code), (code, class), and `prior` is P(code), both from windows coded by a model
+    that did not learn from them; `coded` are those codes, one per training window.
+    """
+
+    encoder: nn.Module
+    codes: tuple[str, ...]
+    prior: Floats
+    meaning: dict[str, Floats]
+    coded: Indices
+    outputs: Outputs
+
+    @property
+    def cost(self) -> Floats:
+        """(code, output): the share of useful inferences that an app gets wrong."""
+        right = [self.meaning[name] @ self.outputs.read[name].T for name in self.meaning]
+        return np.asarray(1.0 - np.mean(right, axis=0))
+
+
+def fit_book(windows: LabelledWindows, policy: Policy) -> CodeBook:
+    """Learn coder and outputs; cross-fit the coder over all windows for honest counts."""
+    useful, seed = policy.inferences.useful, policy.training.seed
+    targets = Targets.read(windows.targets(useful), len(windows))
+    joint = _Joint.of(targets)
+    parts = folds(windows, count=FOLDS, seed=seed)
+    jobs = [(windows.flat, targets), *((windows.flat[train], _some(targets, train)) for train, _ in parts)]
+    coders = fit_coders(jobs, channels=len(policy.stream.channels), seed=seed)
+    final, *crossed = (nn.Sequential(coder, Codes(targets.counts, joint.table)).eval() for coder in coders)
+    coded = np.empty(len(windows), dtype=np.int64)
+    for (_, test), encoder in zip(parts, crossed, strict=True):
+        coded[test] = _code(encoder, windows.flat[test])
+    outputs = synthesise(windows, joint.codes, useful=useful, people=windows.people, seed=seed)
+    meaning = {
+        name: _meaning(coded, targets.codes[:, place], codes=joint.count, classes=targets.counts[place])
+        for place, name in enumerate(useful)
+    }
+    prior = np.bincount(coded, minlength=joint.count) / len(coded)
+    return CodeBook(final, joint.names, prior, meaning, coded, outputs)
+
+
+@dataclass(frozen=True)
+class _Joint:
+    """Joint classes that are frequent enough for a code: each window's, their names, and where the others go."""
+
+    codes: Indices
+    names: tuple[str, ...]
+    table: Indices
+
+    @property
+    def count(self) -> int:
+        return len(self.names)
+
+    @classmethod
+    def of(cls, targets: Targets) -> "_Joint":
+        known = (targets.codes >= 0).all(axis=1)
+        every, numbers, windows = np.unique(targets.codes[known], axis=0, return_inverse=True, return_counts=True)
+        kept = np.flatnonzero(windows >= FEWEST_WINDOWS)
+        kept = np.sort(kept[np.argsort(-windows[kept], kind="stable")][:MOST_CODES])
+        if len(kept) < 2:
+            raise TableError(
+                f"only {len(kept)} combinations of the useful labels have {FEWEST_WINDOWS} windows or more; "
+                "record more, or make windows shorter"
+            )
+        nearest = _nearest(every[kept], windows[kept], targets.counts)
+        codes = np.full(len(targets.codes), -1, dtype=np.int64)
+        place = np.full(len(every), -1, dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        codes[known] = place[numbers.ravel()]
+        return cls(codes, tuple(_name(row, targets) for row in every[kept]), nearest)
+
+
+def _nearest(kept: Indices, windows: Indices, counts: Sequence[int]) -> Indices:
+    """For every joint class the kept one that agrees with most of its parts, the more frequent on a tie."""
+    every = np.stack(np.unravel_index(np.arange(int(np.prod(counts))), counts), axis=1)
+    agreement = (every[:, None, :] == kept[None, :, :]).sum(axis=2) + windows / (windows.sum() + 1)
+    return np.asarray(agreement.argmax(axis=1), dtype=np.int64)
+
+
+def _name(row: Indices, targets: Targets) -> str:
+    return " & ".join(str(classes[code]) for classes, code in zip(targets.classes, row, strict=True))
+
+
+def _some(targets: Targets, rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Targets:
+    return Targets(targets.codes[rows], targets.classes)
+
+
+def _code(encoder: nn.Module, flat: Floats) -> Indices:
+    with torch.inference_mode():
+        return np.asarray(encoder(torch.tensor(flat, dtype=torch.float32))[:, 0].numpy(), dtype=np.int64)
+
+
+def _meaning(coded: Indices, truth: Indices, *, codes: int, classes: int) -> Floats:
+    """P(class | code) of one inference; classes a priori as frequent as they are."""
+    known = truth >= 0
+    counts = np.zeros((codes, classes))
+    np.add.at(counts, (coded[known], truth[known]), 1)
+    counts += DOUBT * counts.sum(axis=0) / max(1.0, counts.sum())
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))

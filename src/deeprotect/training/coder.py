@@ -1,0 +1,135 @@
+"""The network behind the code book: a small residual convolution that names the useful classes of a window."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from deeprotect.signals.schema import Floats
+from deeprotect.training.labels import Targets
+from deeprotect.training.linear import window_samples
+from deeprotect.training.networks import Standardise, Unflatten, initialise
+from deeprotect.training.objective import JITTER
+from deeprotect.training.trainer import Lesson, Schedule, teach
+
+FILTERS, KERNEL, DEPTH, WIDTH = 64, 3, 3, 128
+LONGEST = 20
+"""Samples after which a layer may halve the window: long windows need no finer time."""
+DROP = 0.5
+"""Standard deviation of the noise that multiplies hidden values in training, in place of dropout."""
+SMOOTHING = 0.05
+SCHEDULE = Schedule(max_epochs=100, max_steps=6000, batch_size=128, learning_rate=3e-3, patience=1_000_000)
+
+
+class Summary(nn.Module):
+    """Mean, spread, extremes and spectrum of each channel: (row, channel, time) -> (row, number)."""
+
+    cosines: Tensor
+    sines: Tensor
+
+    def __init__(self, samples: int) -> None:
+        super().__init__()
+        angles = 2 * torch.pi * torch.outer(torch.arange(samples), torch.arange(samples // 2 + 1)) / samples
+        self.register_buffer("cosines", torch.cos(angles) / samples**0.5)
+        self.register_buffer("sines", torch.sin(angles) / samples**0.5)
+
+    def forward(self, windows: Tensor) -> Tensor:
+        mean = windows.mean(dim=-1)
+        spread = ((windows - mean[..., None]).square().mean(dim=-1) + 1e-6).sqrt()
+        power = (windows @ self.cosines).square() + (windows @ self.sines).square()
+        parts = [mean, spread, windows.amin(dim=-1), windows.amax(dim=-1), (power + 1e-6).sqrt().flatten(-2)]
+        return torch.cat(parts, dim=-1)
+
+
+class Coder(nn.Module):
+    """Standardised flat windows to one score per useful class; `noise` multiplies hidden values in training."""
+
+    def __init__(self, samples: int, channels: int, *, classes: int) -> None:
+        super().__init__()
+        self.unflatten = Unflatten(channels)
+        self.summary = Summary(samples)
+        self.convolutions = nn.ModuleList()
+        length, width = samples, channels
+        for _ in range(DEPTH):
+            stride = 2 if length > LONGEST else 1
+            self.convolutions.append(nn.Conv1d(width, FILTERS, KERNEL, stride=stride, padding=KERNEL // 2))
+            length, width = (length - 1) // stride + 1, FILTERS
+        self.hidden = FILTERS * length + channels * (4 + samples // 2 + 1)
+        self.first, self.last = nn.Linear(self.hidden, WIDTH), nn.Linear(WIDTH, classes)
+
+    @property
+    def noise(self) -> int:
+        """Hidden values that take noise in training."""
+        return self.hidden + WIDTH
+
+    def forward(self, windows: Tensor, noise: Tensor | None = None) -> Tensor:
+        series = self.unflatten(windows)
+        found = series
+        for layer in self.convolutions:
+            new = functional.relu(layer(found))
+            found = new + found if new.shape == found.shape else new
+        hidden = torch.cat([found.flatten(-2), self.summary(series)], dim=-1)
+        if noise is not None:
+            hidden = hidden * (1 + DROP * noise[:, : self.hidden])
+        hidden = functional.relu(self.first(hidden))
+        if noise is not None:
+            hidden = hidden * (1 + DROP * noise[:, self.hidden :])
+        scores: Tensor = self.last(hidden)
+        return scores
+
+
+class Naming(nn.Module):
+    """Teach a coder: cross-entropy on windows with jitter, channel gains and offsets, each mixed with another window."""
+
+    def __init__(self, standardise: Standardise, coder: Coder, *, channels: int, counts: Sequence[int]) -> None:
+        super().__init__()
+        self.standardise = standardise
+        self.coder = coder
+        self._channels = channels
+        self._counts = tuple(counts)
+
+    def forward(self, windows: Tensor, codes: Tensor, noise: Tensor) -> Tensor:
+        wanted = self.standardise(windows)
+        values, channels = wanted.shape[-1], self._channels
+        dust, gain, offset, share, hidden = noise.split([values, channels, channels, 1, self.coder.noise], dim=-1)
+        times = values // channels
+        shaken = wanted * (1 + JITTER * gain.repeat(1, times)) + JITTER * (offset.repeat(1, times) + dust)
+        # Mostly the window itself, now and then up to half of another (mixup; Zhang et al. 2018).
+        own = 1 - 0.5 * torch.special.ndtr(share) ** 4
+        scores = self.coder(own * shaken + (1 - own) * shaken.roll(1, 0), hidden)
+        own = own[:, 0]
+        return (own * self._surprise(scores, codes) + (1 - own) * self._surprise(scores, codes.roll(1, 0))).mean()
+
+    def _surprise(self, scores: Tensor, codes: Tensor) -> Tensor:
+        """Smoothed cross-entropy per row, over the inferences the row has a label of."""
+        total = scores.new_zeros(len(scores))
+        for column, block in enumerate(scores.split(self._counts, dim=-1)):
+            known = codes[:, column] >= 0
+            logs = functional.log_softmax(block, dim=-1)
+            right = logs.gather(-1, codes[:, column].clamp(min=0)[:, None])[:, 0]
+            total = total - known * ((1 - SMOOTHING) * right + SMOOTHING * logs.mean(dim=-1))
+        return total
+
+
+def fit_coders(
+    jobs: Sequence[tuple[Floats, Targets]], *, channels: int, seed: int, schedule: Schedule = SCHEDULE
+) -> list[nn.Sequential]:
+    """A trained network (flat windows to scores) per job; jobs of one shape train as one batch."""
+    lessons = [
+        _lesson(windows, targets, channels=channels, seed=seed + place) for place, (windows, targets) in enumerate(jobs)
+    ]
+    teach(lessons, schedule)
+    return [nn.Sequential(lesson.objective.standardise, lesson.objective.coder).eval() for lesson in lessons]
+
+
+def _lesson(windows: Floats, targets: Targets, *, channels: int, seed: int) -> Lesson:
+    generator = torch.Generator().manual_seed(seed)
+    samples = window_samples(windows.shape[1], channels)
+    coder = Coder(samples, channels, classes=sum(targets.counts))
+    initialise(coder, generator)
+    objective = Naming(Standardise(windows), coder, channels=channels, counts=targets.counts)
+    rows = torch.tensor(windows, dtype=torch.float32), torch.tensor(targets.codes)
+    none = rows[0][:0], rows[1][:0]
+    noise = windows.shape[1] + 2 * channels + 1 + coder.noise
+    return Lesson(objective, rows, held_out=none, noise=noise, generator=generator)
