@@ -3,12 +3,12 @@ import zipfile
 
 import numpy as np
 import pytest
+from tests.conftest import identity
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.manifest import digest
 from deeprotect.errors import BundleError
 from deeprotect.privacy import laplace
-from tests.conftest import identity
 
 FILES = ("manifest.json", "encoder.onnx", "decoder.onnx")
 
@@ -114,7 +114,7 @@ def test_an_edited_epsilon_is_refused_even_when_the_digest_is_mended(saved):
 
 def test_a_policy_that_promises_more_than_the_mechanism_keeps_is_refused(saved):
     change(saved, "manifest.json", edited(policy__privacy__epsilon=0.5))
-    with pytest.raises(BundleError, match="spends ε = 5, more than the policy's 0.5"):
+    with pytest.raises(BundleError, match=r"spends ε = 5, more than the policy's 0\.5"):
         Bundle.load(saved)
 
 
@@ -140,7 +140,7 @@ def test_networks_that_do_not_fit_the_windows_are_refused(policy, bundle):
 
 
 def test_a_name_that_points_outside_the_bundle_is_refused(saved):
-    change(saved, "manifest.json", edited(files={"../secret": {"sha256": "", "bytes": 0}}))
+    change(saved, "manifest.json", edited(files={"../secret": {"sha256": "", "size": 0}}))
     with pytest.raises(BundleError, match="outside the bundle"):
         Bundle.load(saved)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 import pytest
+from tests.conftest import POLICY, walk
 
 from deeprotect.cli import main
-from tests.conftest import POLICY, walk
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-
 from tests.conftest import POLICY
 
 

@@ -13,7 +13,7 @@ from deeprotect.evaluation.bench import Bench
 from deeprotect.evaluation.experiment import OPTIONS, Experiment, Option
 from deeprotect.evaluation.threads import single_thread
 from deeprotect.policy import Policy
-from deeprotect.training import choice
+from deeprotect.training import parts
 from deeprotect.training.minimiser import Minimiser
 from deeprotect.training.paper import PaperAutoencoder
 
@@ -34,7 +34,7 @@ def experiment(bench: Bench, policy: Policy, fits: list[str]) -> Iterator[Experi
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Minimiser, "fit", counted)
-        patch.setattr(choice, "PaperAutoencoder", partial(PaperAutoencoder, max_iter=50))
+        patch.setattr(parts, "PaperAutoencoder", partial(PaperAutoencoder, max_iter=50))
         yield Experiment(bench, policy)
 
 

@@ -8,7 +8,6 @@ import time
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 import pytest
-
 from tests.conftest import walk
 
 ROWS = 2_000_000

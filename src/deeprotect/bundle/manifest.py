@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from deeprotect.errors import BundleError
 
-FORMAT = "deeprotect-bundle"
+FORMAT: Literal["deeprotect-bundle"] = "deeprotect-bundle"
 VERSION = 1
 Json = dict[str, Any]
 
@@ -18,11 +18,11 @@ class Part(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     sha256: str
-    bytes: int
+    size: int
 
     @classmethod
     def of(cls, content: bytes) -> Self:
-        return cls(sha256=hashlib.sha256(content).hexdigest(), bytes=len(content))
+        return cls(sha256=hashlib.sha256(content).hexdigest(), size=len(content))
 
 
 class Training(BaseModel):

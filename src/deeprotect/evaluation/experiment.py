@@ -14,9 +14,9 @@ from deeprotect.evaluation.threads import single_thread
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.signals.schema import Floats
-from deeprotect.training import choice
 from deeprotect.training.fit import learn
 from deeprotect.training.minimiser import Minimiser
+from deeprotect.training.parts import fitted
 from deeprotect.training.protection import Protection
 
 Progress = Callable[[float], None]
@@ -106,7 +106,7 @@ class Experiment:
         """The same minimisers by name, for those who want features and no noise."""
         policy = self.policy.vary(privacy={"mechanism": "auto"}, training={"minimiser": name})
         with single_thread():
-            return choice.fitted(self.bench.train, policy, self._parts)
+            return fitted(self.bench.train, policy, self._parts)
 
     def release(self, protection: Protection) -> Callable[[Floats], Floats]:
         """Seeded, so that results repeat; a real release refuses this entropy."""

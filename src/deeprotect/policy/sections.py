@@ -11,10 +11,10 @@ Cost = Literal["ridge", "softmax", "hinge"]
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[tuple[Name, ...], Field(strict=False)]  # TOML and JSON have lists, not tuples
 
-# An ε-LDP release meets every weaker promise at the same ε, so laplace and baseline serve all three.
+# An ε-LDP release meets every weaker promise at the same ε, so laplace, baseline and channel serve all three.
 GUARANTEES: dict[str, tuple[Guarantee, ...]] = {
     "auto": ("ldp", "named", "rldp"),
-    "channel": ("ldp", "named"),
+    "channel": ("ldp", "named", "rldp"),
     "laplace": ("ldp", "named", "rldp"),
     "subspace": ("rldp",),
     "paper": ("ldp", "rldp"),

@@ -77,6 +77,8 @@ def _check_promises(ldp_epsilon: float | None, secrets: Sequence[Secret], codes:
         raise PolicyError("the channel promises nothing; state an epsilon for ldp or name a sensitive inference")
     if ldp_epsilon is not None and not ldp_epsilon >= 0:
         raise PolicyError(f"epsilon = {ldp_epsilon} must not be negative")
+    if len({secret.inference for secret in secrets}) != len(secrets):
+        raise PolicyError("a sensitive inference is given twice; give each one epsilon and one table of counts")
     for secret in secrets:
         if secret.counts.shape[1] != codes:
             raise PolicyError(f"'{secret.inference}' counts {secret.counts.shape[1]} codes; the channel has {codes}")

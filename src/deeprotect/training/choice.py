@@ -1,179 +1,41 @@
-"""Which minimiser and which mechanism a policy asks for, and how they are put together."""
+"""Which mechanism a policy gets when it leaves the choice: the one with the best released utility to be expected."""
 
-from collections.abc import Callable, MutableMapping
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
-from sklearn.linear_model import RidgeClassifier
-from torch import nn
 
-from deeprotect.errors import PolicyError
 from deeprotect.policy import Policy
-from deeprotect.privacy import laplace
-from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel import make
-from deeprotect.privacy.confidence import Secret
-from deeprotect.privacy.design import design
-from deeprotect.privacy.mechanism import Mechanism
-from deeprotect.privacy.network import interval, lipschitz
-from deeprotect.privacy.relaxed import basis
-from deeprotect.privacy.subspace import subspace
-from deeprotect.signals.schema import Floats
-from deeprotect.training.autoencoder import Autoencoder
-from deeprotect.training.bounds import layers_of, weights_of
-from deeprotect.training.codebook import CodeBook, LookUp, fit_book
-from deeprotect.training.linear import DCT, DFT, PCA, Haar
-from deeprotect.training.minimiser import Minimiser
-from deeprotect.training.paper import PaperAutoencoder
-from deeprotect.training.protection import Clip, Protection
-from deeprotect.training.sparse import BlindCompressiveSensing
+from deeprotect.training.assembly import PROTECTIONS
+from deeprotect.training.measure import measure
+from deeprotect.training.parts import Parts
+from deeprotect.training.protection import Protection
+from deeprotect.training.splits import contiguous
 from deeprotect.training.windows import LabelledWindows
 
-AUTO = {"ldp": "laplace", "named": "laplace", "rldp": "subspace"}  # an ε-LDP release keeps the named promise, too
-TRIM = 0.01  # share of training features beyond each end of the clip box: less noise, a little clipping
-Parts = MutableMapping[str, Any]
-"""What does not depend on ε, kept by name for the next policy: minimisers, the code book."""
-Build = Callable[[LabelledWindows, Policy, Parts], Protection]
-
-
-def mechanism(policy: Policy) -> str:
-    """The policy's mechanism, `auto` settled."""
-    chosen = policy.privacy.mechanism
-    return AUTO[policy.privacy.guarantee] if chosen == "auto" else chosen
-
-
-def fitted(windows: LabelledWindows, policy: Policy, parts: Parts) -> Minimiser:
-    """The policy's minimiser, learnt from the useful inferences only, once for all policies that share `parts`."""
-    name, features, channels = policy.training.minimiser, policy.training.features, len(policy.stream.channels)
-    if name not in parts:
-        model: Minimiser = {
-            "default": lambda: _autoencoder(policy),
-            "paper": lambda: PaperAutoencoder(features),
-            "pca": lambda: PCA(features),
-            "bcs": lambda: BlindCompressiveSensing(features),
-            "dft": lambda: DFT(features, channels=channels),
-            "dct": lambda: DCT(features, channels=channels),
-            "haar": lambda: Haar(features, channels=channels),
-        }[name]()
-        if "random_state" in model.get_params():
-            model.set_params(random_state=policy.training.seed)
-        parts[name] = model.fit(windows.flat, windows.targets(policy.inferences.useful))
-    learnt: Minimiser = parts[name]
-    return learnt
-
-
-def _autoencoder(policy: Policy) -> Autoencoder:
-    model = Autoencoder(policy.training.features, channels=len(policy.stream.channels), cost=policy.training.cost)
-    if policy.training.max_epochs is not None:
-        model.set_params(max_epochs=policy.training.max_epochs)
-    return model
-
-
-def baseline(windows: LabelledWindows, policy: Policy, _: Parts) -> Protection:
-    """Noise on every sample, nothing learnt."""
-    dim = windows.flat.shape[1]
-    return Protection(laplace.baseline(dim, policy.privacy.epsilon), nn.Identity(), Clip(), dim, {"name": "none"})
-
-
-def certified(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
-    """Noise on the features, as much as their certified sensitivity needs."""
-    minimiser = fitted(windows, policy, parts)
-    box, linear = _box(windows, minimiser), weights_of(layers_of(minimiser.encoder()))
-    return _on_features(laplace.certified(box, policy.privacy.epsilon, linear=linear), minimiser)
-
-
-def paper(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
-    """The paper's λ on the features of the paper's autoencoder: mode 2 for rldp, otherwise mode 1."""
-    minimiser = fitted(windows, policy, parts)
-    epsilon, box = policy.privacy.epsilon, _box(windows, minimiser)
-    if policy.privacy.guarantee != "rldp":
-        return _on_features(laplace.paper_mode1(box, epsilon, dim_x=windows.flat.shape[1]), minimiser)
-    layers = layers_of(minimiser.encoder())
-    assert layers is not None  # sigmoid layers all have bounds
-    noise = laplace.paper_mode2(
-        box,
-        epsilon,
-        directions=sensitive_directions(windows, policy),
-        lipschitz=lipschitz(layers),
-        inferences=policy.inferences.sensitive,
-    )
-    return _on_features(noise, minimiser)
-
-
-def along_subspace(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
-    """Noise on the window along the sensitive directions; the minimiser comes after it: post-processing."""
-    minimiser = fitted(windows, policy, parts)
-    directions = sensitive_directions(windows, policy)
-    noise = subspace(directions, policy.privacy.epsilon, inferences=policy.inferences.sensitive)
-    decoder = nn.Sequential(Clip(), minimiser.encoder(), minimiser.decoder(), Clip())
-    return Protection(noise, nn.Identity(), decoder, windows.flat.shape[1], _description(minimiser))
-
-
-def through_channel(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
-    """One of K codes through the channel of least cost, then a synthetic window of the code that came out."""
-    if "codebook" not in parts:
-        parts["codebook"] = fit_book(windows, policy)
-    book: CodeBook = parts["codebook"]
-    privacy, named = policy.privacy, policy.privacy.guarantee == "named"
-    plan = design(
-        book.cost,
-        book.prior,
-        ldp_epsilon=privacy.ldp_ceiling if named else privacy.epsilon,
-        secrets=[_secret(name, windows, policy, book) for name in policy.inferences.sensitive] if named else (),
-        confidence=privacy.confidence,
-    )
-    outputs = book.outputs.samples
-    channel = make(plan, variants=outputs.shape[1], codes=book.codes, outputs=book.codes)
-    made_of = {"name": "code book", "codes": list(book.codes), "variants": outputs.shape[1]}
-    made_of |= {"expected_accuracy": 1 - plan.expected_cost}
-    decoder = LookUp(outputs.reshape(-1, outputs.shape[2]))
-    return Protection(channel, book.encoder, decoder, windows.flat.shape[1], made_of)
-
-
-def _secret(name: str, windows: LabelledWindows, policy: Policy, book: CodeBook) -> Secret:
-    """How often each code was given to windows of each class, by a model that had not seen them."""
-    known = windows.labelled(name)
-    classes, numbers = np.unique(windows.labels[name][known].astype(str), return_inverse=True)
-    counts = np.zeros((len(classes), len(book.codes)), dtype=np.int64)
-    np.add.at(counts, (numbers, book.coded[known]), 1)
-    return Secret(name, tuple(classes.tolist()), counts, policy.privacy.epsilon)
-
-
-def _on_features(noise: Mechanism, minimiser: Minimiser) -> Protection:
-    decoder = nn.Sequential(minimiser.decoder(), Clip())
-    return Protection(noise, minimiser.encoder(), decoder, minimiser.n_features_in_, _description(minimiser))
-
-
-def _description(minimiser: Minimiser) -> dict[str, Any]:
-    return {"name": type(minimiser).__name__, "parameters": minimiser.get_params()}
-
-
-PROTECTIONS: dict[str, Build] = {
-    "baseline": baseline,
-    "laplace": certified,
-    "paper": paper,
-    "subspace": along_subspace,
-    "channel": through_channel,
+CANDIDATES = {
+    "ldp": ("channel", "laplace"),
+    "named": ("channel", "laplace"),
+    "rldp": ("channel", "subspace", "laplace"),
 }
+"""An ε-LDP release keeps the weaker promises, too."""
+HELD_OUT = 0.2
 
 
-def sensitive_directions(windows: LabelledWindows, policy: Policy) -> Floats:
-    """Basis of the span of the sensitive inferences' ridge classifiers, all classes of all of them (paper, mode 2)."""
-    if not policy.inferences.sensitive:
-        raise PolicyError('inferences.sensitive is empty; guarantee = "rldp" needs the inferences to hide')
-    weights = []
-    for name in policy.inferences.sensitive:
-        known = windows.labelled(name)
-        classifier = RidgeClassifier().fit(windows.flat[known], windows.labels[name][known].astype(str))
-        weights.append(np.atleast_2d(classifier.coef_).T)
-    return basis(np.hstack(weights))
+def expectations(windows: LabelledWindows, policy: Policy, parts: Parts) -> Mapping[str, float]:
+    """For each mechanism that keeps the policy's promise, how often an unchanged app would read the useful classes."""
+    return {
+        name: _expected(name, windows, policy.vary(privacy={"mechanism": name}), parts)
+        for name in CANDIDATES[policy.privacy.guarantee]
+    }
 
 
-def _box(windows: LabelledWindows, minimiser: Minimiser) -> Box:
-    """Around the training features, inside what the network can reach at all."""
-    box = Box.fit(minimiser.transform(windows.flat), trim=TRIM)
-    layers = layers_of(minimiser.encoder())
-    if layers is None:
-        return box
-    dim = windows.flat.shape[1]
-    return box.within(*interval(layers, np.zeros(dim), np.ones(dim)))
+def _expected(name: str, windows: LabelledWindows, policy: Policy, parts: Parts) -> float:
+    """The channel's book is cross-fitted over all windows; the others are fitted on a part and measured on the rest."""
+    if name == "channel":
+        return float(PROTECTIONS[name](windows, policy, parts).made_of["expected_accuracy"])
+    fit, rest = contiguous(windows, held_out=HELD_OUT, seed=policy.training.seed)
+    if "validation" not in parts:
+        parts["validation"] = {}
+    protection: Protection = PROTECTIONS[name](windows[fit], policy, parts["validation"])
+    useful = measure(protection, windows[fit], windows[rest], policy)["useful"]
+    return float(np.mean([numbers["app"] for numbers in useful.values()]))

@@ -36,7 +36,7 @@ class Codes(nn.Module):
 
     def forward(self, scores: Tensor) -> Tensor:
         joint = torch.zeros_like(scores[:, 0], dtype=torch.int64)
-        for count, block in zip(self._counts, scores.split(self._counts, dim=-1), strict=True):
+        for count, block in zip(self._counts, torch.split(scores, self._counts, dim=-1), strict=True):
             joint = joint * count + block.argmax(dim=-1)
         return self.table[joint][:, None].to(scores.dtype)
 

@@ -80,7 +80,7 @@ class Coder(nn.Module):
 
 
 class Naming(nn.Module):
-    """Teach a coder: cross-entropy on windows with jitter, channel gains and offsets, each mixed with another window."""
+    """Teach a coder: cross-entropy on windows with jitter, gains and offsets, each mixed with another window."""
 
     def __init__(self, standardise: Standardise, coder: Coder, *, channels: int, counts: Sequence[int]) -> None:
         super().__init__()
@@ -92,19 +92,22 @@ class Naming(nn.Module):
     def forward(self, windows: Tensor, codes: Tensor, noise: Tensor) -> Tensor:
         wanted = self.standardise(windows)
         values, channels = wanted.shape[-1], self._channels
-        dust, gain, offset, share, hidden = noise.split([values, channels, channels, 1, self.coder.noise], dim=-1)
+        dust, gain, offset, share, hidden = torch.split(
+            noise, [values, channels, channels, 1, self.coder.noise], dim=-1
+        )
         times = values // channels
         shaken = wanted * (1 + JITTER * gain.repeat(1, times)) + JITTER * (offset.repeat(1, times) + dust)
         # Mostly the window itself, now and then up to half of another (mixup; Zhang et al. 2018).
         own = 1 - 0.5 * torch.special.ndtr(share) ** 4
         scores = self.coder(own * shaken + (1 - own) * shaken.roll(1, 0), hidden)
         own = own[:, 0]
-        return (own * self._surprise(scores, codes) + (1 - own) * self._surprise(scores, codes.roll(1, 0))).mean()
+        surprise: Tensor = own * self._surprise(scores, codes) + (1 - own) * self._surprise(scores, codes.roll(1, 0))
+        return surprise.mean()
 
     def _surprise(self, scores: Tensor, codes: Tensor) -> Tensor:
         """Smoothed cross-entropy per row, over the inferences the row has a label of."""
         total = scores.new_zeros(len(scores))
-        for column, block in enumerate(scores.split(self._counts, dim=-1)):
+        for column, block in enumerate(torch.split(scores, list(self._counts), dim=-1)):
             known = codes[:, column] >= 0
             logs = functional.log_softmax(block, dim=-1)
             right = logs.gather(-1, codes[:, column].clamp(min=0)[:, None])[:, 0]
@@ -120,7 +123,12 @@ def fit_coders(
         _lesson(windows, targets, channels=channels, seed=seed + place) for place, (windows, targets) in enumerate(jobs)
     ]
     teach(lessons, schedule)
-    return [nn.Sequential(lesson.objective.standardise, lesson.objective.coder).eval() for lesson in lessons]
+    return [_network(lesson.objective) for lesson in lessons]
+
+
+def _network(objective: nn.Module) -> nn.Sequential:
+    assert isinstance(objective, Naming)
+    return nn.Sequential(objective.standardise, objective.coder).eval()
 
 
 def _lesson(windows: Floats, targets: Targets, *, channels: int, seed: int) -> Lesson:

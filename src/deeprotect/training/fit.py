@@ -1,6 +1,7 @@
 """From a policy and a table to a bundle: read, learn, measure, export."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -9,9 +10,11 @@ from deeprotect.bundle import Bundle
 from deeprotect.bundle.manifest import Training
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
-from deeprotect.training import choice
+from deeprotect.training.assembly import PROTECTIONS
+from deeprotect.training.choice import expectations
 from deeprotect.training.export import to_onnx
 from deeprotect.training.measure import measure
+from deeprotect.training.parts import Parts
 from deeprotect.training.protection import Protection
 from deeprotect.training.splits import contiguous
 from deeprotect.training.windows import LabelledWindows, read_windows
@@ -35,9 +38,15 @@ def fit(policy: Policy, table: Any, *, progress: Progress = lambda _: None) -> B
     return bundle
 
 
-def learn(windows: LabelledWindows, policy: Policy, *, parts: choice.Parts | None = None) -> Protection:
+def learn(windows: LabelledWindows, policy: Policy, *, parts: Parts | None = None) -> Protection:
     """The policy's protector, fitted on windows; `parts` keeps what the next policy on these windows can use again."""
-    return choice.PROTECTIONS[choice.mechanism(policy)](windows, policy, {} if parts is None else parts)
+    parts = {} if parts is None else parts
+    if policy.privacy.mechanism != "auto":
+        return PROTECTIONS[policy.privacy.mechanism](windows, policy, parts)
+    expected = expectations(windows, policy, parts)
+    best = max(expected, key=expected.__getitem__)
+    protection = PROTECTIONS[best](windows, policy.vary(privacy={"mechanism": best}), parts)
+    return replace(protection, made_of={**protection.made_of, "chosen_for_expected_accuracy": dict(expected)})
 
 
 def export(

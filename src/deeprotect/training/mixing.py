@@ -87,14 +87,21 @@ def mix(members: Floats, textures: Floats, *, random: np.random.Generator) -> Fl
 
 def distances(left: Floats, right: Floats) -> Floats:
     """Euclidean distances (left, right)."""
-    squares = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1) - 2 * left @ right.T
-    return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+    return np.asarray(np.sqrt(np.maximum(_squares(left, right), 0.0)))
 
 
 def nearest(left: Floats, right: Floats) -> Floats:
     """From each left window to the nearest right one."""
-    parts = [distances(left[start : start + CHUNK], right).min(axis=1) for start in range(0, len(left), CHUNK)]
-    return np.concatenate([np.empty(0), *parts])
+    parts = [_squares(left[start : start + CHUNK], right).min(axis=1) for start in range(0, len(left), CHUNK)]
+    return np.asarray(np.sqrt(np.maximum(np.concatenate([np.empty(0), *parts]), 0.0)))
+
+
+def _squares(left: Floats, right: Floats) -> Floats:
+    """Squared distances, by one product; rounding may leave them a little below zero."""
+    squares = left @ (-2 * right.T)
+    squares += (left**2).sum(axis=1)[:, None]
+    squares += (right**2).sum(axis=1)
+    return np.asarray(squares)
 
 
 def typical_gap(windows: Floats, members: Indices, others: Indices, *, people: Indices) -> float:

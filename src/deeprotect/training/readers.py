@@ -20,8 +20,9 @@ from deeprotect.training.windows import Indices, Labels
 
 FIRST_SEED = 10_000
 """Surrogates count their seeds from here; evaluation counts from zero, so that no app judges what it chose."""
-MOST_WINDOWS = 3000
-"""Windows that one surrogate learns from; more of them cost time and hardly change what it reads."""
+MOST_WINDOWS = 6000
+"""Windows that a surrogate learns from; more of them cost time and hardly change what it chooses."""
+MOST_REPORTED = 20_000
 BOOSTED_VALUES = 64
 """Values of a window that boosting looks at; its time is classes × rounds × values."""
 BOOSTED_TREES = 300
@@ -77,7 +78,8 @@ class Task:
 
     def several_kinds(self, windows: Floats, allowed: NDArray[np.bool_], *, seed: int) -> Readers:
         """Forests, boosting, ridge and a small network that learn from the allowed flat windows."""
-        rows, seed = self._rows(allowed, seed + FIRST_SEED), seed + FIRST_SEED
+        seed += FIRST_SEED
+        rows = self._rows(allowed, MOST_WINDOWS, seed)
         models = [
             RandomForestClassifier(60, random_state=seed),
             ExtraTreesClassifier(60, random_state=seed),
@@ -89,13 +91,22 @@ class Task:
 
     def forest(self, windows: Floats, *, seed: int) -> Readers:
         """One forest that learns from all flat windows: the app whose reading is reported."""
-        rows = self._rows(np.ones(len(windows), dtype=bool), seed + FIRST_SEED)
-        model = RandomForestClassifier(100, random_state=seed + FIRST_SEED)
+        seed += FIRST_SEED
+        rows = self._rows(np.ones(len(windows), dtype=bool), MOST_REPORTED, seed)
+        model = ExtraTreesClassifier(60, random_state=seed)
         return self._fitted([model], windows[rows], self.targets[rows], forests=1)
 
-    def _rows(self, allowed: NDArray[np.bool_], seed: int) -> Indices:
+    def clarity(self, windows: Floats, readers: Readers) -> Floats:
+        """By how much forests prefer each flat window's own class to the best other; -1 where it is unknown."""
+        means = readers.probabilities(windows)[: max(readers.forests, 1)].mean(axis=0)
+        rows = np.arange(len(windows))
+        own = means[rows, self.targets]
+        means[rows, self.targets] = 0.0
+        return np.where(self.targets >= 0, own - means.max(axis=1), -1.0)
+
+    def _rows(self, allowed: NDArray[np.bool_], most: int, seed: int) -> Indices:
         rows = np.flatnonzero(allowed & (self.targets >= 0))
-        return rows if len(rows) <= MOST_WINDOWS else np.random.default_rng(seed).permutation(rows)[:MOST_WINDOWS]
+        return rows if len(rows) <= most else np.random.default_rng(seed).permutation(rows)[:most]
 
     def _fitted(self, models: Sequence[Any], windows: Floats, targets: Indices, *, forests: int) -> Readers:
         if len(np.unique(targets)) < 2:

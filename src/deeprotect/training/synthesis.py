@@ -1,13 +1,15 @@
 """Synthetic windows for each output code: apps read them as its class, and no participant's window is among them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deeprotect.errors import TableError
 from deeprotect.signals.schema import Floats
-from deeprotect.training.mixing import Material, distances
+from deeprotect.training.mixing import MIXED, Material, distances
 from deeprotect.training.readers import Readers, Task
 from deeprotect.training.windows import Indices, LabelledWindows
 
@@ -16,8 +18,8 @@ FEWEST = 4
 VARIANTS = 24
 DRAWN = 25
 """Mixtures drawn in each round on each side, for each output."""
-ENOUGH = 12
-"""Mixtures to choose from on each side, for each output; no further round is needed then."""
+ENOUGH, SURE = 3, 0.5
+"""Mixtures to choose from, for each output, that score so much: no further round is needed then."""
 ROUNDS, WIDER = 8, 4
 """Rounds at most, and the one after which textures grow: that takes mixtures away from windows that lie dense."""
 TEXTURES = (0.75, 1.0, 1.25, 1.5)
@@ -65,13 +67,15 @@ def synthesise(
     tasks = [Task.of(name, windows.labels[name], codes) for name in useful]
     sides, random = _sides(codes), np.random.default_rng(seed)
     juries = [[task.several_kinds(windows.flat, sides == side, seed=seed + side) for side in (0, 1)] for task in tasks]
+    clear = np.min([_clarity(windows.flat, sides, each) for each in zip(tasks, juries, strict=True)], axis=0)
     chosen, clearance = [], []
     for code in range(int(codes.max()) + 1):
         material = Material.of(windows.samples, _members(codes, code, tasks), people)
-        mixtures = _mixtures(material, sides, count=variants, random=random)
+        jury = [(readers, int(task.meaning[code])) for readers, task in zip(juries, tasks, strict=True)]
+        rows = [_representative(clear[material.members], sides[material.members] == side) for side in (0, 1)]
+        mixtures, scores = _search(material, rows, partial(_score, jury), count=variants, random=random)
         if not len(mixtures):
             raise TableError(f"the windows of {_named(tasks, code)} are too alike to mix; merge it with another class")
-        scores = _score(mixtures, [(jury, int(task.meaning[code])) for jury, task in zip(juries, tasks, strict=True)])
         chosen.append(mixtures[_choose(mixtures, scores, count=variants, apart=material.gaps[1])])
         clearance.append(material.clearance(chosen[-1]))
     samples = np.stack(chosen)
@@ -95,30 +99,50 @@ def _named(tasks: Sequence[Task], code: int) -> str:
     return ", ".join(f"{task.name} = {task.classes[task.meaning[code]]}" for task in tasks if task.classes)
 
 
-def _mixtures(material: Material, sides: Indices, *, count: int, random: np.random.Generator) -> Floats:
-    """Mixtures that are far from every training window, each of windows of one side.
+def _clarity(flat: Floats, sides: Indices, judged: tuple[Task, Sequence[Readers]]) -> Floats:
+    """How clearly each window shows its class to forests that learnt from the other side."""
+    task, (first, second) = judged
+    return np.where(sides == 0, task.clarity(flat, second), task.clarity(flat, first))
 
-    So one half of the readers learnt from none of the windows in it.
+
+def _representative(clear: Floats, allowed: NDArray[np.bool_]) -> Indices:
+    """Members of one side that are read rightly, or the clearest where few are."""
+    rows = np.flatnonzero(allowed)
+    order = rows[np.argsort(-clear[rows], kind="stable")]
+    return order[: max(2 * MIXED, int((clear[rows] > 0).sum()))]
+
+
+def _search(
+    material: Material,
+    rows: Sequence[Indices],
+    score: Callable[[Floats], Floats],
+    *,
+    count: int,
+    random: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Mixtures far from every training window and their scores, each of windows of one side.
+
+    So half of the readers learnt from none of the windows in it.
     """
-    kept: list[Floats] = []
-    for side in (0, 1):
-        rows, found = np.flatnonzero(sides[material.members] == side), 0
-        for attempt in range(ROUNDS):
-            textures = random.choice(TEXTURES, DRAWN * count) + 0.25 * max(0, attempt + 1 - WIDER)
-            anchors = random.choice(rows, DRAWN * count)
-            mixtures = material.mixtures(anchors, rows, textures=textures, random=random)
-            kept.append(mixtures[material.far(mixtures, margin=MARGIN)])
-            found += len(kept[-1])
-            if found >= (ENOUGH * count if attempt + 1 < WIDER else count):
-                break
-    return np.concatenate(kept)
+    mixtures, scores = np.empty((0, material.windows.shape[1])), np.empty(0)
+    for attempt in range(ROUNDS):
+        textures = random.choice(TEXTURES, DRAWN * count) + 0.25 * max(0, attempt + 1 - WIDER)
+        for side in rows:
+            drawn = material.mixtures(random.choice(side, len(textures)), side, textures=textures, random=random)
+            far = drawn[material.far(drawn, margin=MARGIN)]
+            mixtures, scores = np.concatenate([mixtures, far]), np.concatenate([scores, score(far)])
+        if (scores > SURE).sum() >= ENOUGH * count or (attempt + 1 >= WIDER and len(scores) >= ENOUGH * count):
+            break
+    return mixtures, scores
 
 
-def _score(mixtures: Floats, juries: Sequence[tuple[Sequence[Readers], int]]) -> Floats:
+def _score(juries: Sequence[tuple[Sequence[Readers], int]], mixtures: Floats) -> Floats:
     """How surely apps read the class meant; the worst inference counts.
 
     The least sure forest decides, since most apps are forests and their doubt is honest; then the mean of all kinds.
     """
+    if not len(mixtures):
+        return np.empty(0)
     scores = []
     for jury, wanted in juries:
         margins = [readers.margins(mixtures, wanted) for readers in jury]

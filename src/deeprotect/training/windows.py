@@ -133,4 +133,4 @@ def _assemble(
 def _worth_keeping(lengths: Indices, recording: Indices, window: int) -> NDArray[np.bool_]:
     """A tail that is mostly padding teaches nothing, unless it is all there is of its recording."""
     alone = np.bincount(recording)[recording] == 1
-    return alone | (2 * lengths >= window)
+    return np.asarray(alone | (2 * lengths >= window))

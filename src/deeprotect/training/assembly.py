@@ -1,0 +1,140 @@
+"""Protections put together: for each mechanism its encoder, its noise and its decoder."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import RidgeClassifier
+from torch import nn
+
+from deeprotect.errors import PolicyError
+from deeprotect.policy import Policy
+from deeprotect.privacy import laplace
+from deeprotect.privacy.box import Box
+from deeprotect.privacy.channel import make
+from deeprotect.privacy.confidence import Secret
+from deeprotect.privacy.design import design
+from deeprotect.privacy.mechanism import Mechanism
+from deeprotect.privacy.network import interval, lipschitz
+from deeprotect.privacy.relaxed import basis
+from deeprotect.privacy.subspace import subspace
+from deeprotect.signals.schema import Floats
+from deeprotect.training.bounds import layers_of, weights_of
+from deeprotect.training.codebook import CodeBook, LookUp, fit_book
+from deeprotect.training.minimiser import Minimiser
+from deeprotect.training.parts import Parts, fitted
+from deeprotect.training.protection import Clip, Protection
+from deeprotect.training.windows import LabelledWindows
+
+TRIM = 0.01  # share of training features beyond each end of the clip box: less noise, a little clipping
+Build = Callable[[LabelledWindows, Policy, Parts], Protection]
+
+
+def baseline(windows: LabelledWindows, policy: Policy, _: Parts) -> Protection:
+    """Noise on every sample, nothing learnt."""
+    dim = windows.flat.shape[1]
+    return Protection(laplace.baseline(dim, policy.privacy.epsilon), nn.Identity(), Clip(), dim, {"name": "none"})
+
+
+def certified(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
+    """Noise on the features, as much as their certified sensitivity needs."""
+    minimiser = fitted(windows, policy, parts)
+    box, linear = _box(windows, minimiser), weights_of(layers_of(minimiser.encoder()))
+    return _on_features(laplace.certified(box, policy.privacy.epsilon, linear=linear), minimiser)
+
+
+def paper(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
+    """The paper's λ on the features of the paper's autoencoder: mode 2 for rldp, otherwise mode 1."""
+    minimiser = fitted(windows, policy, parts)
+    epsilon, box = policy.privacy.epsilon, _box(windows, minimiser)
+    if policy.privacy.guarantee != "rldp":
+        return _on_features(laplace.paper_mode1(box, epsilon, dim_x=windows.flat.shape[1]), minimiser)
+    layers = layers_of(minimiser.encoder())
+    assert layers is not None  # sigmoid layers all have bounds
+    noise = laplace.paper_mode2(
+        box,
+        epsilon,
+        directions=sensitive_directions(windows, policy),
+        lipschitz=lipschitz(layers),
+        inferences=policy.inferences.sensitive,
+    )
+    return _on_features(noise, minimiser)
+
+
+def along_subspace(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
+    """Noise on the window along the sensitive directions; the minimiser comes after it: post-processing."""
+    minimiser = fitted(windows, policy, parts)
+    directions = sensitive_directions(windows, policy)
+    noise = subspace(directions, policy.privacy.epsilon, inferences=policy.inferences.sensitive)
+    decoder = nn.Sequential(Clip(), minimiser.encoder(), minimiser.decoder(), Clip())
+    return Protection(noise, nn.Identity(), decoder, windows.flat.shape[1], _description(minimiser))
+
+
+def through_channel(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
+    """One of K codes through the channel of least cost, then a synthetic window of the code that came out."""
+    if "codebook" not in parts:
+        parts["codebook"] = fit_book(windows, policy)
+    book: CodeBook = parts["codebook"]
+    privacy, named = policy.privacy, policy.privacy.guarantee == "named"
+    plan = design(
+        book.cost,
+        book.prior,
+        ldp_epsilon=privacy.ldp_ceiling if named else privacy.epsilon,
+        secrets=[_secret(name, windows, policy, book) for name in policy.inferences.sensitive] if named else (),
+        confidence=privacy.confidence,
+    )
+    outputs = book.outputs.samples
+    channel = make(plan, variants=outputs.shape[1], codes=book.codes, outputs=book.codes)
+    made_of = {"name": "code book", "codes": list(book.codes), "variants": outputs.shape[1]}
+    made_of |= {"expected_accuracy": 1 - plan.expected_cost}
+    decoder = LookUp(outputs.reshape(-1, outputs.shape[2]))
+    return Protection(channel, book.encoder, decoder, windows.flat.shape[1], made_of)
+
+
+def _secret(name: str, windows: LabelledWindows, policy: Policy, book: CodeBook) -> Secret:
+    """How often each code was given to windows of each class, by a model that had not seen them."""
+    known = windows.labelled(name)
+    classes, numbers = np.unique(windows.labels[name][known].astype(str), return_inverse=True)
+    counts = np.zeros((len(classes), len(book.codes)), dtype=np.int64)
+    np.add.at(counts, (numbers, book.coded[known]), 1)
+    return Secret(name, tuple(classes.tolist()), counts, policy.privacy.epsilon)
+
+
+def _on_features(noise: Mechanism, minimiser: Minimiser) -> Protection:
+    decoder = nn.Sequential(minimiser.decoder(), Clip())
+    return Protection(noise, minimiser.encoder(), decoder, minimiser.n_features_in_, _description(minimiser))
+
+
+def _description(minimiser: Minimiser) -> dict[str, Any]:
+    return {"name": type(minimiser).__name__, "parameters": minimiser.get_params()}
+
+
+PROTECTIONS: dict[str, Build] = {
+    "baseline": baseline,
+    "laplace": certified,
+    "paper": paper,
+    "subspace": along_subspace,
+    "channel": through_channel,
+}
+
+
+def sensitive_directions(windows: LabelledWindows, policy: Policy) -> Floats:
+    """Basis of the span of the sensitive inferences' ridge classifiers, all classes of all of them (paper, mode 2)."""
+    if not policy.inferences.sensitive:
+        raise PolicyError('inferences.sensitive is empty; guarantee = "rldp" needs the inferences to hide')
+    weights = []
+    for name in policy.inferences.sensitive:
+        known = windows.labelled(name)
+        classifier = RidgeClassifier().fit(windows.flat[known], windows.labels[name][known].astype(str))
+        weights.append(np.atleast_2d(classifier.coef_).T)
+    return basis(np.hstack(weights))
+
+
+def _box(windows: LabelledWindows, minimiser: Minimiser) -> Box:
+    """Around the training features, inside what the network can reach at all."""
+    box = Box.fit(minimiser.transform(windows.flat), trim=TRIM)
+    layers = layers_of(minimiser.encoder())
+    if layers is None:
+        return box
+    dim = windows.flat.shape[1]
+    return box.within(*interval(layers, np.zeros(dim), np.ones(dim)))

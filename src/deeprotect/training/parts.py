@@ -1,0 +1,48 @@
+"""What is learnt without regard to ε, and kept by name for the next policy on the same windows."""
+
+from collections.abc import MutableMapping
+from typing import Any
+
+from deeprotect.policy import Policy
+from deeprotect.training.autoencoder import Autoencoder
+from deeprotect.training.linear import DCT, DFT, PCA, Haar
+from deeprotect.training.minimiser import Minimiser
+from deeprotect.training.paper import PaperAutoencoder
+from deeprotect.training.sparse import BlindCompressiveSensing
+from deeprotect.training.windows import LabelledWindows
+
+Parts = MutableMapping[str, Any]
+"""Minimisers by name, and the code book."""
+
+
+def fitted(windows: LabelledWindows, policy: Policy, parts: Parts) -> Minimiser:
+    """The policy's minimiser, learnt from the useful inferences only, once for all policies that share `parts`."""
+    name = policy.training.minimiser
+    if name not in parts:
+        model = _minimiser(name, features=policy.training.features, channels=len(policy.stream.channels))
+        wanted = {
+            "random_state": policy.training.seed,
+            "cost": policy.training.cost,
+            "max_epochs": policy.training.max_epochs,
+        }
+        known = {key: value for key, value in wanted.items() if key in model.get_params() and value is not None}
+        parts[name] = model.set_params(**known).fit(windows.flat, windows.targets(policy.inferences.useful))
+    learnt: Minimiser = parts[name]
+    return learnt
+
+
+def _minimiser(name: str, *, features: int, channels: int) -> Minimiser:
+    match name:
+        case "paper":
+            return PaperAutoencoder(features)
+        case "pca":
+            return PCA(features)
+        case "bcs":
+            return BlindCompressiveSensing(features)
+        case "dft":
+            return DFT(features, channels=channels)
+        case "dct":
+            return DCT(features, channels=channels)
+        case "haar":
+            return Haar(features, channels=channels)
+    return Autoencoder(features, channels=channels)

@@ -1,0 +1,152 @@
+"""The confidence sets hold as often as they say, and no mixture over them escapes its extremes."""
+
+from itertools import product
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from scipy.stats import beta, multinomial
+
+from deeprotect.errors import PolicyError
+from deeprotect.privacy.confidence import UNIT, Secret, cells, extremes
+
+seeds = st.integers(0, 10**6)
+
+
+def outcomes(windows, codes):
+    """Every way in which the windows of a class fall on the codes."""
+    rows = [row for row in product(range(windows + 1), repeat=codes) if sum(row) == windows]
+    assert len(rows) == comb(windows + codes - 1, codes - 1)
+    return np.array(rows)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, st.sampled_from([(2, 25), (3, 14), (4, 8)]), st.sampled_from([0.5, 0.8, 0.95, 0.999]))
+def test_all_cells_of_a_class_hold_together_as_often_as_stated(seed, size, confidence):
+    codes, windows = size
+    truth = np.random.default_rng(seed).dirichlet(np.full(codes, 0.7))
+    counts = outcomes(windows, codes)
+    low, high = cells(counts, confidence=confidence)
+    holds = ((low <= truth) & (truth <= high)).all(axis=1)
+    assert multinomial.pmf(counts, windows, truth)[holds].sum() >= confidence
+
+
+def clopper_pearson(found, windows, miss):
+    with np.errstate(all="ignore"):
+        low = np.where(found > 0, beta.ppf(miss / 2, found, windows - found + 1), 0.0)
+        high = np.where(found < windows, beta.ppf(1 - miss / 2, found + 1, windows - found), 1.0)
+    return low, high
+
+
+@settings(deadline=None)
+@given(seeds, st.integers(3, 12), st.integers(1, 3000))
+def test_cells_are_never_wider_than_clopper_pearson(seed, codes, windows):
+    rng = np.random.default_rng(seed)
+    counts = rng.multinomial(windows, rng.dirichlet(np.ones(codes)), size=2)
+    low, high = cells(counts, confidence=0.95)
+    widest_low, widest_high = clopper_pearson(counts, windows, 0.05 / codes)
+    assert (low >= widest_low - 3 / UNIT).all()
+    assert (high <= widest_high + 3 / UNIT).all()
+    assert (low <= counts / windows).all()
+    assert (counts / windows <= high).all()
+
+
+def test_small_counts_gain_over_clopper_pearson():
+    counts = np.array([[0, 2, 5, 13, 180]])
+    low, high = cells(counts, confidence=0.95)
+    widest_low, widest_high = clopper_pearson(counts, 200, 0.05 / 5)
+    assert ((high - low) < 0.99 * (widest_high - widest_low)).all()
+
+
+def test_two_codes_are_one_proportion():
+    low, high = cells([[30, 70]], confidence=0.95)
+    assert low[0, 0] == 1 - high[0, 1]
+    widest_low, widest_high = clopper_pearson(np.array([30]), 100, 0.05)
+    assert widest_low <= low[0, 0] < high[0, 0] <= widest_high
+
+
+def test_a_class_never_seen_may_be_anything():
+    low, high = cells([[0, 0, 0], [5, 5, 5]], confidence=0.95)
+    assert low[0].tolist() == [0, 0, 0]
+    assert high[0].tolist() == [1, 1, 1]
+    assert (low[1] > 0).all()
+
+
+def test_one_code_is_certain():
+    assert cells([[3], [0]], confidence=0.95) == (pytest.approx(np.ones((2, 1))), pytest.approx(np.ones((2, 1))))
+
+
+def test_full_confidence_says_nothing():
+    low, high = cells([[10, 20, 30]], confidence=1.0)
+    assert (low == 0).all()
+    assert (high == 1).all()
+
+
+@given(st.lists(st.integers(0, 500), min_size=2, max_size=8))
+def test_more_confidence_is_wider_and_more_windows_are_narrower(counts):
+    low, high = cells([counts], confidence=0.9)
+    wider_low, wider_high = cells([counts], confidence=0.99)
+    assert (wider_low <= low).all()
+    assert (high <= wider_high).all()
+    more_low, more_high = cells([[16 * count for count in counts]], confidence=0.9)
+    assert (more_high - more_low <= high - low).all()
+
+
+def test_ends_are_whole_multiples_of_the_unit():
+    low, high = cells(np.random.default_rng(0).integers(0, 99, (4, 5)), confidence=0.95)
+    assert (low * UNIT == np.rint(low * UNIT)).all()
+    assert (high * UNIT == np.rint(high * UNIT)).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, st.integers(1, 6), st.booleans())
+def test_extremes_are_those_of_a_linear_programme(seed, codes, ties):
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(0, 3, (codes, 4)) / 2 if ties else rng.random((codes, 4))
+    low, high = cells(rng.integers(0, 9, (2, codes)), confidence=0.95)
+    least, most = extremes(weights, low, high)
+    for s, j in product(range(2), range(4)):
+        box = list(zip(low[s], high[s], strict=True))
+        for sign, found in ((1, least), (-1, most)):
+            best = linprog(sign * weights[:, j], A_eq=np.ones((1, codes)), b_eq=[1.0], bounds=box).fun
+            assert found[s, j] == pytest.approx(sign * best, abs=1e-8)
+    assert extremes(weights, low[0], high[0])[0] == pytest.approx(least[0])
+
+
+@given(seeds, st.integers(1, 10))
+def test_no_conditional_in_the_set_leaves_the_extremes(seed, codes):
+    rng = np.random.default_rng(seed)
+    inside = rng.dirichlet(np.full(codes, 0.5))
+    low, high = inside * rng.random(codes), inside + rng.random(codes) * (1 - inside)
+    weights = rng.random((codes, 5))
+    least, most = extremes(weights, low, high)
+    assert (least <= inside @ weights).all()
+    assert (inside @ weights <= most).all()
+
+
+@pytest.mark.parametrize("confidence", [0.49, 1.01, float("nan")])
+def test_a_confidence_that_is_none_is_refused(confidence):
+    with pytest.raises(PolicyError, match="confidence"):
+        cells([[1, 2]], confidence=confidence)
+
+
+@pytest.mark.parametrize(
+    ("classes", "counts", "epsilon"),
+    [
+        (("a",), [[1, 2], [3, 4]], 1.0),
+        (("a", "b"), [1, 2], 1.0),
+        ((), np.zeros((0, 2)), 1.0),
+        (("a",), [[-1, 2]], 1.0),
+        (("a",), [[0.5, 2]], 1.0),
+        (("a",), [[np.nan, 2]], 1.0),
+        (("a",), [[2**40, 2]], 1.0),
+        (("a",), [[1, 2]], -1.0),
+        (("a",), [[1, 2]], float("nan")),
+    ],
+)
+def test_counts_that_are_none_are_refused(classes, counts, epsilon):
+    with pytest.raises(PolicyError, match="person"):
+        Secret("person", classes, np.array(counts), epsilon)
