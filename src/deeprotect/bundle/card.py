@@ -20,7 +20,11 @@ PROMISES = {
 }
 LIMITS = {
     "ldp": ("At this ε an observer may still guess better than chance; the measured attackers are in `results`.",),
-    "named": ("Nothing is promised about inferences that are not named.",),
+    "named": (
+        "Nothing is promised about inferences that are not named, unless an LDP ε stands above.",
+        "The promise is for one window. Several windows of one person may tell together what each hides, "
+        "unless they are independent given the class.",
+    ),
     "rldp": (
         "Parts of the window outside those directions are released without noise; an attacker who is not linear, "
         "or who uses other directions, is not bound by ε. Read the measured attacker beside it.",
@@ -46,11 +50,13 @@ def _lines(bundle: Bundle) -> Iterator[str]:
     sensitive = ", ".join(policy.inferences.sensitive) or "everything else"
     yield f"- sensitive: {sensitive}"
     yield from _stream_lines(bundle)
-    yield f"- mechanism: {bundle.mechanism.name}; minimiser: {bundle.manifest.minimiser['name']}"
+    yield f"- mechanism: {bundle.mechanism.name}; learnt: {bundle.manifest.minimiser['name']}"
+    yield from _choice_lines(bundle)
     yield ""
     yield "## What is promised"
     yield f"{event}. {PROMISES[event.guarantee]}"
     yield f"Neighbours: {bundle.manifest.certificate['neighbours']}."
+    yield from _evidence_lines(bundle)
     yield ""
     yield "## What is not"
     for line in (*LIMITS[event.guarantee], *ALWAYS):
@@ -61,6 +67,29 @@ def _lines(bundle: Bundle) -> Iterator[str]:
     yield ""
     yield "## Made from"
     yield from _origin_lines(bundle)
+
+
+def _choice_lines(bundle: Bundle) -> Iterator[str]:
+    """Why this mechanism, where the policy left the choice."""
+    expected = bundle.manifest.minimiser.get("chosen_for_expected_accuracy", {})
+    if expected:
+        listed = ", ".join(f"{name} {value:.3f}" for name, value in expected.items())
+        yield f"  - chosen for the best useful accuracy to be expected after release: {listed}"
+
+
+def _evidence_lines(bundle: Bundle) -> Iterator[str]:
+    """What a promise rests on, where it rests on more than arithmetic."""
+    certificate = bundle.manifest.certificate
+    for secret in certificate.get("secrets", ()):
+        fewest, most = secret["windows_per_class"]
+        yield (
+            f"- {secret['inference']}: holds for each of {secret['classes']} classes with probability "
+            f"{certificate['confidence']:g} over the calibration windows ({fewest} to {most} per class)."
+        )
+    if certificate["guarantee"] == "named" and certificate["ldp_epsilon"] is not None:
+        yield f"- Whatever the calibration, one window is also protected by ε = {certificate['ldp_epsilon']:.3g} LDP."
+    for assumption in certificate["assumes"]:
+        yield f"- It assumes: {assumption}."
 
 
 def _stream_lines(bundle: Bundle) -> Iterator[str]:

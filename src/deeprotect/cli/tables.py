@@ -1,13 +1,17 @@
 """Tables for people, printed with rich."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
 from deeprotect.datasets.registry import Entry
 from deeprotect.policy.repository import Inference, Repository
+
+if TYPE_CHECKING:
+    from deeprotect.evaluation.studies import Finding
 
 
 def inferences_table(inferences: Sequence[Inference], repository: Repository) -> None:
@@ -46,18 +50,58 @@ def datasets_table(entries: Sequence[Entry]) -> None:
 
 
 def results_table(results: dict[str, Any]) -> None:
-    """Mechanisms × ε: the useful inference before and after, the attacker before and after."""
-    table = Table("mechanism", "promise", "ε", "inference", "before", "after", "retrained", "limit", "chance")
+    """Mechanisms × ε, a line each: the useful inference before and after, the attacker before and after."""
+    table = Table(box=None, pad_edge=False)
+    for title in (
+        "mechanism",
+        "promise",
+        "ε",
+        "useful",
+        "clean",
+        "app",
+        "limit",
+        "sensitive",
+        "raw",
+        "attack",
+        "chance",
+    ):
+        table.add_column(title, no_wrap=True)
     for row in results["results"]:
         head = (row["mechanism"], row["guarantee"], f"{row['epsilon']:g}")
-        for name, useful in row["useful"].items():
-            shown = (useful["clean"], useful["app"], useful["retrained"], useful["limit"], useful["chance"])
-            table.add_row(*head, f"{name} (useful)", *map(_number, shown))
-        for name, sensitive in row["sensitive"].items():
-            keys = ("raw", "static", "adaptive", "limit", "chance")
-            table.add_row("", "", "", f"{name} (attack)", *(_number(sensitive[key]) for key in keys))
+        for line, (useful, sensitive) in enumerate(zip_longest(row["useful"].items(), row["sensitive"].items())):
+            table.add_row(*(head if line == 0 else ("",) * 3), *_useful(useful), *_sensitive(sensitive))
     Console().print(table)
+
+
+def _useful(item: tuple[str, dict[str, Any]] | None) -> tuple[str, ...]:
+    if item is None:
+        return ("",) * 4
+    return (item[0], *(_number(item[1][key]) for key in ("clean", "app", "limit")))
+
+
+def _sensitive(item: tuple[str, dict[str, Any]] | None) -> tuple[str, ...]:
+    if item is None:
+        return ("",) * 4
+    return (item[0], *(_number(item[1][key]) for key in ("raw", "adaptive", "chance")))
 
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
+
+
+def study_lines(finding: "Finding") -> Iterator[str]:
+    """One line per promise: the app before and after with its interval, the best attacker and what is fair to it."""
+    study = finding.study
+    if finding.missing:
+        yield f"{study.name}: {finding.missing}"
+        return
+    yield f"{study.name}: {study.useful} useful, {study.sensitive or '–'} sensitive; {finding.test} test windows"
+    for row in finding.rows:
+        useful = row.useful[study.useful]
+        low, high = useful.app_ci
+        line = f"  {row.guarantee:5} ε={row.epsilon:g}  clean {useful.clean:.3f}  app {useful.app:.3f} [{low:.3f}, {high:.3f}]"
+        if study.sensitive:
+            attack = row.sensitive[study.sensitive]
+            floor = max(attack.chance, attack.from_useful)
+            line += f"  attacker {attack.adaptive:.3f} (raw {attack.raw:.3f}, blind {floor:.3f})"
+        yield line

@@ -2,7 +2,7 @@
 
 import typer
 
-from deeprotect.cli import bundles, data, experiments
+from deeprotect.cli import bundles, data, experiments, studies
 
 app = typer.Typer(
     help="Name what an app may infer from your sensors; release data that carries only that.",
@@ -18,6 +18,7 @@ app.command()(data.init)
 app.command()(bundles.train)
 app.command()(bundles.protect)
 app.command()(bundles.describe)
+app.command()(studies.studies)
 
 
 @app.callback(invoke_without_command=True)

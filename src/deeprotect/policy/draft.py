@@ -14,6 +14,7 @@ from deeprotect.policy.sensors import Sensor, recognise, scale_of, unit_in
 
 EPSILON = 5.0  # per window; where the paper's case studies find their balance
 WINDOW_SECONDS = 2.0
+PEOPLE = ("person", "subject", "participant", "user", "speaker")  # columns that usually name who was recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,9 @@ def draft(
         "inferences": {"useful": useful, "sensitive": sensitive},
         "privacy": {"epsilon": EPSILON},
     }
+    people = [column.name for column in columns if column.name.lower() in PEOPLE]
+    if people:
+        tables["training"] = {"people": people[0]}
     return Policy.from_tables(tables, where="draft")
 
 

@@ -16,7 +16,7 @@ from deeprotect.privacy.confidence import Floats, Integers, Secret
 from deeprotect.privacy.design import Design
 from deeprotect.privacy.entropy import Entropy, Words
 from deeprotect.privacy.events import Event
-from deeprotect.privacy.ratios import WHOLE, Weights, ldp_ratio, log_up, named_ratio
+from deeprotect.privacy.ratios import WHOLE, Weights, integer_cells, ldp_ratio, log_up, named_ratio
 from deeprotect.privacy.record import Record
 from deeprotect.privacy.rounding import integers
 from deeprotect.privacy.sampling import _below
@@ -96,7 +96,8 @@ class Channel:
     @cached_property
     def named_epsilons(self) -> tuple[float, ...]:
         """For each secret the ε over all conditionals in its confidence sets, rounded up."""
-        return tuple(log_up(named_ratio(self.weights, s, confidence=self.event.confidence)) for s in self.secrets)
+        sets = [integer_cells(secret, confidence=self.event.confidence) for secret in self.secrets]
+        return tuple(log_up(named_ratio(self.weights, *ends)) for ends in sets)
 
     @property
     def real_epsilon(self) -> float:

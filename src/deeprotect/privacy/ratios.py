@@ -33,11 +33,16 @@ def ldp_ratio(weights: Weights) -> Fraction | None:
     return _largest([(max(column), min(column)) for column in zip(*weights, strict=True)])
 
 
-def named_ratio(weights: Weights, secret: Secret, *, confidence: float) -> Fraction | None:
-    """The largest P(output | class) / P(output | other class) over all conditionals in the confidence sets."""
-    if len(secret.classes) == 1:
+def integer_cells(secret: Secret, *, confidence: float) -> tuple[Integers, Integers]:
+    """The secret's confidence sets as integers out of UNIT, exactly."""
+    low, high = cells(secret.counts, confidence=confidence)
+    return (low * UNIT).astype(np.int64), (high * UNIT).astype(np.int64)
+
+
+def named_ratio(weights: Weights, low: Integers, high: Integers) -> Fraction | None:
+    """The largest P(output | class) / P(output | other class) over all conditionals in the `integer_cells`."""
+    if len(low) == 1:
         return Fraction(1)
-    low, high = ((end * UNIT).astype(np.int64) for end in cells(secret.counts, confidence=confidence))
     matrix = np.array(weights, dtype=object)
     # Order by rank: exact, and small enough for machine integers.
     rank = np.stack([np.unique(column, return_inverse=True)[1] for column in matrix.T], axis=1)

@@ -7,7 +7,7 @@ import numpy as np
 
 from deeprotect.privacy.confidence import Floats
 from deeprotect.privacy.design import Design
-from deeprotect.privacy.ratios import WHOLE, Weights, ldp_ratio, log_up, named_ratio
+from deeprotect.privacy.ratios import WHOLE, Weights, integer_cells, ldp_ratio, log_up, named_ratio
 
 _NEVER = 1e-9  # an output less likely than this for every code is left out
 _LEAST_SHARE = 2.0**-54
@@ -23,7 +23,16 @@ def integers(plan: Design) -> Weights:
     def mixed(share: float) -> Weights:
         return round_rows((1.0 - share) * kept + share * constant)
 
-    return mixed(_least_share(lambda share: keeps(mixed(share), plan)))
+    sets = [integer_cells(secret, confidence=plan.confidence) for secret in plan.secrets]
+
+    def keeps(share: float) -> bool:
+        weights = mixed(share)
+        if plan.ldp_epsilon is not None and log_up(ldp_ratio(weights)) > plan.ldp_epsilon:
+            return False
+        promises = zip(plan.secrets, sets, strict=True)
+        return all(log_up(named_ratio(weights, *ends)) <= secret.epsilon for secret, ends in promises)
+
+    return mixed(_least_share(keeps))
 
 
 def round_rows(probabilities: Floats) -> Weights:
@@ -34,14 +43,6 @@ def round_rows(probabilities: Floats) -> Weights:
         weights[weights.index(max(weights))] += WHOLE - sum(weights)
         rows.append(tuple(weights))
     return tuple(rows)
-
-
-def keeps(weights: Weights, plan: Design) -> bool:
-    """Whether the integers keep every epsilon of the plan, exactly."""
-    if plan.ldp_epsilon is not None and log_up(ldp_ratio(weights)) > plan.ldp_epsilon:
-        return False
-    ratios = ((secret, named_ratio(weights, secret, confidence=plan.confidence)) for secret in plan.secrets)
-    return all(log_up(ratio) <= secret.epsilon for secret, ratio in ratios)
 
 
 def _least_share(enough: Callable[[float], bool]) -> float:

@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.errors import PolicyError
-from deeprotect.privacy.entropy import Entropy, Words
+from deeprotect.privacy.entropy import Entropy
 
 Integers = NDArray[np.int64]
+Unsigned = np.dtype[np.unsignedinteger]
+Draws = NDArray[np.unsignedinteger]
+_KINDS: tuple[Unsigned, ...] = tuple(np.dtype(kind) for kind in (np.uint8, np.uint16, np.uint32, np.uint64))
 
 # |noise| is below numerator * (v + 1) with v geometric, P(v >= n) = exp(-n). With numerators up to 2^48 the
 # 63 bits overflow only when v >= 2^15 - 1, that is with probability below exp(-32000).
@@ -51,45 +54,56 @@ def mean_magnitude(scale: Fraction) -> float:
 
 
 def _block(scale: Fraction, count: int, entropy: Entropy) -> Integers:
+    """The first `count` accepted attempts; how many are made at a time depends on earlier ones, their values do not."""
     noise = np.empty(count, dtype=np.int64)
-    pending = np.arange(count)
-    while pending.size:
-        accepted, values = _attempt(scale, pending.size, entropy)
-        noise[pending[accepted]] = values
-        pending = np.delete(pending, accepted)
+    drawn = 0
+    while drawn < count:
+        left = count - drawn
+        values = _attempt(scale, left + (left * 5 >> 3), entropy)[:left]  # 1 - exp(-1) of wide noise is accepted
+        noise[drawn : drawn + values.size] = values
+        drawn += values.size
     return noise
 
 
-def _attempt(scale: Fraction, count: int, entropy: Entropy) -> tuple[NDArray[np.intp], Integers]:
-    """One round of the rejection loop for every pending draw: which are accepted, and their values."""
+def _attempt(scale: Fraction, count: int, entropy: Entropy) -> Integers:
+    """One round of the rejection loop, `count` times: the values that were accepted."""
     remainder = _below(scale.numerator, count, entropy)
-    kept = np.flatnonzero(_bernoulli_exp(remainder, scale.numerator, entropy=entropy))
-    magnitude = remainder[kept] + scale.numerator * _geometric(kept.size, entropy)
+    remainder = remainder[_bernoulli_exp(remainder, scale.numerator, entropy=entropy)]
+    magnitude = remainder + scale.numerator * _geometric(remainder.size, entropy)
     magnitude //= scale.denominator
-    negative = (entropy.words(kept.size) & np.uint64(1)).astype(bool)
-    valid = ~(negative & (magnitude == 0))  # without this, zero would count twice
-    return kept[valid], np.where(negative, -magnitude, magnitude)[valid]
+    sign = 1 - 2 * _below(2, magnitude.size, entropy)
+    return (sign * magnitude)[(sign > 0) | (magnitude > 0)]  # zero with a minus would count it twice
 
 
 def _below(bound: int, count: int, entropy: Entropy) -> Integers:
-    """Uniform integers in 0 .. bound - 1; words past the last whole multiple of the bound are drawn again."""
+    """Uniform integers in 0 .. bound - 1; draws past the last whole multiple of the bound are drawn again."""
     if bound == 1:
         return np.zeros(count, dtype=np.int64)
-    last = np.uint64((1 << 64) // bound * bound - 1)
-    words = entropy.words(count)
-    redraw = np.flatnonzero(words > last)
-    if redraw.size:
-        words = words.copy()
-        while redraw.size:
-            words[redraw] = entropy.words(redraw.size)
-            redraw = redraw[words[redraw] > last]
-    return _modulo(words, bound)
+    kind = _narrowest(bound)
+    last = kind.type((1 << 8 * kind.itemsize) // bound * bound - 1)
+    drawn = _draw(kind, count, entropy)
+    redraw = np.flatnonzero(drawn > last)
+    while redraw.size:
+        drawn[redraw] = _draw(kind, redraw.size, entropy)
+        redraw = redraw[drawn[redraw] > last]
+    return _modulo(drawn, bound).astype(np.int64)
 
 
-def _modulo(words: Words, bound: int) -> Integers:
+def _narrowest(bound: int) -> Unsigned:
+    """The smallest integers with which at most one draw in 16 is made again: random bits cost most of the time."""
+    return next(kind for kind in _KINDS if bound << 4 <= 1 << 8 * kind.itemsize)
+
+
+def _draw(kind: Unsigned, count: int, entropy: Entropy) -> Draws:
+    words = -(-count * kind.itemsize // 8)
+    return entropy.words(words).view(kind)[:count].copy()
+
+
+def _modulo(drawn: Draws, bound: int) -> Draws:
     if bound & (bound - 1) == 0:
-        return (words & np.uint64(bound - 1)).astype(np.int64)
-    return (words % np.uint64(bound)).astype(np.int64)
+        return drawn & drawn.dtype.type(bound - 1)
+    divisor = drawn.dtype.type(bound)
+    return drawn - drawn // divisor * divisor  # numpy divides by a constant several times faster than it takes %
 
 
 def _bernoulli_exp(numerators: Integers, denominator: int, *, entropy: Entropy) -> NDArray[np.bool_]:
@@ -98,16 +112,15 @@ def _bernoulli_exp(numerators: Integers, denominator: int, *, entropy: Entropy) 
     The first k at which Bernoulli(n / (denominator * k)) fails is odd with exactly that probability
     (von Neumann 1951). The two factors are drawn apart, so that denominator * k never overflows.
     """
-    success = np.zeros(numerators.size, dtype=bool)
+    odd = np.ones(numerators.size, dtype=bool)
     active = np.arange(numerators.size)
     k = 1
     while active.size:
-        going = np.flatnonzero(_below(denominator, active.size, entropy) < numerators[active])
-        going = going[_below(k, going.size, entropy) == 0]
-        success[np.delete(active, going)] = k % 2 == 1
-        active = active[going]
+        active = active[_below(k, active.size, entropy) == 0]
+        active = active[_below(denominator, active.size, entropy) < numerators[active]]
         k += 1
-    return success
+        odd[active] = k % 2 == 1  # as long as they do not fail later than at k
+    return odd
 
 
 def _geometric(count: int, entropy: Entropy) -> Integers:

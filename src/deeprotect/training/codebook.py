@@ -1,7 +1,7 @@
 """The code book: windows become one of K public codes, and codes become synthetic windows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
-from deeprotect.training.coder import fit_coders
+from deeprotect.training.coder import SCHEDULE, fit_coders
 from deeprotect.training.labels import Targets
 from deeprotect.training.splits import folds
 from deeprotect.training.synthesis import Outputs, synthesise
@@ -81,20 +81,33 @@ def fit_book(windows: LabelledWindows, policy: Policy) -> CodeBook:
     useful, seed = policy.inferences.useful, policy.training.seed
     targets = Targets.read(windows.targets(useful), len(windows))
     joint = _Joint.of(targets)
-    parts = folds(windows, count=FOLDS, seed=seed)
-    jobs = [(windows.flat, targets), *((windows.flat[train], _some(targets, train)) for train, _ in parts)]
-    coders = fit_coders(jobs, channels=len(policy.stream.channels), seed=seed)
-    final, *crossed = (nn.Sequential(coder, Codes(targets.counts, joint.table)).eval() for coder in coders)
-    coded = np.empty(len(windows), dtype=np.int64)
-    for (_, test), encoder in zip(parts, crossed, strict=True):
-        coded[test] = _code(encoder, windows.flat[test])
+    final, coded = _coders(windows, targets, policy, joint=joint)
     outputs = synthesise(windows, joint.codes, useful=useful, people=windows.people, seed=seed)
     meaning = {
         name: _meaning(coded, targets.codes[:, place], codes=joint.count, classes=targets.counts[place])
         for place, name in enumerate(useful)
     }
-    prior = np.bincount(coded, minlength=joint.count) / len(coded)
+    labelled = coded[(targets.codes >= 0).any(axis=1)]
+    prior = np.bincount(labelled, minlength=joint.count) / len(labelled)
     return CodeBook(final, joint.names, prior, meaning, coded, outputs)
+
+
+def _coders(
+    windows: LabelledWindows, targets: Targets, policy: Policy, *, joint: "_Joint"
+) -> tuple[nn.Module, Indices]:
+    """The encoder learnt from all labelled windows, and each window's code by one that learnt from other folds."""
+    parts = folds(windows, count=FOLDS, seed=policy.training.seed)
+    labelled = (targets.codes >= 0).any(axis=1)
+    sides = [labelled, *(train & labelled for train, _ in parts)]
+    jobs = [(windows.flat[side], Targets(targets.codes[side], targets.classes)) for side in sides]
+    epochs = policy.training.max_epochs or SCHEDULE.max_epochs
+    schedule = replace(SCHEDULE, max_epochs=min(epochs, SCHEDULE.max_epochs))
+    coders = fit_coders(jobs, channels=len(policy.stream.channels), seed=policy.training.seed, schedule=schedule)
+    final, *crossed = (nn.Sequential(coder, Codes(targets.counts, joint.table)).eval() for coder in coders)
+    coded = np.empty(len(windows), dtype=np.int64)
+    for (_, test), encoder in zip(parts, crossed, strict=True):
+        coded[test] = _code(encoder, windows.flat[test])
+    return final, coded
 
 
 @dataclass(frozen=True)
@@ -137,10 +150,6 @@ def _nearest(kept: Indices, windows: Indices, counts: Sequence[int]) -> Indices:
 
 def _name(row: Indices, targets: Targets) -> str:
     return " & ".join(str(classes[code]) for classes, code in zip(targets.classes, row, strict=True))
-
-
-def _some(targets: Targets, rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Targets:
-    return Targets(targets.codes[rows], targets.classes)
 
 
 def _code(encoder: nn.Module, flat: Floats) -> Indices:
