@@ -80,14 +80,34 @@ def test_scales_that_its_integers_cannot_hold_are_refused(scale):
         discrete_laplace(scale, 1, entropy=SeededEntropy(0))
 
 
+def word(*octets):
+    return int(np.array([*octets, *[0] * (8 - len(octets))], dtype=np.uint8).view(np.uint64)[0])
+
+
 def test_words_beyond_the_last_whole_multiple_are_drawn_again():
-    # 2^64 = 3 * 6148914691236517205 + 1, so only the largest word is one too many.
-    script = Script(2**64 - 1, 5, 2**64 - 1, 7)
+    # 2^8 = 3 * 85 + 1, so only the largest octet is one too many.
+    script = Script(word(255, 5), word(255), word(7))
     assert sampling._below(3, 2, script).tolist() == [1, 2]
     assert script.left == []
 
 
-@pytest.mark.parametrize("bound", [2, 3, 10, 2**40, 2**48 - 59])
+@pytest.mark.parametrize("bound", [2, 3, 5, 6, 7, 11, 16])
+def test_every_octet_counts_once_for_small_bounds(bound):
+    octets = np.arange(256, dtype=np.uint8)
+    enough = 256 // bound * bound
+    script = Script(*octets.view(np.uint64).tolist(), *[0] * 32)  # what is drawn again is 0
+    drawn = sampling._below(bound, 256, script)
+    assert (np.bincount(drawn[:enough]) == enough // bound).all()
+    assert not drawn[enough:].any()
+
+
+@given(st.integers(2, 2**48))
+def test_at_most_one_draw_in_sixteen_is_made_again(bound):
+    width = 8 * sampling._narrowest(bound).itemsize
+    assert 2**width % bound * 16 <= 2**width
+
+
+@pytest.mark.parametrize("bound", [2, 3, 10, 17, 4095, 4097, 12582975, 2**28 + 1, 2**40, 2**48 - 59])
 def test_uniform_integers_are_uniform(bound):
     drawn = sampling._below(bound, 100_000, SeededEntropy(5))
     assert drawn.min() >= 0
