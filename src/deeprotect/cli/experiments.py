@@ -1,10 +1,12 @@
-"""Verbs that measure: demo."""
+"""Verbs that measure: demo, audit."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from deeprotect.cli.bundles import BundlePath
 from deeprotect.cli.progress import bar
 
 
@@ -19,3 +21,29 @@ def demo(
         results = run(out, progress=progress)
     results_table(results)
     typer.echo(f"\nReport: {out / 'report.html'}")
+
+
+def audit(
+    bundle: BundlePath,
+    runs: Annotated[int, typer.Option(metavar="N", help="Releases of each of the two inputs.")] = 100_000,
+    data: Annotated[str | None, typer.Option(metavar="TABLE", help="Labelled recordings, for named promises.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="PNG", help="A picture of the attack.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Attack the release, and print a lower bound on ε with its confidence; exit code 1 when it exceeds the claim."""
+    from deeprotect.bundle import Bundle
+    from deeprotect.evaluation.audit import audit as run
+    from deeprotect.evaluation.audit_figure import write
+    from deeprotect.training.windows import read_windows
+
+    protector = Bundle.load(bundle)
+    windows = None if data is None else read_windows(data, protector.policy)
+    with bar("attacking") as progress:
+        result = run(protector, runs=runs, windows=windows, progress=progress)
+    if out is not None:
+        write(out, result.findings)
+    typer.echo(json.dumps(result.to_json(), indent=1) if as_json else "\n".join(map(str, result.findings)))
+    for line in result.left_out:
+        typer.echo(f"left out: {line}", err=True)
+    if not result.holds:
+        raise typer.Exit(1)

@@ -1,0 +1,39 @@
+"""From counts to a lower bound on ε: Clopper–Pearson on both sides of one event that was chosen beforehand."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import beta
+
+from deeprotect.signals.schema import Floats
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How often an event followed each of two private inputs; `runs` of each."""
+
+    first: int
+    second: int
+    runs: int
+
+    @property
+    def epsilon(self) -> float:
+        """Not above the true ε with probability at least CONFIDENCE; 0 where nothing is shown."""
+        return float(lower_bound(self.first, self.second, self.runs))
+
+
+def lower_bound(first: ArrayLike, second: ArrayLike, runs: int) -> Floats:
+    """ln(p/q) with p from below and q from above, each wrong with half of the probability that is left.
+
+    e^ε ≥ P(event | first) / P(event | second) ≥ p/q unless one of the two ends fails (Clopper and Pearson 1934).
+    """
+    miss = (1.0 - CONFIDENCE) / 2.0
+    hits, others = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    # With no hit the lower end is 0, with nothing but hits the upper end is 1; beta has no such parameters.
+    low = np.where(hits > 0, beta.ppf(miss, np.maximum(hits, 1.0), runs - hits + 1.0), 0.0)
+    high = np.where(others < runs, beta.ppf(1.0 - miss, others + 1.0, np.maximum(runs - others, 1.0)), 1.0)
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(low / high), 0.0)
