@@ -35,6 +35,8 @@ class Material:
         flat, spread = samples.reshape(len(samples), -1), samples.std(axis=(0, 1))
         even = np.tile(1 / np.where(spread > 0, spread, 1.0), samples.shape[1])
         rulers = (even, np.ones_like(even))
+        if len(np.unique(people)) == 1:
+            people = np.arange(len(flat))  # nobody else to compare with: each window stands for itself
         alone = len(np.unique(people[members])) == 1
         others = np.arange(len(flat)) if alone else members
         first, second = (typical_gap(flat * ruler, members, others, people=people) for ruler in rulers)
@@ -105,15 +107,14 @@ def _squares(left: Floats, right: Floats) -> Floats:
 
 
 def typical_gap(windows: Floats, members: Indices, others: Indices, *, people: Indices) -> float:
-    """The median over members of the distance to the nearest of the others that is another person's; 0 if none is."""
+    """The median over members of the distance to the nearest of the others that is another person's."""
     gaps = []
     for start in range(0, len(members), CHUNK):
         chunk = members[start : start + CHUNK]
-        between = distances(windows[chunk], windows[others])
+        between = _squares(windows[chunk], windows[others])
         between[people[chunk, None] == people[others]] = np.inf
         gaps.append(between.min(axis=1))
-    known = np.concatenate(gaps)
-    return float(np.median(known)) if np.isfinite(known).all() else 0.0
+    return float(np.median(np.sqrt(np.maximum(np.concatenate(gaps), 0.0))))
 
 
 def _rank_in_group(groups: Indices) -> Indices:

@@ -106,8 +106,8 @@ def _clarity(flat: Floats, sides: Indices, judged: tuple[Task, Sequence[Readers]
 
 
 def _representative(clear: Floats, allowed: NDArray[np.bool_]) -> Indices:
-    """Members of one side that are read rightly, or the clearest where few are."""
-    rows = np.flatnonzero(allowed)
+    """Members of one side that are read rightly, or the clearest where few are; of both sides where one has too few."""
+    rows = np.flatnonzero(allowed if allowed.sum() >= FEWEST // 2 else np.ones_like(allowed))
     order = rows[np.argsort(-clear[rows], kind="stable")]
     return order[: max(2 * MIXED, int((clear[rows] > 0).sum()))]
 
@@ -127,10 +127,10 @@ def _search(
     mixtures, scores = np.empty((0, material.windows.shape[1])), np.empty(0)
     for attempt in range(ROUNDS):
         textures = random.choice(TEXTURES, DRAWN * count) + 0.25 * max(0, attempt + 1 - WIDER)
-        for side in rows:
-            drawn = material.mixtures(random.choice(side, len(textures)), side, textures=textures, random=random)
-            far = drawn[material.far(drawn, margin=MARGIN)]
-            mixtures, scores = np.concatenate([mixtures, far]), np.concatenate([scores, score(far)])
+        sides = [(random.choice(side, len(textures)), side) for side in rows]
+        drawn = np.concatenate([material.mixtures(*side, textures=textures, random=random) for side in sides])
+        far = drawn[material.far(drawn, margin=MARGIN)]
+        mixtures, scores = np.concatenate([mixtures, far]), np.concatenate([scores, score(far)])
         if (scores > SURE).sum() >= ENOUGH * count or (attempt + 1 >= WIDER and len(scores) >= ENOUGH * count):
             break
     return mixtures, scores
