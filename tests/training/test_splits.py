@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeprotect.training.splits import contiguous
+from deeprotect.training.splits import contiguous, folds
 from deeprotect.training.windows import LabelledWindows
 
 STRETCHES = st.lists(
@@ -54,3 +54,19 @@ def test_the_same_seed_gives_the_same_split(seed):
     windows = windows_of([(1, "walk", 1)] * 40)
     first, again = (contiguous(windows, held_out=0.3, seed=seed)[1] for _ in range(2))
     assert np.array_equal(first, again)
+
+
+@given(STRETCHES, st.integers(2, 6), st.integers(0, 5))
+def test_every_window_is_tested_in_exactly_one_fold(stretches, count, seed):
+    tested = sum(test.astype(int) for _, test in folds(windows_of(stretches), count=count, seed=seed))
+    assert (tested == 1).all()
+
+
+@given(STRETCHES, st.integers(2, 6))
+def test_no_fold_trains_on_a_neighbour_of_what_it_tests(stretches, count):
+    windows = windows_of(stretches)
+    label = windows.labels["activity"]
+    same = (windows.recording[1:] == windows.recording[:-1]) & (label[1:] == label[:-1])
+    for train, test in folds(windows, count=count, seed=0):
+        assert not (train & test).any()
+        assert not (same & ((train[1:] & test[:-1]) | (test[1:] & train[:-1]))).any()

@@ -98,8 +98,8 @@ def study_lines(finding: "Finding") -> Iterator[str]:
     yield f"{study.name}: {study.useful} useful, {study.sensitive or '–'} sensitive; {finding.test} test windows"
     for row in finding.rows:
         useful = row.useful[study.useful]
-        low, high = useful.app_ci
-        line = f"  {row.guarantee:5} ε={row.epsilon:g}  clean {useful.clean:.3f}  app {useful.app:.3f} [{low:.3f}, {high:.3f}]"
+        interval = "[{:.3f}, {:.3f}]".format(*useful.app_ci)
+        line = f"  {row.guarantee:5} ε={row.epsilon:g}  clean {useful.clean:.3f}  app {useful.app:.3f} {interval}"
         if study.sensitive:
             attack = row.sensitive[study.sensitive]
             floor = max(attack.chance, attack.from_useful)

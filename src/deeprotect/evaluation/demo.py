@@ -25,8 +25,8 @@ class Plan:
     window: int = 10
     useful: str = "exercise"
     sensitive: str = "person"
-    epsilons: tuple[float, ...] = (1.0, 5.0, 10.0, 20.0)
-    shown_epsilon: float = 20.0
+    epsilons: tuple[float, ...] = (1.0, 2.0, 5.0)
+    shown_epsilon: float = 5.0
     features: int = 3  # noise grows with every feature; three tell seven exercises apart
     options: tuple[Option, ...] = OPTIONS
     noise_options: tuple[Option, ...] = noise.OPTIONS
@@ -36,7 +36,7 @@ class Plan:
     setup: Setup = field(default_factory=lambda: Setup(attackers=("ridge", "extra_trees")))
 
     def policy(self, data: Dataset) -> Policy:
-        training = {"seed": self.setup.seed, "features": self.features}
+        training = {"seed": self.setup.seed, "features": self.features, "people": self.sensitive}
         channels = {each.name: {"unit": each.unit, "range": [each.low, each.high]} for each in data.channels}
         return Policy.from_tables(
             {

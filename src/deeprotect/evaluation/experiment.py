@@ -36,7 +36,7 @@ class Option:
         return policy.vary(privacy=privacy, training={"minimiser": self._minimiser})
 
     def minimiser_name(self, protection: Protection) -> str:
-        return "none" if protection.made_of["name"] == "none" else self._minimiser
+        return {"none": "none", "code book": "code book"}.get(protection.made_of["name"], self._minimiser)
 
     @property
     def _minimiser(self) -> str:
@@ -49,6 +49,8 @@ OPTIONS = (
     Option("laplace", "ldp"),
     Option("paper", "rldp"),
     Option("subspace", "rldp"),
+    Option("channel", "ldp"),
+    Option("channel", "named"),
 )
 
 

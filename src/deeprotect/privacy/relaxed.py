@@ -5,7 +5,6 @@ Maxima of norms over that polytope are convex maximisation: one linear programme
 from above by its dual. docs/claims.md#relaxed-sensitivity
 """
 
-from functools import lru_cache
 from itertools import combinations, product
 from math import comb
 
@@ -16,8 +15,6 @@ from scipy.optimize import linprog
 from deeprotect.errors import PolicyError
 from deeprotect.privacy.box import Floats
 from deeprotect.privacy.sensitivity import Maximum, inflate, sign_vectors
-
-Shape = tuple[int, ...]
 
 _MOST_PROGRAMMES = 512
 _MOST_RAYS = 4096
@@ -46,14 +43,6 @@ def relaxed_sensitivity(directions: Floats) -> Maximum:
 
 def largest_l1(matrix: Floats, directions: Floats) -> Maximum:
     """max ‖Mα‖₁ over ‖Cα‖_∞ ≤ 1, M of shape (p, r), C orthonormal of shape (d, r); exact or from above."""
-    return _largest(matrix.tobytes(), matrix.shape, directions.tobytes(), directions.shape)
-
-
-@lru_cache(maxsize=64)
-def _largest(matrix_bytes: bytes, matrix_shape: Shape, directions_bytes: bytes, directions_shape: Shape) -> Maximum:
-    """Kept for the next caller: a mechanism and its certificate ask the same question, at every ε."""
-    matrix = np.frombuffer(matrix_bytes).reshape(matrix_shape)
-    directions = np.frombuffer(directions_bytes).reshape(directions_shape)
     if directions.shape[1] == 1:
         value = float(np.abs(matrix).sum() / np.abs(directions).max())
         return Maximum(inflate(value), exact=True, method="one direction")

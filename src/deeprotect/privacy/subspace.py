@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ class Subspace:
     @cached_property
     def sensitivity(self) -> Maximum:
         """Δ₁ = max ‖α‖₁ over neighbours' differences Cα."""
-        return largest_l1(np.eye(self.directions.shape[1]), self.directions)
+        return _sensitivity(self.directions.tobytes(), self.directions.shape[1])
 
     @cached_property
     def real_epsilon(self) -> Fraction:
@@ -121,11 +121,16 @@ class Subspace:
 
 def subspace(directions: Floats, epsilon: float, *, inferences: tuple[str, ...] = ()) -> Subspace:
     """Lap(Δ₁/ε) along `directions` (d, r) from relaxed.basis; encode and decode what it returns."""
-    directions = np.asarray(directions, dtype=np.float64)
+    directions = np.ascontiguousarray(directions, dtype=np.float64)
     rank = directions.shape[1]
-    largest = largest_l1(np.eye(rank), directions)
-    scale = round_up(grid_sensitivity(largest, rank) / Fraction(epsilon))
+    scale = round_up(grid_sensitivity(_sensitivity(directions.tobytes(), rank), rank) / Fraction(epsilon))
     return Subspace(Event("rldp", epsilon, inferences=inferences), directions, scale)
+
+
+@lru_cache(maxsize=16)
+def _sensitivity(directions: bytes, rank: int) -> Maximum:
+    """Kept for the next caller: a mechanism and its certificate ask the same at every ε."""
+    return largest_l1(np.eye(rank), np.frombuffer(directions).reshape(-1, rank))
 
 
 def grid_sensitivity(largest: Maximum, rank: int) -> Fraction:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
-from deeprotect.training.coder import SCHEDULE, fit_coders
+from deeprotect.training.coder import SCHEDULE, Job, fit_coders
 from deeprotect.training.labels import Targets
 from deeprotect.training.splits import folds
 from deeprotect.training.synthesis import Outputs, synthesise
@@ -99,7 +99,7 @@ def _coders(
     parts = folds(windows, count=FOLDS, seed=policy.training.seed)
     labelled = (targets.codes >= 0).any(axis=1)
     sides = [labelled, *(train & labelled for train, _ in parts)]
-    jobs = [(windows.flat[side], Targets(targets.codes[side], targets.classes)) for side in sides]
+    jobs = [_job(windows[side], Targets(targets.codes[side], targets.classes)) for side in sides]
     epochs = policy.training.max_epochs or SCHEDULE.max_epochs
     schedule = replace(SCHEDULE, max_epochs=min(epochs, SCHEDULE.max_epochs))
     coders = fit_coders(jobs, channels=len(policy.stream.channels), seed=policy.training.seed, schedule=schedule)
@@ -150,6 +150,10 @@ def _nearest(kept: Indices, windows: Indices, counts: Sequence[int]) -> Indices:
 
 def _name(row: Indices, targets: Targets) -> str:
     return " & ".join(str(classes[code]) for classes, code in zip(targets.classes, row, strict=True))
+
+
+def _job(windows: LabelledWindows, targets: Targets) -> Job:
+    return Job(windows.flat, windows.following.reshape(len(windows), -1), targets)
 
 
 def _code(encoder: nn.Module, flat: Floats) -> Indices:

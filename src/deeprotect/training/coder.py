@@ -1,7 +1,9 @@
 """The network behind the code book: a small residual convolution that names the useful classes of a window."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -10,7 +12,6 @@ from deeprotect.signals.schema import Floats
 from deeprotect.training.labels import Targets
 from deeprotect.training.linear import window_samples
 from deeprotect.training.networks import Standardise, Unflatten, initialise
-from deeprotect.training.objective import JITTER
 from deeprotect.training.trainer import Lesson, Schedule, teach
 
 FILTERS, KERNEL, DEPTH, WIDTH = 64, 3, 3, 128
@@ -19,6 +20,8 @@ LONGEST = 20
 DROP = 0.5
 """Standard deviation of the noise that multiplies hidden values in training, in place of dropout."""
 SMOOTHING = 0.05
+JITTER = 0.05
+"""Standard deviations of noise, gains and offsets on the windows a coder learns from."""
 SCHEDULE = Schedule(max_epochs=100, max_steps=6000, batch_size=128, learning_rate=3e-3, patience=1_000_000)
 
 
@@ -80,7 +83,10 @@ class Coder(nn.Module):
 
 
 class Naming(nn.Module):
-    """Teach a coder: cross-entropy on windows with jitter, gains and offsets, each mixed with another window."""
+    """Teach a coder: cross-entropy on windows with jitter, gains and offsets, each mixed with another window.
+
+    A row is a window and the one that follows it: every start between the two is a window to learn from, too.
+    """
 
     def __init__(self, standardise: Standardise, coder: Coder, *, channels: int, counts: Sequence[int]) -> None:
         super().__init__()
@@ -90,11 +96,10 @@ class Naming(nn.Module):
         self._counts = tuple(counts)
 
     def forward(self, windows: Tensor, codes: Tensor, noise: Tensor) -> Tensor:
-        wanted = self.standardise(windows)
-        values, channels = wanted.shape[-1], self._channels
-        dust, gain, offset, share, hidden = torch.split(
-            noise, [values, channels, channels, 1, self.coder.noise], dim=-1
-        )
+        values, channels = windows.shape[-1] // 2, self._channels
+        sizes = [values, channels, channels, 1, 1, self.coder.noise]
+        dust, gain, offset, share, start, hidden = torch.split(noise, sizes, dim=-1)
+        wanted = self.standardise(self._started(windows, start))
         times = values // channels
         shaken = wanted * (1 + JITTER * gain.repeat(1, times)) + JITTER * (offset.repeat(1, times) + dust)
         # Mostly the window itself, now and then up to half of another (mixup; Zhang et al. 2018).
@@ -103,6 +108,12 @@ class Naming(nn.Module):
         own = own[:, 0]
         surprise: Tensor = own * self._surprise(scores, codes) + (1 - own) * self._surprise(scores, codes.roll(1, 0))
         return surprise.mean()
+
+    def _started(self, pairs: Tensor, start: Tensor) -> Tensor:
+        """The window that starts anywhere in the first of two, as far in as a standard normal number says."""
+        values, channels = pairs.shape[-1] // 2, self._channels
+        steps = (torch.special.ndtr(start) * (values // channels)).long().clamp(0, values // channels - 1)
+        return pairs.gather(-1, steps * channels + torch.arange(values))
 
     def _surprise(self, scores: Tensor, codes: Tensor) -> Tensor:
         """Smoothed cross-entropy per row, over the inferences the row has a label of."""
@@ -115,13 +126,18 @@ class Naming(nn.Module):
         return total
 
 
-def fit_coders(
-    jobs: Sequence[tuple[Floats, Targets]], *, channels: int, seed: int, schedule: Schedule = SCHEDULE
-) -> list[nn.Sequential]:
+@dataclass(frozen=True)
+class Job:
+    """Windows (row, value), for each the one that follows it, and what the useful inferences say."""
+
+    windows: Floats
+    following: Floats
+    targets: Targets
+
+
+def fit_coders(jobs: Sequence[Job], *, channels: int, seed: int, schedule: Schedule = SCHEDULE) -> list[nn.Sequential]:
     """A trained network (flat windows to scores) per job; jobs of one shape train as one batch."""
-    lessons = [
-        _lesson(windows, targets, channels=channels, seed=seed + place) for place, (windows, targets) in enumerate(jobs)
-    ]
+    lessons = [_lesson(job, channels=channels, seed=seed + place) for place, job in enumerate(jobs)]
     teach(lessons, schedule)
     return [_network(lesson.objective) for lesson in lessons]
 
@@ -131,13 +147,14 @@ def _network(objective: nn.Module) -> nn.Sequential:
     return nn.Sequential(objective.standardise, objective.coder).eval()
 
 
-def _lesson(windows: Floats, targets: Targets, *, channels: int, seed: int) -> Lesson:
+def _lesson(job: Job, *, channels: int, seed: int) -> Lesson:
     generator = torch.Generator().manual_seed(seed)
-    samples = window_samples(windows.shape[1], channels)
-    coder = Coder(samples, channels, classes=sum(targets.counts))
+    values = job.windows.shape[1]
+    coder = Coder(window_samples(values, channels), channels, classes=sum(job.targets.counts))
     initialise(coder, generator)
-    objective = Naming(Standardise(windows), coder, channels=channels, counts=targets.counts)
-    rows = torch.tensor(windows, dtype=torch.float32), torch.tensor(targets.codes)
-    none = rows[0][:0], rows[1][:0]
-    noise = windows.shape[1] + 2 * channels + 1 + coder.noise
+    objective = Naming(Standardise(job.windows), coder, channels=channels, counts=job.targets.counts)
+    pairs = torch.tensor(np.hstack([job.windows, job.following]), dtype=torch.float32)
+    rows = pairs, torch.tensor(job.targets.codes)
+    none = pairs[:0], rows[1][:0]
+    noise = values + 2 * channels + 2 + coder.noise
     return Lesson(objective, rows, held_out=none, noise=noise, generator=generator)

@@ -31,6 +31,15 @@ class LabelledWindows:
     rows: int
     fingerprint: str
     person: Indices | None = None
+    place: Indices | None = None  # number of each window in its table; neighbours in time have neighbouring numbers
+
+    @property
+    def following(self) -> Floats:
+        """For each window the one right after it in its recording; where that is not here, its last sample repeated."""
+        place = np.arange(len(self)) if self.place is None else self.place
+        next_is_here = np.append((np.diff(place) == 1) & (np.diff(self.recording) == 0), False)
+        still = np.repeat(self.samples[:, -1:], self.samples.shape[1], axis=1)
+        return np.where(next_is_here[:, None, None], np.roll(self.samples, -1, axis=0), still)
 
     @property
     def people(self) -> Indices:
@@ -47,9 +56,9 @@ class LabelledWindows:
 
     def __getitem__(self, chosen: Indices | NDArray[np.bool_]) -> Self:
         labels = {name: column[chosen] for name, column in self.labels.items()}
-        person = None if self.person is None else self.person[chosen]
-        recording = self.recording[chosen]
-        return replace(self, samples=self.samples[chosen], labels=labels, recording=recording, person=person)
+        numbers = {name: getattr(self, name) for name in ("recording", "person", "place")}
+        kept = {name: None if column is None else column[chosen] for name, column in numbers.items()}
+        return replace(self, samples=self.samples[chosen], labels=labels, **kept)
 
     def labelled(self, inference: str) -> NDArray[np.bool_]:
         """Which windows carry a label of this inference."""
@@ -126,6 +135,7 @@ def _assemble(
         len(numbers),
         fingerprint.hexdigest(),
         None if person is None else person[starts],
+        np.arange(len(starts)),
     )
     return whole[_worth_keeping(lengths, whole.recording, samples.shape[1])]
 

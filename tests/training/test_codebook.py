@@ -1,0 +1,118 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from tests.training.conftest import POLICY
+
+from deeprotect.errors import TableError
+from deeprotect.policy import Policy
+from deeprotect.privacy.entropy import SeededEntropy
+from deeprotect.training.codebook import Codes, LookUp, fit_book
+from deeprotect.training.export import to_onnx
+from deeprotect.training.fit import learn
+from deeprotect.training.windows import read_windows
+
+
+@pytest.fixture(scope="module")
+def parts():
+    return {}
+
+
+@pytest.fixture(scope="module")
+def protection(gym_windows, gym_policy, parts):
+    return learn(gym_windows, gym_policy, parts=parts)
+
+
+@pytest.fixture(scope="module")
+def book(protection, parts):
+    return parts["codebook"]
+
+
+def test_there_is_a_code_for_each_useful_class(book):
+    assert book.codes == ("run", "still", "walk")
+    assert book.prior == pytest.approx([1 / 3] * 3, abs=0.05)
+
+
+def test_windows_are_coded_by_models_that_did_not_see_them_and_still_right(book, gym_windows):
+    truth = np.array(book.codes)[book.coded]
+    assert np.mean(truth == gym_windows.labels["activity"]) > 0.95
+
+
+def test_the_cost_is_low_where_the_output_is_what_the_code_means(book):
+    assert (book.cost.argmin(axis=1) == np.arange(3)).all()
+    assert book.cost.diagonal().max() < 0.2
+
+
+def test_the_released_window_is_one_of_the_public_outputs(protection, gym_windows, book):
+    released = protection.release(gym_windows.flat, entropy=SeededEntropy(0))
+    public = book.outputs.samples.reshape(-1, 16)
+    distance = np.abs(released[:, None, :] - public[None, :, :]).max(axis=2).min(axis=1)
+    assert distance.max() < 1e-6
+
+
+def test_no_training_window_is_released(book, gym_windows):
+    public = book.outputs.samples.reshape(-1, 16)
+    distance = np.abs(public[:, None, :] - gym_windows.flat[None, :, :]).max(axis=2).min(axis=1)
+    assert distance.min() > 1e-3
+    assert book.outputs.clearance.min() >= 1
+
+
+def test_a_policy_with_another_epsilon_uses_the_same_book(gym_windows, gym_policy, parts, protection):
+    other = learn(gym_windows, gym_policy.vary(privacy={"epsilon": 0.1}), parts=parts)
+    assert other.encoder is protection.encoder
+    assert other.made_of["expected_accuracy"] < protection.made_of["expected_accuracy"]
+
+
+def test_the_named_promise_counts_every_sensitive_window_once(protection, gym_windows):
+    (secret,) = protection.mechanism.secrets
+    assert secret.classes == ("p0", "p1", "p2", "p3", "p4")
+    assert secret.counts.sum() == len(gym_windows)
+
+
+def test_windows_without_the_useful_label_are_counted_for_the_sensitive_one(gym_table, gym_policy):
+    """What a protector meets outside its useful classes is protected as well."""
+    people = np.array(gym_table["person"].to_pylist())
+    activity = np.where(people == "p4", None, np.array(gym_table["activity"].to_pylist(), dtype=object))
+    windows = read_windows(gym_table.set_column(2, "activity", pa.array(activity, pa.string())), gym_policy)
+    (secret,) = learn(windows, gym_policy.vary(training={"max_epochs": 2})).mechanism.secrets
+    assert secret.counts.sum(axis=1).tolist() == [90] * 5
+
+
+def test_several_useful_inferences_make_joint_codes(gym_table):
+    inferences = {"useful": ["activity", "side"]}
+    policy = Policy.from_tables({**POLICY, "inferences": inferences, "training": {"people": "person", "max_epochs": 3}})
+    side = ["left" if row % 480 < 240 else "right" for row in range(gym_table.num_rows)]
+    book = fit_book(read_windows(gym_table.append_column("side", pa.array(side)), policy), policy)
+    assert set(book.codes) <= {
+        f"{activity} & {side}" for activity in ("run", "still", "walk") for side in ("left", "right")
+    }
+    assert len(book.codes) >= 3
+    assert set(book.meaning) == {"activity", "side"}
+
+
+def test_a_joint_class_without_a_code_goes_to_the_one_that_agrees_most():
+    codes = Codes((2, 2), np.array([0, 0, 1, 1]))
+    scores = torch.tensor([[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]])
+    assert codes(scores).tolist() == [[0.0], [1.0]]
+
+
+def test_too_few_windows_of_every_class_are_refused(gym_table, gym_policy):
+    few = pa.concat_tables([gym_table.slice(240 * piece, 40) for piece in range(3)])
+    with pytest.raises(TableError, match="record more"):
+        fit_book(read_windows(few, gym_policy), gym_policy)
+
+
+def test_encoder_and_decoder_are_the_same_in_onnx(protection, gym_windows):
+    import onnxruntime
+
+    encoder = onnxruntime.InferenceSession(to_onnx(protection.encoder, 16, input_name="window", output_name="code"))
+    codes = encoder.run(None, {"window": gym_windows.flat.astype(np.float32)})[0]
+    assert np.array_equal(codes, protection.encode(gym_windows.flat))
+    decoder = onnxruntime.InferenceSession(to_onnx(protection.decoder, 1, input_name="code", output_name="window"))
+    index = np.arange(60, dtype=np.float32)[:, None]
+    assert np.allclose(decoder.run(None, {"code": index})[0], protection.decode(index), atol=1e-7)
+
+
+def test_a_look_up_is_total():
+    table = LookUp(np.eye(3))
+    assert table(torch.tensor([[-5.0], [1.2], [99.0]])).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]

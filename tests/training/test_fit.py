@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+
+from deeprotect import Protector
+from deeprotect.bundle import Bundle
+from deeprotect.errors import TableError
+from deeprotect.training.fit import learn
+
+OPTIONS = [
+    ("baseline", "ldp", "default"),
+    ("paper", "ldp", "paper"),
+    ("paper", "rldp", "paper"),
+    ("laplace", "ldp", "default"),
+    ("laplace", "named", "pca"),
+    ("laplace", "ldp", "dct"),
+    ("laplace", "ldp", "dft"),
+    ("laplace", "ldp", "haar"),
+    ("laplace", "ldp", "bcs"),
+    ("subspace", "rldp", "default"),
+    ("channel", "ldp", "default"),
+    ("channel", "named", "default"),
+]
+
+
+def asking_for(policy, mechanism, guarantee, minimiser):
+    training = {"minimiser": minimiser, "max_epochs": 3}
+    return policy.vary(privacy={"mechanism": mechanism, "guarantee": guarantee}, training=training)
+
+
+@pytest.mark.parametrize(("mechanism", "guarantee", "minimiser"), OPTIONS)
+def test_every_mechanism_becomes_a_bundle_that_protects(
+    gym_table, gym_policy, tmp_path, mechanism, guarantee, minimiser
+):
+    Protector.fit(asking_for(gym_policy, mechanism, guarantee, minimiser), gym_table).save(tmp_path / "bundle")
+    protector = Protector.load(tmp_path / "bundle")
+    released = protector.protect(gym_table)
+    assert released.num_rows == gym_table.num_rows
+    assert released.column_names == ["acc_x", "acc_y", "recording"]
+    event = protector.bundle.mechanism.event
+    assert event.epsilon == 5
+    assert protector.bundle.mechanism.name == mechanism
+    assert protector.bundle.manifest.certificate["derived_epsilon"] <= 5
+    assert "clean" in protector.bundle.manifest.results[0]["useful"]["activity"]
+    assert str(event) in protector.describe()
+
+
+def test_the_bundle_computes_what_the_laboratory_computes(gym_windows, gym_policy, gym_table):
+    policy = asking_for(gym_policy, "laplace", "ldp", "default")
+    bundle: Bundle = Protector.fit(policy, gym_table).bundle
+    code = bundle.encode(gym_windows.samples)
+    assert code.shape == (len(gym_windows), 3)
+    assert np.abs(code).max() <= 1
+    assert bundle.decode(code).shape == gym_windows.samples.shape
+
+
+def test_auto_takes_the_mechanism_with_the_best_utility_to_be_expected_and_says_why(gym_table, gym_policy):
+    protector = Protector.fit(gym_policy.vary(privacy={"mechanism": "auto"}, training={"max_epochs": 15}), gym_table)
+    expected = protector.bundle.manifest.minimiser["chosen_for_expected_accuracy"]
+    assert set(expected) == {"channel", "laplace"}
+    assert protector.bundle.mechanism.name == max(expected, key=expected.get)
+    assert "chosen for the best useful accuracy" in protector.describe()
+
+
+def test_certified_noise_is_at_least_five_times_smaller_than_the_papers(gym_windows, gym_policy):
+    parts = {}
+    literal, certified = (
+        learn(gym_windows, asking_for(gym_policy, mechanism, "ldp", "paper"), parts=parts).mechanism
+        for mechanism in ("paper", "laplace")
+    )
+    assert literal.expected_error() >= 5 * certified.expected_error()
+
+
+def test_a_label_with_one_class_is_refused(gym_table, gym_policy):
+    with pytest.raises(TableError, match="column 'activity' has only 'still'"):
+        Protector.fit(gym_policy, gym_table.slice(0, 240))
+
+
+def test_training_data_leave_nothing_in_the_bundle_but_public_facts(gym_table, gym_policy, tmp_path):
+    Protector.fit(asking_for(gym_policy, "laplace", "ldp", "pca"), gym_table).save(tmp_path / "bundle")
+    size = sum(path.stat().st_size for path in (tmp_path / "bundle").iterdir())
+    assert size < 100_000  # 3,600 rows of two channels would be 57,600 bytes alone
