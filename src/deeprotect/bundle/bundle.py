@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from deeprotect.bundle import store
+from deeprotect.bundle.agreement import check_certificate, check_networks, check_promise
 from deeprotect.bundle.manifest import Manifest, Part, Training
 from deeprotect.bundle.network import Network
 from deeprotect.errors import BundleError, PolicyError
@@ -77,18 +78,18 @@ class Bundle:
 
     def encode(self, private: Floats) -> Floats:
         """Code (window, coordinate) of scaled windows (window, time, channel)."""
-        return self._encoder(private.reshape(len(private), self.schema.dim))
+        return self.encoder(private.reshape(len(private), self.schema.dim))
 
     def decode(self, noisy_code: Floats) -> Floats:
         """Scaled windows (window, time, channel) from noisy codes alone."""
-        return self._decoder(noisy_code).reshape(len(noisy_code), self.schema.window, len(self.schema.channels))
+        return self.decoder(noisy_code).reshape(len(noisy_code), self.schema.window, len(self.schema.channels))
 
     @cached_property
-    def _encoder(self) -> Network:
+    def encoder(self) -> Network:
         return Network(self.files[ENCODER], name=ENCODER)
 
     @cached_property
-    def _decoder(self) -> Network:
+    def decoder(self) -> Network:
         return Network(self.files[DECODER], name=DECODER)
 
     def _checked(self, where: str) -> Self:
@@ -103,12 +104,10 @@ class Bundle:
         return self
 
     def _check(self) -> None:
-        stated, kept = self.policy.privacy.epsilon, self.mechanism.event.epsilon
-        if kept > stated:
-            raise BundleError(f"the mechanism spends ε = {kept:g}, more than the policy's {stated:g}")
-        if self.mechanism.certificate() != self.manifest.certificate:
-            raise BundleError("the certificate does not follow from the mechanism's own numbers")
-        shapes = (self._encoder.inputs, self._encoder.outputs, self._decoder.inputs, self._decoder.outputs)
+        check_promise(self.policy, self.mechanism)
+        check_certificate(self.mechanism, self.manifest.certificate)
+        shapes = (self.encoder.inputs, self.encoder.outputs, self.decoder.inputs, self.decoder.outputs)
         dim, code = self.schema.dim, self.mechanism.dim
         if shapes != (dim, code, code, dim):
             raise BundleError(f"the networks' shapes {shapes} do not fit windows of {dim} values and codes of {code}")
+        check_networks(self.mechanism, self.encoder, self.decoder)

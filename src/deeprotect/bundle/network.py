@@ -31,17 +31,28 @@ class Network:
 
     @property
     def inputs(self) -> int:
-        return int(self._session.get_inputs()[0].shape[1])
+        return self._width(self._session.get_inputs())
 
     @property
     def outputs(self) -> int:
-        return int(self._session.get_outputs()[0].shape[1])
+        return self._width(self._session.get_outputs())
+
+    def _width(self, values: Any) -> int:
+        shape = values[0].shape if len(values) == 1 else ()
+        if len(shape) != 2 or not isinstance(shape[1], int):
+            raise BundleError(f"{self._name} is not a network from one row of numbers to another; train again")
+        return shape[1]
 
     def __call__(self, batch: Floats) -> Floats:
         name = self._session.get_inputs()[0].name
-        parts = [
-            self._session.run(None, {name: batch[start : start + BATCH].astype(np.float32)})[0]
-            for start in range(0, len(batch), BATCH)
-        ]
+        parts = [self._run(name, batch[start : start + BATCH]) for start in range(0, len(batch), BATCH)]
         empty = np.empty((0, self.outputs))
         return np.concatenate([empty, *parts]).astype(np.float64)
+
+    def _run(self, name: str, batch: Floats) -> Any:
+        with np.errstate(over="ignore"):  # beyond float32 is infinite, and mechanisms take infinities
+            rows = batch.astype(np.float32)
+        try:
+            return self._session.run(None, {name: rows})[0]
+        except Exception:  # its message may quote the numbers it ran on
+            raise BundleError(f"{self._name} fails on windows that it must accept; train again") from None

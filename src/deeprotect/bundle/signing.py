@@ -1,0 +1,102 @@
+"""Ed25519 signatures over a bundle's manifest, and through its hashes over every file; needs the `sign` extra.
+
+Keys are PEM files: `openssl genpkey -algorithm ed25519 -out key.pem` makes one, and
+`openssl pkey -in key.pem -pubout -out public.pem` the half that goes to whoever checks.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from deeprotect.bundle.bundle import Bundle
+from deeprotect.bundle.manifest import Manifest
+from deeprotect.bundle.store import MANIFEST, _file, write
+from deeprotect.errors import BundleError, InputError
+
+SIGNATURE = "manifest.sig"  # 64 raw bytes, as `openssl pkeyutl -verify -rawin` reads them
+
+
+def private_key(path: str | Path) -> Any:
+    """The key to sign with."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        key = load_pem_private_key(_pem(path), password=None)
+    except (ValueError, TypeError, _unsupported()):  # TypeError: it is encrypted
+        raise InputError(f"{path}: not an unencrypted private key in PEM; {_make('key')}") from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise InputError(f"{path}: not an Ed25519 key; {_make('key')}")
+    return key
+
+
+def public_key(path: str | Path) -> Any:
+    """The key to check with."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    try:
+        key = load_pem_public_key(_pem(path))
+    except (ValueError, _unsupported()):
+        raise InputError(f"{path}: not a public key in PEM; {_make('public')}") from None
+    if not isinstance(key, Ed25519PublicKey):
+        raise InputError(f"{path}: not an Ed25519 key; {_make('public')}")
+    return key
+
+
+def save(bundle: Bundle, path: str | Path, *, key: Any) -> None:
+    """Save the bundle with its signature, whole or not at all."""
+    manifest = bundle.manifest.to_json()
+    write(Path(path), {MANIFEST: manifest, SIGNATURE: key.sign(manifest), **bundle.files})
+
+
+def load(path: str | Path, *, key: Any) -> Bundle:
+    """The bundle, refused unless its manifest is signed by the owner of the public key."""
+    manifest = _file(Path(path), MANIFEST)
+    reason = fault(manifest, signature(path), key=key)
+    if reason:
+        raise BundleError(f"{path}: {reason}")
+    bundle = Bundle.load(path)
+    # Read twice: what was signed must be what was loaded.
+    if Manifest.from_json(manifest, where=str(path)) != bundle.manifest:
+        raise BundleError(f"{path}: changed while it was read; try again")
+    return bundle
+
+
+def signature(path: str | Path) -> bytes | None:
+    """The bundle's signature, None where it has none."""
+    try:
+        return _file(Path(path), SIGNATURE)
+    except BundleError:
+        return None
+
+
+def fault(manifest: bytes, signed: bytes | None, *, key: Any) -> str | None:
+    """Why the signature does not stand, None when it does."""
+    from cryptography.exceptions import InvalidSignature
+
+    if signed is None:
+        return f"not signed ({SIGNATURE} is missing); sign it with `train --sign`"
+    try:
+        key.verify(signed, manifest)
+    except InvalidSignature:
+        return "the signature does not fit: another key signed it, or the manifest was altered after signing"
+    return None
+
+
+def _unsupported() -> type[Exception]:
+    from cryptography.exceptions import UnsupportedAlgorithm
+
+    return UnsupportedAlgorithm
+
+
+def _pem(path: str | Path) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: the key cannot be read: {error.strerror}") from None
+
+
+def _make(half: str) -> str:
+    if half == "key":
+        return "make one with `openssl genpkey -algorithm ed25519 -out key.pem`"
+    return "take it from the private key with `openssl pkey -in key.pem -pubout -out public.pem`"
