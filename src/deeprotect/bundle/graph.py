@@ -1,6 +1,6 @@
 """Reading an ONNX graph as a chain of layers with known bounds; needs the `onnx` package, which a release does not.
 
-A graph that is anything else is refused with the operator that was not understood: a walker that guesses proves nothing.
+A graph that is anything else is refused with the operator that was not understood: guesses prove nothing.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ FLOAT32 = 1  # onnx.TensorProto.FLOAT
 _ACTIVATIONS = {"Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid"}
 
 
-class UnknownStep(DeeprotectError):
+class UnknownStepError(DeeprotectError):
     """A step of a graph that has no bound here; the message names it."""
 
 
@@ -55,7 +55,7 @@ def present() -> bool:
 
 
 def layers_of(content: bytes, inputs: int) -> list[Layer]:
-    """The graph's layers for inputs of that many values; UnknownStep when it is not such a chain."""
+    """The graph's layers for inputs of that many values; UnknownStepError when it is not such a chain."""
     layers: list[Layer] = []
     bounds = np.zeros(inputs), np.ones(inputs)
     nodes = list(_chain(_model(content)))
@@ -74,7 +74,7 @@ def rows_of_table(content: bytes) -> tuple[int, int]:
     last = graph.node[-1] if graph.node else None
     tables = {each.name: tuple(each.dims) for each in graph.initializer if each.data_type == FLOAT32}
     if last is None or last.op_type not in ("Gather", "GatherND") or len(tables.get(last.input[0], ())) != 2:
-        raise UnknownStep("the graph does not end in a table that is looked up")
+        raise UnknownStepError("the graph does not end in a table that is looked up")
     return tables[last.input[0]]
 
 
@@ -94,11 +94,10 @@ def operators(content: bytes) -> list[str]:
 
 def _model(content: bytes) -> Any:
     import onnx
-    from google.protobuf.message import DecodeError
 
     try:
         return onnx.load_from_string(content)
-    except DecodeError:
+    except Exception:  # protobuf's own type, and it has moved between versions
         raise BundleError("the network is not an ONNX graph; get a fresh copy of the bundle") from None
 
 
@@ -110,26 +109,26 @@ def _chain(model: Any) -> Iterator[_Node]:
     constants = {each.name: _array(each, numpy_helper) for each in graph.initializer}
     moving = [each.name for each in graph.input if each.name not in constants]
     if len(moving) != 1 or len(graph.output) != 1:
-        raise UnknownStep("more than one input or output")
+        raise UnknownStepError("more than one input or output")
     value = moving[0]
     for node in graph.node:
         inputs = [name for name in node.input if name]
         moved = [place for place, name in enumerate(inputs) if name not in constants]
         if len(moved) != 1 or inputs[moved[0]] != value or len(node.output) != 1 or node.output[0] in constants:
-            raise UnknownStep(f"a branch at {node.op_type}")
+            raise UnknownStepError(f"a branch at {node.op_type}")
         beside = tuple(constants[name] for place, name in enumerate(inputs) if place != moved[0])
         attributes = {each.name: helper.get_attribute_value(each) for each in node.attribute}
         yield _Node(node.op_type, beside, moved[0], attributes)
         value = node.output[0]
     if value != graph.output[0].name:
-        raise UnknownStep("the output is not the last step's")
+        raise UnknownStepError("the output is not the last step's")
 
 
 def _array(tensor: Any, numpy_helper: Any) -> Floats:
     """A constant in float64; other precisions than float32 would void the rounding bound, integers are shapes."""
     values = numpy_helper.to_array(tensor)
     if values.dtype not in (np.float32, np.int64):
-        raise UnknownStep(f"constants of type {values.dtype}")
+        raise UnknownStepError(f"constants of type {values.dtype}")
     return np.asarray(values, dtype=np.float64)
 
 
@@ -142,7 +141,7 @@ def _layer(nodes: list[_Node], shape: tuple[int, ...]) -> tuple[Layer | None, in
         return _fold(node, nodes[1], shape[0]), 2
     reader = _READERS.get((node.op, len(shape)))
     if reader is None or node.place != 0:
-        raise UnknownStep(f"op {node.op}")
+        raise UnknownStepError(f"op {node.op}")
     return reader(node, shape), 1
 
 
@@ -150,7 +149,7 @@ def _fold(reshape: _Node, transpose: _Node, dim: int) -> Layer:
     sizes = reshape.constants[0].astype(int).tolist()
     whole = len(sizes) == 3 and sizes[0] == -1 and min(sizes[1:]) > 0 and sizes[1] * sizes[2] == dim
     if not whole or transpose.op != "Transpose" or list(transpose.attributes.get("perm", [])) != [0, 2, 1]:
-        raise UnknownStep("op Reshape that is not (time, channel) to (channel, time)")
+        raise UnknownStepError("op Reshape that is not (time, channel) to (channel, time)")
     return Fold(sizes[2])
 
 
@@ -159,29 +158,29 @@ def _flatten(node: _Node, shape: tuple[int, ...]) -> Layer:
     if node.op == "Reshape":
         whole = node.constants[0].astype(int).tolist() == [-1, int(np.prod(shape))]
     if not whole:
-        raise UnknownStep(f"op {node.op} that does not flatten one window")
+        raise UnknownStepError(f"op {node.op} that does not flatten one window")
     return Flatten()
 
 
-def _gemm(node: _Node, shape: tuple[int, ...]) -> Layer:
+def _gemm(node: _Node, _shape: tuple[int, ...]) -> Layer:
     options = {"alpha": 1.0, "beta": 1.0, "transA": 0, "transB": 0} | node.attributes
     if (options["alpha"], options["beta"], options["transA"]) != (1.0, 1.0, 0):
-        raise UnknownStep("op Gemm with factors")
+        raise UnknownStepError("op Gemm with factors")
     weights = node.constants[0] if options["transB"] else node.constants[0].T
     bias = node.constants[1] if len(node.constants) > 1 else np.zeros(len(weights))
     return Affine(weights, _row(bias, len(weights)))
 
 
-def _matmul(node: _Node, shape: tuple[int, ...]) -> Layer:
+def _matmul(node: _Node, _shape: tuple[int, ...]) -> Layer:
     if node.constants[0].ndim != 2:
-        raise UnknownStep("op MatMul with more than a matrix")
+        raise UnknownStepError("op MatMul with more than a matrix")
     return Affine(node.constants[0].T, np.zeros(node.constants[0].shape[1]))
 
 
 def _elementwise(node: _Node, shape: tuple[int, ...]) -> Layer:
     constant = _row(node.constants[0], shape[0])
     if node.op == "Div" and not constant.all():
-        raise UnknownStep("op Div by zero")
+        raise UnknownStepError("op Div by zero")
     if node.op in ("Mul", "Div"):
         return Affine(np.diag(constant if node.op == "Mul" else 1.0 / constant), np.zeros(shape))
     return Affine(np.eye(shape[0]), constant if node.op == "Add" else -constant)
@@ -190,28 +189,28 @@ def _elementwise(node: _Node, shape: tuple[int, ...]) -> Layer:
 def _row(constant: Floats, size: int) -> Floats:
     """A constant that meets every window alike; one with several rows would mix windows of a batch."""
     if any(length != 1 for length in constant.shape[:-1]) or constant.size not in (1, size):
-        raise UnknownStep(f"a constant of shape {constant.shape}")
+        raise UnknownStepError(f"a constant of shape {constant.shape}")
     return np.array(np.broadcast_to(constant.reshape(-1), (size,)))
 
 
-def _conv(node: _Node, shape: tuple[int, ...]) -> Layer:
+def _conv(node: _Node, _shape: tuple[int, ...]) -> Layer:
     kernel, options = node.constants[0], node.attributes
     pads, strides = list(options.get("pads", [0, 0])), list(options.get("strides", [1]))
     plain = options.get("group", 1) == 1 and list(options.get("dilations", [1])) == [1]
     plain = plain and options.get("auto_pad", b"NOTSET") == b"NOTSET" and pads[0] == pads[-1]
     if kernel.ndim != 3 or not plain:
-        raise UnknownStep("op Conv with groups, dilation or uneven padding")
+        raise UnknownStepError("op Conv with groups, dilation or uneven padding")
     bias = node.constants[1] if len(node.constants) > 1 else np.zeros(len(kernel))
     return Conv1d(kernel, bias, stride=int(strides[0]), padding=int(pads[0]))
 
 
-def _clip(node: _Node, shape: tuple[int, ...]) -> Layer:
+def _clip(node: _Node, _shape: tuple[int, ...]) -> Layer:
     if len(node.constants) != 2:
-        raise UnknownStep("op Clip without both ends")
+        raise UnknownStepError("op Clip without both ends")
     return Clamp(float(node.constants[0]), float(node.constants[1]))
 
 
-def _same(node: _Node, shape: tuple[int, ...]) -> None:
+def _same(_node: _Node, _shape: tuple[int, ...]) -> None:
     return None
 
 

@@ -38,10 +38,10 @@ class Network:
         return self._width(self._session.get_outputs())
 
     def _width(self, values: Any) -> int:
-        shape = values[0].shape if len(values) == 1 else ()
+        shape: list[Any] = values[0].shape if len(values) == 1 else []
         if len(shape) != 2 or not isinstance(shape[1], int):
             raise BundleError(f"{self._name} is not a network from one row of numbers to another; train again")
-        return shape[1]
+        return int(shape[1])
 
     def __call__(self, batch: Floats) -> Floats:
         name = self._session.get_inputs()[0].name

@@ -31,8 +31,8 @@ def float32_error(layers: Sequence[Layer], inputs: int) -> Floats:
 def _through(layer: Layer, error: Floats, largest: Floats) -> Floats:
     match layer:
         case Affine():
-            plain, terms = Affine(np.abs(layer.weights), np.zeros(len(layer.bias))), layer.weights.shape[1]
-            return _sum(plain, error, largest, bias=np.abs(layer.bias), terms=terms)
+            dense, terms = Affine(np.abs(layer.weights), np.zeros(len(layer.bias))), layer.weights.shape[1]
+            return _sum(dense, error, largest, bias=np.abs(layer.bias), terms=terms)
         case Conv1d():
             kernel, none = np.abs(layer.kernel), np.zeros(len(layer.bias))
             plain = Conv1d(kernel, none, stride=layer.stride, padding=layer.padding)

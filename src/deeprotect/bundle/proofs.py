@@ -14,13 +14,14 @@ from deeprotect.bundle.precision import float32_error
 from deeprotect.bundle.step import Step
 from deeprotect.errors import BundleError, InputError
 from deeprotect.privacy.channel import Channel
-from deeprotect.privacy.confidence import cells
+from deeprotect.privacy.confidence import UNIT, Secret
 from deeprotect.privacy.evidence import Bound, Evidence, Linear, Relaxed
 from deeprotect.privacy.laplace import GridLaplace
 from deeprotect.privacy.network import Affine, Layer, interval, lipschitz
-from deeprotect.privacy.ratios import WHOLE, ldp_ratio, log_up, named_ratio
+from deeprotect.privacy.ratios import WHOLE, integer_cells, ldp_ratio, log_up, named_ratio
 from deeprotect.privacy.relaxed import largest_l1
 from deeprotect.privacy.subspace import Subspace, grid_sensitivity
+from deeprotect.signals.schema import Floats
 
 _NO_ONNX = "the onnx package is not installed; `pip install deeprotect[train]` adds it"
 
@@ -59,7 +60,7 @@ def _encoder(mechanism: GridLaplace, bundle: Bundle, *, needed: bool) -> Iterato
     if mechanism.evidence is not None:
         evidence = mechanism.evidence
         yield _open("encoder", lambda: _same_encoder(evidence, bundle), needed=needed)
-        yield _open("ε from encoder", lambda: _epsilon_by_graph(mechanism, evidence, bundle), needed=needed)
+        yield _open("ε from encoder", lambda: _epsilon(mechanism, evidence, bundle), needed=needed)
 
 
 def _open(name: str, check: Callable[[], str], *, needed: bool = False) -> Step:
@@ -68,7 +69,7 @@ def _open(name: str, check: Callable[[], str], *, needed: bool = False) -> Step:
         return Step(name, holds=None, found=f"not checked: {_NO_ONNX}", needed=needed)
     try:
         return Step(name, holds=True, found=check(), needed=needed)
-    except graph.UnknownStep as error:
+    except graph.UnknownStepError as error:
         return Step(name, holds=None, found=f"no bound: {error}", needed=needed)
     except InputError as error:
         return Step(name, holds=False, found=str(error), needed=needed)
@@ -119,29 +120,30 @@ def _affine(layers: list[Layer]) -> Affine:
     return layers[0]
 
 
-def _epsilon_by_graph(mechanism: GridLaplace, stored: Evidence, bundle: Bundle) -> str:
+def _epsilon(mechanism: GridLaplace, stored: Evidence, bundle: Bundle) -> str:
     """ε with the graph's own numbers in place of the certificate's, float32 included."""
-    layers = _layers(bundle)
-    evidence: Evidence = (
-        Linear(_affine(layers).weights) if isinstance(stored, Linear) else replace(stored, lipschitz=lipschitz(layers))
-    )
-    bound = evidence.bound(mechanism.box, mechanism.shape)
+    layers, box, scales = _layers(bundle), mechanism.box, mechanism.scales
+    evidence = _evidence(layers, stored)
+    bound = evidence.bound(box, mechanism.shape)
     slack = _slack(mechanism, bound, float32_error(layers, bundle.schema.dim))
-    per_unit = max(
-        part / (step * scale)
-        for part, step, scale in zip(bound.shape, mechanism.box.steps, mechanism.scales, strict=True)
-    )
-    rounding = sum((Fraction(n) / scale for n, scale in zip(slack, mechanism.scales, strict=True)), Fraction(0))
-    epsilon, largest = bound.total * per_unit + rounding, evidence.sensitivity(mechanism.shape)
-    if epsilon > Fraction(mechanism.event.epsilon):
-        raise BundleError(f"ε = {float(epsilon):.9g}, more than the stated {mechanism.event.epsilon:g}")
-    return (
-        f"Δ₁ = {largest}; {max(slack)} steps for rounding and float32; "
-        f"ε = {float(epsilon):.9g}, stated {mechanism.event.epsilon:g}"
-    )
+    per_unit = max(part / (step * scale) for part, step, scale in zip(bound.shape, box.steps, scales, strict=True))
+    rounding = sum((Fraction(steps) / scale for steps, scale in zip(slack, scales, strict=True)), Fraction(0))
+    epsilon, stated = bound.total * per_unit + rounding, mechanism.event.epsilon
+    found = f"Δ₁ = {evidence.sensitivity(mechanism.shape)}; {max(slack)} steps for rounding and float32; ε = "
+    if epsilon <= stated:
+        return f"{found}{float(epsilon):.9g}, stated {stated:g}"
+    if mechanism.clip_epsilon <= stated:
+        return f"{found}{float(epsilon):.9g}; the clip box's is smaller and counts"
+    raise BundleError(f"{found}{float(epsilon):.9g}, more than the stated {stated:g}")
 
 
-def _slack(mechanism: GridLaplace, bound: Bound, error: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> list[int]:
+def _evidence(layers: list[Layer], stored: Evidence) -> Evidence:
+    if isinstance(stored, Linear):
+        return Linear(_affine(layers).weights)
+    return replace(stored, lipschitz=lipschitz(layers))
+
+
+def _slack(mechanism: GridLaplace, bound: Bound, error: Floats) -> list[int]:
     """Steps by which two codes can come apart: one by rounding to the grid, the rest by float32, once for each code."""
     terms = zip(bound.slack, error.tolist(), mechanism.box.steps, strict=True)
     return [max(allowed, 1 + math.ceil(2 * off / float(step))) for allowed, off, step in terms]
@@ -175,17 +177,21 @@ def _channel(mechanism: Channel, bundle: Bundle) -> Iterator[Step]:
     yield Step("integers", holds=whole, found=f"{rows} codes × {outputs} outputs, each row sums to 2^64")
     yield _ldp(mechanism)
     for secret in mechanism.secrets:
-        low, high = cells(secret.counts, confidence=mechanism.event.confidence)
-        epsilon = log_up(named_ratio(mechanism.weights, secret, confidence=mechanism.event.confidence))
-        yield Step(
-            f"ε for {secret.inference}",
-            holds=epsilon <= secret.epsilon,
-            found=f"{len(secret.classes)} classes of {int(secret.counts.sum(axis=1).min())} windows or more, cells up to "
-            f"{float((high - low).max()):.4g} wide at {mechanism.event.confidence:g}; ε = {epsilon:.9g}, "
-            f"stated {secret.epsilon:g} (the counts are taken as given)",
-        )
+        yield _named(mechanism, secret)
     yield _open("graphs", lambda: _closed(bundle))
     yield _open("decoder", lambda: _table(mechanism, bundle))
+
+
+def _named(mechanism: Channel, secret: Secret) -> Step:
+    low, high = integer_cells(secret, confidence=mechanism.event.confidence)
+    epsilon = log_up(named_ratio(mechanism.weights, low, high))
+    fewest, widest = int(secret.counts.sum(axis=1).min()), int((high - low).max()) / UNIT
+    return Step(
+        f"ε for {secret.inference}",
+        holds=epsilon <= secret.epsilon,
+        found=f"{len(secret.classes)} classes of {fewest}+ windows, cells at {mechanism.event.confidence:g} up to "
+        f"{widest:.4g} wide; ε = {epsilon:.9g}, stated {secret.epsilon:g}; the counts are taken as given",
+    )
 
 
 def _ldp(mechanism: Channel) -> Step:

@@ -1,4 +1,4 @@
-"""Verbs around a bundle: train, protect, describe."""
+"""Verbs around a bundle: train, protect, describe, verify."""
 
 import json
 from pathlib import Path
@@ -17,15 +17,20 @@ def train(
     out: Annotated[
         Path, typer.Option(metavar="BUNDLE", help="The bundle to write: a folder, or a name ending in .zip.")
     ],
+    sign: Annotated[
+        Path | None, typer.Option(metavar="KEY", help="Sign the bundle with this Ed25519 private key, a PEM file.")
+    ] = None,
 ) -> None:
     """Learn a protector."""
+    from deeprotect.bundle import signing
     from deeprotect.policy import Policy
     from deeprotect.protector import Protector
 
     rules = Policy.load(policy)
+    key = signing.private_key(sign) if sign else None  # a wrong key is said before the long work, not after
     with bar("training") as progress:
         protector = Protector.fit(rules, data, progress=progress)
-    protector.save(out)
+    signing.save(protector.bundle, out, key=key) if key else protector.save(out)
     typer.echo(f"{out}: {protector.bundle.mechanism.event}, mechanism {protector.bundle.mechanism.name}", err=True)
 
 
@@ -58,3 +63,20 @@ def describe(
 
     protector = Protector.load(bundle)
     typer.echo(protector.bundle.manifest.to_json() if as_json else protector.describe(), nl=False)
+
+
+def verify(
+    bundle: BundlePath,
+    key: Annotated[
+        Path | None, typer.Option(metavar="PUBLIC", help="The Ed25519 public key that must have signed it, a PEM file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the steps as JSON.")] = False,
+) -> None:
+    """Work out again everything the bundle promises; exit code 1 when anything does not hold."""
+    from deeprotect.bundle import signing
+    from deeprotect.bundle.verifying import verify as run
+
+    report = run(bundle, key=signing.public_key(key) if key else None)
+    typer.echo(json.dumps(report.to_json(), indent=1, ensure_ascii=False) if as_json else str(report))
+    if not report.holds:
+        raise typer.Exit(1)

@@ -18,6 +18,7 @@ app.command()(data.init)
 app.command()(bundles.train)
 app.command()(bundles.protect)
 app.command()(bundles.describe)
+app.command()(bundles.verify)
 app.command()(studies.studies)
 
 
