@@ -48,7 +48,10 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        return "no attack above the claim" if self.holds else "THE CLAIM IS BROKEN"
+        if self.holds:
+            return "no attack above the claim"
+        doubt = f"{1 - CONFIDENCE:.0%}"
+        return f"ABOVE THE CLAIM, which a sound protector comes to by chance in at most {doubt} of audits"
 
     def to_json(self) -> dict[str, Any]:
         return {

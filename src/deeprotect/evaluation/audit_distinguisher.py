@@ -38,13 +38,15 @@ class Rule:
 
 def fit(first: Floats, second: Floats, *, strong: bool = True) -> dict[str, Score]:
     """Scores learnt from released windows of both sides; `strong` adds the one that takes seconds to learn."""
-    if _few_outputs(first, second):
-        return {"frequencies of outputs": _frequencies(first, second)}
     scores = {
         "difference of means": _projection(first.mean(axis=0) - second.mean(axis=0)),
         "linear discriminant": _projection(_discriminant(first, second)),
     }
-    return scores | ({"boosted trees": _trees(first, second)} if strong else {})
+    if _few_outputs(first, second):
+        scores["frequencies of outputs"] = _frequencies(first, second)
+    elif strong:
+        scores["boosted trees"] = _trees(first, second)
+    return scores
 
 
 def choose(scores: dict[str, Score], first: Floats, second: Floats) -> Rule:
@@ -61,10 +63,8 @@ def _threshold(first: Floats, second: Floats, *, swapped: bool) -> tuple[float, 
     """The best threshold for sorted scores, and the bound that it gives."""
     both = np.unique(np.concatenate([first, second]))
     # As many thresholds far out, where ratios are large, as in the middle.
-    tail = np.geomspace(1.0, len(both) / 2.0, _THRESHOLDS // 2).astype(np.int64) - 1
-    candidates = both[
-        np.unique(np.concatenate([tail, len(both) - 1 - tail, np.linspace(0, len(both) - 1, 50, dtype=int)]))
-    ]
+    tail = np.geomspace(1.0, len(both), _THRESHOLDS // 2).astype(np.int64) - 1
+    candidates = both[np.unique([tail, len(both) - 1 - tail])]
     if swapped:
         hits = np.searchsorted(second, candidates, side="right")
         others = np.searchsorted(first, candidates, side="right")

@@ -43,6 +43,7 @@ def _panel(axes: Axes, finding: Finding) -> None:
     axes.axvspan(*((low, rule.threshold) if rule.swapped else (rule.threshold, edges[-1])), color=GREY, alpha=0.2)
     axes.axvline(rule.threshold, color=GREY, linestyle=(0, (4, 3)), label="event")
     axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
     axes.set_xlabel(f"score of the distinguisher ({rule.kind})")
     axes.set_ylabel("share of releases")
     axes.set_title(

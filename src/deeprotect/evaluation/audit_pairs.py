@@ -46,12 +46,13 @@ def farthest(bundle: Protects, *, runs: int, given: Floats | None = None, seed: 
     if isinstance(mechanism, Channel):
         return _through_channel(bundle, mechanism, windows, runs=runs)
     windows = np.concatenate([windows, _pushed(bundle, windows, rng)])
-    positions = _positions(mechanism, _encode(bundle, windows))
-    extreme = np.unique([pick for goal in _goals(positions, rng) for pick in _ends(positions @ goal)])
-    apart = np.abs(positions[extreme][:, None] - positions[extreme][None]).sum(axis=2)
-    a, b = np.unravel_index(apart.argmax(), apart.shape)
-    ends = windows[extreme[[a]]], windows[extreme[[b]]]
-    return Pair(*ends, found="farthest codes", allowed=float(apart[a, b]))
+    codes = _encode(bundle, windows)
+    reach = _reach(mechanism, codes)
+    extreme = np.unique([pick for goal in _goals(reach, rng) for pick in _ends(reach @ goal)])
+    apart = np.abs(reach[extreme][:, None] - reach[extreme][None]).sum(axis=2)
+    a, b = (extreme[end] for end in np.unravel_index(apart.argmax(), apart.shape))
+    allowed = np.abs(np.subtract(*_positions(mechanism, codes[[a, b]]))).sum()
+    return Pair(windows[[a]], windows[[b]], found="farthest codes", allowed=float(allowed))
 
 
 def neighbours(bundle: Protects, *, seed: int = 0) -> Pair:
@@ -113,6 +114,15 @@ def _positions(mechanism: Mechanism, codes: Floats) -> Floats:
     return codes
 
 
+def _reach(mechanism: Mechanism, codes: Floats) -> Floats:
+    """Positions, and of equal ones those that clipping had to bring back farther: where it is missing, that shows."""
+    inside = _positions(mechanism, codes)
+    if not isinstance(mechanism, GridLaplace):
+        return inside
+    overhang = codes - np.clip(codes, mechanism.box.low, mechanism.box.high)
+    return np.asarray(inside + 1e-3 * np.tanh(overhang / mechanism.noise_scales))
+
+
 def _goals(positions: Floats, rng: np.random.Generator) -> Floats:
     """Sign vectors: all where there are few, otherwise the equal ones and some at random."""
     dim = positions.shape[1]
@@ -127,15 +137,15 @@ def _ends(values: Floats) -> tuple[int, int]:
 
 def _pushed(bundle: Protects, windows: Floats, rng: np.random.Generator) -> Floats:
     """For each goal and its opposite a window climbed to without gradients: finite differences, then random moves."""
-    goals = _goals(_positions(bundle.mechanism, _encode(bundle, windows[:1])), rng)
+    goals = _goals(_reach(bundle.mechanism, _encode(bundle, windows[:1])), rng)
     goals = np.concatenate([goals, -goals])
     slopes = _slopes(bundle, goals)
     pool = np.concatenate([windows, (slopes > 0).astype(np.float64)])
-    values = _positions(bundle.mechanism, _encode(bundle, pool)) @ goals.T
+    values = _reach(bundle.mechanism, _encode(bundle, pool)) @ goals.T
     best, height = pool[values.argmax(axis=0)], values.max(axis=0)
     for _ in range(_ROUNDS):
         moved = _moves(best, rng)
-        codes = _positions(bundle.mechanism, _encode(bundle, moved.reshape(-1, best.shape[1])))
+        codes = _reach(bundle.mechanism, _encode(bundle, moved.reshape(-1, best.shape[1])))
         heights = np.einsum("gmk,gk->gm", codes.reshape(len(goals), _MOVES, -1), goals)
         pick = heights.argmax(axis=1)
         better = heights[np.arange(len(goals)), pick] > height
@@ -148,7 +158,7 @@ def _slopes(bundle: Protects, goals: Floats) -> Floats:
     """Central differences of every goal at the middle of the box, (goal, value)."""
     dim = bundle.schema.dim
     steps = 0.25 * np.eye(dim)
-    up, down = (_positions(bundle.mechanism, _encode(bundle, 0.5 + sign * steps)) for sign in (1.0, -1.0))
+    up, down = (_reach(bundle.mechanism, _encode(bundle, 0.5 + sign * steps)) for sign in (1.0, -1.0))
     return np.asarray(goals @ (up - down).T)
 
 

@@ -1,0 +1,205 @@
+"""Mistakes that people make in release paths, each planted in the real code, and the checks that must catch it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pytest
+from tests.mutations import checks
+from tests.mutations.checks import Check
+
+from deeprotect.evaluation import audit_runs
+from deeprotect.privacy import channel, confidence, design, laplace, ratios
+from deeprotect.privacy.entropy import SeededEntropy
+from deeprotect.release import columns, pipe, tables
+from deeprotect.signals import Windows
+from deeprotect.signals.schema import Schema
+
+Patch = pytest.MonkeyPatch
+
+
+@dataclass(frozen=True)
+class Bug:
+    """`plant` puts the mistake into the code; every check of `caught_by` must then fail."""
+
+    name: str
+    plant: Callable[[Patch], None]
+    caught_by: tuple[Check, ...]
+
+
+def half_the_noise_drawn(patch: Patch) -> None:
+    draw = laplace.discrete_laplace
+    patch.setattr(laplace, "discrete_laplace", lambda scale, count, *, entropy: draw(scale / 2, count, entropy=entropy))
+
+
+def half_the_noise_stated(patch: Patch) -> None:
+    whole = laplace.GridLaplace.to_json
+
+    def halved(self):
+        fields = whole(self)
+        return fields | {"scales": [laplace._text(scale / 2) for scale in self.scales]}
+
+    patch.setattr(laplace.GridLaplace, "to_json", halved)
+
+
+def float_laplace(patch: Patch) -> None:
+    def privatise(self, code, *, entropy):
+        del entropy
+        clipped = np.clip(code, self.box.low, self.box.high)
+        return clipped + np.random.default_rng().laplace(scale=self.noise_scales, size=code.shape)
+
+    patch.setattr(laplace.GridLaplace, "privatise", privatise)
+
+
+def noise_before_clipping(patch: Patch) -> None:
+    def privatise(self, code, *, entropy):
+        low, step = self.box._ends
+        position = np.rint((code - low) / step).astype(np.int64) + self._noise(len(code), entropy)
+        return self.box.from_grid(np.clip(position, 0, self.box.cells))
+
+    patch.setattr(laplace.GridLaplace, "privatise", privatise)
+
+
+def range_from_the_data(patch: Patch) -> None:
+    def scale(_, samples):
+        low, high = samples.min(axis=(0, 1)), samples.max(axis=(0, 1))
+        return (samples - low) / np.maximum(high - low, 1e-9)
+
+    patch.setattr(Schema, "scale", scale)
+
+
+def seed_fixed(patch: Patch) -> None:
+    patch.setattr(pipe, "require_system", lambda _: SeededEntropy(0))
+
+
+def noise_reused(patch: Patch) -> None:
+    noise = laplace.GridLaplace._noise
+    patch.setattr(laplace.GridLaplace, "_noise", lambda self, count, entropy: noise(self, 1, entropy).repeat(count, 0))
+
+
+def no_noise_on_one_coordinate(patch: Patch) -> None:
+    noise = laplace.GridLaplace._noise
+    patch.setattr(laplace.GridLaplace, "_noise", lambda self, *rest: noise(self, *rest) * (np.arange(self.dim) > 0))
+
+
+def decoder_fed_the_private_window(patch: Patch) -> None:
+    def step(private, bundle, charge, system):
+        code = bundle.encode(bundle.schema.scale(private.samples))
+        charge()
+        bundle.mechanism.privatise(code, entropy=system)
+        return bundle.decode(code)
+
+    _plant_release(patch, step)
+
+
+def charged_after_release(patch: Patch) -> None:
+    def step(private, bundle, charge, system):
+        noisy = bundle.mechanism.privatise(bundle.encode(bundle.schema.scale(private.samples)), entropy=system)
+        released = bundle.decode(noisy)
+        charge()
+        return released
+
+    _plant_release(patch, step)
+
+
+def tail_released_raw(patch: Patch) -> None:
+    def step(private, bundle, charge, system):
+        scaled = bundle.schema.scale(private.samples)
+        charge()
+        released = bundle.decode(bundle.mechanism.privatise(bundle.encode(scaled), entropy=system))
+        full = private.frame.lengths == bundle.schema.window
+        return np.where(full[:, None, None], released, scaled)
+
+    _plant_release(patch, step)
+
+
+def labels_left_in(patch: Patch) -> None:
+    patch.setattr(columns, "BESIDE", _Everything())
+
+
+def row_permuted_in_the_sampler(patch: Patch) -> None:
+    rows = channel.Channel._thresholds.func
+
+    def permuted(self):
+        first, *rest = rows(self)
+        return [(np.roll(first[0], 1), first[1]), *rest]
+
+    # A cached property learns its name when a class is made; here it is told.
+    planted = cached_property(permuted)
+    planted.__set_name__(channel.Channel, "_thresholds")
+    patch.setattr(channel.Channel, "_thresholds", planted)
+
+
+def row_permuted_in_the_bundle(patch: Patch) -> None:
+    whole = channel.Channel.to_json
+
+    def permuted(self):
+        fields = whole(self)
+        first, *rest = fields["weights"]
+        return fields | {"weights": [" ".join(reversed(first.split(" "))), *rest]}
+
+    patch.setattr(channel.Channel, "to_json", permuted)
+
+
+def no_confidence_radius(patch: Patch) -> None:
+    def cells(counts, *, confidence):
+        del confidence
+        share = np.asarray(counts) / np.sum(counts, axis=1, keepdims=True)
+        units = np.floor(share * ratios.UNIT)
+        units[:, 0] += ratios.UNIT - units.sum(axis=1)
+        return units / ratios.UNIT, units / ratios.UNIT
+
+    for module in (confidence, design, ratios):
+        patch.setattr(module, "cells", cells)
+
+
+def tampered_outputs(patch: Patch) -> None:
+    """An output that only one code can give: a code book's 'rare' window."""
+    draw = channel.Channel._draw
+    patch.setattr(
+        channel.Channel, "_draw", lambda self, index, words: np.where(index == 0, 0, draw(self, index, words))
+    )
+
+
+class _Everything:
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+def _plant_release(patch: Patch, step: Callable[..., np.ndarray]) -> None:
+    """A pipe whose middle is `step`, wherever the pipe is used."""
+
+    def release(windows, bundle, *, ledger, stream, entropy):
+        system = pipe.require_system(entropy)
+        for private in windows:
+            if len(private):
+                charge = _charge(ledger, stream, bundle.mechanism.event, len(private))
+                yield Windows(bundle.schema.unscale(step(private, bundle, charge, system)), private.frame)
+
+    for module in (pipe, tables, audit_runs):
+        patch.setattr(module, "release", release)
+
+
+def _charge(ledger, stream, event, count):
+    return lambda: ledger.charge(stream, event, count=count)
+
+
+BUGS = (
+    Bug("half the noise is drawn", half_the_noise_drawn, (checks.AUDIT_SAMPLES, checks.AUDIT_CLIPPED)),
+    Bug("half the noise is stated", half_the_noise_stated, (checks.VERIFY_NOISE,)),
+    Bug("float Laplace", float_laplace, (checks.GRID,)),
+    Bug("noise before clipping", noise_before_clipping, (checks.AUDIT_CLIPPED,)),
+    Bug("range taken from the data", range_from_the_data, (checks.OWN_CODE,)),
+    Bug("seed fixed", seed_fixed, (checks.FRESH, checks.NO_SEED)),
+    Bug("same noise for all windows", noise_reused, (checks.OWN_NOISE,)),
+    Bug("one coordinate without noise", no_noise_on_one_coordinate, (checks.AUDIT_SAMPLES,)),
+    Bug("decoder fed the private window", decoder_fed_the_private_window, (checks.AUDIT_SAMPLES, checks.DECODER)),
+    Bug("channel row permuted while drawing", row_permuted_in_the_sampler, (checks.INTEGERS,)),
+    Bug("channel row permuted in the bundle", row_permuted_in_the_bundle, (checks.VERIFY_CHANNEL,)),
+    Bug("one code always answered truly", tampered_outputs, (checks.AUDIT_CHANNEL, checks.INTEGERS)),
+    Bug("confidence radius dropped", no_confidence_radius, (checks.VERIFY_NAMED, checks.COVERAGE)),
+    Bug("tail window released raw", tail_released_raw, (checks.NO_RAW,)),
+    Bug("budget charged after release", charged_after_release, (checks.CHARGED,)),
+    Bug("labels left in the output", labels_left_in, (checks.COLUMNS,)),
+)

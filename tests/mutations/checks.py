@@ -1,0 +1,194 @@
+"""Checks that sound code passes and a planted bug does not: the audit, re-derivation, and the laws of a release."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from tests.mutations import houses
+
+from deeprotect.errors import BundleError, DeeprotectError, EntropyError
+from deeprotect.evaluation.audit import audit
+from deeprotect.privacy import confidence, mechanism
+from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
+from deeprotect.protector import Protector
+from deeprotect.release import pipe
+from deeprotect.release.ledger import Ledger
+from deeprotect.signals import Frame, Windows
+
+RUNS = 8_000
+
+
+@dataclass(frozen=True)
+class Check:
+    """`holds` judges what `made` gives. With `shipped` the bug is in the maker only, and sound code judges."""
+
+    name: str
+    holds: Callable[[Any], bool]
+    made: Callable[[], Any] = lambda: None
+    shipped: bool = False
+
+
+def _windows(samples):
+    count, length = samples.shape[:2]
+    return Windows(samples, Frame(np.full(count, length), np.arange(count) * length))
+
+
+def _release(bundle, samples, *, ledger=None, entropy=None):
+    ledger, entropy = ledger or Ledger(), entropy or SystemEntropy()
+    parts = pipe.release([_windows(samples)], bundle, ledger=ledger, stream="s", entropy=entropy)
+    return np.concatenate([part.samples for part in parts])
+
+
+def _stays_below_the_claim(bundle):
+    """With room for chance: at these runs the bound's standard error is 0.1, so sound code stays below by 5 of them."""
+    return all(finding.epsilon <= finding.claim + 0.3 for finding in audit(bundle, runs=RUNS).findings)
+
+
+def _is_accepted(fields):
+    try:
+        mechanism.load(fields)
+    except BundleError:
+        return False
+    return True
+
+
+def _certificate_follows(pair):
+    """A mechanism's numbers against the certificate that was written for it."""
+    fields, certificate = pair
+    return _is_accepted(fields) and mechanism.load(fields).certificate() == certificate
+
+
+def _lies_on_the_grid(bundle):
+    box = bundle.mechanism.box
+    code = np.random.default_rng(0).random((500, box.dim))
+    steps = (bundle.mechanism.privatise(code, entropy=SystemEntropy()) - box.low) / np.array(
+        [float(s) for s in box.steps]
+    )
+    return bool(np.abs(steps - np.rint(steps)).max() < 1e-6)
+
+
+def _differs_each_time(bundle):
+    samples = np.zeros((8, bundle.schema.window, 1))
+    return not np.array_equal(_release(bundle, samples), _release(bundle, samples))
+
+
+def _refuses_seeds(bundle):
+    try:
+        _release(bundle, np.zeros((1, bundle.schema.window, 1)), entropy=SeededEntropy(0))
+    except EntropyError:
+        return True
+    return False
+
+
+def _each_window_has_its_own_noise(bundle):
+    code = np.full((64, bundle.mechanism.dim), 0.5)
+    noisy = bundle.mechanism.privatise(code, entropy=SystemEntropy())
+    return len(np.unique(noisy, axis=0)) > 32
+
+
+class _Watched:
+    """A bundle that writes down what each step is given, and fails at one step on demand."""
+
+    def __init__(self, bundle, *, fail_at=None):
+        self.bundle, self.fail_at, self.given = bundle, fail_at, {}
+        self.schema, self.mechanism, self.event = bundle.schema, self, bundle.mechanism.event
+
+    def encode(self, private):
+        return self._note("encode", private, self.bundle.encode)
+
+    def privatise(self, code, *, entropy):
+        return self._note("privatise", code, lambda given: self.bundle.mechanism.privatise(given, entropy=entropy))
+
+    def decode(self, noisy_code):
+        return self._note("decode", noisy_code, self.bundle.decode)
+
+    def _note(self, step, given, work):
+        self.given[step] = given
+        if step == self.fail_at:
+            raise DeeprotectError("planted")
+        return work(given)
+
+
+def _code_depends_on_its_own_window_only(bundle):
+    """The code of a window, released alone and in company."""
+    samples = np.random.default_rng(1).uniform(-3, 3, size=(9, bundle.schema.window, 1))
+    alone, together = _Watched(bundle), _Watched(bundle)
+    _release(alone, samples[:1])
+    _release(together, samples)
+    return np.array_equal(alone.given["privatise"], together.given["privatise"][:1])
+
+
+def _decoder_gets_noise(bundle):
+    watched = _Watched(bundle)
+    _release(watched, np.random.default_rng(2).uniform(-4, 4, size=(50, bundle.schema.window, 1)))
+    return bool((watched.given["privatise"] == watched.given["decode"]).mean() < 0.05)
+
+
+def _failure_stays_charged(bundle):
+    ledger = Ledger()
+    with suppress(DeeprotectError):
+        _release(_Watched(bundle, fail_at="decode"), np.zeros((3, bundle.schema.window, 1)), ledger=ledger)
+    return ledger.spending("s").windows == 3
+
+
+def _draws_what_the_integers_say(channel):
+    runs, entropy = 20_000, SeededEntropy(5)
+    for code, row in enumerate(channel.probabilities):
+        drawn = channel.privatise(np.full((runs, 1), float(code)), entropy=entropy)[:, 0].astype(int)
+        if stats.chisquare(np.bincount(drawn, minlength=len(row)), row * runs).pvalue < 1e-6:
+            return False
+    return True
+
+
+def _covers_the_truth(_):
+    """The stated confidence, for a known distribution over codes."""
+    truth, trials = np.array([0.5, 0.3, 0.15, 0.05]), 2_000
+    counts = np.random.default_rng(3).multinomial(60, truth, size=trials)
+    low, high = confidence.cells(counts, confidence=0.95)
+    return bool(((low <= truth) & (truth <= high)).all(axis=1).mean() >= 0.95)
+
+
+def _no_row_passes_raw(bundle):
+    table = houses.table()
+    released, raw = Protector(bundle).protect(table)["acc_x"].to_numpy(), table["acc_x"].to_numpy()
+    return not np.isclose(released, raw, rtol=0, atol=1e-9).any()
+
+
+def _nothing_but_channels_and_time_leaves(bundle):
+    return set(Protector(bundle).protect(houses.table()).column_names) == {"time", "acc_x"}
+
+
+def _json(make):
+    return lambda: make().to_json()
+
+
+def _with_certificate(make):
+    return lambda: ((mechanism := make()).to_json(), mechanism.certificate())
+
+
+AUDIT_SAMPLES = Check("audit (noise on samples)", _stays_below_the_claim, houses.on_samples)
+AUDIT_CLIPPED = Check("audit (clipped code)", _stays_below_the_claim, houses.clipped)
+AUDIT_CHANNEL = Check("audit (channel)", _stays_below_the_claim, houses.coded)
+VERIFY_NOISE = Check("verify (noise)", _is_accepted, _json(houses.narrow_box), shipped=True)
+VERIFY_CHANNEL = Check(
+    "verify (channel)", _certificate_follows, _with_certificate(houses.randomised_response), shipped=True
+)
+VERIFY_NAMED = Check("verify (named channel)", _is_accepted, _json(houses.named), shipped=True)
+GRID = Check("law: noisy codes lie on the public grid", _lies_on_the_grid, houses.on_samples)
+FRESH = Check("law: two releases differ", _differs_each_time, houses.on_samples)
+NO_SEED = Check("law: seeded entropy is refused", _refuses_seeds, houses.on_samples)
+OWN_NOISE = Check("law: each window has its own noise", _each_window_has_its_own_noise, houses.on_samples)
+OWN_CODE = Check("law: a code depends on its window only", _code_depends_on_its_own_window_only, houses.on_samples)
+DECODER = Check("law: the decoder gets noisy codes", _decoder_gets_noise, houses.on_samples)
+CHARGED = Check("law: a failed release stays charged", _failure_stays_charged, houses.on_samples)
+NO_RAW = Check("law: no row passes unchanged", _no_row_passes_raw, houses.on_samples)
+COLUMNS = Check(
+    "law: only channels, recording and time leave", _nothing_but_channels_and_time_leaves, houses.on_samples
+)
+INTEGERS = Check(
+    "claim: the channel draws what its integers say", _draws_what_the_integers_say, houses.randomised_response
+)
+COVERAGE = Check("claim: confidence sets cover the truth", _covers_the_truth)
