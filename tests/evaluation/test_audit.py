@@ -40,15 +40,14 @@ def linear_house(weights, epsilon=2.0):
 
 def _product(matrix, inputs, outputs):
     constant = numpy_helper.from_array(matrix.astype(np.float32), "matrix")
-    return houses._model([helper.make_node("MatMul", ["given", "matrix"], ["made"])], inputs, outputs, [constant])
+    return houses.graph([helper.make_node("MatMul", ["given", "matrix"], ["made"])], inputs, outputs, [constant])
 
 
 def coded_house(epsilon, codes=6, secrets=(), **promise):
     """Randomised response on the place of the largest sample."""
     cost = 1.0 - np.eye(codes)
     plan = design(cost, np.ones(codes), secrets=secrets, **({"ldp_epsilon": epsilon} | promise))
-    networks = {"encoder": houses._largest(codes), "decoder": houses._look_up(np.eye(codes))}
-    return houses.bundle(make(plan), codes, **networks)
+    return houses.bundle(make(plan), codes, **houses.code_book(codes))
 
 
 def people(ann, bob):

@@ -7,7 +7,8 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.conftest import identity
 
 from deeprotect.bundle import Bundle
-from deeprotect.bundle.manifest import Training
+from deeprotect.bundle.bundle import DECODER, ENCODER
+from deeprotect.bundle.manifest import Manifest, Part, Training
 from deeprotect.policy import Policy
 from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
@@ -32,18 +33,26 @@ def policy(event: Event, values: int) -> Policy:
     )
 
 
-def bundle(mechanism, values, *, encoder=None, decoder=None) -> Bundle:
-    return Bundle.make(
-        policy(mechanism.event, values),
-        mechanism,
-        encoder=encoder or identity(values),
-        decoder=decoder or identity(values),
-        minimiser={"name": "none"},
-        training=Training(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
-        results=[],
+def bundle(mechanism, values, **networks) -> Bundle:
+    """A bundle that has passed the checks of making and loading."""
+    return unchecked(mechanism, values, **networks)._checked("house")
+
+
+def unchecked(mechanism, values, *, encoder=None, decoder=None) -> Bundle:
+    """What a maker with a bug in it may ship."""
+    files = {ENCODER: encoder or identity(values), DECODER: decoder or identity(values)}
+    manifest = Manifest(
         created="2026-01-01T00:00:00+00:00",
         made_with={},
+        policy=policy(mechanism.event, values).to_json(),
+        minimiser={"name": "none"},
+        mechanism=mechanism.to_json(),
+        certificate=mechanism.certificate(),
+        training=Training(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
+        results=[],
+        files={name: Part.of(content) for name, content in files.items()},
     )
+    return Bundle(manifest, files)
 
 
 def on_samples() -> Bundle:
@@ -61,8 +70,13 @@ def clipped() -> Bundle:
 
 
 def coded() -> Bundle:
-    """The largest sample of four names the code; randomised response; a public window for each output."""
-    return bundle(randomised_response(), CODES, encoder=_largest(CODES), decoder=_look_up(np.eye(CODES)))
+    """Randomised response."""
+    return bundle(randomised_response(), CODES, **code_book(CODES))
+
+
+def code_book(codes: int) -> dict[str, bytes]:
+    """The place of the largest sample is the code; each output has one public window."""
+    return {"encoder": _largest(codes), "decoder": _look_up(np.eye(codes))}
 
 
 def randomised_response() -> Channel:
@@ -87,13 +101,13 @@ def table(rows: int = 7) -> pa.Table:
     )
 
 
-def _model(nodes, inputs: int, outputs: int, constants=()) -> bytes:
+def graph(nodes, inputs: int, outputs: int, constants=()) -> bytes:
     given, made = (
         helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", size])
         for name, size in (("given", inputs), ("made", outputs))
     )
-    graph = helper.make_graph(nodes, "graph", [given], [made], initializer=list(constants))
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+    drawn = helper.make_graph(nodes, "graph", [given], [made], initializer=list(constants))
+    model = helper.make_model(drawn, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
     return onnx.ModelProto.SerializeToString(model)
 
 
@@ -102,7 +116,7 @@ def _largest(values: int) -> bytes:
         helper.make_node("ArgMax", ["given"], ["place"], axis=1, keepdims=1),
         helper.make_node("Cast", ["place"], ["made"], to=TensorProto.FLOAT),
     ]
-    return _model(nodes, values, 1)
+    return graph(nodes, values, 1)
 
 
 def _look_up(windows: np.ndarray) -> bytes:
@@ -113,4 +127,4 @@ def _look_up(windows: np.ndarray) -> bytes:
         helper.make_node("Cast", ["column"], ["place"], to=TensorProto.INT64),
         helper.make_node("Gather", ["windows", "place"], ["made"], axis=0),
     ]
-    return _model(nodes, 1, windows.shape[1], [rows, flat])
+    return graph(nodes, 1, windows.shape[1], [rows, flat])
