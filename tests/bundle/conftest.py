@@ -1,0 +1,126 @@
+"""One small bundle of every mechanism, learnt once from a made-up table."""
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from deeprotect.bundle import Bundle
+from deeprotect.bundle.manifest import Part, digest
+from deeprotect.policy import Policy
+
+POLICY = """
+version = 1
+[stream]
+rate_hz = 10
+window = 4
+[stream.channels.acc_x]
+unit = "g"
+range = [-4.0, 4.0]
+[stream.channels.acc_y]
+unit = "g"
+range = [-4.0, 4.0]
+[inferences]
+useful = ["activity"]
+sensitive = ["person"]
+[privacy]
+epsilon = 5.0
+guarantee = "{}"
+mechanism = "{}"
+[training]
+features = 3
+minimiser = "{}"
+max_epochs = 2
+"""
+KINDS = {
+    "baseline": ("ldp", "baseline", "default"),
+    "paper mode 1": ("ldp", "paper", "paper"),
+    "paper mode 2": ("rldp", "paper", "paper"),
+    "laplace": ("ldp", "laplace", "default"),
+    "laplace pca": ("ldp", "laplace", "pca"),
+    "subspace": ("rldp", "subspace", "pca"),
+    "channel ldp": ("ldp", "channel", "default"),
+    "channel named": ("named", "channel", "default"),
+}
+SAME_NETWORKS = {"paper mode 2": "paper mode 1", "channel named": "channel ldp"}
+
+
+@pytest.fixture(scope="session")
+def made():
+    """`made(kind)` is the bundle of that kind."""
+    return _made
+
+
+@cache
+def _made(kind: str) -> Bundle:
+    from deeprotect.training.fit import export, learn
+    from deeprotect.training.windows import read_windows
+
+    policy = Policy.from_toml(POLICY.format(*KINDS[kind]))
+    windows = read_windows(_table(640), policy)
+    protection = learn(windows, policy, parts=_parts())
+    if kind not in SAME_NETWORKS:
+        return export(protection, policy, windows=windows, results=[])
+    other = _made(SAME_NETWORKS[kind])
+    mechanism = protection.mechanism
+    changed = {"policy": policy.to_json(), "mechanism": mechanism.to_json(), "certificate": mechanism.certificate()}
+    return replace(other, manifest=other.manifest.model_copy(update=changed))
+
+
+@cache
+def _parts():
+    """What is learnt once for all; the paper's autoencoder with few steps."""
+    from deeprotect.training.paper import PaperAutoencoder
+    from deeprotect.training.windows import read_windows
+
+    policy = Policy.from_toml(POLICY.format(*KINDS["paper mode 1"]))
+    windows = read_windows(_table(640), policy)
+    model = PaperAutoencoder(3, max_iter=20, random_state=0)
+    return {"paper": model.fit(windows.flat, windows.targets(["activity"]))}
+
+
+def _table(rows: int) -> pa.Table:
+    """Sixteen recordings of two people who walk or stand."""
+    random = np.random.default_rng(0)
+    recording = np.arange(rows) * 16 // rows
+    activity, person = recording % 2, recording // 2 % 2
+    x = np.sin(np.arange(rows) / (1 + activity)) * (0.5 + person) + 0.1 * random.normal(size=rows)
+    y = np.cos(np.arange(rows) / 2) * (0.2 + activity) + 0.5 * person + 0.1 * random.normal(size=rows)
+    return pa.table(
+        {
+            "acc_x": x,
+            "acc_y": y,
+            "recording": [f"r{number}" for number in recording],
+            "activity": [("walk", "still")[number] for number in activity],
+            "person": [("ann", "bob")[number] for number in person],
+        }
+    )
+
+
+@pytest.fixture
+def forge(tmp_path):
+    """A careful forger: changes a bundle's manifest or files and mends every hash; gives the path."""
+
+    def run(bundle: Bundle, *, files=None, **changes) -> object:
+        path = tmp_path / "forged"
+        bundle.save(path)
+        body = json.loads((path / "manifest.json").read_text())
+        body.pop("digest")
+        for name, content in (files or {}).items():
+            body["files"].pop(name)
+            if content is not None:
+                (path / name).write_bytes(content)
+                body["files"][name] = Part.of(content).model_dump()
+        for place, value in changes.items():
+            *parents, last = place.split("__")
+            inner = body
+            for parent in parents:
+                inner = inner[parent]
+            inner[last] = value
+        (path / "manifest.json").write_text(json.dumps({**body, "digest": digest(body)}))
+        return path
+
+    return run
