@@ -1,4 +1,4 @@
-"""Verbs that measure: demo, audit."""
+"""Verbs that measure: demo, audit, bench."""
 
 import json
 from pathlib import Path
@@ -47,3 +47,16 @@ def audit(
         typer.echo(f"left out: {line}", err=True)
     if not result.holds:
         raise typer.Exit(1)
+
+
+def bench(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """Speed and memory as ratios against peers, measured in the same run; takes about half a minute."""
+    from deeprotect.cli.ratios import ratios_table
+    from deeprotect.evaluation.speed import measure
+
+    with bar("measuring") as progress:
+        ratios = measure(progress=progress)
+    if as_json:
+        typer.echo(json.dumps({"schema": 1, "ratios": [each.to_json() for each in ratios]}, indent=1))
+    else:
+        ratios_table(ratios)

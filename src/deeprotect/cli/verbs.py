@@ -20,6 +20,7 @@ app.command()(bundles.protect)
 app.command()(bundles.describe)
 app.command()(bundles.verify)
 app.command()(studies.studies)
+app.command()(experiments.bench)
 
 
 @app.callback(invoke_without_command=True)

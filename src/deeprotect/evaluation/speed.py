@@ -1,56 +1,36 @@
-"""Speed and memory as ratios against peers that run on the same machine in the same minute."""
+"""The verb `bench`: noise, channel, start-up and whole tables, each against a peer in the same run."""
 
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from deeprotect.evaluation.ratio import REPEATS, Ratio, Work, compare
+from deeprotect.evaluation.throughput import tables
 from deeprotect.privacy.channel import Channel, make
 from deeprotect.privacy.design import design
 from deeprotect.privacy.entropy import SystemEntropy, Words
 from deeprotect.privacy.sampling import discrete_laplace, round_up
 
-Work = Callable[[], int]
-"""Does something and says how many items that was."""
-Clock = Callable[[], float]
-_wall = time.perf_counter
-Quantity = Literal["throughput", "time", "memory"]
-
 SCALES = (Fraction(1), Fraction(50), round_up(Fraction(24576.123)))
 """Noise of one step, of features on a coarse grid, and of features on the default grid at small ε."""
-REPEATS = 5
 DRAWS, PEER_DRAWS = 1 << 18, 1 << 13  # the peer takes some fifty times as long for each
 CODES, CODE_EPSILON = 16, 3.0
+_TABLES_FROM = 0.3  # share of the whole time, for the progress bar
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """`ratio` is ours divided by the peer's: more is better for throughput, less for time and memory."""
-
-    what: str
-    peer: str
-    quantity: Quantity
-    ratio: float
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-def compare(ours: Work, theirs: Work, *, repeats: int = REPEATS, clock: Clock = time.process_time) -> float:
-    """Throughput of ours over theirs. They take turns, and the fastest turn counts: others only ever add time."""
-    rates = [(_rate(ours, clock), _rate(theirs, clock)) for _ in range(repeats)]
-    return max(our for our, _ in rates) / max(their for _, their in rates)
-
-
-def _rate(work: Work, clock: Clock) -> float:
-    start = clock()
-    items = work()
-    return items / max(clock() - start, 1e-9)
+def measure(*, progress: Callable[[float], None] = lambda _: None) -> list[Ratio]:
+    """All of it, in about half a minute where nothing else runs."""
+    parts = (noise, entropy_share, channel, start)
+    ratios: list[Ratio] = []
+    for number, part in enumerate(parts):
+        ratios += part()
+        progress((number + 1) / len(parts) * _TABLES_FROM)
+    return ratios + tables(progress=lambda share: progress(_TABLES_FROM + share * (1 - _TABLES_FROM)))
 
 
 def noise(*, draws: int = DRAWS, repeats: int = REPEATS) -> list[Ratio]:
@@ -98,24 +78,23 @@ class TimedEntropy:
         return words
 
 
-def entropy_share(*, draws: int = DRAWS, repeats: int = REPEATS) -> Ratio:
+def entropy_share(*, draws: int = DRAWS, repeats: int = REPEATS) -> list[Ratio]:
     """How much of the sampler's time goes to the operating system's generator."""
     shares = []
     for _ in range(repeats):
         entropy, start = TimedEntropy(), time.process_time()
         discrete_laplace(SCALES[-1], draws, entropy=entropy)
         shares.append(entropy.seconds / (time.process_time() - start))
-    return Ratio("random bits for exact Laplace noise", "the whole draw", "time", float(np.median(shares)))
+    return [Ratio("random bits for exact Laplace noise", "the whole draw", "time", float(np.median(shares)))]
 
 
-def channel(*, draws: int = DRAWS, repeats: int = REPEATS) -> Ratio:
+def channel(*, draws: int = DRAWS, repeats: int = REPEATS) -> list[Ratio]:
     """Drawing outputs exactly from integers, against numpy's choice with floating-point probabilities."""
     mechanism = make(design(1.0 - np.eye(CODES), np.ones(CODES), ldp_epsilon=CODE_EPSILON))
     code = np.random.default_rng(0).integers(CODES, size=draws)
     ours, theirs = _exactly(mechanism, code[:, None].astype(np.float64)), _choice(mechanism.probabilities, code)
-    return Ratio(
-        f"channel of {CODES} codes", "numpy choice, code by code", "throughput", compare(ours, theirs, repeats=repeats)
-    )
+    faster = compare(ours, theirs, repeats=repeats)
+    return [Ratio(f"channel of {CODES} codes", "numpy choice, code by code", "throughput", faster)]
 
 
 def _exactly(mechanism: Channel, code: np.ndarray[Any, Any]) -> Work:
@@ -142,10 +121,11 @@ def start(*, repeats: int = REPEATS) -> list[Ratio]:
         "deeprotect --help": ("-c", "from deeprotect.cli import main; main()", "--help"),
     }
     nothing = _python("-c", "pass")
-    return [
-        Ratio(what, "python -c pass", "time", compare(nothing, _python(*command), repeats=repeats, clock=_wall))
-        for what, command in commands.items()
-    ]
+    ratios = []
+    for what, command in commands.items():
+        slower = compare(nothing, _python(*command), repeats=repeats, clock=time.perf_counter)
+        ratios.append(Ratio(what, "python -c pass", "time", slower))
+    return ratios
 
 
 def _python(*arguments: str) -> Work:
