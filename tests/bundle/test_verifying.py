@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 from tests.bundle.conftest import KINDS
+from tests.bundle.graphs import affine, network
 from tests.conftest import identity
 
 from deeprotect.bundle import Bundle, graph
@@ -11,32 +11,6 @@ from deeprotect.bundle.verifying import verify
 from deeprotect.errors import BundleError
 from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
-
-
-def network(dim, outputs, *steps, **constants):
-    """An ONNX graph whose steps, (operator, constants), follow each other."""
-    nodes, value = [], "value"
-    for number, (op, *beside) in enumerate(steps):
-        following = "result" if number == len(steps) - 1 else f"v{number}"
-        nodes.append(helper.make_node(op, [value, *beside], [following]))
-        value = following
-    ends = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", size])
-        for name, size in (("value", dim), ("result", outputs))
-    ]
-    tensors = [numpy_helper.from_array(np.asarray(each, dtype=np.float32), name) for name, each in constants.items()]
-    made = helper.make_graph(nodes, "graph", ends[:1], ends[1:], initializer=tensors)
-    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 18)], ir_version=10).SerializeToString()
-
-
-def affine(weights, bias):
-    weights = np.asarray(weights)
-    return network(weights.shape[1], len(weights), ("MatMul", "w"), ("Add", "b"), w=weights.T, b=bias)
-
-
-def gemm(weights, bias):
-    weights = np.asarray(weights)
-    return network(weights.shape[1], len(weights), ("Gemm", "w", "b"), w=weights.T, b=bias)
 
 
 def failed(path, **options):
@@ -141,7 +115,7 @@ def test_a_ceiling_that_the_mechanism_does_not_keep_is_refused(made, forge):
 
 def test_an_exchanged_linear_encoder_is_refused_everywhere(linear, forge):
     weights = linear.mechanism.evidence.weights
-    path = forge(linear, files={"encoder.onnx": gemm(9 * weights, np.zeros(3))})
+    path = forge(linear, files={"encoder.onnx": affine(9 * weights, np.zeros(3))})
     assert {"networks", "encoder", "ε from encoder"} <= set(failed(path))
     with pytest.raises(BundleError, match=r"encoder.onnx is not the affine map"):
         Bundle.load(path)
@@ -157,7 +131,7 @@ def test_an_encoder_built_to_pass_when_run_is_caught_by_its_graph(linear, forge)
 
 
 def test_an_exchanged_encoder_of_paper_mode_2_is_caught_by_its_lipschitz_constant(made, forge):
-    path = forge(made("paper mode 2"), files={"encoder.onnx": gemm(np.full((3, 8), 2.0), np.zeros(3))})
+    path = forge(made("paper mode 2"), files={"encoder.onnx": affine(np.full((3, 8), 2.0), np.zeros(3))})
     assert "Lipschitz" in failed(path)["encoder"]
 
 
@@ -177,7 +151,7 @@ def test_a_decoder_behind_a_channel_that_leaves_the_range_is_refused(made, forge
 
 def test_an_exchanged_encoder_behind_a_clip_box_costs_accuracy_and_not_privacy(made, forge):
     """What no check without a signature can find, and what no promise rests on."""
-    path = forge(made("laplace"), files={"encoder.onnx": gemm(np.full((3, 8), 1e6), np.zeros(3))})
+    path = forge(made("laplace"), files={"encoder.onnx": affine(np.full((3, 8), 1e6), np.zeros(3))})
     report = verify(path)
     assert report.holds, report
 

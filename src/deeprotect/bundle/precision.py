@@ -10,7 +10,7 @@ from deeprotect.signals.schema import Floats
 UNIT = 2.0**-24  # rounding to nearest float32
 TINY = 2.0**-126  # what flushing a denormal to zero can change
 ACTIVATION = 2.0**-20
-"""Absolute error allowed for sigmoid and tanh: onnxruntime's rational functions stay 8 times below it."""
+"""Absolute error allowed for sigmoid and tanh: onnxruntime's rational functions stay below a third of it."""
 
 
 def float32_error(layers: Sequence[Layer], inputs: int) -> Floats:

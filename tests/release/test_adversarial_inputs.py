@@ -1,0 +1,185 @@
+"""Strange numbers through the whole pipe: refused in one line without a sample in it, or released inside the range."""
+
+import math
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper
+from tests.bundle.graphs import affine, model, network
+
+from deeprotect import Protector
+from deeprotect.bundle import Bundle
+from deeprotect.errors import BundleError, TableError
+from deeprotect.privacy import laplace
+from deeprotect.privacy.box import Box
+from deeprotect.privacy.channel import make
+from deeprotect.privacy.design import design
+from deeprotect.privacy.entropy import SeededEntropy
+from deeprotect.privacy.relaxed import basis
+from deeprotect.privacy.subspace import subspace
+
+DIM = 8  # four samples of two channels
+SMALLEST = np.nextafter(0.0, 1.0)
+STRANGE = [0.0, -0.0, SMALLEST, -SMALLEST, 1e-310, 1e-40, -1e-40, 1.5, -3.999999, 4.0, -4.0]
+FAR = [4.000001, -1e3, 1e30, -1e39, 1.7e308, -1.7e308]
+NOT_NUMBERS = [math.nan, math.inf, -math.inf]
+RANDOM = np.random.default_rng(0)
+WEIGHTS = np.linalg.qr(RANDOM.normal(size=(DIM, 3)))[0].T.astype(np.float32).astype(np.float64)
+DIRECTIONS = basis(RANDOM.normal(size=(DIM, 2)))
+
+
+def mechanisms():
+    plan = design(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0.5, 0.5]), ldp_epsilon=5.0)
+    return {
+        "baseline": laplace.baseline(DIM, 5.0),
+        "laplace": laplace.certified(Box((-2.0,) * 3, (2.0,) * 3), 5.0),
+        "linear": laplace.certified(Box((-50.0,) * 3, (50.0,) * 3, cells=1 << 20), 5.0, linear=WEIGHTS),
+        "subspace": subspace(DIRECTIONS, 5.0, inferences=("person",)),
+        "channel": make(plan, variants=3),
+    }
+
+
+MECHANISMS = mechanisms()
+
+
+def networks(mechanism):
+    """An encoder and a decoder of the mechanism's shape, from finite weights."""
+    if mechanism.dim == DIM:
+        same = network(DIM, DIM, ("Identity",))
+        return same, network(DIM, DIM, ("Clip", "low", "high"), low=0, high=1)
+    if mechanism.dim == 3:
+        return affine(WEIGHTS, np.zeros(3)), affine(WEIGHTS.T, np.zeros(DIM))
+    sign = network(DIM, 1, ("Gemm", "w", "b"), ("Sigmoid",), w=np.ones((DIM, 1)), b=[-4.0])
+    return sign, network(1, DIM, ("Gemm", "w", "b"), ("Sigmoid",), w=np.ones((1, DIM)), b=np.zeros(DIM))
+
+
+@pytest.fixture(params=MECHANISMS)
+def protector(bundle, policy, request):
+    mechanism = MECHANISMS[request.param]
+    encoder, decoder = networks(mechanism)
+    privacy = {"mechanism": "auto", "guarantee": mechanism.event.guarantee}
+    policy = policy.vary(privacy=privacy, inferences={"sensitive": list(mechanism.event.inferences)})
+    facts = bundle.manifest
+    return Protector(
+        Bundle.make(
+            policy,
+            mechanism,
+            encoder=encoder,
+            decoder=decoder,
+            minimiser=facts.minimiser,
+            training=facts.training,
+            results=[],
+            created="",
+            made_with={},
+        )
+    )
+
+
+def table(x, y):
+    return pa.table({"acc_x": pa.array(x, pa.float64()), "acc_y": pa.array(y, pa.float64())})
+
+
+def assert_inside(released, rows):
+    assert released.num_rows == rows
+    for name in ("acc_x", "acc_y"):
+        values = released.column(name).to_numpy()
+        assert np.isfinite(values).all()
+        assert ((values >= -4) & (values <= 4)).all()
+
+
+def test_strange_finite_numbers_are_released_inside_the_range(protector):
+    values = STRANGE * 3 + FAR
+    assert_inside(protector.protect(table(values, values[::-1])), len(values))
+
+
+def test_one_sample_and_no_sample_at_all_are_released(protector):
+    assert_inside(protector.protect(table([-0.0], [SMALLEST])), 1)
+    assert_inside(protector.protect(table([], [])), 0)
+
+
+@pytest.mark.parametrize("value", NOT_NUMBERS)
+def test_what_is_no_number_is_refused_in_one_line_that_holds_no_sample(protector, value):
+    secret = 3.14159
+    with pytest.raises(TableError, match=r"row 3, column 'acc_y'") as refused:
+        protector.protect(table([secret] * 5, [secret, secret, value, secret, secret]))
+    assert "\n" not in str(refused.value)
+    assert "3.14" not in str(refused.value)
+
+
+def test_a_table_of_huge_numbers_is_refused_as_another_unit(protector):
+    with pytest.raises(TableError, match="outside its public range") as refused:
+        protector.protect(table([7.77e300] * 6, [0.0] * 6))
+    assert "7.77" not in str(refused.value)
+
+
+@settings(max_examples=60)
+@given(
+    st.sampled_from(sorted(MECHANISMS)),
+    st.lists(st.floats(allow_nan=True, allow_infinity=True, width=64), min_size=DIM, max_size=DIM),
+)
+def test_every_mechanism_takes_every_number_there_is(name, values):
+    """Success or failure must say nothing about the data; and the result is a number that float64 holds."""
+    mechanism = MECHANISMS[name]
+    code = np.array(values)[: mechanism.dim][None, :]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        released = mechanism.privatise(code, entropy=SeededEntropy(0))
+    assert released.shape == code.shape
+    assert np.isfinite(released).all()
+
+
+@pytest.mark.parametrize("name", sorted(MECHANISMS))
+@pytest.mark.parametrize(("one", "other"), [(0.0, -0.0), (1e-310, 0.0), (-1e-40, 0.0), (math.inf, 1e308)])
+def test_numbers_that_mean_the_same_are_released_alike(name, one, other):
+    """With the same random words, so that a difference could only come from the number's form."""
+    mechanism = MECHANISMS[name]
+    drawn = [
+        mechanism.privatise(np.full((50, mechanism.dim), value), entropy=SeededEntropy(7)) for value in (one, other)
+    ]
+    assert np.array_equal(*drawn)
+
+
+@pytest.mark.parametrize("name", ["baseline", "laplace", "linear"])
+def test_no_float32_error_can_move_a_code_off_its_grid(name):
+    """Clipping is in integers after float32: however wrong a network computes, codes differ by `cells` at most."""
+    box = MECHANISMS[name].box
+    wild = np.array([[-3.4e38], [3.4e38], [math.nan], [math.inf], [-math.inf], [1e-45], [-0.0]]).repeat(box.dim, axis=1)
+    position = box.to_grid(wild)
+    assert position.min() >= 0
+    assert position.max() <= box.cells
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1))
+def test_float32_evaluation_of_a_linear_encoder_stays_inside_the_slack_of_its_evidence(seed):
+    """Corner windows, the worst ones: grid positions differ by no more than the proof counts with."""
+    mechanism = MECHANISMS["linear"]
+    bound = mechanism.evidence.bound(mechanism.box, mechanism.shape)
+    windows = np.random.default_rng(seed).integers(0, 2, size=(2, DIM)).astype(float)
+    code32 = (windows.astype(np.float32) @ WEIGHTS.T.astype(np.float32)).astype(np.float64)
+    apart = np.abs(np.diff(mechanism.box.to_grid(code32), axis=0))[0]
+    true = np.abs(np.diff(windows @ WEIGHTS.T, axis=0))[0] / np.array([float(s) for s in mechanism.box.steps])
+    assert (apart <= true + np.array(bound.slack)).all()
+
+
+def test_a_network_that_breaks_on_a_window_says_nothing_about_the_window(bundle):
+    """A look-up beyond its table makes the runtime fail, and its own message quotes the index: a private number."""
+    nodes = [
+        helper.make_node("Cast", ["value"], ["index"], to=TensorProto.INT64),
+        helper.make_node("GatherElements", ["value", "index"], ["result"], axis=1),
+    ]
+    broken = Protector(Bundle(bundle.manifest, {**bundle.files, "encoder.onnx": model(nodes, DIM, DIM)}))
+    with pytest.raises(BundleError) as refused:
+        broken.bundle.encode(np.full((1, 4, 2), 31337.0))
+    assert "31337" not in str(refused.value)
+    assert refused.value.__cause__ is None
+
+
+def test_releases_draw_from_the_system_only(protector):
+    """The same table twice gives different data: no seed is hidden anywhere."""
+    same = table(np.linspace(-1, 1, 400), np.linspace(1, -1, 400))
+    assert protector.protect(same) != protector.protect(same)
