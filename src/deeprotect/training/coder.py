@@ -1,7 +1,7 @@
 """The network behind the code book: a small residual convolution that names the useful classes of a window."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -22,7 +22,9 @@ DROP = 0.5
 SMOOTHING = 0.05
 JITTER = 0.05
 """Standard deviations of noise, gains and offsets on the windows a coder learns from."""
-SCHEDULE = Schedule(max_epochs=100, max_steps=6000, batch_size=128, learning_rate=3e-3, patience=1_000_000)
+SCHEDULE = Schedule(max_epochs=100, max_steps=4000, batch_size=256, learning_rate=5e-3, patience=1_000_000)
+BATCHES = 12
+"""A small table is cut into at least so many batches, each of no fewer than 32 windows."""
 
 
 class Summary(nn.Module):
@@ -138,7 +140,8 @@ class Job:
 def fit_coders(jobs: Sequence[Job], *, channels: int, seed: int, schedule: Schedule = SCHEDULE) -> list[nn.Sequential]:
     """A trained network (flat windows to scores) per job; jobs of one shape train as one batch."""
     lessons = [_lesson(job, channels=channels, seed=seed + place) for place, job in enumerate(jobs)]
-    teach(lessons, schedule)
+    size = min(max(32, len(jobs[0].windows) // BATCHES), schedule.batch_size)
+    teach(lessons, replace(schedule, batch_size=size))
     return [_network(lesson.objective) for lesson in lessons]
 
 
