@@ -14,6 +14,7 @@ from deeprotect.errors import BundleError, PolicyError
 from deeprotect.policy import Policy
 from deeprotect.privacy import mechanism as mechanisms
 from deeprotect.privacy.mechanism import Mechanism
+from deeprotect.privacy.subspace import Subspace
 from deeprotect.signals import Schema
 from deeprotect.signals.schema import Floats
 from deeprotect.version import __version__
@@ -78,7 +79,9 @@ class Bundle:
 
     def encode(self, private: Floats) -> Floats:
         """Code (window, coordinate) of scaled windows (window, time, channel)."""
-        return self.encoder(private.reshape(len(private), self.schema.dim))
+        flat = private.reshape(len(private), self.schema.dim)
+        # The window itself is the code there, and float32 would make residuals of relaxed neighbours differ.
+        return flat if isinstance(self.mechanism, Subspace) else self.encoder(flat)
 
     def decode(self, noisy_code: Floats) -> Floats:
         """Scaled windows (window, time, channel) from noisy codes alone."""
