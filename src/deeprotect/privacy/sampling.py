@@ -90,7 +90,7 @@ def _below(bound: int, count: int, entropy: Entropy) -> Integers:
 
 
 def _narrowest(bound: int) -> Unsigned:
-    """The smallest integers with which at most one draw in 16 is made again: random bits cost most of the time."""
+    """The smallest integers with which at most one draw in 16 is made again: random bits are dear."""
     return next(kind for kind in _KINDS if bound << 4 <= 1 << 8 * kind.itemsize)
 
 
