@@ -68,11 +68,15 @@ class Finding:
         }
 
     def __str__(self) -> str:
-        return (
-            f"{self.guarantee}: claim ε = {self.claim:g}, shown ε ≥ {self.epsilon:.3f} "
-            f"({CONFIDENCE:.0%} confidence, {self.runs} runs per side, {self.pair.found}, {self.rule.kind}): "
-            f"{self.verdict}"
+        allowed = "" if self.pair.allowed is None else f", which allow ε = {self.pair.allowed:.4g}"
+        tally = f"{self.tally.first} and {self.tally.second} times in {self.tally.runs} runs not learnt from"
+        lines = (
+            f"{self.guarantee}: claimed ε = {self.claim:g}, shown ε ≥ {self.epsilon:.3f} "
+            f"with {CONFIDENCE:.0%} confidence: {self.verdict}",
+            f"  {self.runs} runs of each input: {self.pair.found}{allowed}",
+            f"  {self.rule.kind}: the event came {tally}",
         )
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
