@@ -13,10 +13,10 @@ from deeprotect.evaluation.audit_classes import worst_classes
 from deeprotect.evaluation.audit_distinguisher import Rule, choose, fit
 from deeprotect.evaluation.audit_pairs import Pair, farthest, neighbours
 from deeprotect.evaluation.audit_runs import released, releases
-from deeprotect.evaluation.threads import single_thread
 from deeprotect.privacy.events import Guarantee
 from deeprotect.release.pipe import Protects
 from deeprotect.signals.schema import Floats
+from deeprotect.training.threads import single_thread
 from deeprotect.training.windows import LabelledWindows
 
 RUNS = 100_000

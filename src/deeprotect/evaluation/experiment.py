@@ -10,7 +10,6 @@ import numpy as np
 from deeprotect.evaluation.bench import Bench
 from deeprotect.evaluation.promises import promise
 from deeprotect.evaluation.results import Reference, Row
-from deeprotect.evaluation.threads import single_thread
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.signals.schema import Floats
@@ -18,6 +17,7 @@ from deeprotect.training.fit import learn
 from deeprotect.training.minimiser import Minimiser
 from deeprotect.training.parts import fitted
 from deeprotect.training.protection import Protection
+from deeprotect.training.threads import single_thread
 
 Progress = Callable[[float], None]
 """Takes the share of the work that is done, 0 to 1."""
@@ -98,10 +98,9 @@ class Experiment:
     def protection(self, option: Option, epsilon: float) -> Protection:
         """Fitted on training windows, once; minimisers once for all protections that use them."""
         if (option, epsilon) not in self._protections:
-            with single_thread():
-                self._protections[option, epsilon] = learn(
-                    self.bench.train, option.policy(self.policy, epsilon), parts=self._parts
-                )
+            self._protections[option, epsilon] = learn(
+                self.bench.train, option.policy(self.policy, epsilon), parts=self._parts
+            )
         return self._protections[option, epsilon]
 
     def minimiser(self, name: str) -> Minimiser:

@@ -17,6 +17,7 @@ from deeprotect.training.measure import measure
 from deeprotect.training.parts import Parts
 from deeprotect.training.protection import Protection
 from deeprotect.training.splits import contiguous
+from deeprotect.training.threads import single_thread
 from deeprotect.training.windows import LabelledWindows, read_windows
 
 HELD_OUT = 0.2
@@ -41,11 +42,12 @@ def fit(policy: Policy, table: Any, *, progress: Progress = lambda _: None) -> B
 def learn(windows: LabelledWindows, policy: Policy, *, parts: Parts | None = None) -> Protection:
     """The policy's protector, fitted on windows; `parts` keeps what the next policy on these windows can use again."""
     parts = {} if parts is None else parts
-    if policy.privacy.mechanism != "auto":
-        return PROTECTIONS[policy.privacy.mechanism](windows, policy, parts)
-    expected = expectations(windows, policy, parts)
-    best = max(expected, key=expected.__getitem__)
-    protection = PROTECTIONS[best](windows, policy.vary(privacy={"mechanism": best}), parts)
+    with single_thread():
+        if policy.privacy.mechanism != "auto":
+            return PROTECTIONS[policy.privacy.mechanism](windows, policy, parts)
+        expected = expectations(windows, policy, parts)
+        best = max(expected, key=expected.__getitem__)
+        protection = PROTECTIONS[best](windows, policy.vary(privacy={"mechanism": best}), parts)
     return replace(protection, made_of={**protection.made_of, "chosen_for_expected_accuracy": dict(expected)})
 
 
