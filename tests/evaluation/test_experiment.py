@@ -11,7 +11,7 @@ import torch
 from deeprotect.evaluation import minimisers, noise
 from deeprotect.evaluation.bench import Bench
 from deeprotect.evaluation.experiment import OPTIONS, Experiment, Option
-from deeprotect.evaluation.threads import single_thread
+from deeprotect.training.threads import single_thread
 from deeprotect.policy import Policy
 from deeprotect.training import parts
 from deeprotect.training.minimiser import Minimiser

@@ -97,7 +97,7 @@ def _coders(
 ) -> tuple[nn.Module, Indices]:
     """The encoder learnt from all labelled windows, and each window's code by one that learnt from other folds."""
     parts = folds(windows, count=FOLDS, seed=policy.training.seed)
-    labelled = (targets.codes >= 0).any(axis=1)
+    labelled = np.asarray((targets.codes >= 0).any(axis=1))
     sides = [labelled, *(train & labelled for train, _ in parts)]
     jobs = [_job(windows[side], Targets(targets.codes[side], targets.classes)) for side in sides]
     epochs = policy.training.max_epochs or SCHEDULE.max_epochs

@@ -55,10 +55,14 @@ class LabelledWindows:
         return self.samples.reshape(len(self), -1)
 
     def __getitem__(self, chosen: Indices | NDArray[np.bool_]) -> Self:
-        labels = {name: column[chosen] for name, column in self.labels.items()}
-        numbers = {name: getattr(self, name) for name in ("recording", "person", "place")}
-        kept = {name: None if column is None else column[chosen] for name, column in numbers.items()}
-        return replace(self, samples=self.samples[chosen], labels=labels, **kept)
+        return replace(
+            self,
+            samples=self.samples[chosen],
+            labels={name: column[chosen] for name, column in self.labels.items()},
+            recording=self.recording[chosen],
+            person=None if self.person is None else self.person[chosen],
+            place=None if self.place is None else self.place[chosen],
+        )
 
     def labelled(self, inference: str) -> NDArray[np.bool_]:
         """Which windows carry a label of this inference."""
