@@ -17,6 +17,7 @@ from deeprotect.errors import InputError
 from deeprotect.evaluation.audit import attack, audit
 from deeprotect.evaluation.audit_bound import lower_bound
 from deeprotect.evaluation.audit_pairs import farthest, neighbours
+from deeprotect.evaluation.audit_runs import outputs_of
 from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.channel import make
@@ -76,6 +77,17 @@ def test_randomised_response_is_shown_to_within_a_tenth(epsilon):
     finding = audit(coded_house(epsilon), runs=100_000).findings[0]
     assert 0.9 * epsilon < finding.epsilon
     assert finding.epsilon < 1.06 * epsilon  # the bound may exceed the truth, rarely and by little
+
+
+def test_variants_of_an_output_are_counted_together():
+    windows = np.random.default_rng(6).random((12, 3))
+    channel = make(design(1.0 - np.eye(3), np.ones(3), ldp_epsilon=1.0), variants=4)
+    house = houses.bundle(channel, 3, encoder=houses._largest(3), decoder=houses._look_up(windows))
+    output = outputs_of(house)
+    shown = house.schema.unscale(house.decode(np.arange(12.0)[:, None])).reshape(12, 3)
+    assert output(shown).tolist() == [0] * 4 + [1] * 4 + [2] * 4
+    assert output(shown + 0.01).tolist() == [12] * 12
+    assert audit(house, runs=20_000).findings[0].epsilon > 0.85
 
 
 def test_counted_runs_took_no_part_in_choosing():

@@ -12,7 +12,7 @@ from deeprotect.evaluation.audit_bound import CONFIDENCE, Tally
 from deeprotect.evaluation.audit_classes import worst_classes
 from deeprotect.evaluation.audit_distinguisher import Rule, choose, fit
 from deeprotect.evaluation.audit_pairs import Pair, farthest, neighbours
-from deeprotect.evaluation.audit_runs import released, releases
+from deeprotect.evaluation.audit_runs import outputs_of, released, releases
 from deeprotect.privacy.events import Guarantee
 from deeprotect.release.pipe import Protects
 from deeprotect.signals.schema import Floats
@@ -117,8 +117,9 @@ def audit(
     findings = []
     with single_thread():
         for number, (guarantee, claim) in enumerate(claims.items()):
-            pair = _pair(bundle, guarantee, runs=runs, windows=windows)
             shown = partial(_part, progress, number, len(claims))
+            pair = _pair(bundle, guarantee, runs=runs, windows=windows)
+            shown(0.1)
             findings.append(attack(bundle, pair, guarantee=guarantee, claim=claim, runs=runs, progress=shown))
     return Audit(tuple(findings), tuple(left_out))
 
@@ -134,7 +135,7 @@ def attack(
 ) -> Finding:
     """Runs that fit the scores and choose the event, at most half of all, have no part in the bound: it is valid."""
     learnt, sides = min(runs // 4, _MOST_LEARNT), (pair.first, pair.second)
-    scores = fit(*(released(bundle, side, learnt) for side in sides))
+    scores = fit(*(released(bundle, side, learnt) for side in sides), outputs=outputs_of(bundle))
     progress(0.3)
     rule = choose(scores, *(released(bundle, side, learnt) for side in sides))
     progress(0.5)

@@ -6,7 +6,7 @@ from itertools import combinations
 from deeprotect.errors import InputError
 from deeprotect.evaluation.audit_distinguisher import choose, fit
 from deeprotect.evaluation.audit_pairs import Pair
-from deeprotect.evaluation.audit_runs import released
+from deeprotect.evaluation.audit_runs import outputs_of, released
 from deeprotect.release.pipe import Protects
 from deeprotect.signals.schema import Floats
 from deeprotect.training.windows import LabelledWindows
@@ -23,9 +23,9 @@ def worst_classes(bundle: Protects, windows: LabelledWindows, inferences: Sequen
 def _pilot(bundle: Protects, windows: LabelledWindows, inference: str, *, runs: int) -> Iterator[tuple[float, Pair]]:
     pools = _pools(windows, inference)
     seen = {label: released(bundle, pool, runs) for label, pool in pools.items()}
-    half = runs // 2
+    half, outputs = runs // 2, outputs_of(bundle)
     for a, b in combinations(pools, 2):
-        scores = fit(seen[a][:half], seen[b][:half], strong=False)
+        scores = fit(seen[a][:half], seen[b][:half], outputs=outputs, strong=False)
         rule = choose(scores, seen[a][half:], seen[b][half:])
         shown = rule.tally(rule.score(seen[a][half:]), rule.score(seen[b][half:])).epsilon
         yield shown, Pair(pools[a], pools[b], found=f"{inference} '{a}' and '{b}'")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ from deeprotect.signals.schema import Floats
 
 Score = Callable[[Floats], Floats]
 """Released windows (run, value) to numbers (run,); high speaks for the first input."""
+Names = Callable[[Floats], NDArray[np.uint64]]
+"""Released windows (run, value) to whole numbers (run,) that are worth counting one by one."""
 
 _THRESHOLDS = 400
 _REPEATS = 4  # windows that come back this often on average are one of a few, and worth counting one by one
@@ -36,14 +39,19 @@ class Rule:
         return Tally(*(counts[::-1] if self.swapped else counts), runs=len(first))
 
 
-def fit(first: Floats, second: Floats, *, strong: bool = True) -> dict[str, Score]:
-    """Scores learnt from released windows of both sides; `strong` adds the one that takes seconds to learn."""
+def fit(first: Floats, second: Floats, *, outputs: Names | None = None, strong: bool = True) -> dict[str, Score]:
+    """Scores learnt from released windows of both sides; `strong` adds the one that takes seconds to learn.
+
+    `outputs` says which public output a window is a variant of, where there are such.
+    """
     scores = {
         "difference of means": _projection(first.mean(axis=0) - second.mean(axis=0)),
         "linear discriminant": _projection(_discriminant(first, second)),
     }
-    if _few_outputs(first, second):
-        scores["frequencies of outputs"] = _frequencies(first, second)
+    if outputs is not None:
+        scores["frequencies of outputs"] = _frequencies(first, second, outputs)
+    elif _few_windows(first, second):
+        scores["frequencies of windows"] = _frequencies(first, second, names)
     elif strong:
         scores["boosted trees"] = _trees(first, second)
     return scores
@@ -76,12 +84,12 @@ def _threshold(first: Floats, second: Floats, *, swapped: bool) -> tuple[float, 
     return float(bounds[best]), float(candidates[best])
 
 
-def _few_outputs(first: Floats, second: Floats) -> bool:
-    names = np.unique(np.concatenate([_names(first), _names(second)]))
-    return _REPEATS * len(names) <= len(first) + len(second)
+def _few_windows(first: Floats, second: Floats) -> bool:
+    different = np.unique(np.concatenate([names(first), names(second)]))
+    return _REPEATS * len(different) <= len(first) + len(second)
 
 
-def _names(rows: Floats) -> NDArray[np.uint64]:
+def names(rows: Floats) -> NDArray[np.uint64]:
     """A 64-bit number for each row, equal for equal rows (up to the sign of zero)."""
     bits = np.ascontiguousarray(rows + 0.0, dtype=np.float64).view(np.uint64)
     odd = np.random.default_rng(0).integers(1 << 63, size=rows.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
@@ -89,19 +97,20 @@ def _names(rows: Floats) -> NDArray[np.uint64]:
     return np.asarray((mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64))
 
 
-def _frequencies(first: Floats, second: Floats) -> Score:
-    """Log-likelihood ratio of each output that was seen; 0 for others."""
-    seen, numbers = np.unique(np.concatenate([_names(first), _names(second)]), return_inverse=True)
+def _frequencies(first: Floats, second: Floats, name: Names) -> Score:
+    """Log-likelihood ratio of each name that was seen; 0 for others."""
+    seen, numbers = np.unique(np.concatenate([name(first), name(second)]), return_inverse=True)
     ours, theirs = (np.bincount(part, minlength=len(seen)) for part in np.split(numbers.ravel(), [len(first)]))
-    ratio = np.append(np.log((ours + 0.5) / (theirs + 0.5)), 0.0)
+    ratio = np.log((ours + 0.5) / (theirs + 0.5))
+    return lambda rows: look_up(name(rows), seen, ratio, missing=0.0)
 
-    def score(rows: Floats) -> Floats:
-        names = _names(rows)
-        place = np.searchsorted(seen, names)
-        known = seen[np.minimum(place, len(seen) - 1)] == names
-        return np.asarray(ratio[np.where(known, place, len(seen))])
 
-    return score
+def look_up(
+    wanted: NDArray[np.uint64], known: NDArray[np.uint64], values: NDArray[Any], *, missing: Any
+) -> NDArray[Any]:
+    """The value beside each wanted name in `known`, which is sorted."""
+    place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.where(known[place] == wanted, values[place], missing)
 
 
 def _projection(weights: Floats) -> Score:

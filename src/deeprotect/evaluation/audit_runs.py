@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from deeprotect.evaluation.audit_distinguisher import Names, look_up, names
+from deeprotect.privacy.channel import Channel
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.pipe import Protects, release
@@ -11,6 +13,7 @@ from deeprotect.signals import Frame, Windows
 from deeprotect.signals.schema import Floats
 
 _BATCH = 8_192
+_MOST_VARIANTS = 1 << 17
 
 
 def releases(bundle: Protects, pool: Floats, count: int) -> Iterator[Floats]:
@@ -30,3 +33,16 @@ def releases(bundle: Protects, pool: Floats, count: int) -> Iterator[Floats]:
 def released(bundle: Protects, pool: Floats, count: int) -> Floats:
     """All of them at once, for counts that fit in memory."""
     return np.concatenate(list(releases(bundle, pool, count)))
+
+
+def outputs_of(bundle: Protects) -> Names | None:
+    """Which of a channel's outputs a released window shows: the decoder is public, so an attacker knows it, too."""
+    channel, schema = bundle.mechanism, bundle.schema
+    count = len(channel.weights[0]) * channel.variants if isinstance(channel, Channel) else 0
+    if not isinstance(channel, Channel) or count > _MOST_VARIANTS:
+        return None
+    index = np.arange(count)
+    windows = schema.unscale(bundle.decode(index[:, None].astype(np.float64)))
+    known, where = np.unique(names(windows.reshape(count, schema.dim)), return_index=True)
+    output = (index[where] // channel.variants).astype(np.uint64)
+    return lambda rows: look_up(names(rows), known, output, missing=np.uint64(count))
