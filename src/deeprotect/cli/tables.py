@@ -1,7 +1,6 @@
 """Tables for people, printed with rich."""
 
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -50,39 +49,22 @@ def datasets_table(entries: Sequence[Entry]) -> None:
 
 
 def results_table(results: dict[str, Any]) -> None:
-    """Mechanisms × ε, a line each: the useful inference before and after, the attacker before and after."""
-    table = Table(box=None, pad_edge=False)
-    for title in (
-        "mechanism",
-        "promise",
-        "ε",
-        "useful",
-        "clean",
-        "app",
-        "limit",
-        "sensitive",
-        "raw",
-        "attack",
-        "chance",
-    ):
-        table.add_column(title, no_wrap=True)
-    for row in results["results"]:
-        head = (row["mechanism"], row["guarantee"], f"{row['epsilon']:g}")
-        for line, (useful, sensitive) in enumerate(zip_longest(row["useful"].items(), row["sensitive"].items())):
-            table.add_row(*(head if line == 0 else ("",) * 3), *_useful(useful), *_sensitive(sensitive))
-    Console().print(table)
-
-
-def _useful(item: tuple[str, dict[str, Any]] | None) -> tuple[str, ...]:
-    if item is None:
-        return ("",) * 4
-    return (item[0], *(_number(item[1][key]) for key in ("clean", "app", "limit")))
-
-
-def _sensitive(item: tuple[str, dict[str, Any]] | None) -> tuple[str, ...]:
-    if item is None:
-        return ("",) * 4
-    return (item[0], *(_number(item[1][key]) for key in ("raw", "adaptive", "chance")))
+    """Mechanisms × ε, a line each: how often apps and attackers are right; what they start from stands above."""
+    rows = results["results"]
+    console, useful, sensitive = Console(), rows[0]["useful"], rows[0]["sensitive"]
+    for name, one in useful.items():
+        console.print(f"useful: {name}; app on raw windows {one['clean']:.3f}, chance {one['chance']:.3f}")
+    for name, one in sensitive.items():
+        console.print(f"sensitive: {name}; attacker on raw windows {one['raw']:.3f}, chance {one['chance']:.3f}")
+    table = Table("mechanism", "promise", "ε", box=None, pad_edge=False)
+    for title in (*(f"app: {name}" for name in useful), "limit", *(f"attacker: {name}" for name in sensitive)):
+        table.add_column(title, justify="right")
+    for row in rows:
+        limit = next(iter(row["useful"].values()))["limit"]
+        apps = [_number(one["app"]) for one in row["useful"].values()]
+        attackers = [_number(one["adaptive"]) for one in row["sensitive"].values()]
+        table.add_row(row["mechanism"], row["guarantee"], f"{row['epsilon']:g}", *apps, _number(limit), *attackers)
+    console.print(table)
 
 
 def _number(value: float | None) -> str:

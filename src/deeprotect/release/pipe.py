@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from deeprotect.privacy.entropy import Entropy, require_system
+from deeprotect.privacy.entropy import SystemEntropy, require_system
 from deeprotect.privacy.mechanism import Mechanism
 from deeprotect.release.ledger import Ledger
 from deeprotect.signals import Schema, Windows
@@ -22,7 +22,7 @@ class Protects(Protocol):
 
 
 def release(
-    windows: Iterable[Windows], bundle: Protects, *, ledger: Ledger, stream: str, entropy: Entropy
+    windows: Iterable[Windows], bundle: Protects, *, ledger: Ledger, stream: str, entropy: SystemEntropy
 ) -> Iterator[Windows]:
     """Released windows in units, one batch for each private batch; the decoder never meets a private sample."""
     system = require_system(entropy)

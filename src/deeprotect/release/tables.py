@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from deeprotect.privacy.accounting import Spending
-from deeprotect.privacy.entropy import Entropy
+from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.columns import Columns
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.pipe import Protects, release
@@ -60,7 +60,7 @@ def release_table(
     *,
     columns: Columns,
     ledger: Ledger,
-    entropy: Entropy,
+    entropy: SystemEntropy,
     progress: Progress = lambda _: None,
 ) -> Summary:
     """Release every row of a source; on any error nothing more is written."""
