@@ -11,11 +11,11 @@ import torch
 from deeprotect.evaluation import minimisers, noise
 from deeprotect.evaluation.bench import Bench
 from deeprotect.evaluation.experiment import OPTIONS, Experiment, Option
-from deeprotect.training.threads import single_thread
 from deeprotect.policy import Policy
 from deeprotect.training import parts
 from deeprotect.training.minimiser import Minimiser
 from deeprotect.training.paper import PaperAutoencoder
+from deeprotect.training.threads import single_thread
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ PROMISES = {
     ),
 }
 LIMITS = {
-    "ldp": ("At this ε an observer may still guess better than chance; the measured attackers are in `results`.",),
+    "ldp": ("At this ε an observer may still guess better than chance; measure attackers before you rely on it.",),
     "named": (
         "Nothing is promised about inferences that are not named, unless an LDP ε stands above.",
         "The promise is for one window. Several windows of one person may tell together what each hides, "
@@ -30,11 +30,11 @@ LIMITS = {
         "or who uses other directions, is not bound by ε. Read the measured attacker beside it.",
     ),
 }
-ALWAYS = (
+COMPOSED = (
     "The ε is for one window. A stream of T windows composes to T·ε for its owner; "
-    "ε per window alone holds only for windows that have nothing to do with each other.",
-    "Who learns that data was released, when, and how much, is not hidden.",
+    "ε per window alone holds only for windows that have nothing to do with each other."
 )
+ALWAYS = "Recording names, time stamps and the number of rows pass through; that data was released is not hidden."
 
 
 def card(bundle: Bundle) -> str:
@@ -59,7 +59,8 @@ def _lines(bundle: Bundle) -> Iterator[str]:
     yield from _evidence_lines(bundle)
     yield ""
     yield "## What is not"
-    for line in (*LIMITS[event.guarantee], *ALWAYS):
+    composed = () if event.guarantee == "named" else (COMPOSED,)
+    for line in (*LIMITS[event.guarantee], *composed, ALWAYS):
         yield f"- {line}"
     yield ""
     yield "## Measured on held-out windows"
@@ -86,7 +87,9 @@ def _evidence_lines(bundle: Bundle) -> Iterator[str]:
             f"- {secret['inference']}: holds for each of {secret['classes']} classes with probability "
             f"{certificate['confidence']:g} over the calibration windows ({fewest} to {most} per class)."
         )
-    if certificate["guarantee"] == "named" and certificate["ldp_epsilon"] is not None:
+    if certificate["guarantee"] == "named" and certificate["ldp_epsilon"] is None:
+        yield "- There is no LDP bound beside it: some codes may leave without noise. Set ldp_ceiling for one."
+    elif certificate["guarantee"] == "named":
         yield f"- Whatever the calibration, one window is also protected by ε = {certificate['ldp_epsilon']:.3g} LDP."
     for assumption in certificate["assumes"]:
         yield f"- It assumes: {assumption}."

@@ -9,7 +9,7 @@ from typing import Any
 
 from deeprotect.bundle.bundle import Bundle
 from deeprotect.bundle.manifest import Manifest
-from deeprotect.bundle.store import MANIFEST, _file, write
+from deeprotect.bundle.store import MANIFEST, file_of, write
 from deeprotect.errors import BundleError, InputError
 
 SIGNATURE = "manifest.sig"  # 64 raw bytes, as `openssl pkeyutl -verify -rawin` reads them
@@ -51,7 +51,7 @@ def save(bundle: Bundle, path: str | Path, *, key: Any) -> None:
 
 def load(path: str | Path, *, key: Any) -> Bundle:
     """The bundle, refused unless its manifest is signed by the owner of the public key."""
-    manifest = _file(Path(path), MANIFEST)
+    manifest = file_of(Path(path), MANIFEST)
     reason = fault(manifest, signature(path), key=key)
     if reason:
         raise BundleError(f"{path}: {reason}")
@@ -65,7 +65,7 @@ def load(path: str | Path, *, key: Any) -> Bundle:
 def signature(path: str | Path) -> bytes | None:
     """The bundle's signature, None where it has none."""
     try:
-        return _file(Path(path), SIGNATURE)
+        return file_of(Path(path), SIGNATURE)
     except BundleError:
         return None
 

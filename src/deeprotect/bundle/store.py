@@ -37,8 +37,8 @@ def write(path: Path, files: Mapping[str, bytes]) -> None:
 
 def read(path: Path) -> tuple[Manifest, dict[str, bytes]]:
     """The manifest and the files it names, each matching its hash."""
-    manifest = Manifest.from_json(_file(path, MANIFEST), where=str(path))
-    files = {name: _file(path, name) for name in manifest.files}
+    manifest = Manifest.from_json(file_of(path, MANIFEST), where=str(path))
+    files = {name: file_of(path, name) for name in manifest.files}
     for name, content in files.items():
         if manifest.files[name] != Part.of(content):
             raise BundleError(f"{path}: {name} was altered or truncated (its hash differs); get a fresh copy")
@@ -63,7 +63,7 @@ def _write_zip(part: Path, files: Mapping[str, bytes]) -> None:
             archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
 
 
-def _file(path: Path, name: str) -> bytes:
+def file_of(path: Path, name: str) -> bytes:
     if not path.exists():
         raise BundleError(f"{path}: no such bundle; make one with `deeprotect train`")
     if Path(name).name != name:

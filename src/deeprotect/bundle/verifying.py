@@ -12,7 +12,7 @@ from deeprotect.bundle.bundle import DECODER, ENCODER, Bundle
 from deeprotect.bundle.manifest import Manifest, Part, digest
 from deeprotect.bundle.proofs import proofs
 from deeprotect.bundle.step import Step
-from deeprotect.bundle.store import MANIFEST, _file
+from deeprotect.bundle.store import MANIFEST, file_of
 from deeprotect.errors import BundleError, InputError
 
 
@@ -48,9 +48,9 @@ class Report:
 def verify(path: str | Path, *, key: Any = None) -> Report:
     """Check a bundle on disk; `key` is a public key that must have signed it. What cannot be read is a BundleError."""
     path = Path(path)
-    content = _file(path, MANIFEST)
+    content = file_of(path, MANIFEST)
     manifest, whole = _manifest(content, where=str(path))
-    files = {name: _file(path, name) for name in manifest.files}
+    files = {name: file_of(path, name) for name in manifest.files}
     bundle = Bundle(manifest, files)
     outside = (_files(manifest, files), whole, _signature(content, signing.signature(path), key=key))
     return Report(_promise(bundle), (*outside, *steps(bundle)))

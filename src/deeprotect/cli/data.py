@@ -80,7 +80,7 @@ def init(
     out: Annotated[Path, typer.Option(metavar="POLICY", help="The policy to write.")],
     sensitive: Annotated[list[str] | None, typer.Option(metavar="B", help="A label to hide; repeatable.")] = None,
     rate_hz: Annotated[float | None, typer.Option(metavar="HZ", help="Sampling rate, if there is no `time`.")] = None,
-    window: Annotated[int | None, typer.Option(metavar="N", help="Samples in a window (default: one second).")] = None,
+    window: Annotated[int | None, typer.Option(metavar="N", help="Samples in a window (default: two seconds).")] = None,
     epsilon: Annotated[float, typer.Option(metavar="E", help="Privacy per window; smaller is more private.")] = 5.0,
 ) -> None:
     """Write a policy for a table, with hardware ranges by sensor type, never ranges read from the data."""

@@ -19,6 +19,7 @@ app.command()(bundles.train)
 app.command()(bundles.protect)
 app.command()(bundles.describe)
 app.command()(bundles.verify)
+app.command()(experiments.audit)
 app.command()(studies.studies)
 app.command()(experiments.bench)
 

@@ -19,7 +19,7 @@ from deeprotect.privacy.events import Event
 from deeprotect.privacy.ratios import WHOLE, Weights, integer_cells, ldp_ratio, log_up, named_ratio
 from deeprotect.privacy.record import Record
 from deeprotect.privacy.rounding import integers
-from deeprotect.privacy.sampling import _below
+from deeprotect.privacy.sampling import below
 
 KIND = "channel"
 _ROW = re.compile(r"[0-9]{1,20}(?: [0-9]{1,20})*")
@@ -115,7 +115,7 @@ class Channel:
             raise InputError(f"codes of shape {given.shape} do not fit a channel; give one code for each window")
         index = np.clip(np.rint(np.where(np.isnan(given), 0.0, given)), 0, len(self.weights) - 1)
         output = self._draw(index[:, 0].astype(np.int16), entropy.words(len(given)))
-        variant = _below(self.variants, len(given), entropy)
+        variant = below(self.variants, len(given), entropy)
         return (output * self.variants + variant).astype(np.float64)[:, None]
 
     def _draw(self, index: NDArray[np.int16], words: Words) -> Integers:

@@ -67,15 +67,15 @@ def _block(scale: Fraction, count: int, entropy: Entropy) -> Integers:
 
 def _attempt(scale: Fraction, count: int, entropy: Entropy) -> Integers:
     """One round of the rejection loop, `count` times: the values that were accepted."""
-    remainder = _below(scale.numerator, count, entropy)
+    remainder = below(scale.numerator, count, entropy)
     remainder = remainder[_bernoulli_exp(remainder, scale.numerator, entropy=entropy)]
     magnitude = remainder + scale.numerator * _geometric(remainder.size, entropy)
     magnitude //= scale.denominator
-    sign = 1 - 2 * _below(2, magnitude.size, entropy)
+    sign = 1 - 2 * below(2, magnitude.size, entropy)
     return (sign * magnitude)[(sign > 0) | (magnitude > 0)]  # zero with a minus would count it twice
 
 
-def _below(bound: int, count: int, entropy: Entropy) -> Integers:
+def below(bound: int, count: int, entropy: Entropy) -> Integers:
     """Uniform integers in 0 .. bound - 1; draws past the last whole multiple of the bound are drawn again."""
     if bound == 1:
         return np.zeros(count, dtype=np.int64)
@@ -116,8 +116,8 @@ def _bernoulli_exp(numerators: Integers, denominator: int, *, entropy: Entropy) 
     active = np.arange(numerators.size)
     k = 1
     while active.size:
-        active = active[_below(k, active.size, entropy) == 0]
-        active = active[_below(denominator, active.size, entropy) < numerators[active]]
+        active = active[below(k, active.size, entropy) == 0]
+        active = active[below(denominator, active.size, entropy) < numerators[active]]
         k += 1
         odd[active] = k % 2 == 1  # as long as they do not fail later than at k
     return odd

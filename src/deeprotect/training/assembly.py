@@ -33,14 +33,19 @@ Build = Callable[[LabelledWindows, Policy, Parts], Protection]
 def baseline(windows: LabelledWindows, policy: Policy, _: Parts) -> Protection:
     """Noise on every sample, nothing learnt."""
     dim = windows.flat.shape[1]
-    return Protection(laplace.baseline(dim, policy.privacy.epsilon), nn.Identity(), Clip(), dim, {"name": "none"})
+    return Protection(laplace.baseline(dim, _ldp_epsilon(policy)), nn.Identity(), Clip(), dim, {"name": "none"})
 
 
 def certified(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
     """Noise on the features, as much as their certified sensitivity needs."""
     minimiser = fitted(windows, policy, parts)
     box, linear = _box(windows, minimiser), weights_of(layers_of(minimiser.encoder()))
-    return _on_features(laplace.certified(box, policy.privacy.epsilon, linear=linear), minimiser)
+    return _on_features(laplace.certified(box, _ldp_epsilon(policy), linear=linear), minimiser)
+
+
+def _ldp_epsilon(policy: Policy) -> float:
+    """Noise on samples or features promises ε-LDP, and with it the named promise: the smaller of the two rules."""
+    return min(policy.privacy.epsilon, policy.privacy.ldp_ceiling or policy.privacy.epsilon)
 
 
 def paper(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
