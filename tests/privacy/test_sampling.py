@@ -87,7 +87,7 @@ def word(*octets):
 def test_words_beyond_the_last_whole_multiple_are_drawn_again():
     # 2^8 = 3 * 85 + 1, so only the largest octet is one too many.
     script = Script(word(255, 5), word(255), word(7))
-    assert sampling._below(3, 2, script).tolist() == [1, 2]
+    assert sampling.below(3, 2, script).tolist() == [1, 2]
     assert script.left == []
 
 
@@ -96,7 +96,7 @@ def test_every_octet_counts_once_for_small_bounds(bound):
     octets = np.arange(256, dtype=np.uint8)
     enough = 256 // bound * bound
     script = Script(*octets.view(np.uint64).tolist(), *[0] * 32)  # what is drawn again is 0
-    drawn = sampling._below(bound, 256, script)
+    drawn = sampling.below(bound, 256, script)
     assert (np.bincount(drawn[:enough]) == enough // bound).all()
     assert not drawn[enough:].any()
 
@@ -109,7 +109,7 @@ def test_at_most_one_draw_in_sixteen_is_made_again(bound):
 
 @pytest.mark.parametrize("bound", [2, 3, 10, 17, 4095, 4097, 12582975, 2**28 + 1, 2**40, 2**48 - 59])
 def test_uniform_integers_are_uniform(bound):
-    drawn = sampling._below(bound, 100_000, SeededEntropy(5))
+    drawn = sampling.below(bound, 100_000, SeededEntropy(5))
     assert drawn.min() >= 0
     assert drawn.max() < bound
     assert stats.kstest((drawn + 0.5) / bound, "uniform").statistic < 0.5 / bound + 0.006
