@@ -1,4 +1,4 @@
-"""The verb `studies`: the channel on six real tables, with attackers and intervals."""
+"""Verbs on real tables: studies of the channel, and the paper's comparison of features."""
 
 import json
 from pathlib import Path
@@ -8,18 +8,21 @@ import typer
 
 from deeprotect.cli.progress import bar
 
+Source = Annotated[Path | None, typer.Option("--from", metavar="DIR", help="Local copies of the data sets.")]
+Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the results as JSON.")]
+Seed = Annotated[int, typer.Option(help="Of splits, models and evaluation noise.")]
+
 
 def studies(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Which; without one, all.")] = None,
-    source: Annotated[Path | None, typer.Option("--from", metavar="DIR", help="Local copies of the data sets.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the results as JSON.")] = None,
-    seed: Annotated[int, typer.Option(help="Of splits, models and evaluation noise.")] = 0,
+    source: Source = None,
+    out: Out = None,
+    seed: Seed = 0,
 ) -> None:
     """Measure the default mechanism on real tables: apps, attackers, limits, 95 % intervals."""
     from deeprotect.cli.tables import study_lines
     from deeprotect.evaluation.studies import Finding, chosen
     from deeprotect.evaluation.studies import studies as run
-    from deeprotect.release.sinks import whole_file
 
     total, done = len(chosen(names or [])), 0
 
@@ -32,7 +35,29 @@ def studies(
             for line in study_lines(finding):
                 typer.echo(line)
 
-        found: list[Any] = [each.to_json() for each in run(names or [], directory=source, seed=seed, report=report)]
+        found = [each.to_json() for each in run(names or [], directory=source, seed=seed, report=report)]
+    _write(out, found)
+
+
+def features(
+    name: Annotated[str, typer.Argument(metavar="[STUDY]", help="A study's windows.")] = "hapt-person",
+    source: Source = None,
+    out: Out = None,
+    seed: Seed = 0,
+) -> None:
+    """Compare seven features of every minimiser, and the noise that each mechanism needs, as the paper does."""
+    from deeprotect.cli.tables import features_table
+    from deeprotect.evaluation.features import compare
+
+    with bar("features"):
+        comparison = compare(name, directory=source, seed=seed)
+    features_table(comparison)
+    _write(out, comparison.to_json())
+
+
+def _write(out: Path | None, content: Any) -> None:
+    from deeprotect.release.sinks import whole_file
+
     if out is not None:
         with whole_file(out) as stream:
-            stream.write(json.dumps(found, indent=1).encode())
+            stream.write(json.dumps(content, indent=1).encode())

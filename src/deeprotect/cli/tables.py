@@ -10,6 +10,7 @@ from deeprotect.datasets.registry import Entry
 from deeprotect.policy.repository import Inference, Repository
 
 if TYPE_CHECKING:
+    from deeprotect.evaluation.features import Comparison
     from deeprotect.evaluation.studies import Finding
 
 
@@ -87,3 +88,21 @@ def study_lines(finding: "Finding") -> Iterator[str]:
             floor = max(attack.chance, attack.from_useful)
             line += f"  attacker {attack.adaptive:.3f} (raw {attack.raw:.3f}, blind {floor:.3f})"
         yield line
+
+
+def features_table(comparison: "Comparison") -> None:
+    """Accuracy and informativeness per minimiser, then expected noise per mechanism, held against the code's spread."""
+    console = Console()
+    table = Table("minimiser", "features", f"{comparison.study.useful}: ridge", "informativeness", "highest", box=None)
+    for row in comparison.features:
+        numbers = map(_number, (row.accuracy, row.informativeness_mean, row.informativeness_max))
+        table.add_row(row.minimiser, str(row.features), *numbers)
+    console.print(table)
+    table = Table("mechanism", "promise", "on", "noise ‖·‖₁", "spread ‖·‖₁", "noise / spread", box=None)
+    for line in comparison.noise:
+        share = f"{line.code_error / line.code_spread:.2f}"
+        table.add_row(
+            line.mechanism, line.guarantee, line.minimiser, _number(line.code_error), _number(line.code_spread), share
+        )
+    console.print(table)
+    console.print(comparison.findings)

@@ -21,6 +21,7 @@ app.command()(bundles.describe)
 app.command()(bundles.verify)
 app.command()(experiments.audit)
 app.command()(studies.studies)
+app.command()(studies.features)
 app.command()(experiments.bench)
 
 

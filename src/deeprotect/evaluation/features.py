@@ -1,0 +1,42 @@
+"""The paper's comparison on a study's windows: seven features of each kind, and the noise each mechanism needs."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deeprotect.datasets.loading import load
+from deeprotect.evaluation import minimisers, noise
+from deeprotect.evaluation.bench import Bench, Setup
+from deeprotect.evaluation.experiment import Experiment
+from deeprotect.evaluation.results import FeatureRow, NoiseRow, Results
+from deeprotect.evaluation.studies import Study, chosen
+
+EPSILON = 5.0
+DEFAULT = "hapt-person"  # three-axis accelerometer, 10 Hz, ten samples: the paper's 30 values
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Ridge accuracy and informativeness of few features; expected noise at the same ε."""
+
+    study: Study
+    features: list[FeatureRow]
+    noise: list[NoiseRow]
+
+    @property
+    def findings(self) -> str:
+        return noise.findings(self.noise)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"study": self.study.name} | Results(rows=[], noise=self.noise, minimisers=self.features).to_json()
+
+
+def compare(name: str = DEFAULT, *, directory: Path | None = None, seed: int = 0) -> Comparison:
+    """Every minimiser on the windows of one study; its first useful inference is what the features should tell."""
+    (study,) = chosen([name])
+    data = load(study.dataset, directory=None if study.dataset == "watch" else directory, rate_hz=study.rate_hz)
+    policy = study.policy(data)
+    bench = Bench.prepare(study.windows(data, policy), policy, Setup(app="ridge", attackers=("ridge",), seed=seed))
+    experiment = Experiment(bench, policy)
+    features = minimisers.compare(experiment)
+    return Comparison(study, features, noise.noise_rows(experiment, noise.OPTIONS, EPSILON))
