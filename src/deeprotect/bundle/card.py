@@ -30,6 +30,7 @@ LIMITS = {
         "or who uses other directions, is not bound by ε. Read the measured attacker beside it.",
     ),
 }
+WORTH_IT = 0.05  # accuracy above chance below which a release is of little use
 COMPOSED = (
     "The ε is for one window. A stream of T windows composes to T·ε for its owner; "
     "ε per window alone holds only for windows that have nothing to do with each other."
@@ -64,7 +65,7 @@ def _lines(bundle: Bundle) -> Iterator[str]:
         yield f"- {line}"
     yield ""
     yield "## Measured on held-out windows"
-    yield from _result_lines(bundle)
+    yield from measured(bundle)
     yield ""
     yield "## Made from"
     yield from _origin_lines(bundle)
@@ -103,12 +104,19 @@ def _stream_lines(bundle: Bundle) -> Iterator[str]:
         yield f"  - {channel.name}: [{channel.low:g}, {channel.high:g}] {channel.unit}"
 
 
-def _result_lines(bundle: Bundle) -> Iterator[str]:
+def measured(bundle: Bundle) -> Iterator[str]:
+    """What an unchanged app reads of held-out windows, and a warning where next to nothing is left to read."""
     for result in bundle.manifest.results:
-        for kind in ("useful", "sensitive"):
-            for name, numbers in result.get(kind, {}).items():
-                parts = ", ".join(f"{key} {value:.3f}" for key, value in numbers.items() if isinstance(value, float))
-                yield f"- {name} ({kind}): {parts}"
+        for name, numbers in result["useful"].items():
+            if not numbers:
+                continue
+            parts = ", ".join(f"{key} {value:.3f}" for key, value in numbers.items())
+            yield f"- {name} (useful): {parts}"
+            if numbers["app"] < numbers["chance"] + WORTH_IT:
+                yield (
+                    f"- {name} is hardly better than chance after release: raise epsilon, record more windows of each "
+                    "sensitive class, or name fewer inferences"
+                )
 
 
 def _origin_lines(bundle: Bundle) -> Iterator[str]:

@@ -23,6 +23,7 @@ def train(
 ) -> None:
     """Learn a protector."""
     from deeprotect.bundle import signing
+    from deeprotect.bundle.card import measured
     from deeprotect.policy import Policy
     from deeprotect.protector import Protector
 
@@ -32,6 +33,8 @@ def train(
         protector = Protector.fit(rules, data, progress=progress)
     signing.save(protector.bundle, out, key=key) if key else protector.save(out)
     typer.echo(f"{out}: {protector.bundle.mechanism.event}, mechanism {protector.bundle.mechanism.name}", err=True)
+    for line in measured(protector.bundle):
+        typer.echo(line, err=True)
 
 
 def protect(
