@@ -92,3 +92,10 @@ def test_a_wrong_signing_key_is_said_before_the_long_work(folder, deeprotect):
     done = deeprotect("train", "policy.toml", "--data", "none.csv", "--out", "new", "--sign", "walk.csv")
     assert done.returncode == 2
     assert "walk.csv: not an unencrypted private key" in done.stderr
+
+
+def test_protect_with_a_key_refuses_an_unsigned_bundle_and_releases_nothing(folder, keys, deeprotect):
+    done = deeprotect("protect", "protector", "walk.csv", "out.csv", "--key", "public.pem")
+    assert done.returncode == 2
+    assert "sign" in done.stderr
+    assert not (folder / "out.csv").exists()

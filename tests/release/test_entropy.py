@@ -107,17 +107,17 @@ def test_no_part_that_releases_names_seeded_entropy_or_reads_the_environment():
 
 APART = ("--no-site-packages", "--ignore-missing-imports")  # without numpy's types it takes a tenth of the time
 SNIPPET = """
-from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy, require_system
+from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
+from deeprotect.release.ledger import Ledger
+from deeprotect.release.pipe import Protects, release
 
-def release(entropy: SystemEntropy) -> None: ...
-
-release(SystemEntropy())
-release(require_system(SeededEntropy(0)))
-release(SeededEntropy(0))
+def use(bundle: Protects) -> None:
+    release([], bundle, ledger=Ledger(), stream="s", entropy=SystemEntropy())
+    release([], bundle, ledger=Ledger(), stream="s", entropy=SeededEntropy(0))
 """
 
 
-def test_the_type_checker_tells_the_two_kinds_of_entropy_apart(tmp_path):
+def test_the_type_checker_refuses_a_release_with_seeded_entropy(tmp_path):
     pytest.importorskip("mypy", reason="needs mypy; install deeprotect[dev]")
     (tmp_path / "snippet.py").write_text(SNIPPET)
     command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", *APART, "snippet.py"]

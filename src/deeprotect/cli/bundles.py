@@ -8,6 +8,9 @@ import typer
 
 from deeprotect.cli.progress import bar
 
+Key = Annotated[
+    Path | None, typer.Option(metavar="PUBLIC", help="The Ed25519 public key that must have signed it, a PEM file.")
+]
 BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE", help="A bundle: a folder or a .zip file.")]
 
 
@@ -41,12 +44,15 @@ def protect(
     bundle: BundlePath,
     source: Annotated[str, typer.Argument(metavar="INPUT", help="CSV, Parquet or Arrow; - for CSV on standard input.")],
     output: Annotated[str, typer.Argument(metavar="OUTPUT", help="The same kinds; - for CSV on standard output.")],
+    key: Key = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard error.")] = False,
 ) -> None:
-    """Release a table of any size: the same form, other content."""
+    """Release a table of any size: the same form, other content; with --key only by a signed bundle."""
+    from deeprotect.bundle import signing
     from deeprotect.protector import Protector
 
-    protector = Protector.load(bundle)
+    signed = signing.load(bundle, key=signing.public_key(key)) if key else None
+    protector = Protector(signed) if signed else Protector.load(bundle)
     with bar("protecting") as progress:
         summary = protector.protect_file(source, output, progress=progress)
     if as_json:
@@ -70,9 +76,7 @@ def describe(
 
 def verify(
     bundle: BundlePath,
-    key: Annotated[
-        Path | None, typer.Option(metavar="PUBLIC", help="The Ed25519 public key that must have signed it, a PEM file.")
-    ] = None,
+    key: Key = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the steps as JSON.")] = False,
 ) -> None:
     """Work out again everything the bundle promises; exit code 1 when anything does not hold."""
