@@ -112,9 +112,13 @@ class Naming(nn.Module):
         return surprise.mean()
 
     def _started(self, pairs: Tensor, start: Tensor) -> Tensor:
-        """The window that starts anywhere in the first of two, as far in as a standard normal number says."""
+        """The window that starts anywhere in the first of two, as far in as a standard normal number says.
+
+        Where the second is missing (NaN) it is the first: an utterance must not be taught without its beginning.
+        """
         values, channels = pairs.shape[-1] // 2, self._channels
         steps = (torch.special.ndtr(start) * (values // channels)).long().clamp(0, values // channels - 1)
+        steps = torch.where(pairs[:, -1:].isnan(), 0, steps)
         return pairs.gather(-1, steps * channels + torch.arange(values))
 
     def _surprise(self, scores: Tensor, codes: Tensor) -> Tensor:
@@ -130,7 +134,7 @@ class Naming(nn.Module):
 
 @dataclass(frozen=True)
 class Job:
-    """Windows (row, value), for each the one that follows it, and what the useful inferences say."""
+    """Windows (row, value), for each the one that follows it or NaN, and what the useful inferences say."""
 
     windows: Floats
     following: Floats

@@ -35,11 +35,10 @@ class LabelledWindows:
 
     @property
     def following(self) -> Floats:
-        """For each window the one right after it in its recording; where that is not here, its last sample repeated."""
+        """For each window the one right after it in its recording; NaN where that is not here."""
         place = np.arange(len(self)) if self.place is None else self.place
         next_is_here = np.append((np.diff(place) == 1) & (np.diff(self.recording) == 0), False)
-        still = np.repeat(self.samples[:, -1:], self.samples.shape[1], axis=1)
-        return np.where(next_is_here[:, None, None], np.roll(self.samples, -1, axis=0), still)
+        return np.where(next_is_here[:, None, None], np.roll(self.samples, -1, axis=0), np.nan)
 
     @property
     def people(self) -> Indices:
