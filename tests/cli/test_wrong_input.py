@@ -84,6 +84,13 @@ WRONG = {
     "truncated bundle": (cut_encoder, PROTECT, "encoder.onnx was altered or truncated"),
     "edited manifest": (edit_manifest, ("describe", "protector"), "altered"),
     "newer bundle": (newer_manifest, PROTECT, "newer"),
+    "nothing to verify": (as_is, ("verify", "none"), "no such bundle"),
+    "nothing to audit": (as_is, ("audit", "none"), "no such bundle"),
+    "no public key": (as_is, (*PROTECT, "--key", "none.pem"), "none.pem"),
+    # measurements
+    "unknown study": (as_is, ("studies", "mood"), "no study 'mood'"),
+    "features of an unknown study": (as_is, ("features", "mood"), "no study 'mood'"),
+    "features of data not here": (as_is, ("features", "--from", "."), "hapt"),
     # data
     "unknown data set": (as_is, ("datasets", "fetch", "wach"), "watch"),
     "data set not in the folder": (as_is, ("datasets", "fetch", "hapt", "--from", "."), "hapt"),

@@ -12,12 +12,11 @@ from deeprotect.datasets.loading import load
 from deeprotect.errors import DatasetError, PolicyError
 from deeprotect.evaluation.bench import Bench, Setup
 from deeprotect.evaluation.experiment import Experiment, Option
-from deeprotect.evaluation.results import Row
+from deeprotect.evaluation.results import Results, Row
 from deeprotect.policy import Policy
 from deeprotect.training.windows import LabelledWindows, read_windows
 
 PROMISES = (("ldp", 5.0), ("named", 2.0), ("named", 1.0))
-MARGIN = 0.03  # an attacker above max(chance, from_useful) by more than this has learnt something
 
 
 @dataclass(frozen=True)
@@ -83,12 +82,10 @@ class Finding:
     missing: str | None = None  # how to get the data, where it is not on this machine
 
     def to_json(self) -> dict[str, Any]:
-        from deeprotect.evaluation.results import Results
-
         body = {"study": self.study.name, "train_windows": self.train, "test_windows": self.test}
         if self.missing:
             return body | {"missing": self.missing}
-        return body | Results(rows=list(self.rows), references=[], noise=[], minimisers=[], run={}).to_json()
+        return body | Results(rows=self.rows).to_json()
 
 
 def studies(
