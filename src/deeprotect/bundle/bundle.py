@@ -6,8 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
 from deeprotect.bundle import store
 from deeprotect.bundle.agreement import check_certificate, check_networks, check_promise
 from deeprotect.bundle.manifest import Manifest, Part, Training
@@ -15,11 +13,9 @@ from deeprotect.bundle.network import Network
 from deeprotect.errors import BundleError, PolicyError
 from deeprotect.policy import Policy
 from deeprotect.privacy import mechanism as mechanisms
-from deeprotect.privacy.channel import Channel
 from deeprotect.privacy.mechanism import Mechanism
 from deeprotect.privacy.subspace import Subspace
 from deeprotect.signals import Schema
-from deeprotect.signals.joining import Joiner
 from deeprotect.signals.schema import Floats
 from deeprotect.version import __version__
 
@@ -89,16 +85,7 @@ class Bundle:
 
     def decode(self, noisy_code: Floats) -> Floats:
         """Scaled windows (window, time, channel) from noisy codes alone."""
-        if isinstance(self.mechanism, Channel):
-            noisy_code = self._joiner.join(noisy_code[:, 0].astype(np.int64))[:, None].astype(np.float64)
         return self.decoder(noisy_code).reshape(len(noisy_code), self.schema.window, len(self.schema.channels))
-
-    @cached_property
-    def _joiner(self) -> Joiner:
-        """Over the public windows of a look-up decoder."""
-        assert isinstance(self.mechanism, Channel)
-        shape = (len(self.mechanism.weights[0]), self.mechanism.variants, self.schema.window, len(self.schema.channels))
-        return Joiner(self.decoder(np.arange(shape[0] * shape[1], dtype=np.float64)[:, None]).reshape(shape))
 
     @cached_property
     def encoder(self) -> Network:

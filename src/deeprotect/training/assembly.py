@@ -18,7 +18,6 @@ from deeprotect.privacy.mechanism import Mechanism
 from deeprotect.privacy.network import interval, lipschitz
 from deeprotect.privacy.relaxed import basis
 from deeprotect.privacy.subspace import subspace
-from deeprotect.signals.joining import Joiner
 from deeprotect.signals.schema import Floats
 from deeprotect.training.bounds import layers_of, weights_of
 from deeprotect.training.codebook import CodeBook, LookUp, fit_book
@@ -94,8 +93,7 @@ def through_channel(windows: LabelledWindows, policy: Policy, parts: Parts) -> P
     made_of = {"name": "code book", "codes": list(book.codes), "variants": outputs.shape[1]}
     made_of |= {"expected_accuracy": 1 - plan.expected_cost}
     decoder = LookUp(outputs.reshape(-1, outputs.shape[2]))
-    joiner = Joiner(outputs.reshape(*outputs.shape[:2], *windows.samples.shape[1:]))
-    return Protection(channel, book.encoder, decoder, windows.flat.shape[1], made_of, joiner)
+    return Protection(channel, book.encoder, decoder, windows.flat.shape[1], made_of)
 
 
 def _secret(name: str, windows: LabelledWindows, policy: Policy, book: CodeBook) -> Secret:

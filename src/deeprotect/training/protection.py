@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.mechanism import Mechanism
-from deeprotect.signals.joining import Joiner
 from deeprotect.signals.schema import Floats
 
 
@@ -29,14 +28,11 @@ class Protection:
     decoder: nn.Module
     dim: int
     made_of: dict[str, Any]
-    joiner: Joiner | None = None
 
     def encode(self, private: Floats) -> Floats:
         return _run(self.encoder, private)
 
     def decode(self, noisy_code: Floats) -> Floats:
-        if self.joiner is not None:
-            noisy_code = self.joiner.join(noisy_code[:, 0].astype(np.int64))[:, None].astype(np.float64)
         return _run(self.decoder, noisy_code)
 
     def release(self, private: Floats, *, entropy: Entropy) -> Floats:
