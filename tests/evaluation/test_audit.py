@@ -14,10 +14,10 @@ from tests.mutations import houses
 from deeprotect.cli import experiments
 from deeprotect.cli.run import run
 from deeprotect.errors import InputError
-from deeprotect.evaluation.audit import attack, audit
-from deeprotect.evaluation.audit_bound import lower_bound
-from deeprotect.evaluation.audit_pairs import farthest, neighbours
-from deeprotect.evaluation.audit_runs import outputs_of
+from deeprotect.evaluation.audit.audit import attack, audit
+from deeprotect.evaluation.audit.bound import lower_bound
+from deeprotect.evaluation.audit.pairs import farthest, neighbours
+from deeprotect.evaluation.audit.runs import outputs_of
 from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.channel import make

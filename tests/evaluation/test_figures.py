@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from deeprotect.evaluation import figures
-from deeprotect.evaluation.figures import COLOURS, INK, MARKERS, Drawing
+from deeprotect.evaluation.report import figures
+from deeprotect.evaluation.report.figures import COLOURS, INK, MARKERS, Drawing
 from deeprotect.evaluation.results import Row, Sensitive, Useful
 from deeprotect.policy.sections import GUARANTEES
 from deeprotect.signals import Channel

@@ -5,8 +5,8 @@ from html.parser import HTMLParser
 
 import numpy as np
 
-from deeprotect.evaluation import figures
-from deeprotect.evaluation.page import Group, Page
+from deeprotect.evaluation.report import figures
+from deeprotect.evaluation.report.page import Group, Page
 from deeprotect.evaluation.results import Reference, Results, Row, Sensitive, Useful
 from deeprotect.signals import Channel
 

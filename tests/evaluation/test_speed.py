@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from deeprotect.cli.verbs import app
-from deeprotect.evaluation import speed, throughput
-from deeprotect.evaluation.ratio import Ratio, compare
+from deeprotect.evaluation.speed import speed, throughput
+from deeprotect.evaluation.speed.ratio import Ratio, compare
 from deeprotect.privacy.entropy import SystemEntropy, require_system
 from deeprotect.privacy.mechanism import load
 from deeprotect.release.columns import Columns

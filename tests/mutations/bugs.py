@@ -9,7 +9,7 @@ import pytest
 from tests.mutations import checks
 from tests.mutations.checks import Check
 
-from deeprotect.evaluation import audit_runs
+from deeprotect.evaluation.audit import runs as audit_runs
 from deeprotect.privacy import channel, confidence, design, laplace, ratios
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.release import columns, pipe, tables

@@ -11,7 +11,7 @@ from tests.mutations import houses
 
 from deeprotect.bundle.verifying import steps
 from deeprotect.errors import DeeprotectError, EntropyError
-from deeprotect.evaluation.audit import audit
+from deeprotect.evaluation.audit.audit import audit
 from deeprotect.privacy import confidence
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.protector import Protector

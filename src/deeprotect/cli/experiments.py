@@ -32,8 +32,8 @@ def audit(
 ) -> None:
     """Attack the release, and print a lower bound on ε with its confidence; exit code 1 when it exceeds the claim."""
     from deeprotect.bundle import Bundle
-    from deeprotect.evaluation.audit import audit as run
-    from deeprotect.evaluation.audit_figure import write
+    from deeprotect.evaluation.audit.audit import audit as run
+    from deeprotect.evaluation.audit.figure import write
     from deeprotect.training.windows import read_windows
 
     protector = Bundle.load(bundle)
@@ -52,7 +52,7 @@ def audit(
 def bench(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Speed and memory as ratios against peers, measured in the same run; takes about half a minute."""
     from deeprotect.cli.ratios import ratios_table
-    from deeprotect.evaluation.speed import measure
+    from deeprotect.evaluation.speed.speed import measure
 
     with bar("measuring") as progress:
         ratios = measure(progress=progress)

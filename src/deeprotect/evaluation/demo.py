@@ -6,9 +6,10 @@ from typing import Any
 
 from deeprotect.datasets.dataset import Dataset
 from deeprotect.datasets.loading import load
-from deeprotect.evaluation import minimisers, noise, report, story
+from deeprotect.evaluation import minimisers, noise
 from deeprotect.evaluation.bench import Bench, Setup
 from deeprotect.evaluation.experiment import OPTIONS, Experiment, Option, Progress
+from deeprotect.evaluation.report import files, story
 from deeprotect.evaluation.results import Results, Row
 from deeprotect.policy import Policy
 from deeprotect.training.windows import read_windows
@@ -51,7 +52,7 @@ class Plan:
 
 def demo(out: Path, *, progress: Progress = lambda _: None, plan: Plan | None = None) -> dict[str, Any]:
     """Writes report.html, results.json and the figures into `out`; returns what results.json holds."""
-    report.make_folder(out)
+    files.make_folder(out)
     plan = plan or Plan()
     data = load(plan.dataset, rate_hz=plan.rate_hz)
     policy = plan.policy(data)
@@ -67,7 +68,7 @@ def demo(out: Path, *, progress: Progress = lambda _: None, plan: Plan | None = 
     )
     progress(COMPARED)
     page = story.tell(experiment, rows, title=_title(data), options=plan.options, epsilon=plan.shown_epsilon)
-    report.write(out, results, page)
+    files.write(out, results, page)
     progress(1.0)
     return results.to_json()
 
@@ -92,5 +93,5 @@ def _run(data: Dataset, bench: Bench) -> dict[str, Any]:
         "fingerprint": bench.train.fingerprint,
         "windows": f"{len(bench.train)} to train on, {len(bench.test)} to test on; the last part of each recording",
         "seed": bench.setup.seed,
-        "versions": report.versions(),
+        "versions": files.versions(),
     }

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deeprotect.evaluation import figures
 from deeprotect.evaluation.experiment import Experiment, Option
-from deeprotect.evaluation.figures import Drawing
-from deeprotect.evaluation.page import Group, Page
 from deeprotect.evaluation.promises import NAMES
+from deeprotect.evaluation.report import figures
+from deeprotect.evaluation.report.figures import Drawing
+from deeprotect.evaluation.report.page import Group, Page
 from deeprotect.evaluation.results import Row
 from deeprotect.signals import Channel, Schema
 from deeprotect.signals.schema import Floats

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from deeprotect.evaluation.audit_bound import Tally, lower_bound
+from deeprotect.evaluation.audit.bound import Tally, lower_bound
 from deeprotect.signals.schema import Floats
 
 Score = Callable[[Floats], Floats]

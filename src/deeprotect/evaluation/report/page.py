@@ -8,10 +8,10 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from deeprotect.evaluation.figures import Drawing, key
 from deeprotect.evaluation.intervals import Interval
 from deeprotect.evaluation.noise import findings
 from deeprotect.evaluation.promises import NAMES, PLAIN, promise
+from deeprotect.evaluation.report.figures import Drawing, key
 from deeprotect.evaluation.results import Results, Row
 
 

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from deeprotect.errors import InputError
-from deeprotect.evaluation.page import Page
+from deeprotect.evaluation.report.page import Page
 from deeprotect.evaluation.results import Results
 from deeprotect.release.sinks import whole_file
 from deeprotect.version import __version__

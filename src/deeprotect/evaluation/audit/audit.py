@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from deeprotect.errors import InputError
-from deeprotect.evaluation.audit_bound import CONFIDENCE, Tally
-from deeprotect.evaluation.audit_classes import worst_classes
-from deeprotect.evaluation.audit_distinguisher import Rule, choose, fit
-from deeprotect.evaluation.audit_pairs import Pair, farthest, neighbours
-from deeprotect.evaluation.audit_runs import outputs_of, released, releases
+from deeprotect.evaluation.audit.bound import CONFIDENCE, Tally
+from deeprotect.evaluation.audit.classes import worst_classes
+from deeprotect.evaluation.audit.distinguisher import Rule, choose, fit
+from deeprotect.evaluation.audit.pairs import Pair, farthest, neighbours
+from deeprotect.evaluation.audit.runs import outputs_of, released, releases
 from deeprotect.privacy.events import Guarantee
 from deeprotect.release.pipe import Protects
 from deeprotect.signals.schema import Floats

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from deeprotect.errors import InputError
-from deeprotect.evaluation.audit_distinguisher import choose, fit
-from deeprotect.evaluation.audit_pairs import Pair
-from deeprotect.evaluation.audit_runs import outputs_of, released
+from deeprotect.evaluation.audit.distinguisher import choose, fit
+from deeprotect.evaluation.audit.pairs import Pair
+from deeprotect.evaluation.audit.runs import outputs_of, released
 from deeprotect.release.pipe import Protects
 from deeprotect.signals.schema import Floats
 from deeprotect.training.windows import LabelledWindows

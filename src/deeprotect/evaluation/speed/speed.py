@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from deeprotect.evaluation.ratio import REPEATS, Ratio, Work, compare
-from deeprotect.evaluation.throughput import tables
+from deeprotect.evaluation.speed.ratio import REPEATS, Ratio, Work, compare
+from deeprotect.evaluation.speed.throughput import tables
 from deeprotect.privacy.channel import Channel, make
 from deeprotect.privacy.design import design
 from deeprotect.privacy.entropy import SystemEntropy, Words

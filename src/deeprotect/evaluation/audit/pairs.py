@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from deeprotect.errors import InputError
-from deeprotect.evaluation.audit_bound import lower_bound
+from deeprotect.evaluation.audit.bound import lower_bound
 from deeprotect.privacy.channel import Channel
 from deeprotect.privacy.laplace import GridLaplace
 from deeprotect.privacy.mechanism import Mechanism

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.manifest import Training
-from deeprotect.evaluation.ratio import Ratio
+from deeprotect.evaluation.speed.ratio import Ratio
 from deeprotect.policy import Policy
 from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box

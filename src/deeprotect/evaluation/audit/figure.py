@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deeprotect.evaluation.audit import Finding
-from deeprotect.evaluation.figures import COLOURS, GREY, STYLE, Drawing
+from deeprotect.evaluation.audit.audit import Finding
+from deeprotect.evaluation.report.figures import COLOURS, GREY, STYLE, Drawing
 from deeprotect.release.sinks import whole_file
 
 _BINS = 60

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from deeprotect.evaluation.audit_distinguisher import Names, look_up, names
+from deeprotect.evaluation.audit.distinguisher import Names, look_up, names
 from deeprotect.privacy.channel import Channel
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger

@@ -1,0 +1,1 @@
+"""The page: drawings, the story around them, and the files they go into."""
