@@ -1,0 +1,134 @@
+"""A learned sensor anonymiser: the anonymising autoencoder of Malekzadeh, Clegg, Cavallaro and Haddadi, "Mobile
+Sensor Data Anonymization" (IoTDI 2019), made small.
+
+Kept: an autoencoder whose loss weighs three things, distortion, the useful labels read from its output, and what
+recognisers of the sensitive labels read from its code and from its output; recognisers and autoencoder learn in turns.
+The release has no noise and no ε: it stops the recognisers it was trained against.
+Simplified: dense layers where theirs are convolutions; all recognisers learn from the raw windows too, so that they
+resemble apps and attackers that know nothing of the release; fixed weights and length instead of a search for them.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from deeprotect.evaluation.peers.peer import Release, sensitive, targets
+from deeprotect.policy import Policy
+from deeprotect.signals.schema import Floats
+from deeprotect.training.costs import Cost, softmax, useful_cost
+from deeprotect.training.labels import Targets
+from deeprotect.training.networks import Restore, Standardise, dense, initialise
+from deeprotect.training.threads import single_thread
+from deeprotect.training.windows import LabelledWindows
+
+DISTORTION, USEFUL, HIDDEN = 1.0, 1.0, 1.0
+"""Weights of the three parts of the loss."""
+WIDTH = 128
+STEPS, BATCH, LEARNING_RATE = 1500, 128, 1e-3
+TURNS = 2
+"""Steps of the recognisers for one of the autoencoder, which must not run away from them."""
+SUREST = 1.0 - 1e-4  # keeps logarithms finite
+
+
+class Networks(nn.Module):
+    """Autoencoder and recognisers, all on standardised windows; the code has a quarter of a window's values."""
+
+    def __init__(self, values: int, *, useful: int, hidden: int) -> None:
+        super().__init__()
+        code = max(2, values // 4)
+        self.encoder = dense([values, WIDTH, code])
+        self.decoder = dense([code, WIDTH, values])
+        self.useful = dense([values, WIDTH, useful])
+        self.on_output = dense([values, WIDTH, hidden])
+        self.on_code = dense([code, WIDTH, hidden])
+
+    def autoencoder(self) -> list[nn.Parameter]:
+        return [*self.encoder.parameters(), *self.decoder.parameters()]
+
+    def recognisers(self) -> list[nn.Parameter]:
+        return [*self.useful.parameters(), *self.on_output.parameters(), *self.on_code.parameters()]
+
+
+def fit(windows: LabelledWindows, policy: Policy, _epsilon: float | None) -> Release:
+    """Learns to hide all sensitive inferences together and to keep all useful ones; no label leaves it missing."""
+    hidden, useful = sensitive(windows, policy, peer="adversarial"), targets(windows, policy.inferences.useful)
+    with single_thread():
+        network = train(windows.flat, useful, hidden, seed=policy.training.seed)
+
+    @torch.no_grad()
+    def release(private: Floats) -> Floats:
+        return np.asarray(network(torch.tensor(private, dtype=torch.float32)), dtype=np.float64)
+
+    return release
+
+
+def train(windows: Floats, useful: Targets, hidden: Targets, *, seed: int, steps: int = STEPS) -> nn.Module:
+    """The trained anonymiser, from flat windows to flat windows."""
+    generator = torch.Generator().manual_seed(seed)
+    standardise = Standardise(windows)
+    networks = Networks(windows.shape[1], useful=sum(useful.counts), hidden=sum(hidden.counts))
+    initialise(networks, generator)
+    game = Game(networks, useful.counts, hidden.counts)
+    rows = standardise(torch.tensor(windows, dtype=torch.float32)), *map(torch.tensor, (useful.codes, hidden.codes))
+    theirs = torch.optim.Adam(networks.recognisers(), lr=LEARNING_RATE, fused=True)
+    ours = torch.optim.Adam(networks.autoencoder(), lr=LEARNING_RATE, fused=True)
+    for turn, chosen in enumerate(_batches(len(windows), steps * (TURNS + 1), generator)):
+        optimiser, loss = (ours, game.anonymise) if turn % (TURNS + 1) == TURNS else (theirs, game.recognise)
+        networks.zero_grad()
+        loss(*(values[chosen] for values in rows)).backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+    return nn.Sequential(standardise, networks.encoder, networks.decoder, Restore(standardise)).eval()
+
+
+class Game:
+    """What each side wants of one batch of standardised windows and labels."""
+
+    def __init__(self, networks: Networks, useful: tuple[int, ...], hidden: tuple[int, ...]) -> None:
+        self._networks = networks
+        self._useful = useful
+        self._hidden = hidden
+
+    def recognise(self, windows: Tensor, useful: Tensor, hidden: Tensor) -> Tensor:
+        """Read all labels, from raw windows, from released ones and from codes."""
+        with torch.no_grad():
+            code = self._networks.encoder(windows)
+            output = self._networks.decoder(code)
+        both = [self._read(each, useful) + self._reveal(softmax, each, hidden) for each in (windows, output)]
+        return both[0] + both[1] + self._cost(softmax, self._networks.on_code(code), hidden)
+
+    def anonymise(self, windows: Tensor, useful: Tensor, hidden: Tensor) -> Tensor:
+        """Stay close, stay useful, confuse."""
+        code = self._networks.encoder(windows)
+        output = self._networks.decoder(code)
+        distortion = (output - windows).square().mean()
+        confusion = self._reveal(confuse, output, hidden) + self._cost(confuse, self._networks.on_code(code), hidden)
+        loss: Tensor = DISTORTION * distortion + USEFUL * self._read(output, useful) + HIDDEN * confusion
+        return loss
+
+    def _read(self, windows: Tensor, useful: Tensor) -> Tensor:
+        return useful_cost(softmax, self._networks.useful(windows), useful, counts=self._useful)
+
+    def _reveal(self, cost: Cost, windows: Tensor, hidden: Tensor) -> Tensor:
+        return self._cost(cost, self._networks.on_output(windows), hidden)
+
+    def _cost(self, cost: Cost, scores: Tensor, hidden: Tensor) -> Tensor:
+        return useful_cost(cost, scores, hidden, counts=self._hidden)
+
+
+def confuse(scores: Tensor, codes: Tensor) -> Tensor:
+    """−log(1 − p_true) − log(1 − p_max) per row: neither right nor sure of anything wrong (theirs, identity loss)."""
+    chances = scores.softmax(dim=-1).clamp(max=SUREST)
+    right = chances.gather(-1, codes[:, None]).squeeze(-1)
+    return -torch.log1p(-right) - torch.log1p(-chances.amax(dim=-1))
+
+
+def _batches(rows: int, count: int, generator: torch.Generator) -> Iterator[Tensor]:
+    """Shuffle after shuffle, cut into batches; what is left of a shuffle goes into the next one."""
+    waiting = torch.empty(0, dtype=torch.long)
+    for _ in range(count):
+        while len(waiting) < BATCH:
+            waiting = torch.cat([waiting, torch.randperm(rows, generator=generator)])
+        yield waiting[:BATCH]
+        waiting = waiting[BATCH:]
