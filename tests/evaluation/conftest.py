@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from deeprotect.evaluation.bench import Bench, Setup
+from deeprotect.evaluation.experiment import Experiment
 from deeprotect.policy import Policy
 from deeprotect.training.windows import LabelledWindows, read_windows
 
@@ -53,4 +54,4 @@ def windows(table: pa.Table, policy: Policy) -> LabelledWindows:
 
 @pytest.fixture(scope="session")
 def bench(windows: LabelledWindows, policy: Policy) -> Bench:
-    return Bench.prepare(windows, policy, Setup(pools=(1, 4)))
+    return Experiment.on(windows, policy, Setup(attackers=("ridge", "random_forest"), pools=(1, 4))).bench

@@ -2,7 +2,7 @@
 
 import typer
 
-from deeprotect.cli import bundles, data, experiments, studies
+from deeprotect.cli import bundles, data, evaluations, experiments, studies
 
 app = typer.Typer(
     help="Name what an app may infer from your sensors; release data that carries only that.",
@@ -20,6 +20,7 @@ app.command()(bundles.protect)
 app.command()(bundles.describe)
 app.command()(bundles.verify)
 app.command()(experiments.audit)
+app.command()(evaluations.evaluate)
 app.command()(studies.studies)
 app.command()(studies.features)
 app.command()(experiments.bench)

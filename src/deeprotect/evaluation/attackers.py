@@ -1,19 +1,14 @@
 """Attackers: static ones know raw windows only, adaptive ones are retrained on released windows and are what counts."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from deeprotect.evaluation.intervals import Interval, wilson
-from deeprotect.evaluation.models import Labels, Trained, train
+from deeprotect.evaluation.guesses import Guesses, Indices, Texts, stretches
+from deeprotect.evaluation.models import Labels, Trained
 from deeprotect.signals.schema import Floats
-
-Indices = NDArray[np.int64]
-Score = tuple[int, int]
-"""Right guesses, and guesses made."""
 
 
 @dataclass(frozen=True)
@@ -28,66 +23,67 @@ class Targets:
         """The same targets, seen through a release."""
         return Targets(windows, self.labels, self.recording)
 
+    @property
+    def stretch(self) -> Indices:
+        return stretches(self.labels, self.recording)
 
-@dataclass(frozen=True)
-class Attack:
-    """What the best of several attackers achieved; `pooled` is its accuracy over T windows of one recording.
+    def judge(self, guess: Texts) -> Guesses:
+        return Guesses.of(self.labels, guess, self.stretch)
 
-    The best is chosen on the test windows themselves: if anything, that flatters the attacker.
+
+Pooled = dict[int, Guesses]
+"""Guesses for T windows at a time, by T."""
+
+
+def attack(attacker: Trained, test: Targets, *, pools: Sequence[int] = ()) -> tuple[Guesses, Pooled]:
+    """Window by window, and pooled over several windows of one recording."""
+    scores = attacker.scores(test.windows)
+    pooled = {size: pool(attacker, scores, test, size=size).either_way() for size in pools}
+    return test.judge(attacker.choose(scores)).either_way(), pooled
+
+
+def reread(attacker: Trained, seen: Targets, test: Targets) -> Guesses:
+    """A static attacker that learnt, on released windows with known labels, what its own guesses mean there.
+
+    A release may turn its guesses round (who is called Ann is always Bob); that hides nothing from someone who looks.
+    Where a guess was never made on the seen windows, it stands.
     """
-
-    accuracy: float
-    interval: Interval
-    attacker: str
-    pooled: dict[int, float]
-
-
-def adaptive(train_on: Targets, test: Targets, *, models: Iterable[str], pools: Sequence[int], seed: int) -> Attack:
-    """Retrained on released windows, tested on released windows."""
-    trained = [train(name, train_on.windows, train_on.labels, seed=seed) for name in models]
-    return best(trained, test, pools=pools)
+    meaning = {guess: guess for guess in attacker.classes.tolist()}
+    told: dict[str, Counter[str]] = {}
+    for guess, label in zip(attacker.predict(seen.windows).tolist(), seen.labels.tolist(), strict=True):
+        told.setdefault(guess, Counter())[str(label)] += 1
+    meaning |= {guess: labels.most_common(1)[0][0] for guess, labels in told.items()}
+    guesses = attacker.predict(test.windows)
+    plain = test.judge(guesses).either_way()
+    turned = test.judge(np.array([meaning[guess] for guess in guesses.tolist()], dtype=str))
+    return max(plain, turned, key=lambda each: each.accuracy)
 
 
-def best(attackers: Sequence[Trained], test: Targets, *, pools: Sequence[int] = ()) -> Attack:
-    """The strongest of fitted attackers, window by window; pools are each taken from whoever does best there."""
-    scores = [attacker.scores(test.windows) for attacker in attackers]
-    guesses = [attacker.choose(score) for attacker, score in zip(attackers, scores, strict=True)]
-    right = [int((guess == test.labels.astype(str)).sum()) for guess in guesses]
-    winner, total = int(np.argmax(right)), len(test.labels)
-    pooled = {
-        size: max(_share(pool(*each, test, size=size)) for each in zip(attackers, scores, strict=True))
-        for size in pools
-    }
-    return Attack(right[winner] / total, wilson(right[winner], total), attackers[winner].name, pooled)
-
-
-def pool(attacker: Trained, scores: Floats, test: Targets, *, size: int) -> Score:
+def pool(attacker: Trained, scores: Floats, test: Targets, *, size: int) -> Guesses:
     """One guess for `size` neighbouring windows of one recording by adding up scores; the rest of it counts as one."""
-    groups = _groups(test, size)
-    totals = np.zeros((groups.max() + 1, scores.shape[1]))
+    groups = _groups(test.stretch, size)
+    first, members = np.unique(groups, return_index=True, return_counts=True)[1:]
+    totals = np.zeros((len(first), scores.shape[1]))
     np.add.at(totals, groups, scores)
-    first = np.unique(groups, return_index=True)[1]
-    guesses = attacker.choose(totals)
-    return int((guesses == test.labels[first].astype(str)).sum()), len(guesses)
+    if attacker.probabilistic:  # each posterior holds the prior; a pool must count it once
+        totals -= (members - 1)[:, None] * attacker.log_prior
+    return Guesses.of(test.labels[first], attacker.choose(totals), test.stretch[first])
 
 
-def _groups(test: Targets, size: int) -> Indices:
+def _groups(stretch: Indices, size: int) -> Indices:
     """Running number of the pool of each window; pools never cross a recording or a change of label."""
-    labels = test.labels.astype(str)
-    change = (test.recording[1:] != test.recording[:-1]) | (labels[1:] != labels[:-1])
-    stretch = np.concatenate([[0], np.cumsum(change)])
     place = np.arange(len(stretch)) - np.searchsorted(stretch, stretch)
-    starts = np.concatenate([[False], (place[1:] % size == 0)])
-    return np.cumsum(starts).astype(np.int64)
+    starts = place % size == 0
+    return np.cumsum(starts).astype(np.int64) - 1
 
 
-def majority(labels: Labels) -> float:
-    """Chance: the share of the most common label."""
-    return Counter(labels.tolist()).most_common(1)[0][1] / len(labels)
+def best(guesses: Mapping[str, Guesses]) -> str:
+    """The attacker that was right most often; it is chosen on the tested windows, which flatters the attackers."""
+    return max(guesses, key=lambda name: guesses[name].accuracy)
 
 
-def from_useful(useful: Labels, sensitive: Labels, *, test_useful: Labels, test_sensitive: Labels) -> float:
-    """Guessing the sensitive label from the true useful labels (window, inference) alone.
+def from_useful(useful: Labels, sensitive: Labels, *, test_useful: Labels) -> Texts:
+    """Guesses of the sensitive label from the true useful labels (window, inference) alone.
 
     The rule is learnt on training labels. No protection that keeps the useful inferences can hide this much.
     """
@@ -96,9 +92,4 @@ def from_useful(useful: Labels, sensitive: Labels, *, test_useful: Labels, test_
         seen.setdefault(tuple(key), Counter())[label] += 1
     anything = Counter(sensitive.tolist())
     guesses = [seen.get(tuple(key), anything).most_common(1)[0][0] for key in test_useful.tolist()]
-    return float(np.mean([guess == label for guess, label in zip(guesses, test_sensitive.tolist(), strict=True)]))
-
-
-def _share(score: Score) -> float:
-    right, total = score
-    return right / total
+    return np.array(guesses, dtype=str)

@@ -1,23 +1,34 @@
 """The test bench: one split, the apps and attackers trained on raw windows, and the measuring of releases on it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from deeprotect.errors import TableError
-from deeprotect.evaluation.attackers import Targets, adaptive, best, from_useful, majority
-from deeprotect.evaluation.intervals import wilson
-from deeprotect.evaluation.models import Labels, Trained, train
-from deeprotect.evaluation.results import Sensitive, Useful
+from deeprotect.evaluation.attackers import Targets, attack, from_useful, reread
+from deeprotect.evaluation.guesses import Guesses, Indices
+from deeprotect.evaluation.measured import Apps, Attacks, Measured
+from deeprotect.evaluation.models import Trained, train
+from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.policy import Policy
-from deeprotect.privacy.limits import best_accuracy
 from deeprotect.signals.schema import Floats
-from deeprotect.training.splits import contiguous
 from deeprotect.training.windows import LabelledWindows
 
-Release = Callable[[Floats], Floats]
-"""From private to released windows, both flat and scaled (window, value)."""
+CODE_TABLE = "code_table"
+"""The attacker who knows a code book, and so the code behind each released window."""
+
+
+class Released(NamedTuple):
+    """Released windows, flat and scaled (window, value), and the public code behind each where there is one."""
+
+    windows: Floats
+    code: Indices | None = None
+
+
+Release = Callable[[Floats], Released]
+"""From private to released windows."""
 
 
 @dataclass(frozen=True)
@@ -25,107 +36,100 @@ class Setup:
     """Who infers what: the app's model, the attackers' models, how many windows an attacker pools."""
 
     app: str = "random_forest"
-    attackers: tuple[str, ...] = ("ridge", "random_forest")
-    pools: tuple[int, ...] = (16,)
-    held_out: float = 0.3
+    attackers: tuple[str, ...] = ("ridge", "kernel_ridge", "random_forest", "gradient_boosting", "cnn")
+    pools: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)
     seed: int = 0
 
 
 @dataclass(frozen=True)
 class Bench:
-    """Everything that does not depend on the release, made once: `apps` and `attackers` know raw windows only."""
+    """Everything that does not depend on the release, made once: `apps` and `attackers` know raw windows only.
+
+    `clean`, `raw` and `told` are their guesses on raw test windows, and those from the true useful labels alone.
+    """
 
     train: LabelledWindows
     test: LabelledWindows
     setup: Setup
     useful: tuple[str, ...]
     apps: Mapping[str, Trained]
-    attackers: Mapping[str, Sequence[Trained]]
-    raw: Mapping[str, float]  # the best raw attacker of each sensitive inference, on raw windows
+    clean: Mapping[str, Guesses]
+    attackers: Mapping[str, Mapping[str, Trained]]
+    raw: Mapping[str, Mapping[str, tuple[Guesses, Mapping[int, Guesses]]]]
+    told: Mapping[str, Guesses]
 
     @classmethod
-    def prepare(cls, windows: LabelledWindows, policy: Policy, setup: Setup) -> "Bench":
-        """Split in time inside recordings; train apps and attackers on raw windows."""
+    def prepare(cls, learn: LabelledWindows, test: LabelledWindows, policy: Policy, setup: Setup) -> "Bench":
+        """Train apps and attackers on the raw windows of one side."""
         useful, sensitive = policy.inferences.useful, policy.inferences.sensitive
-        chosen = contiguous(windows, held_out=setup.held_out, seed=setup.seed)
-        learn, test = (windows[part] for part in chosen)
         for name in (*useful, *sensitive):
             _check_labelled(name, learn, test)
-        apps = {name: _train(setup.app, targets(learn, name), setup) for name in useful}
-        attackers = {
-            name: [_train(model, targets(learn, name), setup) for model in setup.attackers] for name in sensitive
+        fit = _Fit(setup, channels=len(policy.stream.channels))
+        apps = {name: fit(setup.app, targets(learn, name)) for name in useful}
+        clean = {name: _read(apps[name], targets(test, name)) for name in useful}
+        attackers = {name: {model: fit(model, targets(learn, name)) for model in setup.attackers} for name in sensitive}
+        raw = {
+            name: {
+                model: attack(each, targets(test, name), pools=setup.pools) for model, each in attackers[name].items()
+            }
+            for name in sensitive
         }
-        raw = {name: best(attackers[name], targets(test, name)).accuracy for name in sensitive}
-        return cls(learn, test, setup, useful, apps, attackers, raw)
+        told = {name: _told(name, learn, test, useful) for name in sensitive}
+        return cls(learn, test, setup, useful, apps, clean, attackers, raw, told)
 
-    def measure(
-        self, release: Release, *, guarantee: str, epsilon: float
-    ) -> tuple[dict[str, Useful], dict[str, Sensitive]]:
+    def measure(self, release: Release, *, stopwatch: Stopwatch | None = None) -> Measured:
         """Release both sides of the split and see what apps and attackers still read."""
-        seen, tested = release(self.train.flat), release(self.test.flat)
-        useful = {
-            name: self._useful(name, seen, tested, limit=_limit(guarantee, epsilon, ("ldp",))) for name in self.apps
-        }
-        # A named promise bounds its sensitive inferences just as ldp bounds every inference.
-        limit = _limit(guarantee, epsilon, ("ldp", "named"))
-        return useful, {name: self._sensitive(name, seen, tested, limit=limit) for name in self.attackers}
+        stopwatch = stopwatch or Stopwatch()
+        with stopwatch("release"):
+            seen, tested = release(self.train.flat), release(self.test.flat)
+        with stopwatch("apps"):
+            useful = {name: self._apps(name, seen, tested) for name in self.apps}
+        with stopwatch("attackers"):
+            sensitive = {name: self._attacks(name, seen, tested) for name in self.attackers}
+        channels = self.test.samples.shape[2]
+        error = np.abs(tested.windows - self.test.flat).reshape(-1, channels).mean(axis=0)
+        return Measured(useful, sensitive, error, len(self.test))
 
-    def _useful(self, name: str, seen: Floats, tested: Floats, *, limit: "Limit") -> Useful:
-        learn, raw, test = self._targets(name, seen, tested)
-        right = int((self.apps[name].predict(test.windows) == test.labels.astype(str)).sum())
-        retrained = _train(self.setup.app, learn, self.setup)
-        return Useful(
-            clean=_accuracy(self.apps[name], raw),
-            app=right / len(test.labels),
-            app_ci=wilson(right, len(test.labels)),
-            retrained=_accuracy(retrained, test),
-            limit=limit(test.labels),
-            chance=majority(test.labels),
+    def _apps(self, name: str, seen: Released, tested: Released) -> Apps:
+        learn, test = self._released(name, seen.windows, tested.windows)
+        retrained = self._fit(self.setup.app, learn)
+        return Apps(self.clean[name], _read(self.apps[name], test), _read(retrained, test))
+
+    def _attacks(self, name: str, seen: Released, tested: Released) -> Attacks:
+        learn, test = self._released(name, seen.windows, tested.windows)
+        setup, raw = self.setup, self.raw[name]
+        attacks = {model: attack(self._fit(model, learn), test, pools=setup.pools) for model in setup.attackers}
+        if seen.code is not None and tested.code is not None:
+            known = self._released(name, seen.code[:, None].astype(float), tested.code[:, None].astype(float))
+            attacks[CODE_TABLE] = attack(self._fit(CODE_TABLE, known[0]), known[1], pools=setup.pools)
+        return Attacks(
+            raw={model: window for model, (window, _) in raw.items()},
+            static={model: reread(each, learn, test) for model, each in self.attackers[name].items()},
+            adaptive={model: window for model, (window, _) in attacks.items()},
+            pooled={size: {model: pooled[size] for model, (_, pooled) in attacks.items()} for size in setup.pools},
+            pooled_raw={size: {model: pooled[size] for model, (_, pooled) in raw.items()} for size in setup.pools},
+            told=self.told[name],
         )
 
-    def _sensitive(self, name: str, seen: Floats, tested: Floats, *, limit: "Limit") -> Sensitive:
-        learn, _, test = self._targets(name, seen, tested)
-        setup = self.setup
-        attack = adaptive(learn, test, models=setup.attackers, pools=setup.pools, seed=setup.seed)
-        return Sensitive(
-            raw=self.raw[name],
-            static=best(self.attackers[name], test).accuracy,
-            adaptive=attack.accuracy,
-            adaptive_ci=attack.interval,
-            best_attacker=attack.attacker,
-            pooled=attack.pooled,
-            chance=majority(test.labels),
-            from_useful=self._from_useful(name),
-            limit=limit(test.labels),
-        )
+    def _released(self, name: str, seen: Floats, tested: Floats) -> tuple[Targets, Targets]:
+        """Released windows with labels, to learn from and to be tested on."""
+        learn, test = targets(self.train, name), targets(self.test, name)
+        return learn.released(seen[self.train.labelled(name)]), test.released(tested[self.test.labelled(name)])
 
-    def _targets(self, name: str, seen: Floats, tested: Floats) -> tuple[Targets, Targets, Targets]:
-        """Released windows to learn from, raw and released windows to be tested on, all labelled."""
-        learn, raw = targets(self.train, name), targets(self.test, name)
-        return learn.released(seen[self.train.labelled(name)]), raw, raw.released(tested[self.test.labelled(name)])
-
-    def _from_useful(self, name: str) -> float:
-        learn, test = (side[side.labelled(name)] for side in (self.train, self.test))
-        return from_useful(
-            learn.targets(self.useful),
-            learn.labels[name],
-            test_useful=test.targets(self.useful),
-            test_sensitive=test.labels[name],
-        )
+    @property
+    def _fit(self) -> "_Fit":
+        return _Fit(self.setup, channels=self.train.samples.shape[2])
 
 
-Limit = Callable[[Labels], float | None]
+@dataclass(frozen=True)
+class _Fit:
+    """Models by name, all with the bench's seed."""
 
+    setup: Setup
+    channels: int
 
-def _limit(guarantee: str, epsilon: float, bounded_by: tuple[str, ...]) -> Limit:
-    """Acc* for the tested windows' own shares of classes, or None where ε bounds no accuracy."""
-
-    def of(labels: Labels) -> float | None:
-        if guarantee not in bounded_by:
-            return None
-        return best_accuracy(epsilon, np.unique(labels.astype(str), return_counts=True)[1])
-
-    return of
+    def __call__(self, model: str, learn: Targets) -> Trained:
+        return train(model, learn.windows, learn.labels, seed=self.setup.seed, channels=self.channels)
 
 
 def targets(side: LabelledWindows, name: str) -> Targets:
@@ -134,15 +138,20 @@ def targets(side: LabelledWindows, name: str) -> Targets:
     return Targets(labelled.flat, labelled.labels[name], labelled.recording)
 
 
-def _train(model: str, learn: Targets, setup: Setup) -> Trained:
-    return train(model, learn.windows, learn.labels, seed=setup.seed)
+def _read(app: Trained, test: Targets) -> Guesses:
+    return test.judge(app.predict(test.windows))
 
 
-def _accuracy(model: Trained, test: Targets) -> float:
-    return float(np.mean(model.predict(test.windows) == test.labels.astype(str)))
+def _told(name: str, learn: LabelledWindows, test: LabelledWindows, useful: tuple[str, ...]) -> Guesses:
+    learn, test = (side[side.labelled(name)] for side in (learn, test))
+    guess = from_useful(learn.targets(useful), learn.labels[name], test_useful=test.targets(useful))
+    return targets(test, name).judge(guess)
 
 
 def _check_labelled(name: str, learn: LabelledWindows, test: LabelledWindows) -> None:
     for side, what in ((learn, "to train on"), (test, "to test on")):
         if not side.labelled(name).any():
             raise TableError(f"no window {what} has a label '{name}'; give longer recordings or more of them")
+    known = [{label for label in side.labels[name] if label is not None} for side in (learn, test)]
+    if not known[0] & known[1]:
+        raise TableError(f"no class of '{name}' is on both sides of the split; split in another way")

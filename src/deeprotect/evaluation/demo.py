@@ -1,6 +1,6 @@
 """The demo: train, protect, attack and show on the wrist data that arrives with a package."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,10 @@ from deeprotect.datasets.dataset import Dataset
 from deeprotect.datasets.loading import load
 from deeprotect.evaluation import minimisers, noise
 from deeprotect.evaluation.bench import Bench, Setup
-from deeprotect.evaluation.experiment import OPTIONS, Experiment, Option, Progress
+from deeprotect.evaluation.excerpt import Excerpt
+from deeprotect.evaluation.experiment import Experiment, Progress
+from deeprotect.evaluation.options import FEATURES, OPTIONS, Option
+from deeprotect.evaluation.promises import aim
 from deeprotect.evaluation.report import files, story
 from deeprotect.evaluation.results import Results, Row
 from deeprotect.policy import Policy
@@ -29,7 +32,7 @@ class Plan:
     epsilons: tuple[float, ...] = (1.0, 2.0, 5.0)
     shown_epsilon: float = 5.0
     features: int = 3  # noise grows with every feature; three tell seven exercises apart
-    options: tuple[Option, ...] = OPTIONS
+    options: tuple[Option, ...] = (*OPTIONS, Option(FEATURES, "none"))
     noise_options: tuple[Option, ...] = noise.OPTIONS
     minimisers: tuple[str, ...] = minimisers.NAMES
     max_epochs: int | None = 40  # of every network; more read a little better and take longer
@@ -56,29 +59,39 @@ def demo(out: Path, *, progress: Progress = lambda _: None, plan: Plan | None = 
     plan = plan or Plan()
     data = load(plan.dataset, rate_hz=plan.rate_hz)
     policy = plan.policy(data)
-    experiment = Experiment(Bench.prepare(read_windows(data.table, policy), policy, plan.setup), policy)
+    experiment = Experiment.on(read_windows(data.table, policy), policy, plan.setup)
     progress(READY)
     rows = _rows(experiment, plan, progress)
     results = Results(
         rows=rows,
-        references=[experiment.minimised()],
         noise=noise.noise_rows(experiment, plan.noise_options, plan.shown_epsilon),
         minimisers=minimisers.compare(experiment, names=plan.minimisers),
         run=_run(data, experiment.bench),
     )
     progress(COMPARED)
-    page = story.tell(experiment, rows, title=_title(data), options=plan.options, epsilon=plan.shown_epsilon)
+    page = story.tell(
+        results, title=_title(data), lead=aim(policy), excerpt=_excerpt(experiment, plan), epsilon=plan.shown_epsilon
+    )
     files.write(out, results, page)
     progress(1.0)
     return results.to_json()
 
 
 def _rows(experiment: Experiment, plan: Plan, progress: Progress) -> list[Row]:
-    rows, total = [], len(plan.options) * len(plan.epsilons)
+    rows: list[Row] = []
+    total = len(plan.options) * len(plan.epsilons)
     for row in experiment.rows(plan.options, plan.epsilons):
         rows.append(row)
         progress(READY + (MEASURED - READY) * len(rows) / total)
     return rows
+
+
+def _excerpt(experiment: Experiment, plan: Plan) -> Excerpt:
+    excerpt = Excerpt.choose(experiment.bench.test, experiment.policy.schema(), epsilon=plan.shown_epsilon)
+    released = {
+        option.line: experiment.release(option, plan.shown_epsilon)(excerpt.windows).windows for option in plan.options
+    }
+    return replace(excerpt, released=released)
 
 
 def _title(data: Dataset) -> str:

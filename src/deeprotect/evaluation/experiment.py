@@ -1,16 +1,21 @@
-"""Mechanisms × ε on one bench: everything that rows can share is made once."""
+"""Options × ε on one bench: everything that rows can share is made once."""
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from deeprotect.evaluation.bench import Bench
+from deeprotect.evaluation.bench import Bench, Release, Released, Setup
+from deeprotect.evaluation.cuts import Cut
+from deeprotect.evaluation.measured import Measured
+from deeprotect.evaluation.options import FEATURES, Option
+from deeprotect.evaluation.peers import PEERS
 from deeprotect.evaluation.promises import promise
-from deeprotect.evaluation.results import Reference, Row
+from deeprotect.evaluation.results import Row
+from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.policy import Policy
+from deeprotect.privacy.channel import Channel
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.fit import learn
@@ -18,40 +23,10 @@ from deeprotect.training.minimiser import Minimiser
 from deeprotect.training.parts import fitted
 from deeprotect.training.protection import Protection
 from deeprotect.training.threads import single_thread
+from deeprotect.training.windows import LabelledWindows
 
 Progress = Callable[[float], None]
 """Takes the share of the work that is done, 0 to 1."""
-
-
-@dataclass(frozen=True)
-class Option:
-    """A mechanism with the guarantee it is asked to give; `minimiser` only where it is not the mechanism's own."""
-
-    mechanism: str
-    guarantee: str
-    minimiser: str | None = None
-
-    def policy(self, policy: Policy, epsilon: float) -> Policy:
-        privacy = {"mechanism": self.mechanism, "guarantee": self.guarantee, "epsilon": epsilon}
-        return policy.vary(privacy=privacy, training={"minimiser": self._minimiser})
-
-    def minimiser_name(self, protection: Protection) -> str:
-        return {"none": "none", "code book": "code book"}.get(protection.made_of["name"], self._minimiser)
-
-    @property
-    def _minimiser(self) -> str:
-        return self.minimiser or ("paper" if self.mechanism == "paper" else "default")
-
-
-OPTIONS = (
-    Option("baseline", "ldp"),
-    Option("paper", "ldp"),
-    Option("laplace", "ldp"),
-    Option("paper", "rldp"),
-    Option("subspace", "rldp"),
-    Option("channel", "ldp"),
-    Option("channel", "named"),
-)
 
 
 @dataclass(frozen=True)
@@ -60,40 +35,40 @@ class Experiment:
 
     bench: Bench
     policy: Policy
+    stopwatch: Stopwatch = field(default_factory=Stopwatch)
     _parts: dict[str, Any] = field(default_factory=dict)
     _protections: dict[tuple[Option, float], Protection] = field(default_factory=dict)
+
+    @classmethod
+    def on(cls, windows: LabelledWindows, policy: Policy, setup: Setup) -> "Experiment":
+        """On one split in time inside recordings."""
+        (sides,) = Cut().sides(windows, seed=setup.seed)
+        return cls(Bench.prepare(windows[sides.learn], windows[sides.test], policy, setup), policy)
 
     def rows(self, options: Sequence[Option], epsilons: Sequence[float]) -> Iterator[Row]:
         """Mechanism by mechanism, ε growing; a row is yielded as soon as it is measured."""
         for option in options:
-            for epsilon in epsilons:
+            for epsilon in epsilons if option.epsilon_matters else epsilons[:1]:
                 yield self.row(option, epsilon)
 
     def row(self, option: Option, epsilon: float) -> Row:
-        protection = self.protection(option, epsilon)
-        event = protection.mechanism.event
-        useful, sensitive = self.bench.measure(
-            self.release(protection), guarantee=event.guarantee, epsilon=event.epsilon
-        )
-        return Row(
-            mechanism=option.mechanism,
-            guarantee=event.guarantee,
-            epsilon=event.epsilon,
-            minimiser=option.minimiser_name(protection),
-            useful=useful,
-            sensitive=sensitive,
-            promise=promise(event.guarantee, event.epsilon, sensitive=event.inferences),
-        )
+        return sum_up(option, epsilon, self.measure(option, epsilon), policy=self.policy)
 
-    def minimised(self, name: str = "default") -> Reference:
-        """What the minimiser alone does, without noise and without any promise."""
-        minimiser = self.minimiser(name)
+    def measure(self, option: Option, epsilon: float) -> Measured:
+        with self.stopwatch(f"learning {option.mechanism}"):
+            release = self.release(option, epsilon)
+        return self.bench.measure(release, stopwatch=self.stopwatch)
 
-        def release(private: Floats) -> Floats:
-            return np.clip(minimiser.inverse_transform(minimiser.transform(private)), 0.0, 1.0)
-
-        useful, sensitive = self.bench.measure(release, guarantee="none", epsilon=math.inf)
-        return Reference(f"{self.policy.training.features} features, no noise", useful, sensitive)
+    def release(self, option: Option, epsilon: float) -> Release:
+        """Seeded, so that results repeat; a real release refuses this entropy."""
+        if option.mechanism == FEATURES:
+            return self._features()
+        if option.mechanism in PEERS:
+            peer = PEERS[option.mechanism].fit(
+                self.bench.train, self.policy, epsilon if option.epsilon_matters else None
+            )
+            return lambda private: Released(peer(private))
+        return _seeded(self.protection(option, epsilon), self.bench.setup.seed)
 
     def protection(self, option: Option, epsilon: float) -> Protection:
         """Fitted on training windows, once; minimisers once for all protections that use them."""
@@ -109,7 +84,39 @@ class Experiment:
         with single_thread():
             return fitted(self.bench.train, policy, self._parts)
 
-    def release(self, protection: Protection) -> Callable[[Floats], Floats]:
-        """Seeded, so that results repeat; a real release refuses this entropy."""
-        entropy = SeededEntropy(self.bench.setup.seed)
-        return lambda private: protection.release(private, entropy=entropy)
+    def _features(self) -> Release:
+        minimiser = self.minimiser("default")
+        return lambda private: Released(np.clip(minimiser.inverse_transform(minimiser.transform(private)), 0.0, 1.0))
+
+
+def sum_up(option: Option, epsilon: float, measured: Measured, *, policy: Policy) -> Row:
+    """One line of the results, from one fold or several joined."""
+    bound = epsilon if option.epsilon_matters else None
+    useful, sensitive = measured.sum_up(option.guarantee, bound)
+    channels = policy.schema().channels
+    spans = [channel.high - channel.low for channel in channels]
+    return Row(
+        mechanism=option.mechanism,
+        guarantee=option.guarantee,
+        epsilon=bound,
+        minimiser=option.made_of,
+        useful=useful,
+        sensitive=sensitive,
+        promise=promise(option.guarantee, bound, sensitive=policy.inferences.sensitive),
+        signal={
+            channel.name: float(error * span)
+            for channel, error, span in zip(channels, measured.error, spans, strict=True)
+        },
+    )
+
+
+def _seeded(protection: Protection, seed: int) -> Release:
+    entropy, mechanism = SeededEntropy(seed), protection.mechanism
+
+    def release(private: Floats) -> Released:
+        noisy = mechanism.privatise(protection.encode(private), entropy=entropy)
+        # The code book is public: whoever sees a released window knows the code behind it.
+        code = noisy[:, 0].astype(np.int64) // mechanism.variants if isinstance(mechanism, Channel) else None
+        return Released(protection.decode(noisy), code)
+
+    return release

@@ -6,7 +6,7 @@ from typing import Any
 
 from deeprotect.datasets.loading import load
 from deeprotect.evaluation import minimisers, noise
-from deeprotect.evaluation.bench import Bench, Setup
+from deeprotect.evaluation.bench import Setup
 from deeprotect.evaluation.experiment import Experiment
 from deeprotect.evaluation.results import FeatureRow, NoiseRow, Results
 from deeprotect.evaluation.studies import Study, chosen
@@ -36,7 +36,7 @@ def compare(name: str = DEFAULT, *, directory: Path | None = None, seed: int = 0
     (study,) = chosen([name])
     data = load(study.dataset, directory=None if study.dataset == "watch" else directory, rate_hz=study.rate_hz)
     policy = study.policy(data)
-    bench = Bench.prepare(study.windows(data, policy), policy, Setup(app="ridge", attackers=("ridge",), seed=seed))
-    experiment = Experiment(bench, policy)
+    setup = Setup(app="ridge", attackers=("ridge",), pools=(), seed=seed)
+    experiment = Experiment.on(study.windows(data, policy), policy, setup)
     features = minimisers.compare(experiment)
     return Comparison(study, features, noise.noise_rows(experiment, noise.OPTIONS, EPSILON))

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from deeprotect.evaluation.experiment import Experiment, Option
+from deeprotect.evaluation.experiment import Experiment
+from deeprotect.evaluation.options import Option
 from deeprotect.evaluation.results import NoiseRow
 from deeprotect.signals.schema import Floats
 
@@ -28,13 +29,13 @@ def _row(experiment: Experiment, option: Option, epsilon: float) -> NoiseRow:
     protection = experiment.protection(option, epsilon)
     private = experiment.bench.test.flat
     code = protection.encode(private)
-    released = experiment.release(protection)(private)
+    released = experiment.release(option, epsilon)(private).windows
     without_noise = protection.decode(code)
     return NoiseRow(
         mechanism=option.mechanism,
         guarantee=option.guarantee,
         epsilon=epsilon,
-        minimiser=option.minimiser_name(protection),
+        minimiser=option.made_of,
         dimensions=code.shape[1],
         code_error=protection.mechanism.expected_error(),
         code_spread=_spread(code),

@@ -8,6 +8,15 @@ from deeprotect.evaluation.intervals import Interval
 
 SCHEMA = 1
 DIGITS = 4
+CLASSICAL = ("pca", "dft", "dct", "haar", "bcs")
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """How often each class (row) was taken for each (column)."""
+
+    classes: Sequence[str]
+    counts: Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -20,11 +29,15 @@ class Useful:
     retrained: float
     limit: float | None
     chance: float
+    confusion: Confusion | None = None  # of the unchanged app on released windows
 
 
 @dataclass(frozen=True)
 class Sensitive:
-    """Accuracies of attackers on one sensitive inference; `limit` is None where ε bounds nothing."""
+    """Accuracies of attackers on one sensitive inference; `limit` is None where ε bounds nothing.
+
+    `attackers` are the retrained ones, each with its accuracy; `adaptive` is the best of them.
+    """
 
     raw: float
     static: float
@@ -35,28 +48,37 @@ class Sensitive:
     chance: float
     from_useful: float
     limit: float | None
+    attackers: Mapping[str, float] = field(default_factory=dict)
+    pooled_raw: Mapping[int, float] = field(default_factory=dict)  # the same pools of raw windows
+    confusion: Confusion | None = None  # of the best retrained attacker
 
 
 @dataclass(frozen=True)
 class Row:
-    """One mechanism at one ε per window; `promise` says in a sentence what that ε is worth."""
+    """One mechanism at one ε per window (None where it promises nothing); `promise` says what that ε is worth.
+
+    `signal` is the mean absolute error of each channel in its unit, over the tested windows.
+    """
 
     mechanism: str
     guarantee: str
-    epsilon: float
+    epsilon: float | None
     minimiser: str
     useful: Mapping[str, Useful]
     sensitive: Mapping[str, Sensitive]
     promise: str
+    signal: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def line(self) -> str:
+        return line_name(self.mechanism, self.guarantee, self.minimiser)
 
 
-@dataclass(frozen=True)
-class Reference:
-    """A release without any promise, to hold the rows against."""
-
-    name: str
-    useful: Mapping[str, Useful]
-    sensitive: Mapping[str, Sensitive]
+def line_name(mechanism: str, guarantee: str, minimiser: str) -> str:
+    """The mechanism, with its guarantee where one mechanism gives two, and its features where they are classical."""
+    if mechanism in ("paper", "channel"):
+        return f"{mechanism} {guarantee}"
+    return f"{mechanism} {minimiser}" if minimiser in CLASSICAL else mechanism
 
 
 @dataclass(frozen=True)
@@ -93,22 +115,36 @@ class FeatureRow:
 
 
 @dataclass(frozen=True)
+class Check:
+    """One property of form that a released table must share with the raw one, so that apps run unchanged."""
+
+    name: str
+    holds: bool
+    found: str
+
+
+@dataclass(frozen=True)
 class Results:
-    """Rows, and what is needed to get them again (`run`: command, versions, seed, data fingerprint)."""
+    """Rows, and what is needed to get them again (`run`: command, versions, seed, data fingerprint).
+
+    `left_out` says which mechanisms have no row, and why.
+    """
 
     rows: Sequence[Row]
-    references: Sequence[Reference] = ()
     noise: Sequence[NoiseRow] = ()
     minimisers: Sequence[FeatureRow] = ()
+    form: Sequence[Check] = ()
+    left_out: Sequence[str] = ()
     run: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         content = {
             "schema": SCHEMA,
             "results": [asdict(row) for row in self.rows],
-            "references": [asdict(row) for row in self.references],
             "noise": [asdict(row) for row in self.noise],
             "minimisers": [asdict(row) for row in self.minimisers],
+            "form": [asdict(check) for check in self.form],
+            "left_out": list(self.left_out),
             "run": dict(self.run),
         }
         plain: dict[str, Any] = _plain(content)

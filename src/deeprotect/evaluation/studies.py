@@ -10,8 +10,9 @@ import numpy as np
 from deeprotect.datasets.dataset import Dataset
 from deeprotect.datasets.loading import load
 from deeprotect.errors import DatasetError, PolicyError
-from deeprotect.evaluation.bench import Bench, Setup
-from deeprotect.evaluation.experiment import Experiment, Option
+from deeprotect.evaluation.bench import Setup
+from deeprotect.evaluation.experiment import Experiment
+from deeprotect.evaluation.options import Option
 from deeprotect.evaluation.results import Results, Row
 from deeprotect.policy import Policy
 from deeprotect.training.windows import LabelledWindows, read_windows
@@ -118,7 +119,7 @@ def _run(study: Study, directory: Path | None, seed: int) -> Finding:
         return Finding(study, missing=str(error))
     policy = study.policy(data)
     setup = Setup(attackers=("ridge", "random_forest", "extra_trees"), seed=seed)
-    experiment = Experiment(Bench.prepare(study.windows(data, policy), policy, setup), policy)
+    experiment = Experiment.on(study.windows(data, policy), policy, setup)
     rows = [
         experiment.row(Option("channel", guarantee), epsilon)
         for guarantee, epsilon in PROMISES

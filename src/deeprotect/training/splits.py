@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from deeprotect.errors import TableError
 from deeprotect.training.windows import Indices, LabelledWindows
 
 Mask = NDArray[np.bool_]
@@ -65,6 +66,27 @@ def folds(windows: LabelledWindows, *, count: int, seed: int) -> list[tuple[Mask
     whole = _dealt(windows, stretches, count=count, seed=seed)[stretches]
     part = np.where(long, place * count // counts[stretches], whole)
     return [(_apart(part != fold, stretches), part == fold) for fold in range(count)]
+
+
+def grouped(
+    windows: LabelledWindows, groups: Indices, *, count: int, held_out: float, seed: int
+) -> list[tuple[Mask, Mask]]:
+    """Train and test masks that never share a group; `count` folds, or one split with a share of the groups held out.
+
+    Groups of one combination of labels are spread over the folds in an order drawn with a seed.
+    """
+    names, first, number = np.unique(groups, return_index=True, return_inverse=True)
+    parts = count if count > 1 else max(2, round(1 / held_out))
+    if len(names) < parts:
+        raise TableError(f"{len(names)} groups cannot be cut into {parts} parts; ask for fewer folds")
+    combinations = _combinations(windows, first)
+    generator = np.random.default_rng(seed)
+    order = generator.permutation(len(names))
+    order = order[np.argsort(combinations[order], kind="stable")]
+    part = np.empty(len(names), dtype=np.int64)
+    part[order] = np.arange(len(names)) % parts
+    chosen = range(count) if count > 1 else (int(generator.integers(parts)),)
+    return [((part != fold)[number], (part == fold)[number]) for fold in chosen]
 
 
 def _apart(train: Mask, stretches: Indices) -> Mask:

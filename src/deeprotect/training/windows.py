@@ -32,6 +32,7 @@ class LabelledWindows:
     fingerprint: str
     person: Indices | None = None
     place: Indices | None = None  # number of each window in its table; neighbours in time have neighbouring numbers
+    group: Indices | None = None  # what a split must keep together, where the caller names a column for it
 
     @property
     def following(self) -> Floats:
@@ -44,6 +45,11 @@ class LabelledWindows:
     def people(self) -> Indices:
         """Number of the person behind each window; of the recording, where the policy names no column for people."""
         return self.recording if self.person is None else self.person
+
+    @property
+    def groups(self) -> Indices:
+        """Number of each window's group; of the recording, where no column was named."""
+        return self.recording if self.group is None else self.group
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -61,6 +67,7 @@ class LabelledWindows:
             recording=self.recording[chosen],
             person=None if self.person is None else self.person[chosen],
             place=None if self.place is None else self.place[chosen],
+            group=None if self.group is None else self.group[chosen],
         )
 
     def labelled(self, inference: str) -> NDArray[np.bool_]:
@@ -72,10 +79,13 @@ class LabelledWindows:
         return np.column_stack([self.labels[name] for name in inferences])
 
 
-def read_windows(table: Any, policy: Policy) -> LabelledWindows:
-    """Cut a whole table into windows; a window has a label only where all its rows agree on it."""
+def read_windows(table: Any, policy: Policy, *, group: str | None = None) -> LabelledWindows:
+    """Cut a whole table into windows; a window has a label only where all its rows agree on it.
+
+    `group` names a column whose values a split keeps together.
+    """
     schema, inferences = policy.schema(), [*policy.inferences.useful, *policy.inferences.sensitive]
-    wanted = list(dict.fromkeys([*inferences, *filter(None, [policy.training.people])]))
+    wanted = list(dict.fromkeys([*inferences, *filter(None, [policy.training.people, group])]))
     with open_source(table, numbers=map(policy.stream.column, schema.names)) as source:
         columns = Columns.of(source.schema, schema, mapping=policy.stream.columns, where=source.where)
         _check_labels(source.schema, wanted, source.where)
@@ -86,8 +96,10 @@ def read_windows(table: Any, policy: Policy) -> LabelledWindows:
     batches = list(cut(samples, window=schema.window, channels=len(schema.channels)))
     labels = pa.Table.from_batches([each.batch for each in rows])
     codes = {name: _codes(labels.column(name)) for name in inferences}
-    person = _codes(labels.column(policy.training.people))[0] if policy.training.people else None
-    return _assemble(batches, codes, _numbers(rows), person=person, scale=schema.scale)
+    person, grouped = (
+        None if name is None else _codes(labels.column(name))[0] for name in (policy.training.people, group)
+    )
+    return _assemble(batches, codes, _numbers(rows), person=person, group=grouped, scale=schema.scale)
 
 
 def _check_labels(schema: pa.Schema, inferences: Iterable[str], where: str) -> None:
@@ -120,6 +132,7 @@ def _assemble(
     numbers: Indices,
     *,
     person: Indices | None,
+    group: Indices | None,
     scale: Any,
 ) -> LabelledWindows:
     samples = np.concatenate([batch.samples for batch in batches])
@@ -139,6 +152,7 @@ def _assemble(
         fingerprint.hexdigest(),
         None if person is None else person[starts],
         np.arange(len(starts)),
+        None if group is None else group[starts],
     )
     return whole[_worth_keeping(lengths, whole.recording, samples.shape[1])]
 

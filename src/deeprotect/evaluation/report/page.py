@@ -1,24 +1,26 @@
 """The page: one self-contained HTML file that needs no network."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from deeprotect.evaluation.intervals import Interval
-from deeprotect.evaluation.noise import findings
-from deeprotect.evaluation.promises import NAMES, PLAIN, promise
-from deeprotect.evaluation.report.figures import Drawing, key
+from deeprotect.evaluation.promises import NAMES, PLAIN, STRONGEST_FIRST, promise, terms
+from deeprotect.evaluation.report.blocks import sections
+from deeprotect.evaluation.report.figures import Drawing
+from deeprotect.evaluation.report.reading import findings
+from deeprotect.evaluation.report.summary import cards, headline
 from deeprotect.evaluation.results import Results, Row
 
 
 @dataclass(frozen=True)
 class Group:
-    """Drawings under one heading."""
+    """Drawings under one heading; `anchor` is its address on the page."""
 
+    anchor: str
     title: str
     text: str
     drawings: Sequence[Drawing]
@@ -26,28 +28,53 @@ class Group:
 
 @dataclass(frozen=True)
 class Page:
-    """What the page says besides the results: the story in plain words, the drawings, and how to read them."""
+    """What the page says besides the results: the row to lead with, the drawings, and how to read them.
+
+    `epsilon` is the one at which rows are compared; `units` are those of the channels, where known.
+    """
 
     title: str
     lead: str
-    useful: str
-    sensitive: str
+    best: Row
+    epsilon: float
     groups: Sequence[Group]
     reading: Sequence[str]
+    untested: Sequence[str]
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def render(self, results: Results) -> str:
-        environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-        environment.filters |= {"accuracy": accuracy, "interval": interval, "number": number, "svg": _svg}
-        template = environment.from_string(files(__package__).joinpath("page.html").read_text(encoding="utf-8"))
-        return template.render(
+        found = {row.guarantee for row in results.rows}
+        guarantees = [name for name in STRONGEST_FIRST if name in found]
+        sensitive = list(self.best.sensitive)
+        return _environment().get_template("page.html").render(
             page=self,
             results=results,
-            blocks=_blocks(results.rows),
-            plain={row.guarantee: PLAIN[row.guarantee] for row in results.rows},
-            findings=findings(results.noise) if results.noise else "",
-            best=_best(results.rows, self.useful, self.sensitive),
-            promises={row.guarantee: promise(row.guarantee, sensitive=[self.sensitive]) for row in results.rows},
+            best=self.best,
+            names=NAMES,
+            plain=PLAIN,
+            headline=headline(self.best),
+            cards=cards(self.best),
+            promises={name: promise(name, sensitive=sensitive) for name in guarantees},
+            terms={name: terms(name, sensitive=sensitive) for name in guarantees},
+            sections=sections(results.rows),
+            models={name: _models(results.rows, name) for name in sensitive},
+            most={name: max(each.pooled, default=None) for name, each in self.best.sensitive.items()},
+            signals=_signals(results.rows, self.epsilon),
+            findings=findings(results.noise),
         )
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(lambda name: files(__package__).joinpath(name).read_text(encoding="utf-8")),
+    )
+    environment.filters |= {"accuracy": accuracy, "interval": interval, "number": number, "over": over, "svg": _svg}
+    environment.filters |= {"epsilon": epsilon}
+    return environment
 
 
 def accuracy(value: float | None) -> str:
@@ -60,27 +87,30 @@ def interval(value: Interval) -> str:
     return f"{100 * low:.0f}–{100 * high:.0f}"
 
 
-def number(value: float) -> str:
+def number(value: float | None) -> str:
+    if value is None:
+        return "–"
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def over(value: float, base: float) -> float | None:
+    """A ratio, where there is one: codes that never vary have no spread to hold noise against."""
+    return value / base if base else None
+
+
+def epsilon(value: float | None) -> str:
+    return "no ε" if value is None else f"ε = {value:g}"
 
 
 def _svg(drawing: Drawing) -> Markup:
     return Markup(drawing.svg())  # our own drawing, and matplotlib escapes the labels in it  # noqa: S704
 
 
-def _blocks(rows: Sequence[Row]) -> Sequence[Mapping[str, Any]]:
-    """Rows of one mechanism and guarantee together."""
-    names = dict.fromkeys(key(row) for row in rows)
-    grouped = [[row for row in rows if key(row) == name] for name in names]
-    return [{"name": block[0].mechanism, "what": NAMES[block[0].mechanism], "rows": block} for block in grouped]
+def _signals(rows: Sequence[Row], epsilon: float) -> list[Row]:
+    """Rows that can be compared by how far they move the signal: those at one ε, and those without any."""
+    return [row for row in rows if row.signal and row.epsilon in (epsilon, None)]
 
 
-def _best(rows: Sequence[Row], useful: str, sensitive: str) -> Row:
-    """The row to lead with: of the strong guarantee, the most useful beyond what its attacker gains."""
-
-    def worth(row: Row) -> float:
-        attack = row.sensitive[sensitive]
-        return row.useful[useful].app - max(0.0, attack.adaptive - attack.from_useful)
-
-    strong = [row for row in rows if row.guarantee == "ldp"]
-    return max(strong or rows, key=worth)
+def _models(rows: Sequence[Row], inference: str) -> list[str]:
+    """Every attacker that any row met: some fit some releases only."""
+    return list(dict.fromkeys(name for row in rows for name in row.sensitive[inference].attackers))

@@ -1,113 +1,160 @@
-"""The story a page tells about an experiment: which drawings, and what to know when reading them."""
+"""The story a page tells about results: which row leads, which drawings, and what to know when reading them."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from itertools import product
 
-import numpy as np
-
-from deeprotect.evaluation.experiment import Experiment, Option
-from deeprotect.evaluation.promises import NAMES
+from deeprotect.errors import InputError
+from deeprotect.evaluation.excerpt import Excerpt
+from deeprotect.evaluation.promises import NAMES, STRONGEST_FIRST
 from deeprotect.evaluation.report import figures
-from deeprotect.evaluation.report.figures import Drawing
+from deeprotect.evaluation.report.figures import MAIN, Drawing
 from deeprotect.evaluation.report.page import Group, Page
-from deeprotect.evaluation.results import Row
-from deeprotect.signals import Channel, Schema
-from deeprotect.signals.schema import Floats
+from deeprotect.evaluation.report.reading import reading, untested
+from deeprotect.evaluation.results import Results, Row
 
-SHOWN_WINDOWS = 10
+_MOST_PAIRS = 6
 
 
-def tell(experiment: Experiment, rows: Sequence[Row], *, title: str, options: Sequence[Option], epsilon: float) -> Page:
-    """A page on the policy's first useful and first sensitive inference; signals are drawn at `epsilon`."""
-    inferences = experiment.policy.inferences
-    useful, sensitive = inferences.useful[0], inferences.sensitive[0]
+def tell(results: Results, *, title: str, lead: str, excerpt: Excerpt | None, epsilon: float) -> Page:
+    """A page on every inference of the results; what can be shown at one ε only is shown at `epsilon`."""
+    if not results.rows:
+        raise InputError(f"nothing was measured, so there is nothing to report: {'; '.join(results.left_out)}")
+    best = leading(results.rows, epsilon)
+    groups = (
+        _curves(results.rows),
+        _against(results.rows),
+        _pooled(results.rows, epsilon),
+        _signals(excerpt),
+        _confusions(best),
+    )
     return Page(
         title=title,
-        lead=(
-            f"An app should learn the {useful} from the sensors and nobody should learn the {sensitive}. Below, each "
-            "mechanism releases the same windows; an app reads them, and attackers try."
-        ),
-        useful=useful,
-        sensitive=sensitive,
-        groups=(_trade_off(rows, useful, sensitive), _signals(experiment, options, epsilon)),
-        reading=_reading(experiment, useful, sensitive),
+        lead=lead,
+        best=best,
+        epsilon=epsilon,
+        groups=[group for group in groups if group.drawings],
+        reading=reading(results),
+        untested=untested(results),
+        units={} if excerpt is None else {each.name: each.unit for each in excerpt.schema.channels},
     )
 
 
-def _trade_off(rows: Sequence[Row], useful: str, sensitive: str) -> Group:
-    attackers = "the best attacker, retrained on released windows, still names it"
-    drawings = (
-        figures.useful_against_epsilon(rows, useful, caption=f"{useful}: how often the unchanged app names it right"),
-        figures.sensitive_against_epsilon(rows, sensitive, caption=f"{sensitive}: how often {attackers}"),
-    )
-    text = "High on the left and low on the right is good. Bars are 95 % intervals."
-    return Group("What the app reads, what the attacker reads", text, drawings)
+def leading(rows: Sequence[Row], epsilon: float) -> Row:
+    """Of the strongest promise there is, at `epsilon` where it was measured: the most useful beyond its attackers."""
+    main = [row for row in rows if row.line in MAIN] or list(rows)
+    strongest = min((row.guarantee for row in main), key=STRONGEST_FIRST.index)
+    strong = [row for row in main if row.guarantee == strongest]
+    return max(at(strong, epsilon) or strong, key=_worth)
 
 
-def _signals(experiment: Experiment, options: Sequence[Option], epsilon: float) -> Group:
-    excerpt = _excerpt(experiment)
+def at(rows: Sequence[Row], epsilon: float) -> list[Row]:
+    return [row for row in rows if row.epsilon is not None and math.isclose(row.epsilon, epsilon)]
+
+
+def _worth(row: Row) -> float:
+    """Mean accuracy of the apps less the most that an attacker gains beyond what the useful labels tell."""
+    apps = [each.app for each in row.useful.values()]
+    gains = [each.adaptive - max(each.chance, each.from_useful) for each in row.sensitive.values()]
+    return sum(apps) / max(1, len(apps)) - max(0.0, *gains, 0.0)
+
+
+def _curves(rows: Sequence[Row]) -> Group:
+    if all(row.epsilon is None for row in rows):
+        return Group("curves", "Accuracy against ε", "", ())
+    useful = [
+        figures.useful_against_epsilon(rows, name, caption=f"Useful, {name}: how often the unchanged app is right")
+        for name in rows[0].useful
+    ]
+    sensitive = [
+        figures.sensitive_against_epsilon(
+            rows, name, caption=f"Sensitive, {name}: how often the best retrained attacker is right"
+        )
+        for name in rows[0].sensitive
+    ]
+    text = "For useful inferences high is good; for sensitive ones low is. " if sensitive else "High is good. "
     return Group(
-        "What leaves the device",
-        f"Channel {excerpt.channel.name} of one recording, in a part that no model was trained on, ε = {epsilon:g} per "
-        "window: raw as a thin line, released in colour. The app receives the coloured line, in the raw one's form.",
-        [_signal(experiment, option, epsilon, excerpt=excerpt) for option in options],
+        "curves",
+        "What each ε buys",
+        f"{text}Bars are 95 % intervals; lines are set slightly apart so that they can be seen. Classical features and "
+        "peers are left to the table.",
+        [*useful, *sensitive],
     )
 
 
-@dataclass(frozen=True)
-class _Excerpt:
-    """Neighbouring windows (window, value) and the channel to draw of them."""
-
-    windows: Floats
-    schema: Schema
-    place: int
-
-    @property
-    def channel(self) -> Channel:
-        return self.schema.channels[self.place]
-
-    def line(self, windows: Floats) -> Floats:
-        """The channel's samples in its unit, one after the other."""
-        samples = windows.reshape(-1, self.schema.window, len(self.schema.channels))
-        return self.schema.unscale(samples)[:, :, self.place].ravel()
-
-
-def _excerpt(experiment: Experiment) -> _Excerpt:
-    """The liveliest channel, in the recording where it is liveliest among those long enough to show."""
-    test, schema = experiment.bench.test, experiment.policy.schema()
-    place = int(test.samples.std(axis=(0, 1)).argmax())
-    counts = np.bincount(test.recording)
-    long_enough = np.flatnonzero(counts >= min(SHOWN_WINDOWS, counts.max()))
-    spreads = [test.samples[test.recording == number][:, :, place].std() for number in long_enough]
-    chosen = test.recording == long_enough[int(np.argmax(spreads))]
-    return _Excerpt(test.flat[chosen][:SHOWN_WINDOWS], schema, place)
+def _against(rows: Sequence[Row]) -> Group:
+    pairs = list(product(rows[0].useful, rows[0].sensitive))[:_MOST_PAIRS]
+    drawings = [
+        figures.useful_against_sensitive(
+            rows, useful, sensitive, caption=f"{useful} kept (up) against {sensitive} given away (right)"
+        )
+        for useful, sensitive in pairs
+    ]
+    return Group(
+        "trade",
+        "Kept against given away",
+        "One point for each row of the table, larger for a larger ε. The ideal is the grey disc at the upper left: the "
+        "app reads as well as from raw windows, the attacker no better than someone who is told the useful labels only.",
+        drawings,
+    )
 
 
-def _signal(experiment: Experiment, option: Option, epsilon: float, *, excerpt: _Excerpt) -> Drawing:
-    released = experiment.release(experiment.protection(option, epsilon))(excerpt.windows)
-    name = figures.line_name(option.mechanism, option.guarantee)
+def _pooled(rows: Sequence[Row], epsilon: float) -> Group:
+    shown = [row for row in at(rows, epsilon) if row.line in MAIN] or at(rows, epsilon)
+    drawings = [
+        figures.pooled(shown, name, caption=f"{name}: how often attackers are right who put windows together")
+        for name in rows[0].sensitive
+        if any(row.sensitive[name].pooled for row in shown)
+    ]
+    return Group(
+        "pooled",
+        "Many windows together",
+        f"ε = {epsilon:g} is a promise about one window. Here the attacker collects evidence from several neighbouring "
+        "windows of one recording, raw or released: a line that climbs shows what a stream tells over time.",
+        drawings,
+    )
+
+
+def _signals(excerpt: Excerpt | None) -> Group:
+    if excerpt is None:
+        return Group("signals", "What leaves the device", "", ())
+    return Group(
+        "signals",
+        "What leaves the device",
+        f"Channel {excerpt.channel.name} of one recording, in a part that no model was trained on, ε = "
+        f"{excerpt.epsilon:g} per window: raw as a thin line, released in colour. The app receives the coloured line, in "
+        "the raw one's form.",
+        [_signal(excerpt, name) for name in excerpt.released],
+    )
+
+
+def _signal(excerpt: Excerpt, line: str) -> Drawing:
     return figures.signal(
-        name,
+        line,
         excerpt.line(excerpt.windows),
-        excerpt.line(released),
+        excerpt.line(excerpt.released[line]),
         rate_hz=excerpt.schema.rate_hz,
         channel=excerpt.channel,
-        caption=f"{name}: {NAMES[option.mechanism]}",
+        caption=f"{line}: {NAMES.get(line.split(' ')[0], 'released')}",
     )
 
 
-def _reading(experiment: Experiment, useful: str, sensitive: str) -> list[str]:
-    setup = experiment.bench.setup
-    return [
-        "The attacker that counts is the retrained one: it has seen released windows of the same people with their "
-        f"labels. It is the best of: {', '.join(setup.attackers)}. A stronger one may exist.",
-        f"{', '.join(map(str, setup.pools))} windows: the attacker adds up its evidence over that many neighbouring "
-        "windows of one recording (fewer where the tested part is shorter).",
-        f"told only {useful}: guessing the {sensitive} from the true {useful} alone. No protection that keeps the "
-        f"{useful} can push an attacker below that.",
-        "limit: what ε itself allows anyone to guess from one window. Where it is high and the measured attacker is "
-        "low, it is the small number of features that protects, and that is measured, not proven.",
-        "ε is per window. A stream of T windows costs T·ε against someone who pools them all.",
-        "rldp rows have no limit: their ε speaks about linear directions only.",
-        "Intervals take windows as independent; neighbouring windows are not, so the true ones are wider.",
+def _confusions(row: Row) -> Group:
+    apps = [
+        figures.confusion("app", name, each.confusion, caption=f"Useful, {name}: as the unchanged app reads it")
+        for name, each in row.useful.items()
+        if each.confusion is not None
     ]
+    attackers = [
+        figures.confusion("attacker", name, each.confusion, caption=f"Sensitive, {name}: as the best attacker reads it")
+        for name, each in row.sensitive.items()
+        if each.confusion is not None
+    ]
+    good = "A strong diagonal is good for the app and bad for privacy." if attackers else "A strong diagonal is good."
+    where = row.line if row.epsilon is None else f"{row.line} at ε = {row.epsilon:g}"
+    return Group(
+        "confusion",
+        "Which classes are mistaken for which",
+        f"Released windows of {where}, in per cent of each true class (one line sums to 100). {good}",
+        [*apps, *attackers],
+    )

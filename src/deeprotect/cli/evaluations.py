@@ -1,0 +1,77 @@
+"""Verbs that compare: evaluate a policy on a table, reproduce the paper's case studies."""
+
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deeprotect.cli.progress import bar
+
+Mechanisms = Annotated[
+    list[str] | None,
+    typer.Option("--mechanism", metavar="M", help="Only this mechanism, classical features or peer; repeatable."),
+]
+Epsilons = Annotated[
+    list[float] | None, typer.Option("--epsilon", metavar="E", help="An ε per window; repeatable (1, 2, 5, 10).")
+]
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer windows, ε, attackers and epochs; about a minute.")]
+Jobs = Annotated[int | None, typer.Option(metavar="N", help="Processes; without it, one per core.")]
+
+
+def evaluate(
+    policy: Annotated[Path, typer.Argument(metavar="POLICY", help="A policy file (see init).")],
+    data: Annotated[str, typer.Option(metavar="TABLE", help="Labelled recordings: CSV, Parquet or Arrow.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where report.html and results.json go.")],
+    mechanism: Mechanisms = None,
+    epsilon: Epsilons = None,
+    split: Annotated[str, typer.Option(metavar="KIND", help="time, recording, or group (with --group).")] = "time",
+    group: Annotated[str | None, typer.Option(metavar="COLUMN", help="Keep its values on one side of a split.")] = None,
+    folds: Annotated[int, typer.Option(metavar="N", help="Cross-validation; 1 holds out a part.")] = 1,
+    repeats: Annotated[int, typer.Option(metavar="N", help="How often, each time with another seed.")] = 1,
+    jobs: Jobs = None,
+    quick: Quick = False,
+    seed: Annotated[int, typer.Option(help="Of splits, models and evaluation noise.")] = 0,
+) -> None:
+    """Compare mechanisms on a table: apps, attackers, limits, intervals; writes a report and results.json."""
+    from deeprotect.cli.tables import results_table
+    from deeprotect.errors import InputError
+    from deeprotect.evaluation.evaluate import Request
+    from deeprotect.evaluation.evaluate import evaluate as run
+    from deeprotect.policy import Policy
+
+    if data == "-":
+        raise InputError("--data - cannot be read twice; give a file")
+    request = Request(
+        mechanisms=mechanism or (),
+        epsilons=epsilon or (),
+        split="group" if group and split == "time" else split,
+        group=group,
+        folds=folds,
+        repeats=repeats,
+        jobs=jobs or _cores(),
+        quick=quick,
+        seed=seed,
+        command=shlex.join(["deeprotect", *sys.argv[1:]]),
+    )
+    with bar("evaluating") as progress:
+        results, seconds = run(Policy.load(policy), data, out, request=request, progress=progress)
+    results_table(results.to_json())
+    for line in results.left_out:
+        typer.echo(f"left out: {line}", err=True)
+    _where_the_time_went(seconds)
+    typer.echo(f"\nReport: {out / 'report.html'}")
+
+
+def _cores() -> int:
+    from joblib import cpu_count
+
+    return int(cpu_count())
+
+
+def _where_the_time_went(seconds: Mapping[str, float]) -> None:
+    """On standard error, longest first: results are on standard output, and repeat."""
+    parts = [f"{stage} {spent:.0f} s" for stage, spent in sorted(seconds.items(), key=lambda part: -part[1])]
+    typer.echo(f"processor time: {', '.join(parts)}", err=True)

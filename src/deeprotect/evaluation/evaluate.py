@@ -1,0 +1,109 @@
+"""Evaluate a policy on a table: every mechanism, several ε, apps and attackers, into a report."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from deeprotect.evaluation import running
+from deeprotect.evaluation.bench import Setup
+from deeprotect.evaluation.cuts import Cut
+from deeprotect.evaluation.experiment import Progress
+from deeprotect.evaluation.form import check_form
+from deeprotect.evaluation.options import chosen
+from deeprotect.evaluation.promises import aim
+from deeprotect.evaluation.report import files, story
+from deeprotect.evaluation.results import Check, Results
+from deeprotect.evaluation.running import Found, Plan
+from deeprotect.policy import Policy
+from deeprotect.release.sources import open_source
+from deeprotect.training.fit import export, learn
+from deeprotect.training.windows import LabelledWindows, read_windows
+
+QUICK_EPSILONS = (1.0, 5.0)
+QUICK_WINDOWS, QUICK_EPOCHS = 2400, 6
+QUICK_ATTACKERS = ("ridge", "extra_trees")
+MEASURED = 0.93
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asks for; empty means all mechanisms, or the usual ε."""
+
+    mechanisms: Sequence[str] = ()
+    epsilons: Sequence[float] = ()
+    split: str = "time"
+    group: str | None = None
+    folds: int = 1
+    repeats: int = 1
+    jobs: int = 1
+    quick: bool = False
+    seed: int = 0
+    command: str = "deeprotect evaluate"
+
+    def plan(self, policy: Policy) -> tuple[Plan, list[str]]:
+        """The plan, and what cannot be in it."""
+        options, left_out = chosen(self.mechanisms, policy)
+        setup, cut = Setup(seed=self.seed), Cut(self.split, folds=self.folds, repeats=self.repeats)
+        plan = Plan(options, tuple(self.epsilons) or Plan.epsilons, setup, cut, policy.privacy.epsilon, self.jobs)
+        if self.quick:
+            setup, cut = replace(setup, attackers=QUICK_ATTACKERS), replace(cut, most=QUICK_WINDOWS)
+            plan = replace(plan, epsilons=tuple(self.epsilons) or QUICK_EPSILONS, setup=setup, cut=cut)
+        return plan, left_out
+
+    def policy(self, policy: Policy) -> Policy:
+        """With the seed of this evaluation; networks learn less where time matters more."""
+        training: dict[str, Any] = {"seed": self.seed}
+        if self.quick:
+            training["max_epochs"] = min(policy.training.max_epochs or QUICK_EPOCHS, QUICK_EPOCHS)
+        return policy.vary(training=training)
+
+
+def evaluate(
+    policy: Policy, table: Any, out: Path, *, request: Request, progress: Progress = lambda _: None
+) -> tuple[Results, dict[str, float]]:
+    """Writes report.html, results.json, figures and tables into `out`; returns results and where the time went."""
+    plan, left_out = request.plan(policy)
+    policy = request.policy(policy)
+    files.make_folder(out)
+    windows = read_windows(table, policy, group=request.group)
+    found = running.run(windows, policy, plan, progress=lambda share: progress(MEASURED * share))
+    results = Results(
+        rows=found.rows,
+        form=_form(table, windows, policy),
+        left_out=[*left_out, *found.left_out],
+        run=_run(request, plan, windows, found),
+    )
+    page = story.tell(results, title=_title(policy), lead=aim(policy), excerpt=found.excerpt, epsilon=plan.drawn)
+    files.write(out, results, page)
+    progress(1.0)
+    return results, found.seconds
+
+
+def _form(table: Any, windows: LabelledWindows, policy: Policy) -> list[Check]:
+    """Of the cheapest protector that the policy could get: form is the pipe's doing, whatever the mechanism."""
+    wanted = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp"})
+    bundle = export(learn(windows, wanted), wanted, windows=windows, results=[])
+    with open_source(table, numbers=map(policy.stream.column, policy.schema().names)) as source:
+        beginning = pa.Table.from_batches([next(source.batches)])
+    return check_form(beginning, bundle, mapping=policy.stream.columns)
+
+
+def _title(policy: Policy) -> str:
+    return f"{' and '.join(policy.inferences.useful)}: what a protected stream still tells"
+
+
+def _run(request: Request, plan: Plan, windows: LabelledWindows, found: Found) -> dict[str, Any]:
+    return {
+        "command": request.command,
+        "fingerprint": windows.fingerprint,
+        "windows": f"{len(windows)} in the table; {found.train} to train on, {found.test} to test on",
+        "split": plan.cut.words,
+        "quick": request.quick,
+        "app": plan.setup.app,
+        "attackers": ", ".join(plan.setup.attackers),
+        "seed": request.seed,
+        "versions": files.versions(),
+    }

@@ -1,0 +1,56 @@
+"""Form checks: a released table must look to an app like the raw one, in everything but its samples."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from deeprotect.evaluation.results import Check
+from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.columns import Columns
+from deeprotect.release.ledger import Ledger
+from deeprotect.release.pipe import Protects
+from deeprotect.release.sinks import Memory
+from deeprotect.release.sources import open_source
+from deeprotect.release.tables import output_schema, release_table
+from deeprotect.signals import Channel
+
+CHECKED_ROWS = 20_000
+"""The beginning of a table is enough: form does not change along it."""
+SLACK = 1e-6
+"""Of a channel's range; columns of 32 bits cannot hold all steps of a fine resolution."""
+
+
+def check_form(table: pa.Table, bundle: Protects, *, mapping: dict[str, str]) -> list[Check]:
+    """Send rows through the real pipe and hold what comes out against what went in."""
+    raw = table.slice(0, CHECKED_ROWS)
+    with open_source(raw) as source:
+        columns = Columns.of(source.schema, bundle.schema, mapping=mapping, where="the table")
+        sink = Memory(output_schema(source.schema, columns))
+        release_table(source, sink, bundle, columns=columns, ledger=Ledger(), entropy=SystemEntropy())
+    released = sink.table()
+    return [*_frame(raw, released, columns), *_values(released, columns, bundle.schema.channels)]
+
+
+def _frame(raw: pa.Table, released: pa.Table, columns: Columns) -> Iterator[Check]:
+    yield Check("rows", released.num_rows == raw.num_rows, f"{released.num_rows} of {raw.num_rows}")
+    kept = [name for name in raw.column_names if name in columns.kept]
+    yield Check("columns and order", released.column_names == kept, ", ".join(released.column_names))
+    types = all(released.field(name).type == raw.field(name).type for name in kept)
+    yield Check("column types", types, "as in the raw table" if types else "they differ")
+    if "time" in kept:
+        same = released.column("time").equals(raw.column("time"))
+        yield Check("time stamps and rate", same, "unchanged, row for row" if same else "they differ")
+
+
+def _values(released: pa.Table, columns: Columns, channels: tuple[Channel, ...]) -> Iterator[Check]:
+    for name, channel in zip(columns.channels, channels, strict=True):
+        values = released.column(name).to_numpy().astype(np.float64)
+        span = channel.high - channel.low
+        inside = values.min() >= channel.low - SLACK * span and values.max() <= channel.high + SLACK * span
+        found = f"{values.min():.4g} to {values.max():.4g} {channel.unit} inside {channel.low:g} to {channel.high:g}"
+        yield Check(f"range of {name}", bool(inside), found)
+        if channel.resolution is not None:
+            steps = values / channel.resolution
+            off = np.abs(steps - np.rint(steps)).max() * channel.resolution / span
+            yield Check(f"resolution of {name}", bool(off <= SLACK), f"steps of {channel.resolution:g} {channel.unit}")

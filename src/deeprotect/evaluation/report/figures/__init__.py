@@ -1,0 +1,33 @@
+"""Drawings of results: each can stand inside a page and as a file of its own."""
+
+from deeprotect.evaluation.report.figures.accuracies import (
+    pooled,
+    sensitive_against_epsilon,
+    useful_against_epsilon,
+    useful_against_sensitive,
+)
+from deeprotect.evaluation.report.figures.curves import Series, bars, lines
+from deeprotect.evaluation.report.figures.drawing import GREY, INK, STYLE, Drawing, file_name
+from deeprotect.evaluation.report.figures.matrices import confusion
+from deeprotect.evaluation.report.figures.palette import COLOURS, MAIN, MARKERS
+from deeprotect.evaluation.report.figures.signals import signal
+
+__all__ = [
+    "COLOURS",
+    "GREY",
+    "INK",
+    "MAIN",
+    "MARKERS",
+    "STYLE",
+    "Drawing",
+    "Series",
+    "bars",
+    "confusion",
+    "file_name",
+    "lines",
+    "pooled",
+    "sensitive_against_epsilon",
+    "signal",
+    "useful_against_epsilon",
+    "useful_against_sensitive",
+]

@@ -1,0 +1,23 @@
+"""One channel in time, as it is and as it is released."""
+
+import matplotlib as mpl
+import numpy as np
+
+from deeprotect.evaluation.report.figures.drawing import INK, STYLE, Drawing, canvas, file_name
+from deeprotect.evaluation.report.figures.palette import looks
+from deeprotect.signals import Channel
+from deeprotect.signals.schema import Floats
+
+
+@mpl.rc_context(STYLE)
+def signal(name: str, raw: Floats, released: Floats, *, rate_hz: float, channel: Channel, caption: str) -> Drawing:
+    """One channel in time over its public range, raw and released; `name` is its line's name."""
+    figure, axes = canvas(3.7, 2.2)
+    seconds = np.arange(len(raw)) / rate_hz
+    axes.plot(seconds, released, color=looks([name])[name].colour, linewidth=1.6, label="released")
+    axes.plot(seconds, raw, color=INK, linewidth=1.1, label="raw")
+    axes.set_xlabel("seconds")
+    axes.set_ylabel(f"{channel.name} ({channel.unit})")
+    axes.set_ylim(channel.low, channel.high)
+    axes.margins(x=0)
+    return Drawing(file_name("signal", name), caption, figure)

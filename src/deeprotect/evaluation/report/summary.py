@@ -1,0 +1,102 @@
+"""The first thing a reader sees: the leading row in plain words, and four bars for each inference."""
+
+from dataclasses import dataclass
+
+from deeprotect.evaluation.intervals import Interval
+from deeprotect.evaluation.promises import NAMES
+from deeprotect.evaluation.results import Row, Sensitive, Useful
+
+
+@dataclass(frozen=True)
+class Card:
+    """Four bars of one inference: raw, released (with its interval), the limit of ε (None: none), guessing."""
+
+    role: str
+    name: str
+    who: str
+    raw: float
+    released: float
+    interval: Interval
+    limit: float | None
+    chance: float
+    notes: tuple[str, ...]
+
+
+def headline(row: Row) -> list[str]:
+    """Sentences a reader can repeat."""
+    what = NAMES.get(row.mechanism, row.mechanism)
+    where = "without a promise" if row.epsilon is None else f"at ε = {row.epsilon:g} per window"
+    apps = [f"{name} right in {_per_cent(each.app)} of windows ({_per_cent(each.clean)} raw)" for name, each in _useful(row)]
+    sentences = [f"With {row.line} ({what}) {where}, an unchanged app reads {_joined(apps)}."]
+    for name, each in row.sensitive.items():
+        sentences.append(
+            f"The best attacker on {name} goes from {_per_cent(each.raw)} on raw windows to "
+            f"{_per_cent(each.adaptive)}: {_gain(each)}."
+        )
+    if not row.sensitive:
+        sentences.append("No inference is named sensitive: the promise covers everything else a window could tell.")
+    return sentences
+
+
+def cards(row: Row) -> list[Card]:
+    return [*(_app(name, each) for name, each in _useful(row)), *(_attack(*item) for item in row.sensitive.items())]
+
+
+def _app(name: str, facts: Useful) -> Card:
+    return Card(
+        role="useful",
+        name=name,
+        who="how often an unchanged app names it right",
+        raw=facts.clean,
+        released=facts.app,
+        interval=facts.app_ci,
+        limit=facts.limit,
+        chance=facts.chance,
+        notes=(f"An app retrained on released windows: {_per_cent(facts.retrained)}.",),
+    )
+
+
+def _attack(name: str, facts: Sensitive) -> Card:
+    notes = [
+        f"Best attacker: {facts.best_attacker.replace('_', ' ')}. One that was not retrained: "
+        f"{_per_cent(facts.static)}. Told only the useful labels: {_per_cent(facts.from_useful)}."
+    ]
+    if facts.limit is not None and facts.limit > facts.raw:
+        notes.append(
+            "This ε alone would allow an attacker more than raw windows give; that it gets this little is measured, "
+            "not promised."
+        )
+    return Card(
+        role="sensitive",
+        name=name,
+        who="how often the best retrained attacker names it right",
+        raw=facts.raw,
+        released=facts.adaptive,
+        interval=facts.adaptive_ci,
+        limit=facts.limit,
+        chance=facts.chance,
+        notes=tuple(notes),
+    )
+
+
+def _gain(facts: Sensitive) -> str:
+    """What the release gives an attacker beyond what cannot be hidden."""
+    told = facts.from_useful > facts.chance
+    floor = max(facts.chance, facts.from_useful)
+    known = "being told the useful labels alone" if told else "guessing the most common answer"
+    points = round(100 * facts.adaptive) - round(100 * floor)  # of the numbers as they are shown
+    if points <= 0:
+        return f"no better than {known} ({_per_cent(floor)})"
+    return f"{points} point{'s' if points > 1 else ''} more than {known} ({_per_cent(floor)})"
+
+
+def _useful(row: Row) -> list[tuple[str, Useful]]:
+    return list(row.useful.items())
+
+
+def _joined(parts: list[str]) -> str:
+    return " and ".join(parts) or "nothing that was measured"
+
+
+def _per_cent(share: float) -> str:
+    return f"{100 * share:.0f} %"

@@ -1,0 +1,72 @@
+"""From a policy and a table to a report."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+from deeprotect.evaluation.evaluate import Request, evaluate
+from deeprotect.policy import Policy
+
+REQUEST = Request(mechanisms=("baseline", "pca", "downsampling"), epsilons=(1.0, 20.0), quick=True)
+
+
+def test_everything_a_reader_needs_is_written(table: pa.Table, policy: Policy, tmp_path: Path) -> None:
+    shares: list[float] = []
+    results, seconds = evaluate(policy, table, tmp_path / "out", request=REQUEST, progress=shares.append)
+    written = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert written == results.to_json()
+    assert [(row["mechanism"], row["epsilon"]) for row in written["results"]] == [
+        ("baseline", 1.0),
+        ("baseline", 20.0),
+        ("laplace", 1.0),
+        ("laplace", 20.0),
+        ("downsampling", None),
+    ]
+    assert all(check["holds"] for check in written["form"])
+    assert "<svg" in (tmp_path / "out" / "report.html").read_text()
+    assert shares[-1] == 1.0
+    assert seconds
+
+
+def test_the_same_seed_gives_the_same_results(table: pa.Table, policy: Policy, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        evaluate(policy, table, tmp_path / name, request=REQUEST)
+    first, second = ((tmp_path / name / "results.json").read_bytes() for name in ("a", "b"))
+    assert first == second
+    first, second = ((tmp_path / name / "report.html").read_bytes() for name in ("a", "b"))
+    assert first == second
+
+
+def test_a_policy_without_sensitive_inferences_is_evaluated_too(
+    table: pa.Table, policy: Policy, tmp_path: Path
+) -> None:
+    mode_1 = policy.vary(inferences={"sensitive": []}, privacy={"guarantee": "ldp"})
+    results, _ = evaluate(mode_1, table, tmp_path, request=REQUEST)
+    assert all(not row.sensitive for row in results.rows)
+    assert (tmp_path / "report.html").exists()
+
+
+def test_labels_may_be_missing_on_some_rows(table: pa.Table, policy: Policy, tmp_path: Path) -> None:
+    half = table.num_rows // 2
+    first = table.slice(0, half).drop_columns(["person"])
+    second = table.slice(half).drop_columns(["activity"])
+    stacked = pa.concat_tables([first, second], promote_options="default")
+    pyarrow.csv.write_csv(stacked, tmp_path / "stacked.csv")
+    results, _ = evaluate(policy, tmp_path / "stacked.csv", tmp_path / "out", request=REQUEST)
+    for row in results.rows:
+        assert row.useful["activity"].clean > 0.8
+        assert row.sensitive["person"].raw > 0.8
+
+
+@pytest.mark.parametrize(("split", "group"), [("recording", None), ("group", "place")])
+def test_other_splits(table: pa.Table, policy: Policy, tmp_path: Path, split: str, group: str | None) -> None:
+    places = pa.array([f"place {row // 50 % 4}" for row in range(table.num_rows)])
+    names = pa.array([f"{row // 50}" for row in range(table.num_rows)])
+    moved = table.drop_columns(["recording"]).append_column("place", places).append_column("recording", names)
+    request = Request(mechanisms=("baseline",), epsilons=(20.0,), quick=True, split=split, group=group)
+    results, _ = evaluate(policy, moved, tmp_path, request=request)
+    assert split in results.run["split"]
+    assert results.rows[0].useful["activity"].clean > 0.8

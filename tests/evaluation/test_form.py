@@ -1,0 +1,33 @@
+"""Form checks."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from deeprotect.evaluation.form import check_form
+from deeprotect.policy import Policy
+from deeprotect.signals.schema import Floats
+from deeprotect.training.fit import export, learn
+from deeprotect.training.windows import LabelledWindows
+
+
+@pytest.fixture(scope="module")
+def bundle(windows: LabelledWindows, policy: Policy) -> object:
+    plain = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp"})
+    return export(learn(windows, plain), plain, windows=windows, results=[])
+
+
+def test_a_real_release_keeps_every_form(table: pa.Table, bundle: object) -> None:
+    checks = check_form(table, bundle, mapping={})
+    assert {check.name for check in checks} >= {"rows", "columns and order", "column types", "time stamps and rate"}
+    assert all(check.holds for check in checks)
+
+
+def test_values_outside_the_range_are_found(table: pa.Table, bundle: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    def outside(_: object, scaled: Floats) -> Floats:
+        return np.full_like(scaled, 7.0)
+
+    monkeypatch.setattr(type(bundle.schema), "unscale", outside)
+    found = {check.name: check.holds for check in check_form(table, bundle, mapping={})}
+    assert not found["range of swing"]
+    assert found["rows"]

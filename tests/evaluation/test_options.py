@@ -1,0 +1,57 @@
+"""What can be compared."""
+
+import pytest
+
+from deeprotect.errors import InputError
+from deeprotect.evaluation import options
+from deeprotect.evaluation.options import EVERY, OPTIONS, Option, chosen
+from deeprotect.evaluation.peers import PEERS
+from deeprotect.policy import Policy
+
+
+def test_without_names_everything_is_compared(policy: Policy) -> None:
+    found, left_out = chosen((), policy)
+    absent = [peer for peer in PEERS.values() if not peer.installed()]
+    assert len(found) + len(absent) == len(EVERY)
+    assert len(left_out) == len(absent)
+    assert {"laplace pca", "channel named", "paper rldp", "leace", "features"} <= {option.line for option in found}
+
+
+@pytest.mark.parametrize(
+    ("names", "lines"),
+    [
+        (["channel"], ["channel ldp", "channel named"]),
+        (["laplace"], ["laplace"]),
+        (["pca", "baseline"], ["baseline", "laplace pca"]),
+        (["laplace", "dct"], ["laplace", "laplace dct"]),
+        (["leace"], ["leace"]),
+    ],
+)
+def test_mechanisms_are_chosen_by_name(names: list[str], lines: list[str], policy: Policy) -> None:
+    assert [option.line for option in chosen(names, policy)[0]] == lines
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones(policy: Policy) -> None:
+    with pytest.raises(InputError, match="'magic' is unknown; use one of: baseline, paper, laplace"):
+        chosen(["magic"], policy)
+
+
+def test_without_a_sensitive_inference_only_what_needs_none_remains(policy: Policy) -> None:
+    open_policy = policy.vary(inferences={"sensitive": []}, privacy={"guarantee": "ldp"})
+    found, left_out = chosen([option.mechanism for option in OPTIONS], open_policy)
+    assert {option.guarantee for option in found} == {"ldp"}
+    assert "channel named: the policy names no sensitive inference" in left_out
+
+
+def test_a_peer_that_is_not_installed_is_left_out_and_said_so(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    peer = next(iter(PEERS.values()))
+    absent = type(peer)(peer.name, peer.what, peer.guarantee, peer.fit, lambda: False)
+    monkeypatch.setitem(options.PEERS, peer.name, absent)
+    assert chosen([peer.name], policy) == ([], [f"{peer.name}: not installed"])
+
+
+def test_an_option_says_what_it_is_made_of() -> None:
+    assert Option("baseline", "ldp").made_of == "none"
+    assert Option("channel", "named").made_of == "code book"
+    assert Option("paper", "ldp").made_of == "paper"
+    assert Option("laplace", "ldp", minimiser="pca").made_of == "pca"
