@@ -2,7 +2,12 @@
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
 NORMAL_95 = 1.959963984540054  # the 97.5 % quantile of the normal distribution
+DRAWS = 1000
+FEWEST_CLUSTERS = 5
 
 Interval = tuple[float, float]
 
@@ -10,7 +15,8 @@ Interval = tuple[float, float]
 def wilson(correct: int, total: int) -> Interval:
     """Wilson's 95 % score interval (1927); unlike the textbook one it stays inside [0, 1] and off zero width.
 
-    It takes windows as independent. Neighbouring windows resemble each other, so the true interval is wider.
+    It takes windows as independent. Neighbouring windows resemble each other, so the true interval is wider:
+    see `clustered`.
     """
     if not 0 <= correct <= total or total == 0:
         raise ValueError(f"{correct} correct of {total} is no share")
@@ -19,3 +25,21 @@ def wilson(correct: int, total: int) -> Interval:
     spread = NORMAL_95 * math.sqrt(share * (1 - share) / total + z2 / (4 * total**2)) / (1 + z2 / total)
     # Rounding must not push the share itself out of its interval at 0 and 1.
     return max(0.0, min(share, centre - spread)), min(1.0, max(share, centre + spread))
+
+
+def clustered(right: NDArray[np.bool_], cluster: NDArray[np.int64], *, seed: int = 0) -> Interval:
+    """95 % interval of the share of right guesses whose windows come in clusters (stretches of one recording).
+
+    The hull of Wilson's interval and a bootstrap that draws whole clusters (Field and Welsh 2007). Fewer than five
+    clusters: Wilson's alone, for so few hardly say how much clusters differ, and their resamples repeat each other;
+    the true interval may then be much wider.
+    """
+    total = len(right)
+    low, high = wilson(int(right.sum()), total)
+    _, place, sizes = np.unique(cluster, return_inverse=True, return_counts=True)
+    if len(sizes) < FEWEST_CLUSTERS:
+        return low, high
+    correct = np.bincount(place, weights=right)
+    times = np.random.default_rng(seed).multinomial(len(sizes), np.full(len(sizes), 1 / len(sizes)), size=DRAWS)
+    lowest, highest = np.quantile((times @ correct) / (times @ sizes), [0.025, 0.975])
+    return min(low, float(lowest)), max(high, float(highest))
