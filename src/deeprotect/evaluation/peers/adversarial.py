@@ -26,9 +26,7 @@ from deeprotect.training.windows import LabelledWindows
 DISTORTION, USEFUL, HIDDEN = 1.0, 1.0, 1.0
 """Weights of the three parts of the loss."""
 WIDTH = 128
-STEPS, BATCH, LEARNING_RATE = 1500, 128, 1e-3
-TURNS = 2
-"""Steps of the recognisers for one of the autoencoder, which must not run away from them."""
+STEPS, BATCH, LEARNING_RATE = 600, 256, 2e-3
 SUREST = 1.0 - 1e-4  # keeps logarithms finite
 
 
@@ -64,7 +62,7 @@ def fit(windows: LabelledWindows, policy: Policy, _epsilon: float | None) -> Rel
     return release
 
 
-def train(windows: Floats, useful: Targets, hidden: Targets, *, seed: int, steps: int = STEPS) -> nn.Module:
+def train(windows: Floats, useful: Targets, hidden: Targets, *, seed: int) -> nn.Module:
     """The trained anonymiser, from flat windows to flat windows."""
     generator = torch.Generator().manual_seed(seed)
     standardise = Standardise(windows)
@@ -72,12 +70,14 @@ def train(windows: Floats, useful: Targets, hidden: Targets, *, seed: int, steps
     initialise(networks, generator)
     game = Game(networks, useful.counts, hidden.counts)
     rows = standardise(torch.tensor(windows, dtype=torch.float32)), *map(torch.tensor, (useful.codes, hidden.codes))
-    theirs = torch.optim.Adam(networks.recognisers(), lr=LEARNING_RATE, fused=True)
-    ours = torch.optim.Adam(networks.autoencoder(), lr=LEARNING_RATE, fused=True)
-    for turn, chosen in enumerate(_batches(len(windows), steps * (TURNS + 1), generator)):
-        optimiser, loss = (ours, game.anonymise) if turn % (TURNS + 1) == TURNS else (theirs, game.recognise)
-        networks.zero_grad()
-        loss(*(values[chosen] for values in rows)).backward()  # type: ignore[no-untyped-call]
+    sides = [
+        (loss, weights, torch.optim.Adam(weights, lr=LEARNING_RATE, fused=True))
+        for loss, weights in ((game.recognise, networks.recognisers()), (game.anonymise, networks.autoencoder()))
+    ]
+    for turn, chosen in enumerate(_batches(len(windows), 2 * STEPS, generator)):
+        loss, weights, optimiser = sides[turn % 2]
+        optimiser.zero_grad()
+        loss(*(values[chosen] for values in rows)).backward(inputs=weights)  # type: ignore[no-untyped-call]
         optimiser.step()
     return nn.Sequential(standardise, networks.encoder, networks.decoder, Restore(standardise)).eval()
 
@@ -94,9 +94,9 @@ class Game:
         """Read all labels, from raw windows, from released ones and from codes."""
         with torch.no_grad():
             code = self._networks.encoder(windows)
-            output = self._networks.decoder(code)
-        both = [self._read(each, useful) + self._reveal(softmax, each, hidden) for each in (windows, output)]
-        return both[0] + both[1] + self._cost(softmax, self._networks.on_code(code), hidden)
+            both = torch.cat([windows, self._networks.decoder(code)])
+        read = self._read(both, useful.repeat(2, 1)) + self._reveal(softmax, both, hidden.repeat(2, 1))
+        return read + self._cost(softmax, self._networks.on_code(code), hidden)
 
     def anonymise(self, windows: Tensor, useful: Tensor, hidden: Tensor) -> Tensor:
         """Stay close, stay useful, confuse."""

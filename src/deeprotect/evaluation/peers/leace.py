@@ -19,7 +19,7 @@ RIDGE = 1e-9
 Erasure is exact for any positive definite matrix in its place; only the least change depends on it.
 """
 SMALLEST = 1e-10
-"""Directions whose correlation with the labels is this much weaker than the strongest one's are rounding dust."""
+"""Correlations with the labels, which are of size 1, that are rounding dust; erasing dust would erase anything."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def erasure(windows: Floats, labels: Targets) -> Erasure:
     centred = windows - mean
     root, whiten = _roots(centred.T @ centred / len(windows))
     left, strength, _ = np.linalg.svd(whiten @ _covariance(centred, labels), full_matrices=False)
-    left = left[:, strength > SMALLEST * max(strength.max(), SMALLEST)]
+    left = left[:, strength > SMALLEST]
     return Erasure(mean, root @ left, left.T @ whiten)
 
 
