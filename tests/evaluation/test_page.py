@@ -1,55 +1,55 @@
 """The page."""
 
 import re
+from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 
-import numpy as np
+import pytest
+from tests.evaluation import made_results
 
-from deeprotect.evaluation.report import figures
-from deeprotect.evaluation.report.page import Group, Page
-from deeprotect.evaluation.results import Reference, Results, Row, Sensitive, Useful
-from deeprotect.signals import Channel
+from deeprotect.evaluation.report import story
+from deeprotect.evaluation.report.blocks import sections
+from deeprotect.evaluation.report.page import accuracy, interval
+from deeprotect.evaluation.results import Results, Row
 
 HOSTILE = "<script>alert(1)</script>"
 
 
-def _useful(app: float) -> dict[str, Useful]:
-    return {HOSTILE: Useful(0.9, app, (app - 0.01, app + 0.01), 0.6, 0.97, 0.2)}
+def _html(results: Results, *, with_signals: bool = False) -> str:
+    excerpt = made_results.excerpt() if with_signals else None
+    page = story.tell(results, title="A title", lead="A story", excerpt=excerpt, epsilon=made_results.EPSILON)
+    return page.render(results)
 
 
-def _sensitive(adaptive: float, limit: float | None) -> dict[str, Sensitive]:
-    return {"who": Sensitive(0.8, 0.2, adaptive, (0.2, 0.4), "ridge", {16: 0.43}, 0.1, 0.1, limit)}
+@pytest.fixture(scope="module")
+def html() -> str:
+    return _html(made_results.results(), with_signals=True)
 
 
-ROWS = [
-    Row("laplace", "ldp", 1.0, "default", _useful(0.31), _sensitive(0.12, 0.3), "weak"),
-    Row("laplace", "ldp", 20.0, "default", _useful(0.77), _sensitive(0.13, 1.0), "weaker"),
-    Row("subspace", "rldp", 1.0, "default", _useful(0.88), _sensitive(0.11, None), "linear"),
-]
+def _text(html: str) -> str:
+    without_drawings = re.sub(r"<svg.*?</svg>|<style>.*?</style>", " ", html, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", without_drawings)))
 
 
-def _html() -> str:
-    wave = np.zeros(10)
-    channel = Channel("x", "g", -1.0, 1.0)
-    drawing = figures.signal("laplace", wave, wave, rate_hz=10.0, channel=channel, caption=HOSTILE)
-    page = Page("A title", "A story", HOSTILE, "who", [Group("Signals", "text", [drawing])], ["read this"])
-    run = {"command": "deeprotect demo", "seed": 0, "versions": {"numpy": "2.4"}}
-    references = [Reference("3 features, no noise", _useful(0.85), _sensitive(0.21, None))]
-    return page.render(Results(ROWS, references=references, run=run))
+def _small(rows: list[Row]) -> Results:
+    return Results(rows, run={"command": "deeprotect evaluate"})
 
 
 class _Balance(HTMLParser):
     """Counts open elements; the page must close what it opens."""
 
-    void = frozenset({"meta", "br", "img", "link", "use", "path"})
+    void = frozenset({"meta", "br", "img", "link", "use", "path", "image"})
 
     def __init__(self) -> None:
         super().__init__()
         self.stack: list[str] = []
         self.addresses: list[str] = []
+        self.anchors: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.addresses += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href")]
+        self.anchors |= {f"#{value}" for name, value in attrs if name == "id"}
         if tag not in self.void:
             self.stack.append(tag)
 
@@ -58,35 +58,113 @@ class _Balance(HTMLParser):
             assert self.stack.pop() == tag
 
 
-def test_the_page_is_whole_and_needs_no_network() -> None:
-    html = _html()
+def _check_whole(html: str) -> None:
     parser = _Balance()
     parser.feed(html)
     assert parser.stack == []
-    assert all(address.startswith("#") for address in parser.addresses)
-    assert not re.search(r"@import|url\(['\"]?(https?:)?//", html)
+    inside = [address for address in parser.addresses if not address.startswith("data:image/png;")]
+    assert set(inside) <= parser.anchors
+    assert not re.search(r"@import|url\(['\"]?(https?:)?//|<script|<link", html)
+
+
+def test_the_page_is_whole_and_needs_no_network(html: str) -> None:
+    _check_whole(html)
 
 
 def test_names_from_the_users_table_are_text_and_never_markup() -> None:
-    html = _html()
-    assert HOSTILE not in html
-    assert "&lt;script&gt;" in html
+    row = made_results.row("laplace", "ldp", 5.0, app=0.7, attack=0.2)
+    confusion = made_results.confusion((HOSTILE, "b"), 0.7)
+    useful = {HOSTILE: replace(row.useful["exercise"], confusion=confusion)}
+    hostile = replace(row, useful=useful, sensitive={HOSTILE: row.sensitive["person"]}, signal={HOSTILE: 1.0})
+    html = _html(replace(_small([hostile]), left_out=[HOSTILE], run={HOSTILE: {HOSTILE: HOSTILE}}))
+    assert "<script" not in html
+    assert html.count("&lt;script&gt;") > 10
 
 
 def test_every_row_is_shown_with_what_was_measured() -> None:
-    text = re.sub(r"<[^>]+>", " ", _html())
-    for shown in ("31 %", "77 %", "88 %", "12 %", "13 %", "43 %", "30–32", "3 features, no noise", "85 %", "21 %"):
+    results = made_results.results()
+    text = _text(_html(results))
+    for row in results.rows:
+        assert row.line in text
+        for name, useful in row.useful.items():
+            assert name in text
+            numbers = (useful.app, useful.retrained, useful.clean, useful.limit, useful.chance)
+            assert all(accuracy(value) in text for value in numbers)
+            assert interval(useful.app_ci) in text
+        for name, attack in row.sensitive.items():
+            assert name in text
+            numbers = (attack.static, attack.adaptive, attack.raw, attack.from_useful, attack.limit, attack.chance)
+            assert all(
+                accuracy(value) in text for value in (*numbers, *attack.pooled.values(), *attack.attackers.values())
+            )
+            assert interval(attack.adaptive_ci) in text
+
+
+def test_each_row_stands_in_exactly_one_section_of_the_table() -> None:
+    rows = made_results.rows()
+    shown = [row for section in sections(rows) for block in section.blocks for row in block.rows]
+    assert sorted(map(id, shown)) == sorted(map(id, rows))
+    titles = {block.name: section.title for section in sections(rows) for block in section.blocks}
+    assert titles["channel ldp"] == "Mechanisms"
+    assert titles["laplace pca"].startswith("Classical")
+    assert titles["opendp"] == titles["leace"] == titles["features"] == "Peers and references"
+
+
+def test_every_inference_has_four_bars_of_the_leading_row(html: str) -> None:
+    summary = html.split('<section id="promised">')[0]
+    assert summary.count('class="card useful"') == summary.count('class="card sensitive"') == 2
+    assert [summary.count(f'class="fill {kind}"') for kind in ("raw", "released", "limit", "chance")] == [4, 4, 4, 4]
+    assert summary.count('class="whisker"') == 4
+
+
+def test_where_epsilon_sets_no_limit_the_page_says_none() -> None:
+    html = _html(_small([made_results.row("subspace", "rldp", 5.0, app=0.7, attack=0.2)]))
+    card = html.split('class="card sensitive"')[1].split("</div>")[0]
+    assert re.search(r"most ε allows.*none", card)
+
+
+def test_the_page_says_what_each_promise_means_and_does_not(html: str) -> None:
+    text = _text(html)
+    assert "a nonlinear attacker is not bound" in text
+    assert "several windows together are not bound" in text
+    assert text.count("Against whom") == text.count("What it does not") == 4
+
+
+def test_the_page_says_what_was_left_out_what_was_not_tested_and_how_to_run_again(html: str) -> None:
+    text = _text(html)
+    assert "laplace bcs at ε = 1: fewer features" in text
+    assert "time stamps, row counts, gaps and recording names" in text
+    assert "More than 64 windows" in text
+    assert "<code>deeprotect evaluate policy.toml --data table.csv --out out</code>" in html
+    assert "numpy 2.4.0" in text
+    assert "0123456789abcdef" in text
+
+
+def test_form_signal_noise_and_features_are_shown_where_they_were_measured(html: str) -> None:
+    text = _text(html)
+    for shown in ("✓ yes", "✗ no", "off the sensor's grid", "acc_x g", "384 times smaller", "78–84"):
         assert shown in text
+    bare = _text(_html(_small([replace(made_results.rows()[0], signal={})])))
+    assert not [word for word in ("The released signal", "How much noise", "Few features", "left out") if word in bare]
 
 
-def test_the_page_leads_with_the_most_useful_row_of_the_strong_promise() -> None:
-    summary = re.sub(r"<[^>]+>", " ", _html().split("What is promised")[0].split("</header>")[1])
-    assert "ε = 20" in summary
-    assert "is measured, not promised" in summary
+def test_a_policy_that_names_nothing_sensitive_has_a_page_without_attackers() -> None:
+    rows = [replace(row, sensitive={}) for row in made_results.rows() if row.guarantee == "ldp"]
+    html = _html(_small(rows))
+    _check_whole(html)
+    text = _text(html)
+    assert "No inference is named sensitive" in text
+    assert "Any attacker: the policy names no sensitive inference" in text
+    assert 'class="card sensitive"' not in html
+    assert not [word for word in ("told useful labels", "Kept against given away", "Many windows") if word in text]
 
 
-def test_the_page_says_what_rldp_does_not_promise_and_how_to_run_again() -> None:
-    html = _html()
-    assert "a nonlinear attacker is not bound" in html
-    assert "<code>deeprotect demo</code>" in html
-    assert "numpy 2.4" in html
+def test_rows_without_pools_matrices_or_promise_still_make_a_page() -> None:
+    row = made_results.row("leace", "none", None, app=0.7, attack=0.2)
+    attack = replace(row.sensitive["person"], pooled={}, pooled_raw={}, attackers={}, confusion=None)
+    useful = {"what": replace(row.useful["exercise"], confusion=None)}
+    html = _html(_small([replace(row, useful=useful, sensitive={"who": attack}, signal={})]))
+    _check_whole(html)
+    assert "without a promise" in html
+    assert "every accuracy here is of one window" in html
+    assert "Which classes" not in html

@@ -1,38 +1,58 @@
 """Files that appear whole or not at all."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+from jinja2 import UndefinedError
+from tests.evaluation import made_results
 
 from deeprotect.errors import InputError
-from deeprotect.evaluation.report import files
+from deeprotect.evaluation.report import files, story
 from deeprotect.evaluation.report.page import Page
-from deeprotect.evaluation.results import Results, Row, Sensitive, Useful
+from deeprotect.evaluation.results import Results
 
-USEFUL = {"what": Useful(0.9, 0.5, (0.4, 0.6), 0.6, None, 0.2)}
-SENSITIVE = {"who": Sensitive(0.8, 0.2, 0.3, (0.2, 0.4), "ridge", {16: 0.4}, 0.1, 0.1, None)}
-RESULTS = Results([Row("laplace", "ldp", 1.0, "default", USEFUL, SENSITIVE, "")])
-PAGE = Page("title", "lead", "what", "who", [], [])
+RESULTS = Results([made_results.row("laplace", "ldp", 5.0, app=0.7, attack=0.2)])
 
 
-def test_results_and_page_are_written_and_nothing_else_is_left(tmp_path: Path) -> None:
-    files.make_folder(tmp_path / "new" / "out")
-    files.write(tmp_path / "new" / "out", RESULTS, PAGE)
-    names = sorted(path.name for path in (tmp_path / "new" / "out").iterdir())
-    assert names == ["figures", "report.html", "results.json"]
-    assert json.loads((tmp_path / "new/out/results.json").read_text()) == RESULTS.to_json()
+@pytest.fixture(scope="module")
+def page() -> Page:
+    return story.tell(RESULTS, title="title", lead="lead", excerpt=None, epsilon=5.0)
 
 
-def test_a_page_that_fails_leaves_the_earlier_one_as_it_was(tmp_path: Path) -> None:
-    files.make_folder(tmp_path)
-    files.write(tmp_path, RESULTS, PAGE)
+def test_page_results_tables_and_figures_are_written_and_nothing_else_is_left(tmp_path: Path, page: Page) -> None:
+    out = tmp_path / "new" / "out"
+    files.write(out, RESULTS, page)
+    assert sorted(path.name for path in out.iterdir()) == ["figures", "report.html", "results.json", "tables"]
+    assert json.loads((out / "results.json").read_text()) == RESULTS.to_json()
+    drawn = {drawing.name for group in page.groups for drawing in group.drawings}
+    assert {path.name for path in (out / "figures").iterdir()} == {
+        f"{name}.{kind}" for name in drawn for kind in ("svg", "png")
+    }
+    assert ElementTree.parse(out / "figures" / "useful-exercise.svg").getroot().tag.endswith("svg")
+    tables = ["attackers.csv", "confusion.csv", "pooled.csv", "results.csv", "signal.csv"]
+    assert sorted(path.name for path in (out / "tables").iterdir()) == tables
+
+
+def test_a_page_that_fails_leaves_the_earlier_one_as_it_was(tmp_path: Path, page: Page) -> None:
+    page = replace(page, groups=[])
+    files.write(tmp_path, RESULTS, page)
     before = (tmp_path / "report.html").read_bytes()
-    broken = Page("title", "lead", "no such inference", "who", [], [])
-    with pytest.raises(KeyError):
-        files.write(tmp_path, RESULTS, broken)
+    other = replace(page.best, useful={"no such inference": page.best.useful["exercise"]})
+    with pytest.raises(UndefinedError):
+        files.write(tmp_path, RESULTS, replace(page, best=other))
     assert (tmp_path / "report.html").read_bytes() == before
-    assert not list(tmp_path.glob(".*"))
+    assert not list(tmp_path.rglob(".*"))
+
+
+def test_a_table_of_an_earlier_run_does_not_stay_beside_newer_results(tmp_path: Path, page: Page) -> None:
+    page = replace(page, groups=[])
+    files.write(tmp_path, replace(RESULTS, noise=made_results.results().noise), page)
+    assert (tmp_path / "tables" / "noise.csv").exists()
+    files.write(tmp_path, RESULTS, page)
+    assert not (tmp_path / "tables" / "noise.csv").exists()
 
 
 def test_a_file_in_the_way_is_refused_before_the_work(tmp_path: Path) -> None:

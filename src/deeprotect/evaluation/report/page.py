@@ -46,21 +46,25 @@ class Page:
         found = {row.guarantee for row in results.rows}
         guarantees = [name for name in STRONGEST_FIRST if name in found]
         sensitive = list(self.best.sensitive)
-        return _environment().get_template("page.html").render(
-            page=self,
-            results=results,
-            best=self.best,
-            names=NAMES,
-            plain=PLAIN,
-            headline=headline(self.best),
-            cards=cards(self.best),
-            promises={name: promise(name, sensitive=sensitive) for name in guarantees},
-            terms={name: terms(name, sensitive=sensitive) for name in guarantees},
-            sections=sections(results.rows),
-            models={name: _models(results.rows, name) for name in sensitive},
-            most={name: max(each.pooled, default=None) for name, each in self.best.sensitive.items()},
-            signals=_signals(results.rows, self.epsilon),
-            findings=findings(results.noise),
+        return (
+            _environment()
+            .get_template("page.html")
+            .render(
+                page=self,
+                results=results,
+                best=self.best,
+                names=NAMES,
+                plain=PLAIN,
+                headline=headline(self.best),
+                cards=cards(self.best),
+                promises={name: promise(name, sensitive=sensitive) for name in guarantees},
+                terms={name: terms(name, sensitive=sensitive) for name in guarantees},
+                sections=sections(results.rows),
+                models={name: _models(results.rows, name) for name in sensitive},
+                most={name: max(each.pooled, default=None) for name, each in self.best.sensitive.items()},
+                signals=_signals(results.rows, self.epsilon),
+                findings=findings(results.noise),
+            )
         )
 
 

@@ -7,8 +7,8 @@ from deeprotect.evaluation.results import NoiseRow, Results, Row
 _SPLITS = {
     "time": "People, devices and places outside the table: training and test windows are different parts of the same "
     "recordings.",
-    "recording": "People, devices and places outside the table: tested recordings are kept apart from training, but the "
-    "same person may stand on both sides.",
+    "recording": "People, devices and places outside the table: tested recordings are kept apart from training, but "
+    "the same person may stand on both sides.",
 }
 
 
@@ -42,8 +42,8 @@ def untested(results: Results) -> list[str]:
         "Attackers with more data than the training windows counted below, or with other sensors, maps or logs to "
         "hold the released stream against.",
         "Data that drift: another way of wearing the sensor, another rate, new kinds of behaviour.",
-        "The running program: its timing, its memory, the device it runs on. `deeprotect verify` works out the "
-        "promise again from a bundle, and `deeprotect audit` attacks it.",
+        "The running program: its timing, its memory, the device it runs on. For a bundle, deeprotect verify works out "
+        "the promise again and deeprotect audit attacks it.",
     ]
     epsilons = sorted({row.epsilon for row in results.rows if row.epsilon is not None})
     if epsilons:

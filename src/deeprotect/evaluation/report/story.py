@@ -93,8 +93,8 @@ def _against(rows: Sequence[Row]) -> Group:
     return Group(
         "trade",
         "Kept against given away",
-        "One point for each row of the table, larger for a larger ε. The ideal is the grey disc at the upper left: the "
-        "app reads as well as from raw windows, the attacker no better than someone who is told the useful labels only.",
+        "One point for each row of the table, larger for a larger ε. The ideal is the grey disc at the upper left: "
+        "the app reads as well as from raw windows, the attacker no better than someone who is told the useful labels.",
         drawings,
     )
 
@@ -122,8 +122,8 @@ def _signals(excerpt: Excerpt | None) -> Group:
         "signals",
         "What leaves the device",
         f"Channel {excerpt.channel.name} of one recording, in a part that no model was trained on, ε = "
-        f"{excerpt.epsilon:g} per window: raw as a thin line, released in colour. The app receives the coloured line, in "
-        "the raw one's form.",
+        f"{excerpt.epsilon:g} per window: raw as a thin line, released in colour. The app receives the coloured line, "
+        "in the raw one's form.",
         [_signal(excerpt, name) for name in excerpt.released],
     )
 

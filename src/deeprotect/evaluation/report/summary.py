@@ -26,7 +26,9 @@ def headline(row: Row) -> list[str]:
     """Sentences a reader can repeat."""
     what = NAMES.get(row.mechanism, row.mechanism)
     where = "without a promise" if row.epsilon is None else f"at ε = {row.epsilon:g} per window"
-    apps = [f"{name} right in {_per_cent(each.app)} of windows ({_per_cent(each.clean)} raw)" for name, each in _useful(row)]
+    apps = [
+        f"{name} right in {_per_cent(each.app)} of windows ({_per_cent(each.clean)} raw)" for name, each in _useful(row)
+    ]
     sentences = [f"With {row.line} ({what}) {where}, an unchanged app reads {_joined(apps)}."]
     for name, each in row.sensitive.items():
         sentences.append(
@@ -99,4 +101,4 @@ def _joined(parts: list[str]) -> str:
 
 
 def _per_cent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return f"{100 * share:.0f}\u00a0%"  # never broken over two lines

@@ -1,0 +1,114 @@
+"""The story: which row leads, which drawings stand, what is owned up to."""
+
+from dataclasses import replace
+
+import pytest
+from tests.evaluation import made_results
+from tests.evaluation.made_results import row
+
+from deeprotect.errors import InputError
+from deeprotect.evaluation.report import story
+from deeprotect.evaluation.report.page import Page
+from deeprotect.evaluation.report.reading import findings, reading, untested
+from deeprotect.evaluation.report.summary import headline
+from deeprotect.evaluation.results import Results
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    return _tell(made_results.results())
+
+
+def _tell(results: Results) -> Page:
+    return story.tell(results, title="", lead="", excerpt=made_results.excerpt(), epsilon=made_results.EPSILON)
+
+
+def test_the_most_useful_row_of_the_strongest_promise_at_the_shown_epsilon_leads() -> None:
+    rows = made_results.rows()
+    best = story.leading(rows, 5.0)
+    assert (best.line, best.epsilon) == ("channel ldp", 5.0)
+    weaker = [each for each in rows if each.guarantee != "ldp"]
+    assert story.leading(weaker, 2.0).line == "channel named"
+
+
+def test_a_useful_row_whose_attacker_gains_more_does_not_lead() -> None:
+    leaky = row("laplace", "ldp", 5.0, app=0.9, attack=0.8)
+    tight = row("channel", "ldp", 5.0, app=0.8, attack=0.05)
+    assert story.leading([leaky, tight], 5.0) is tight
+
+
+def test_an_epsilon_that_was_not_measured_falls_back_to_those_that_were() -> None:
+    only = row("laplace", "ldp", 1.0, app=0.5, attack=0.1)
+    assert story.leading([only], 5.0) is only
+
+
+def test_peers_lead_only_where_nothing_else_was_measured() -> None:
+    peer = row("opendp", "ldp", 5.0, app=0.99, attack=0.01)
+    mine = row("subspace", "rldp", 5.0, app=0.5, attack=0.1)
+    assert story.leading([peer, mine], 5.0) is mine
+    assert story.leading([peer], 5.0) is peer
+
+
+def test_every_inference_has_its_drawings(page: Page) -> None:
+    names = {drawing.name for group in page.groups for drawing in group.drawings}
+    for inference in ("exercise", "pose"):
+        assert {f"useful-{inference}", f"app-{inference}", f"against-{inference}--person"} <= names
+    for inference in ("person", "left-handed"):
+        assert {f"sensitive-{inference}", f"pooled-{inference}", f"attacker-{inference}"} <= names
+    assert {"signal-channel-ldp", "signal-baseline"} <= names
+
+
+def test_drawings_have_names_of_their_own(page: Page) -> None:
+    names = [drawing.name for group in page.groups for drawing in group.drawings]
+    assert len(names) == len(set(names))
+
+
+def test_units_of_the_excerpt_reach_the_page(page: Page) -> None:
+    assert page.units == {"acc_x": "g", "acc_y": "g", "acc_z": "g"}
+
+
+def test_no_rows_are_refused_with_the_reasons() -> None:
+    with pytest.raises(InputError, match="channel: too few windows"):
+        _tell(Results([], left_out=["channel: too few windows"]))
+
+
+def test_the_headline_says_how_far_the_attacker_is_above_what_cannot_be_hidden() -> None:
+    sentences = " ".join(headline(row("laplace", "ldp", 5.0, app=0.7, attack=0.2))).replace("\u00a0", " ")
+    assert "exercise right in 70 % of windows (91 % raw)" in sentences
+    assert "from 80 % on raw windows to 20 %: 15 points more than being told the useful labels alone (5 %)" in sentences
+    hidden = " ".join(headline(row("laplace", "ldp", 5.0, app=0.7, attack=0.01)))
+    assert "no better than being told the useful labels alone" in hidden
+
+
+@pytest.mark.parametrize(
+    ("split", "said"),
+    [
+        ("time", "same recordings"),
+        ("recording", "same person may stand"),
+        ("subject", "split by subject"),
+        ("", "People"),
+    ],
+)
+def test_what_was_not_tested_depends_on_the_split(split: str, said: str) -> None:
+    results = replace(made_results.results(), run={"split": split})
+    assert said in " ".join(untested(results))
+
+
+def test_attackers_and_epsilons_that_were_tried_are_named() -> None:
+    lines = " ".join(untested(made_results.results()))
+    assert "Other attackers than ridge, kernel ridge, random forest, gradient boosting, cnn" in lines
+    assert "Other ε than 1, 2, 5, 10." in lines
+
+
+def test_reading_without_attackers_does_not_speak_of_them() -> None:
+    rows = [replace(each, sensitive={}) for each in made_results.rows() if each.guarantee == "ldp"]
+    lines = " ".join(reading(Results(rows)))
+    assert "retrained one" not in lines
+    assert "rldp" not in lines
+
+
+def test_findings_speak_only_of_what_was_compared() -> None:
+    noise = made_results.results().noise
+    assert findings(noise).startswith("On the paper's own encoder, certified noise is 384 times smaller")
+    assert "mode 2" not in findings(noise)
+    assert findings(noise[:1]) == findings([]) == ""
