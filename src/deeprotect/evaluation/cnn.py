@@ -11,7 +11,7 @@ from torch.nn import functional
 from deeprotect.signals.schema import Floats
 from deeprotect.training.coder import Summary
 from deeprotect.training.linear import window_samples
-from deeprotect.training.networks import Standardise, Unflatten, initialise
+from deeprotect.training.networks import Standardise, Unflatten, initialise, unset
 from deeprotect.training.threads import single_thread
 from deeprotect.training.trainer import Lesson, Schedule, teach
 
@@ -41,11 +41,11 @@ class Network(nn.Module):
         length, width = samples, channels
         for kernel in KERNELS:
             stride = 2 if length > LONGEST else 1
-            self.convolutions.append(nn.Conv1d(width, FILTERS, kernel, stride=stride, padding=kernel // 2))
+            self.convolutions.append(unset(nn.Conv1d, width, FILTERS, kernel, stride=stride, padding=kernel // 2))
             length, width = (length - 1) // stride + 1, FILTERS
         self.parts = min(PARTS, length)
         self.found = 2 * FILTERS * self.parts + channels * (4 + samples // 2 + 1)
-        self.first, self.last = nn.Linear(self.found, HIDDEN), nn.Linear(HIDDEN, classes)
+        self.first, self.last = unset(nn.Linear, self.found, HIDDEN), unset(nn.Linear, HIDDEN, classes)
 
     def forward(self, windows: Tensor, noise: Tensor | None = None) -> Tensor:
         series = self.unflatten(self.standardise(windows))
