@@ -50,7 +50,7 @@ class Networks(nn.Module):
 
 
 def fit(windows: LabelledWindows, policy: Policy, _epsilon: float | None) -> Release:
-    """Learns to hide all sensitive inferences together and to keep all useful ones; no label leaves it missing."""
+    """Learns to hide all sensitive inferences together and to keep all useful ones; a missing label costs nothing."""
     hidden, useful = sensitive(windows, policy, peer="adversarial"), targets(windows, policy.inferences.useful)
     with single_thread():
         network = train(windows.flat, useful, hidden, seed=policy.training.seed)
@@ -118,7 +118,7 @@ class Game:
 
 
 def confuse(scores: Tensor, codes: Tensor) -> Tensor:
-    """−log(1 − p_true) − log(1 − p_max) per row: neither right nor sure of anything wrong (theirs, identity loss)."""
+    """−log(1 − p_true) − log(1 − p_max) per row: neither right nor sure of anything wrong, after their identity loss."""
     chances = scores.softmax(dim=-1).clamp(max=SUREST)
     right = chances.gather(-1, codes[:, None]).squeeze(-1)
     return -torch.log1p(-right) - torch.log1p(-chances.amax(dim=-1))
