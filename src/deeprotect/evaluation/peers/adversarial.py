@@ -118,7 +118,7 @@ class Game:
 
 
 def confuse(scores: Tensor, codes: Tensor) -> Tensor:
-    """−log(1 − p_true) − log(1 − p_max) per row: neither right nor sure of anything wrong, after their identity loss."""
+    """−log(1 − p_true) − log(1 − p_max) per row: neither right nor sure of a wrong one, after their identity loss."""
     chances = scores.softmax(dim=-1).clamp(max=SUREST)
     right = chances.gather(-1, codes[:, None]).squeeze(-1)
     return -torch.log1p(-right) - torch.log1p(-chances.amax(dim=-1))
