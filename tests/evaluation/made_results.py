@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -76,12 +77,17 @@ def row(
         minimiser,
         {"exercise": useful(app), "pose": useful(min(1.0, app + 0.05), clean=0.97, classes=POSES)},
         {
-            "person": sensitive(attack, limit=limit),
+            "person": _told_by_codes(mechanism, sensitive(attack, limit=limit)),
             "left handed": sensitive(0.5 + attack / 2, raw=0.9, limit=limit, people=("no", "yes")),
         },
         promise(guarantee, epsilon, sensitive=["person"]),
         {channel.name: 0.2 + strength + 0.05 * place for place, channel in enumerate(SCHEMA.channels)},
     )
+
+
+def _told_by_codes(mechanism: str, found: Sensitive) -> Sensitive:
+    """Releases of a code book meet one attacker more."""
+    return replace(found, attackers={**found.attackers, "code_table": 0.02}) if mechanism == "channel" else found
 
 
 _MAIN = (

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -182,3 +183,12 @@ def test_labels_of_levels_never_cover_each_other(levels: list[float]) -> None:
     heights = apart(sorted(levels))
     assert all(second - first > 0.06 for first, second in pairwise(heights))
     assert all(height >= level for height, level in zip(heights, sorted(levels), strict=True))
+
+
+def test_long_names_are_shortened_in_the_drawing_and_whole_in_the_caption() -> None:
+    name = "a column whose name never seems to come to an end"
+    row = made_results.row("laplace", "ldp", 5.0, app=0.7, attack=0.2)
+    row = replace(row, useful={name: row.useful["exercise"]})
+    drawing = figures.useful_against_sensitive([row], name, "person", caption=name)
+    assert "app on a column whose name never s…" in _texts(drawing)
+    assert name in drawing.svg()

@@ -67,7 +67,7 @@ def terms(guarantee: str, *, sensitive: Sequence[str] = ()) -> Terms:
             against="Anyone: any model, any computing power, any side knowledge, the protector's own files included.",
             covers="One window. Windows add up: T of them cost T·ε.",
             not_covered="Time stamps, row counts and recording names, which are released as they are; and at a large ε "
-            "the factor allows much, so read the measured attackers beside it.",
+            "the factor allows much, so read what was measured beside it.",
         )
     if guarantee == "named":
         return Terms(

@@ -1,5 +1,6 @@
 """The page: one self-contained HTML file that needs no network."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -112,7 +113,7 @@ def _svg(drawing: Drawing) -> Markup:
 
 def _signals(rows: Sequence[Row], epsilon: float) -> list[Row]:
     """Rows that can be compared by how far they move the signal: those at one ε, and those without any."""
-    return [row for row in rows if row.signal and row.epsilon in (epsilon, None)]
+    return [row for row in rows if row.signal and (row.epsilon is None or math.isclose(row.epsilon, epsilon))]
 
 
 def _models(rows: Sequence[Row], inference: str) -> list[str]:

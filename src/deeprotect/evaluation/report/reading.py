@@ -14,13 +14,12 @@ _SPLITS = {
 
 def reading(results: Results) -> list[str]:
     """How each number was got, in the order in which a reader meets them."""
-    first = results.rows[0]
     lines = [
         "raw windows: apps and attackers trained and tested on what the sensors gave. The unchanged app learnt from "
         "raw windows and reads released ones; it does not know that anything happened.",
     ]
-    if first.sensitive:
-        lines += _about_attackers(first)
+    if results.rows[0].sensitive:
+        lines += _about_attackers(results.rows)
     lines += [
         "limit: what ε itself allows anyone to guess from one window. Where it is high and the measured attacker is "
         "low, it is the little that is released that protects, and that is measured, not proven.",
@@ -34,7 +33,7 @@ def reading(results: Results) -> list[str]:
 def untested(results: Results) -> list[str]:
     """What this evaluation cannot speak about."""
     first = results.rows[0]
-    lines = [_attackers_left(first), _split_left(str(results.run.get("split", ""))), _pools_left(first)]
+    lines = [_attackers_left(results.rows), _split_left(str(results.run.get("split", ""))), _pools_left(first)]
     lines += [
         f"Inferences without labels in this table: only {_listed([*first.useful, *first.sensitive])} were measured.",
         "What stands beside the samples: time stamps, row counts, gaps and recording names are released as they are, "
@@ -71,9 +70,9 @@ def findings(rows: Sequence[NoiseRow]) -> str:
     return " ".join(sentences)
 
 
-def _about_attackers(row: Row) -> list[str]:
-    useful, sensitive = _listed(list(row.useful)), _listed(list(row.sensitive))
-    models = _models(row)
+def _about_attackers(rows: Sequence[Row]) -> list[str]:
+    useful, sensitive = _listed(list(rows[0].useful)), _listed(list(rows[0].sensitive))
+    models = _models(rows)
     best_of = f" It is the best of: {', '.join(models)}." if models else ""
     return [
         "The attacker that counts is the retrained one: it has seen released windows of the same recordings with "
@@ -85,13 +84,14 @@ def _about_attackers(row: Row) -> list[str]:
     ]
 
 
-def _attackers_left(row: Row) -> str:
-    if not row.sensitive:
+def _attackers_left(rows: Sequence[Row]) -> str:
+    if not rows[0].sensitive:
         return (
             "Any attacker: the policy names no sensitive inference, so nothing but the promise itself stands against "
             "one. Name an inference as sensitive to have it attacked."
         )
-    tried = f" than {', '.join(_models(row))}" if _models(row) else ""
+    models = _models(rows)
+    tried = f" than {', '.join(models)}" if models else ""
     return f"Other attackers{tried}, trained longer, tuned by hand, or made for this release. A stronger one may exist."
 
 
@@ -109,9 +109,10 @@ def _pools_left(row: Row) -> str:
     return f"More than {max(sizes)} windows of one recording put together, or windows joined across recordings."
 
 
-def _models(row: Row) -> list[str]:
-    """In the order in which they were tried."""
-    return list(dict.fromkeys(name.replace("_", " ") for each in row.sensitive.values() for name in each.attackers))
+def _models(rows: Sequence[Row]) -> list[str]:
+    """Of all rows, in the order in which they were tried: some attackers fit some releases only."""
+    attacks = [each for row in rows for each in row.sensitive.values()]
+    return list(dict.fromkeys(name.replace("_", " ") for each in attacks for name in each.attackers))
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -6,6 +6,10 @@ from deeprotect.evaluation.intervals import Interval
 from deeprotect.evaluation.promises import NAMES
 from deeprotect.evaluation.results import Row, Sensitive, Useful
 
+_NO_ATTACKER = (
+    "No inference is named sensitive, so no attacker was run: only the promise speaks about all else a window tells."
+)
+
 
 @dataclass(frozen=True)
 class Card:
@@ -36,7 +40,7 @@ def headline(row: Row) -> list[str]:
             f"{_per_cent(each.adaptive)}: {_gain(each)}."
         )
     if not row.sensitive:
-        sentences.append("No inference is named sensitive: the promise covers everything else a window could tell.")
+        sentences.append(_NO_ATTACKER)
     return sentences
 
 

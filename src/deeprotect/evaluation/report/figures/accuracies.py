@@ -7,11 +7,12 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 
 from deeprotect.evaluation.report.figures.curves import PERCENT, Series, lines
-from deeprotect.evaluation.report.figures.drawing import GREY, INK, STYLE, Drawing, canvas, file_name, legend
+from deeprotect.evaluation.report.figures.drawing import GREY, INK, STYLE, Drawing, canvas, file_name, legend, short
 from deeprotect.evaluation.report.figures.palette import MAIN, Look, looks
 from deeprotect.evaluation.results import Row, Sensitive
 
 _EPSILON = "ε per window (further right: less noise)"
+_LONGEST = 28
 
 
 def useful_against_epsilon(rows: Sequence[Row], inference: str, *, caption: str) -> Drawing:
@@ -65,14 +66,19 @@ def useful_against_sensitive(rows: Sequence[Row], useful: str, sensitive: str, *
     _corner(axes, attack, app.clean)
     axes.scatter([attack.raw], [app.clean], marker="o", s=46, facecolors="none", edgecolors=INK, linewidths=1.2)
     axes.annotate("raw", (attack.raw, app.clean), xytext=(0, 7), textcoords="offset points", ha="center", fontsize=9)
-    for axis, label in ((axes.xaxis, f"attacker on {sensitive}"), (axes.yaxis, f"app on {useful}")):
+    _share_axes(axes, f"attacker on {short(sensitive, _LONGEST)}", f"app on {short(useful, _LONGEST)}")
+    legend(figure, len(groups))
+    return Drawing(file_name("against", useful, sensitive), caption, figure)
+
+
+def _share_axes(axes: Axes, xlabel: str, ylabel: str) -> None:
+    """Both from 0 to 100 %, with room above for what is written over a point at the top."""
+    for axis, label in ((axes.xaxis, xlabel), (axes.yaxis, ylabel)):
         axis.set_major_formatter(PERCENT)
         axis.set_label_text(label)
     axes.set_xlim(0, 1.02)
     axes.set_ylim(0, 1.08)
     axes.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
-    legend(figure, len(groups))
-    return Drawing(file_name("against", useful, sensitive), caption, figure)
 
 
 def curves(rows: Sequence[Row]) -> list[Row]:

@@ -58,7 +58,7 @@ class Drawing:
     def _text(self) -> str:
         """Drawn once, for the file and for the page: the slowest part of a report."""
         buffer = io.StringIO()
-        with mpl.rc_context({**STYLE, "svg.hashsalt": self.name}):
+        with mpl.rc_context({**STYLE, "svg.hashsalt": f"drawing {self.name}"}):
             self.figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
         return buffer.getvalue()
 
@@ -83,6 +83,11 @@ def _slug(name: str) -> str:
         return name.replace(" ", "-")
     plain = re.sub(r"[^a-z0-9_]+", "-", name.lower()).strip("-")[:_LONGEST]
     return f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:6]}".lstrip("-")
+
+
+def short(name: str, longest: int) -> str:
+    """A column or class name as far as a drawing has room for it; the caption has it in full."""
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
 def canvas(width: float, height: float) -> tuple[Figure, Axes]:

@@ -5,7 +5,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
-from deeprotect.evaluation.report.figures.drawing import STYLE, Drawing, canvas, file_name
+from deeprotect.evaluation.report.figures.drawing import STYLE, Drawing, canvas, file_name, short
 from deeprotect.evaluation.results import Confusion
 from deeprotect.signals.schema import Floats
 
@@ -47,7 +47,7 @@ def _names(axes: Axes, confusion: Confusion) -> None:
         axes.set_xticks([])
         axes.set_yticks([])
         return
-    names = [name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…" for name in confusion.classes]
+    names = [short(name, _LONGEST) for name in confusion.classes]
     font = min(8.5, 190 / size)  # points, of about 250 that the axes measure
     axes.set_xticks(range(size), names, rotation=90 if max(map(len, names)) > 2 else 0, fontsize=font)
     axes.set_yticks(range(size), names, fontsize=font)

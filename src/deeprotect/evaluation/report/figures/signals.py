@@ -3,7 +3,7 @@
 import matplotlib as mpl
 import numpy as np
 
-from deeprotect.evaluation.report.figures.drawing import INK, STYLE, Drawing, canvas, file_name
+from deeprotect.evaluation.report.figures.drawing import INK, STYLE, Drawing, canvas, file_name, short
 from deeprotect.evaluation.report.figures.palette import looks
 from deeprotect.signals import Channel
 from deeprotect.signals.schema import Floats
@@ -17,7 +17,7 @@ def signal(name: str, raw: Floats, released: Floats, *, rate_hz: float, channel:
     axes.plot(seconds, released, color=looks([name])[name].colour, linewidth=1.6, label="released")
     axes.plot(seconds, raw, color=INK, linewidth=1.1, label="raw")
     axes.set_xlabel("seconds")
-    axes.set_ylabel(f"{channel.name} ({channel.unit})")
+    axes.set_ylabel(f"{short(channel.name, 16)} ({short(channel.unit, 8)})")
     axes.set_ylim(channel.low, channel.high)
     axes.margins(x=0)
     return Drawing(file_name("signal", name), caption, figure)
