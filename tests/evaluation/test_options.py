@@ -9,9 +9,9 @@ from deeprotect.evaluation.peers import PEERS
 from deeprotect.policy import Policy
 
 
-def test_without_names_everything_is_compared(policy: Policy) -> None:
+def test_without_names_everything_is_compared_that_can_be_repeated(policy: Policy) -> None:
     found, left_out = chosen((), policy)
-    absent = [peer for peer in PEERS.values() if not peer.installed()]
+    absent = [peer for peer in PEERS.values() if not peer.installed() or not peer.seeded]
     assert len(found) + len(absent) == len(EVERY)
     assert len(left_out) == len(absent)
     assert {"laplace pca", "channel named", "paper rldp", "leace", "features"} <= {option.line for option in found}
@@ -48,6 +48,12 @@ def test_a_peer_that_is_not_installed_is_left_out_and_said_so(policy: Policy, mo
     absent = type(peer)(peer.name, peer.what, peer.guarantee, peer.fit, lambda: False)
     monkeypatch.setitem(options.PEERS, peer.name, absent)
     assert chosen([peer.name], policy) == ([], [f"{peer.name}: not installed"])
+
+
+def test_a_peer_without_a_seed_runs_only_when_it_is_asked_for(policy: Policy) -> None:
+    assert any(line.startswith("opendp: ") for line in chosen((), policy)[1])
+    if PEERS["opendp"].installed():
+        assert [option.line for option in chosen(["opendp"], policy)[0]] == ["opendp"]
 
 
 def test_an_option_says_what_it_is_made_of() -> None:

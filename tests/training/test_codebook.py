@@ -7,7 +7,8 @@ from tests.training.conftest import POLICY
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SeededEntropy
-from deeprotect.training.codebook import Codes, LookUp, fit_book
+from deeprotect.training.codebook import LookUp, fit_book
+from deeprotect.training.crossfit import Codes
 from deeprotect.training.export import to_onnx
 from deeprotect.training.fit import learn
 from deeprotect.training.windows import read_windows

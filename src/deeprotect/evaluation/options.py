@@ -76,13 +76,17 @@ def chosen(names: Sequence[str], policy: Policy) -> tuple[list[Option], list[str
     wanted = [each for each in EVERY if not names or {each.mechanism, each.minimiser} & set(names)]
     if names and "laplace" in names:  # certified noise on the default features; classical ones go by their own names
         wanted = [each for each in wanted if each.minimiser is None or each.minimiser in names]
-    reasons = {each: _reason(each, policy) for each in wanted}
+    reasons = {each: _reason(each, policy, asked_for=bool(names)) for each in wanted}
     left_out = [f"{each.line}: {reason}" for each, reason in reasons.items() if reason]
     return [each for each, reason in reasons.items() if not reason], left_out
 
 
-def _reason(option: Option, policy: Policy) -> str | None:
+def _reason(option: Option, policy: Policy, *, asked_for: bool) -> str | None:
     if option.needs_secrets and not policy.inferences.sensitive:
         return "the policy names no sensitive inference"
     peer = PEERS.get(option.mechanism)
-    return None if peer is None or peer.installed() else "not installed"
+    if peer is None or (peer.seeded and peer.installed()):
+        return None
+    if not peer.installed():
+        return "not installed"
+    return None if asked_for else f"takes no seed, so results would not repeat; ask for it by name ({option.mechanism})"

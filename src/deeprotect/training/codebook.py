@@ -1,7 +1,7 @@
 """The code book: windows become one of K public codes, and codes become synthetic windows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -10,35 +10,16 @@ from torch import Tensor, nn
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
-from deeprotect.training.coder import SCHEDULE, Job, fit_coders
+from deeprotect.training.crossfit import cross_fit
 from deeprotect.training.labels import Targets
-from deeprotect.training.splits import folds
 from deeprotect.training.synthesis import Outputs, synthesise
 from deeprotect.training.windows import Indices, LabelledWindows
 
-FOLDS = 5
 MOST_CODES = 64
 FEWEST_WINDOWS = 8  # of a joint class, below which it gets no code of its own
 DOUBT = (
     0.5  # pseudo-windows of each class behind every code, so that a code never seen in cross-fitting is no certainty
 )
-
-
-class Codes(nn.Module):
-    """Scores of all inferences side by side to the number of the joint class, as a column of floats."""
-
-    table: Tensor
-
-    def __init__(self, counts: Sequence[int], table: Indices) -> None:
-        super().__init__()
-        self._counts = list(counts)
-        self.register_buffer("table", torch.tensor(table))
-
-    def forward(self, scores: Tensor) -> Tensor:
-        joint = torch.zeros_like(scores[:, 0], dtype=torch.int64)
-        for count, block in zip(self._counts, torch.split(scores, self._counts, dim=-1), strict=True):
-            joint = joint * count + block.argmax(dim=-1)
-        return self.table[joint][:, None].to(scores.dtype)
 
 
 class LookUp(nn.Module):
@@ -81,7 +62,7 @@ def fit_book(windows: LabelledWindows, policy: Policy) -> CodeBook:
     useful, seed = policy.inferences.useful, policy.training.seed
     targets = Targets.read(windows.targets(useful), len(windows))
     joint = _Joint.of(targets)
-    final, coded = _coders(windows, targets, policy, joint=joint)
+    encoder, coded = cross_fit(windows, targets, policy, table=joint.table)
     outputs = synthesise(windows, joint.codes, useful=useful, people=windows.people, seed=seed)
     meaning = {
         name: _meaning(coded, targets.codes[:, place], codes=joint.count, classes=targets.counts[place])
@@ -89,25 +70,7 @@ def fit_book(windows: LabelledWindows, policy: Policy) -> CodeBook:
     }
     labelled = coded[(targets.codes >= 0).any(axis=1)]
     prior = np.bincount(labelled, minlength=joint.count) / len(labelled)
-    return CodeBook(final, joint.names, prior, meaning, coded, outputs)
-
-
-def _coders(
-    windows: LabelledWindows, targets: Targets, policy: Policy, *, joint: "_Joint"
-) -> tuple[nn.Module, Indices]:
-    """The encoder learnt from all labelled windows, and each window's code by one that learnt from other folds."""
-    parts = folds(windows, count=FOLDS, seed=policy.training.seed)
-    labelled = np.asarray((targets.codes >= 0).any(axis=1))
-    sides = [labelled, *(train & labelled for train, _ in parts)]
-    jobs = [_job(windows[side], Targets(targets.codes[side], targets.classes)) for side in sides]
-    epochs = policy.training.max_epochs or SCHEDULE.max_epochs
-    schedule = replace(SCHEDULE, max_epochs=min(epochs, SCHEDULE.max_epochs))
-    coders = fit_coders(jobs, channels=len(policy.stream.channels), seed=policy.training.seed, schedule=schedule)
-    final, *crossed = (nn.Sequential(coder, Codes(targets.counts, joint.table)).eval() for coder in coders)
-    coded = np.empty(len(windows), dtype=np.int64)
-    for (_, test), encoder in zip(parts, crossed, strict=True):
-        coded[test] = _code(encoder, windows.flat[test])
-    return final, coded
+    return CodeBook(encoder, joint.names, prior, meaning, coded, outputs)
 
 
 @dataclass(frozen=True)
@@ -150,15 +113,6 @@ def _nearest(kept: Indices, windows: Indices, counts: Sequence[int]) -> Indices:
 
 def _name(row: Indices, targets: Targets) -> str:
     return " & ".join(str(classes[code]) for classes, code in zip(targets.classes, row, strict=True))
-
-
-def _job(windows: LabelledWindows, targets: Targets) -> Job:
-    return Job(windows.flat, windows.following.reshape(len(windows), -1), targets)
-
-
-def _code(encoder: nn.Module, flat: Floats) -> Indices:
-    with torch.inference_mode():
-        return np.asarray(encoder(torch.tensor(flat, dtype=torch.float32))[:, 0].numpy(), dtype=np.int64)
 
 
 def _meaning(coded: Indices, truth: Indices, *, codes: int, classes: int) -> Floats:

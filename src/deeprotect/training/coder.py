@@ -17,11 +17,11 @@ from deeprotect.training.trainer import Lesson, Schedule, teach
 FILTERS, KERNEL, DEPTH, WIDTH = 64, 3, 3, 128
 LONGEST = 20
 """Samples after which a layer may halve the window: long windows need no finer time."""
-DROP = 0.5
+DROP = 0.3
 """Standard deviation of the noise that multiplies hidden values in training, in place of dropout."""
-SMOOTHING = 0.05
-JITTER = 0.05
-"""Standard deviations of noise, gains and offsets on the windows a coder learns from."""
+SMOOTHING = 0.02
+JITTER = 0.005
+"""Standard deviations of noise, gains and offsets on the windows a coder learns from; larger ones hide who it is."""
 SCHEDULE = Schedule(max_epochs=100, max_steps=4000, batch_size=256, learning_rate=5e-3, patience=1_000_000)
 BATCHES = 12
 """A small table is cut into at least so many batches, each of no fewer than 32 windows."""

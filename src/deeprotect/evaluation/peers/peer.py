@@ -21,13 +21,17 @@ def _always() -> bool:
 
 @dataclass(frozen=True)
 class Peer:
-    """`what` are plain words for tables; `guarantee` is "none" where no ε is promised."""
+    """`what` are plain words for tables; `guarantee` is "none" where no ε is promised.
+
+    What is `seeded` releases the same windows again for the same seed.
+    """
 
     name: str
     what: str
     guarantee: str
     fit: Fit
     installed: Callable[[], bool] = _always
+    seeded: bool = True
 
 
 def sensitive(windows: LabelledWindows, policy: Policy, *, peer: str) -> Targets:
