@@ -2,12 +2,9 @@
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
-
-import joblib
 
 from deeprotect.errors import InputError
 from deeprotect.evaluation import tasks
@@ -19,6 +16,7 @@ from deeprotect.evaluation.measured import Measured
 from deeprotect.evaluation.options import OPTIONS, Option
 from deeprotect.evaluation.results import Row
 from deeprotect.evaluation.tasks import Done, Task
+from deeprotect.evaluation.workers import Workers
 from deeprotect.policy import Policy
 from deeprotect.training.windows import LabelledWindows
 
@@ -65,7 +63,7 @@ def run(windows: LabelledWindows, policy: Policy, plan: Plan, *, progress: Progr
     """Benches first, one per fold; then mechanisms, the longest first. The same plan gives the same rows on any
     number of jobs."""
     sides = plan.cut.sides(windows, seed=plan.setup.seed)
-    with tempfile.TemporaryDirectory() as folder, _Workers(plan.jobs) as workers:
+    with tempfile.TemporaryDirectory() as folder, Workers(plan.jobs) as workers:
         paths = [Path(folder) / f"{fold}" for fold in range(len(sides))]
         prepared = [
             (tasks.prepare, (windows, side, policy), {"setup": plan.setup, "path": path})
@@ -90,9 +88,7 @@ def run(windows: LabelledWindows, policy: Policy, plan: Plan, *, progress: Progr
     )
 
 
-def _performed(
-    workers: "_Workers", wanted: Sequence[Task], paths: Sequence[Path], progress: Progress
-) -> Iterator[Done]:
+def _performed(workers: Workers, wanted: Sequence[Task], paths: Sequence[Path], progress: Progress) -> Iterator[Done]:
     total, finished = sum(task.weight for task in wanted), 0.0
     for done in workers([(tasks.perform, (task, paths[task.fold]), {}) for task in wanted]):
         finished += done.task.weight
@@ -120,26 +116,3 @@ def _excerpt(test: LabelledWindows, policy: Policy, plan: Plan, done: Sequence[D
     lines = [option.line for option in plan.options if option.line in released]
     excerpt = Excerpt.choose(test, policy.schema(), epsilon=plan.drawn)
     return replace(excerpt, released={line: released[line] for line in lines})
-
-
-class _Workers:
-    """Calls in this process, or in several that share arrays through files; results as they come."""
-
-    def __init__(self, jobs: int) -> None:
-        self._jobs = jobs
-        self._parallel = joblib.Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered")
-
-    def __enter__(self) -> "_Workers":
-        if self._jobs > 1:
-            self._parallel.__enter__()
-        return self
-
-    def __exit__(self, *failure: Any) -> None:
-        if self._jobs > 1:
-            self._parallel.__exit__(*failure)
-
-    def __call__(self, calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]]) -> Iterator[Any]:
-        if self._jobs == 1:
-            return (function(*arguments, **named) for function, arguments, named in calls)
-        results: Iterator[Any] = self._parallel(calls)
-        return results

@@ -1,0 +1,56 @@
+"""How much is measured: every cap on a reproduction, in one place and in words."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Size:
+    """`windows` are the most to learn from in a fold, `transport` those drawn from trips, `epochs` of every network.
+
+    `features` are the numbers of features that the paper's comparison tries, on `curve_windows` windows at most.
+    """
+
+    folds: int = 10
+    epsilons: tuple[float, ...] = (1.0, 2.0, 5.0, 10.0)
+    epochs: int = 30
+    windows: int = 4000
+    curve_windows: int = 3000
+    owners: int = 3
+    transport: int = 3000
+    features: tuple[int, ...] = (1, 2, 3, 5, 7, 10, 15)
+    voices: int = 3
+    attackers: tuple[str, ...] = ("ridge", "extra_trees")
+    app: str = "extra_trees"
+
+    def with_folds(self, folds: int | None) -> "Size":
+        return self if folds is None else replace(self, folds=folds)
+
+    @property
+    def words(self) -> Iterator[str]:
+        """For readers: what more patience would have changed."""
+        folds = f"{self.folds}-fold cross-validation" if self.folds > 1 else "One split instead of cross-validation"
+        yield f"{folds}; the paper repeated ten folds 1000 times, here each window is tested once at most."
+        yield f"At most {self.windows} windows to learn from in a fold and a third of that to test on."
+        yield f"Networks stop after {self.epochs} epochs; the paper's autoencoder after its own number of steps."
+        epsilons = ", ".join(f"{epsilon:g}" for epsilon in self.epsilons)
+        yield f"ε per window of {epsilons}; figures of one ε show 5, or the nearest of these."
+        models = " and ".join(name.replace("_", " ") for name in self.attackers)
+        yield (
+            f"Attackers are {models}, and for code books one who knows the code; the best counts. The app is "
+            f"{self.app.replace('_', ' ')}. The paper used ridge for both; its features are compared with ridge here, too."
+        )
+
+
+FULL = Size()
+QUICK = Size(
+    folds=2,
+    epsilons=(1.0, 5.0),
+    epochs=10,
+    windows=1500,
+    curve_windows=1000,
+    owners=1,
+    transport=1500,
+    features=(1, 3, 7, 15),
+    voices=2,
+)
