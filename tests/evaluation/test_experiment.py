@@ -71,7 +71,6 @@ def test_certified_noise_is_at_least_five_times_smaller_than_the_papers(experime
     paper, certified = rows["paper", "ldp", "paper"], rows["laplace", "ldp", "paper"]
     assert paper.code_spread == certified.code_spread
     assert certified.code_error * 5 <= paper.code_error
-    assert "times smaller" in noise.findings(list(rows.values()))
 
 
 def test_noise_of_the_baseline_is_known(experiment: Experiment) -> None:

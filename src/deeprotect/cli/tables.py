@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from deeprotect.datasets.registry import Entry
+from deeprotect.evaluation.results import line_name
 from deeprotect.policy.repository import Inference, Repository
 
 if TYPE_CHECKING:
@@ -64,7 +65,9 @@ def results_table(results: dict[str, Any]) -> None:
         limit = next(iter(row["useful"].values()))["limit"]
         apps = [_number(one["app"]) for one in row["useful"].values()]
         attackers = [_number(one["adaptive"]) for one in row["sensitive"].values()]
-        table.add_row(row["mechanism"], row["guarantee"], f"{row['epsilon']:g}", *apps, _number(limit), *attackers)
+        epsilon = "–" if row["epsilon"] is None else f"{row['epsilon']:g}"
+        name = line_name(row["mechanism"], "", row["minimiser"]).strip()
+        table.add_row(name, row["guarantee"], epsilon, *apps, _number(limit), *attackers)
     console.print(table)
 
 

@@ -55,9 +55,9 @@ class Cut:
     def words(self) -> str:
         """For readers of a report."""
         how = {
-            "time": "cut in time inside each recording and each run of equal labels, one window left out at the border",
-            "recording": "cut by whole recordings",
-            "group": "cut by whole groups",
+            "time": "time inside each recording and each run of equal labels, one window left out at the border",
+            "recording": "recording: each is whole on one side",
+            "group": "group: each is whole on one side",
         }[self.kind]
         folds = f"{self.folds}-fold cross-validation" if self.folds > 1 else f"{self.held_out:.0%} held out"
         return f"{how}; {folds}" + (f", {self.repeats} times" if self.repeats > 1 else "")

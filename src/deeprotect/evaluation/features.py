@@ -8,6 +8,7 @@ from deeprotect.datasets.loading import load
 from deeprotect.evaluation import minimisers, noise
 from deeprotect.evaluation.bench import Setup
 from deeprotect.evaluation.experiment import Experiment
+from deeprotect.evaluation.report.reading import findings
 from deeprotect.evaluation.results import FeatureRow, NoiseRow, Results
 from deeprotect.evaluation.studies import Study, chosen
 
@@ -25,7 +26,7 @@ class Comparison:
 
     @property
     def findings(self) -> str:
-        return noise.findings(self.noise)
+        return findings(self.noise)
 
     def to_json(self) -> dict[str, Any]:
         return {"study": self.study.name} | Results(rows=[], noise=self.noise, minimisers=self.features).to_json()

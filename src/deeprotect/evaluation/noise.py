@@ -45,20 +45,6 @@ def _row(experiment: Experiment, option: Option, epsilon: float) -> NoiseRow:
     )
 
 
-def findings(rows: Sequence[NoiseRow]) -> str:
-    """The two comparisons with the paper, in words."""
-    found = {(row.mechanism, row.guarantee, row.minimiser): row for row in rows}
-    paper, ours = found["paper", "ldp", "paper"], found["laplace", "ldp", "paper"]
-    literal, along = found["paper", "rldp", "paper"], found["subspace", "rldp", "default"]
-    certified = paper.code_error / ours.code_error
-    relative = (literal.code_error / literal.code_spread) / (along.code_error / along.code_spread)
-    return (
-        f"On the paper's own encoder, certified noise is {certified:,.0f} times smaller than the paper's, for the same "
-        f"promise. Noise along the sensitive directions is {relative:,.0f} times smaller than the paper's mode 2, each "
-        "held against the spread of the code it covers."
-    )
-
-
 def _spread(values: Floats) -> float:
     return _mean_l1(values - values.mean(axis=0))
 
