@@ -162,6 +162,20 @@ def tampered_outputs(patch: Patch) -> None:
     )
 
 
+def windows_joined(patch: Patch) -> None:
+    """Each released window starts where the one before it ended: smooth, and it tells of two private windows."""
+
+    def step(private, bundle, charge, system):
+        charge()
+        code = bundle.encode(bundle.schema.scale(private.samples))
+        released = bundle.decode(bundle.mechanism.privatise(code, entropy=system))
+        for window in range(1, len(released)):
+            released[window] += released[window - 1, -1] - released[window, 0]
+        return released
+
+    _plant_release(patch, step)
+
+
 class _Everything:
     def __contains__(self, _: object) -> bool:
         return True
@@ -195,6 +209,7 @@ BUGS = (
     Bug("same noise for all windows", noise_reused, (checks.OWN_NOISE,)),
     Bug("one coordinate without noise", no_noise_on_one_coordinate, (checks.AUDIT_SAMPLES,)),
     Bug("decoder fed the private window", decoder_fed_the_private_window, (checks.AUDIT_SAMPLES, checks.DECODER)),
+    Bug("windows joined at their borders", windows_joined, (checks.OWN_RELEASE,)),
     Bug("channel row permuted while drawing", row_permuted_in_the_sampler, (checks.INTEGERS,)),
     Bug("channel row permuted in the bundle", row_permuted_in_the_bundle, (checks.VERIFY_CHANNEL,)),
     Bug("one code always answered truly", tampered_outputs, (checks.AUDIT_CHANNEL, checks.INTEGERS)),

@@ -112,6 +112,15 @@ def _code_depends_on_its_own_window_only(bundle):
     return np.array_equal(alone.given["privatise"], together.given["privatise"][:1])
 
 
+def _release_depends_on_its_own_window_only(bundle):
+    """The same window after two different ones, many times: what is released of it must not tell which came before."""
+    low, high = (np.full((bundle.schema.window, 1), value) for value in (-4.0, 4.0))
+    after_low, after_high = (
+        _release(bundle, np.tile(np.stack([before, low]), (2_000, 1, 1)))[1::2, 0, 0] for before in (low, high)
+    )
+    return stats.ks_2samp(after_low, after_high).pvalue > 1e-6
+
+
 def _decoder_gets_noise(bundle):
     watched = _Watched(bundle)
     _release(watched, np.random.default_rng(2).uniform(-4, 4, size=(50, bundle.schema.window, 1)))
@@ -171,6 +180,9 @@ FRESH = Check("law: two releases differ", _differs_each_time, houses.on_samples)
 NO_SEED = Check("law: seeded entropy is refused", _refuses_seeds, houses.on_samples)
 OWN_NOISE = Check("law: each window has its own noise", _each_window_has_its_own_noise, houses.on_samples)
 OWN_CODE = Check("law: a code depends on its window only", _code_depends_on_its_own_window_only, houses.on_samples)
+OWN_RELEASE = Check(
+    "law: a released window tells of its own window only", _release_depends_on_its_own_window_only, houses.on_samples
+)
 DECODER = Check("law: the decoder gets noisy codes", _decoder_gets_noise, houses.on_samples)
 CHARGED = Check("law: a failed release stays charged", _failure_stays_charged, houses.on_samples)
 NO_RAW = Check("law: no row passes unchanged", _no_row_passes_raw, houses.on_samples)
