@@ -65,6 +65,43 @@ def evaluate(
     typer.echo(f"\nReport: {out / 'report.html'}")
 
 
+def reproduce(
+    cases: Annotated[list[int] | None, typer.Argument(metavar="[1] [2] [3]", help="Which; without one, all.")] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where report.html and results.json go.")] = Path(
+        "out/reproduce"
+    ),
+    source: Annotated[Path | None, typer.Option("--from", metavar="DIR", help="Local copies of the data sets.")] = None,
+    folds: Annotated[int | None, typer.Option(metavar="N", help="Cross-validation (10; 2 with --quick).")] = None,
+    jobs: Jobs = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer folds, windows, ε and epochs; minutes.")] = False,
+    seed: Annotated[int, typer.Option(help="Of splits, owners, models and evaluation noise.")] = 0,
+) -> None:
+    """Run the paper's three case studies again on public data; writes every figure, its number and ours."""
+    from deeprotect.cli.cases import case_table
+    from deeprotect.evaluation.cases.case import SHOWN_EPSILON
+    from deeprotect.evaluation.cases.reproduce import Request
+    from deeprotect.evaluation.cases.reproduce import reproduce as run
+
+    request = Request(
+        numbers=cases or (),
+        directory=source,
+        folds=folds,
+        jobs=jobs or _cores(),
+        quick=quick,
+        seed=seed,
+        command=shlex.join(["deeprotect", *sys.argv[1:]]),
+    )
+    with bar("reproducing") as progress:
+        done = run(out, request, progress=progress, tell=lambda story: case_table(story, SHOWN_EPSILON))
+    for line in done.missing:
+        typer.echo(f"not run: {line}", err=True)
+    for story in done.stories:
+        for line in story.chapter.left_out:
+            typer.echo(f"left out: {line}", err=True)
+    _where_the_time_went(done.seconds)
+    typer.echo(f"\nReport: {out / 'report.html'}")
+
+
 def _cores() -> int:
     from joblib import cpu_count
 

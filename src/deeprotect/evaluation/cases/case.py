@@ -28,7 +28,7 @@ TRADE = tuple(option for option in OPTIONS if option.line in ("baseline", "paper
 class Part:
     """One experiment of a case study; `facts` tell what a reader must know about its windows.
 
-    `curves`: whether the number of features is varied on it, too.
+    `curves`: whether the number of features is varied on it, too. `files`: where each recording is one to listen to.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Part:
     options: Sequence[Option] = TRADE
     facts: Sequence[str] = ()
     curves: bool = False
+    files: Sequence[Path] = ()
 
     def plan(self, size: Size, *, jobs: int, seed: int) -> Plan:
         setup = Setup(app=size.app, attackers=size.attackers, pools=(), seed=seed)
@@ -68,12 +69,16 @@ class Case:
         return [f"{name}: {entry(name).citation} {entry(name).licence}." for name in self.datasets]
 
 
-def open_data(name: str, directory: Path | None, *, rate_hz: float | None = None) -> Dataset:
-    """From the named folder where it holds this data set, else from the cache."""
+def where(name: str, directory: Path | None) -> Path | None:
+    """The named folder where it holds this data set; None stands for the cache."""
     if directory is not None and not directory.is_dir():
         raise InputError(f"{directory} is not a folder; give the one that holds {name}.tar.xz")
     here = directory is not None and entry(name).package is None and any(directory.glob(f"{name}*"))
-    return load(name, directory=directory if here else None, rate_hz=rate_hz)
+    return directory if here else None
+
+
+def open_data(name: str, directory: Path | None, *, rate_hz: float | None = None) -> Dataset:
+    return load(name, directory=where(name, directory), rate_hz=rate_hz)
 
 
 def trained(policy: Policy, size: Size, seed: int) -> Policy:

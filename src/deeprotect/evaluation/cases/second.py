@@ -19,7 +19,6 @@ from deeprotect.training.windows import Indices, LabelledWindows, read_windows
 RATE_HZ, WINDOW = 50.0, 50  # at 10 Hz digits cannot be told even from raw windows
 TRANSPORT, DIGIT, TRIP = "transport", "digit", "trip"
 MODES = ("car", "train", "walking")
-TYPIST = "typist"
 
 
 def read(directory: Path | None, size: Size, seed: int) -> list[Part]:
@@ -34,10 +33,13 @@ def read(directory: Path | None, size: Size, seed: int) -> list[Part]:
         "one side of a fold, is what makes an honest raw attack work. At 10 Hz it fails even on raw windows.",
         "No public set has both labels on the same rows: transport is measured on trips, digits on presses, both "
         "released by the same protector. The paper typed 26 letters, too; here are 10 digits.",
-        "The publisher of taps names no people; all presses count as one person's.",
+        "Nearly all train rides are one person's, and taps names nobody: synthetic windows, which keep the distance "
+        "that is typical between people, keep that between trips (or files of presses) here.",
     ]
     return [
-        Part("2", "transport (useful) against typed digit", windows, policy, Cut("group", folds=size.folds), facts=facts)
+        Part(
+            "2", "transport (useful) against typed digit", windows, policy, Cut("group", folds=size.folds), facts=facts
+        )
     ]
 
 
@@ -46,23 +48,22 @@ def stack(trips: pa.Table, taps: pa.Table) -> pa.Table:
     kept = trips.filter(pc.is_in(trips["transport_mode"], pa.array(MODES)))
     trip = pc.replace_substring_regex(kept["recording"], r"-\d+$", "")  # pieces of one trip stay together
     pieces = [
-        _piece("tmd", kept, {TRANSPORT: kept["transport_mode"], TRIP: trip, "person": kept["person"]}),
-        _piece("taps", taps, {DIGIT: taps["digit"], TRIP: taps["file"], "person": pa.repeat(TYPIST, len(taps))}),
+        _piece("tmd", kept, {TRANSPORT: kept["transport_mode"], TRIP: trip}),
+        _piece("taps", taps, {DIGIT: taps["digit"], TRIP: taps["file"]}),
     ]
     return pa.concat_tables(pieces)
 
 
 def _piece(source: str, table: pa.Table, labels: dict[str, Any]) -> pa.Table:
-    """Names of recordings, trips and people carry their source, so that no two sources share one."""
+    """Names of recordings and trips carry their source, so that no two sources share one."""
     missing = pa.nulls(len(table), pa.string())
-    own = {name: pc.binary_join_element_wise(source, labels[name], "-") for name in (TRIP, "person")}
     return pa.table(
         {
             "recording": pc.binary_join_element_wise(source, table["recording"], "-"),
             **{name: table[name] for name in ACCELEROMETER},
             TRANSPORT: labels.get(TRANSPORT, missing),
             DIGIT: labels.get(DIGIT, missing),
-            **own,
+            TRIP: pc.binary_join_element_wise(source, labels[TRIP], "-"),
         }
     )
 
@@ -85,7 +86,7 @@ def _policy(trips: Dataset) -> Policy:
             "stream": {"rate_hz": RATE_HZ, "window": WINDOW, "channels": channels},
             "inferences": {"useful": [TRANSPORT], "sensitive": [DIGIT]},
             "privacy": {"epsilon": 5.0, "mechanism": "channel"},
-            "training": {"people": "person"},
+            "training": {"people": TRIP},  # nearly all train rides are one person's, and taps names nobody
         }
     )
 

@@ -38,7 +38,7 @@ class Size:
         models = " and ".join(name.replace("_", " ") for name in self.attackers)
         yield (
             f"Attackers are {models}, and for code books one who knows the code; the best counts. The app is "
-            f"{self.app.replace('_', ' ')}. The paper used ridge for both; its features are compared with ridge here, too."
+            f"{self.app.replace('_', ' ')}. The paper used ridge for both; only its features are compared with ridge."
         )
 
 

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 
-from deeprotect.evaluation.cases.case import Case, Part, open_data, trained
+from deeprotect.datasets.fetching import locate
+from deeprotect.evaluation.cases.case import Case, Part, open_data, trained, where
 from deeprotect.evaluation.cases.size import Size
 from deeprotect.evaluation.cuts import Cut
 from deeprotect.evaluation.studies import Study
@@ -19,12 +21,14 @@ def read(directory: Path | None, size: Size, seed: int) -> list[Part]:
     windows = utterances(STUDY.windows(data, policy))
     facts = [
         f"fsdd: {len(windows)} utterances of {len(set(windows.labels['speaker']))} speakers, 10 digits. A window is an "
-        "utterance: 64 frames of 32 log-mel bands (0.64 s), longer ones end there, shorter ones stay at their last frame.",
+        "utterance: 64 frames of 32 log-mel bands (0.64 s); longer ones end there, shorter ones stay at their end.",
         "The paper had 36 words (letters, too) and 20 speakers; here chance is 1/10 for the digit and 1/6 for the "
         "speaker, and every tested speaker is known from training.",
     ]
     cut = Cut(folds=size.folds, most=size.windows)
-    return [Part("3", "spoken digit (useful) against speaker", windows, policy, cut, facts=facts)]
+    root = locate("fsdd", where("fsdd", directory))
+    files = [root / f"{name}.wav" for name in pc.unique(data.table["recording"]).to_pylist()]
+    return [Part("3", "spoken digit (useful) against speaker", windows, policy, cut, facts=facts, files=files)]
 
 
 def utterances(windows: LabelledWindows) -> LabelledWindows:

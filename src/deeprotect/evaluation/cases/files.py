@@ -1,0 +1,64 @@
+"""Writing a reproduction: results, tables, figures, sounds, and last the page; each file whole or not at all."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from deeprotect.evaluation.cases.page import Story, render
+from deeprotect.evaluation.report.files import FIGURES, TABLES, versions
+from deeprotect.evaluation.report.files import make_folder as make_report_folder
+from deeprotect.evaluation.report.tables import tables
+from deeprotect.evaluation.results import SCHEMA
+from deeprotect.release.sinks import whole_file
+
+AUDIO = "audio"
+
+
+def make_folder(out: Path) -> None:
+    """Before the work begins: a wrong path should not cost half an hour."""
+    make_report_folder(out)
+    (out / AUDIO).mkdir(exist_ok=True)
+
+
+def write(
+    out: Path, stories: Sequence[Story], *, missing: Sequence[str], caps: Sequence[str], command: str, seed: int
+) -> None:
+    """The page comes last: where it stands, all it speaks of stands, too."""
+    run = {"command": command, "seed": seed, "versions": versions()}
+    for story in stories:
+        for drawing in story.drawings:
+            _write(out / FIGURES / f"{drawing.name}.svg", drawing.svg_file().encode())
+            _write(out / FIGURES / f"{drawing.name}.png", drawing.png())
+        for name, text in _tables(story).items():
+            _write(out / TABLES / name, text.encode())
+        for sample in story.chapter.samples:
+            for name, content in sample.files().items():
+                _write(out / AUDIO / name, content)
+    outcomes = [outcome.to_json() for story in stories for outcome in story.chapter.outcomes]
+    beside = [{"case": part, **asdict(line)} for story in stories for part, line in story.beside]
+    body = {"schema": SCHEMA, "cases": outcomes, "paper": beside, "missing": missing, "caps": caps, "run": run}
+    _write(out / "results.json", (json.dumps(body, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode())
+    _write(out / "report.html", render(stories, missing=missing, caps=caps, run=run).encode())
+
+
+def _tables(story: Story) -> dict[str, str]:
+    """The tables of every report, for each part; and the paper's numbers beside ours."""
+    found = {
+        f"{outcome.part.name}-{name}": text
+        for outcome in story.chapter.outcomes
+        for name, text in tables(outcome.results).items()
+        if text
+    }
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["part", "what", "paper", "ours", "why"])
+    writer.writerows([part, *asdict(line).values()] for part, line in story.beside)
+    return {f"{story.chapter.case.number}-paper.csv": buffer.getvalue(), **found}
+
+
+def _write(path: Path, content: bytes) -> None:
+    with whole_file(path) as stream:
+        stream.write(content)
