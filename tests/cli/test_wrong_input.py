@@ -43,6 +43,7 @@ def no_parquet(folder):
 
 TRAIN = ("train", "policy.toml", "--data", "walk.csv", "--out", "new")
 PROTECT = ("protect", "protector", "walk.csv", "out.csv")
+EVALUATE = ("evaluate", "policy.toml", "--data", "walk.csv", "--out", "new")
 INIT = ("init", "walk.csv", "--useful", "activity", "--out", "new.toml")
 WRONG = {
     # the command line
@@ -85,6 +86,17 @@ WRONG = {
     "edited manifest": (edit_manifest, ("describe", "protector"), "altered"),
     "newer bundle": (newer_manifest, PROTECT, "newer"),
     "nothing to verify": (as_is, ("verify", "none"), "no such bundle"),
+    # evaluations
+    "unknown mechanism to evaluate": (as_is, (*EVALUATE, "--mechanism", "magic"), "use one of: baseline"),
+    "evaluate at no epsilon": (as_is, (*EVALUATE, "--epsilon", "0"), "epsilon must be positive"),
+    "evaluate on no fold": (as_is, (*EVALUATE, "--folds", "0"), "folds and repeats count from 1"),
+    "evaluate by no process": (as_is, (*EVALUATE, "--jobs", "-1"), "jobs = -1 must be 1 or more"),
+    "unknown split": (as_is, (*EVALUATE, "--split", "moon"), "use one of: time, recording, group"),
+    "split by a group without a column": (as_is, (*EVALUATE, "--split", "group"), "--group"),
+    "split by an unknown column": (as_is, (*EVALUATE, "--group", "team"), "no column 'team'"),
+    "evaluate a pipe": (as_is, ("evaluate", "policy.toml", "--data", "-", "--out", "new"), "give a file"),
+    "evaluate no table": (as_is, ("evaluate", "policy.toml", "--data", "none.csv", "--out", "new"), "none.csv"),
+    "report over a file": (as_is, (*EVALUATE[:-1], "walk.csv"), "give another --out"),
     "nothing to audit": (as_is, ("audit", "none"), "no such bundle"),
     "no public key": (as_is, (*PROTECT, "--key", "none.pem"), "none.pem"),
     # measurements

@@ -4,17 +4,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from deeprotect.evaluation.form import check_form
+from deeprotect.evaluation.form import Unpacked, check_form
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
-from deeprotect.training.fit import export, learn
+from deeprotect.training.fit import learn
 from deeprotect.training.windows import LabelledWindows
 
 
 @pytest.fixture(scope="module")
 def bundle(windows: LabelledWindows, policy: Policy) -> object:
     plain = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp"})
-    return export(learn(windows, plain), plain, windows=windows, results=[])
+    return Unpacked(plain.schema(), learn(windows, plain))
 
 
 def test_a_real_release_keeps_every_form(table: pa.Table, bundle: object) -> None:

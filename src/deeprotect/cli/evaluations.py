@@ -44,6 +44,8 @@ def evaluate(
 
     if data == "-":
         raise InputError("--data - cannot be read twice; give a file")
+    if split == "group" and group is None:
+        raise InputError("--split group needs the column to split by; give it with --group")
     request = Request(
         mechanisms=mechanism or (),
         epsilons=epsilon or (),
@@ -81,13 +83,13 @@ def reproduce(
     from deeprotect.evaluation.cases.case import SHOWN_EPSILON
     from deeprotect.evaluation.cases.reproduce import Request
     from deeprotect.evaluation.cases.reproduce import reproduce as run
+    from deeprotect.evaluation.cases.size import FULL, QUICK
 
     request = Request(
         numbers=cases or (),
         directory=source,
-        folds=folds,
+        size=(QUICK if quick else FULL).with_folds(folds),
         jobs=jobs or _cores(),
-        quick=quick,
         seed=seed,
         command=shlex.join(["deeprotect", *sys.argv[1:]]),
     )

@@ -11,7 +11,7 @@ from deeprotect.evaluation import running
 from deeprotect.evaluation.bench import Setup
 from deeprotect.evaluation.cuts import Cut
 from deeprotect.evaluation.experiment import Progress
-from deeprotect.evaluation.form import check_form
+from deeprotect.evaluation.form import Unpacked, check_form
 from deeprotect.evaluation.options import chosen
 from deeprotect.evaluation.promises import aim
 from deeprotect.evaluation.report import files, story
@@ -19,11 +19,11 @@ from deeprotect.evaluation.results import Check, Results
 from deeprotect.evaluation.running import Found, Plan
 from deeprotect.policy import Policy
 from deeprotect.release.sources import open_source
-from deeprotect.training.fit import export, learn
+from deeprotect.training.fit import learn
 from deeprotect.training.windows import LabelledWindows, read_windows
 
 QUICK_EPSILONS = (1.0, 5.0)
-QUICK_WINDOWS, QUICK_EPOCHS = 2400, 6
+QUICK_WINDOWS, QUICK_EPOCHS = 1500, 6
 QUICK_ATTACKERS = ("ridge", "extra_trees")
 MEASURED = 0.93
 
@@ -85,10 +85,10 @@ def evaluate(
 def _form(table: Any, windows: LabelledWindows, policy: Policy) -> list[Check]:
     """Of the cheapest protector that the policy could get: form is the pipe's doing, whatever the mechanism."""
     wanted = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp"})
-    bundle = export(learn(windows, wanted), wanted, windows=windows, results=[])
+    protector = Unpacked(policy.schema(), learn(windows, wanted))
     with open_source(table, numbers=map(policy.stream.column, policy.schema().names)) as source:
         beginning = pa.Table.from_batches([next(source.batches)])
-    return check_form(beginning, bundle, mapping=policy.stream.columns)
+    return check_form(beginning, protector, mapping=policy.stream.columns)
 
 
 def _title(policy: Policy) -> str:

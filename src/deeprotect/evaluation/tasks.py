@@ -102,7 +102,8 @@ def _measure(
 ) -> Measured:
     with experiment.stopwatch(f"learning {option.mechanism}"):
         release = experiment.release(option, epsilon)
-    if excerpt is not None and (epsilon == excerpt.epsilon or not option.epsilon_matters):
+    drawn = option.minimiser is None and (excerpt is None or epsilon == excerpt.epsilon or not option.epsilon_matters)
+    if excerpt is not None and drawn:  # classical features are there for their numbers
         released[option.line] = release(excerpt.windows).windows
     return experiment.bench.measure(release, stopwatch=experiment.stopwatch)
 

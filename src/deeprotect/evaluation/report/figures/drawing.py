@@ -57,6 +57,10 @@ class Drawing:
     @cached_property
     def _text(self) -> str:
         """Drawn once, for the file and for the page: the slowest part of a report."""
+        return self._svg
+
+    @cached_property
+    def _svg(self) -> str:
         buffer = io.StringIO()
         with mpl.rc_context({**STYLE, "svg.hashsalt": f"drawing {self.name}"}):
             self.figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
