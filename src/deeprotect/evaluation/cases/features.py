@@ -37,11 +37,11 @@ _MOST_BINS = 20
 # Seconds, roughly, for the order of work and the progress bar.
 _WEIGHT = {"default": 15, "paper": 15, "bcs": 8}
 
-Kind = Callable[[int, int, int], Minimiser]
-"""An untrained minimiser of so many features, channels and epochs."""
+Kind = Callable[[int, int, Size], Minimiser]
+"""An untrained minimiser of so many features and channels."""
 KINDS: dict[str, Kind] = {
-    "default": lambda count, channels, epochs: Autoencoder(count, channels=channels, max_epochs=epochs),
-    "paper": lambda count, _, __: PaperAutoencoder(count),
+    "default": lambda count, channels, size: Autoencoder(count, channels=channels, max_epochs=size.epochs),
+    "paper": lambda count, _, size: PaperAutoencoder(count, max_iter=size.steps),
     "pca": lambda count, _, __: PCA(count),
     "bcs": lambda count, _, __: BlindCompressiveSensing(count),
     "dft": lambda count, channels, _: DFT(count, channels=channels),
@@ -86,7 +86,7 @@ def curves(part: Part, size: Size, *, jobs: int, seed: int, progress: Progress) 
     tables = [(targets(learn, part.useful), targets(test, part.useful)) for learn, test in sides]
     wanted = [(RAW, tables[0][0].windows.shape[1]), *((name, count) for name in NAMES for count in size.features)]
     wanted.sort(key=lambda each: -_WEIGHT.get(each[0], 1))
-    options = {"channels": part.windows.samples.shape[2], "epochs": size.epochs, "seed": seed}
+    options = {"channels": part.windows.samples.shape[2], "size": size, "seed": seed}
     points: list[Point] = []
     seconds = 0.0
     with tempfile.TemporaryDirectory() as folder, Workers(jobs) as workers:
@@ -101,13 +101,13 @@ def curves(part: Part, size: Size, *, jobs: int, seed: int, progress: Progress) 
     return sorted(points, key=lambda each: ((*NAMES, RAW).index(each.minimiser), each.features)), {STAGE: seconds}
 
 
-def measure(path: Path, name: str, count: int, *, channels: int, epochs: int, seed: int) -> tuple[Point, float]:
+def measure(path: Path, name: str, count: int, *, channels: int, size: Size, seed: int) -> tuple[Point, float]:
     """All folds at once: equally shaped networks train as one batch. Arrays stay in the file, shared by processes."""
     stopwatch = Stopwatch()
     with stopwatch(STAGE):
         tables: list[tuple[Targets, Targets]] = joblib.load(path, mmap_mode="r")
         if name != RAW:
-            tables = _reduced(tables, KINDS[name](count, channels, epochs), seed=seed)
+            tables = _reduced(tables, KINDS[name](count, channels, size), seed=seed)
         guesses = Guesses.join([_read(learn, test) for learn, test in tables])
         shown = count == SHOWN and name != RAW
         told = np.mean([_told(test) for _, test in tables], axis=0) if shown else ()

@@ -17,10 +17,8 @@ from deeprotect.evaluation import tasks
 from deeprotect.evaluation.bench import Bench, Setup
 from deeprotect.evaluation.cases.case import SHOWN_EPSILON, Part
 from deeprotect.evaluation.experiment import Experiment
-from deeprotect.evaluation.options import OPTIONS
 from deeprotect.evaluation.tasks import Task
 from deeprotect.evaluation.workers import Workers
-from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.windows import Indices, LabelledWindows
 
@@ -54,7 +52,7 @@ def listen(part: Part, *, voices: int, jobs: int, seed: int) -> list[Sample]:
     side = part.cut.sides(part.windows, seed=seed)[0]
     learn, test = part.windows[side.learn], part.windows[side.test]
     chosen = test[choose(test, voices=voices)]
-    released = _released(learn, chosen, part.policy, jobs=jobs, seed=seed)
+    released = _released(part, learn, chosen, jobs=jobs, seed=seed)
     return [_sample(part, chosen, released, row) for row in range(len(chosen))]
 
 
@@ -67,16 +65,16 @@ def choose(test: LabelledWindows, *, voices: int) -> Indices:
 
 
 def _released(
-    learn: LabelledWindows, chosen: LabelledWindows, policy: Policy, *, jobs: int, seed: int
+    part: Part, learn: LabelledWindows, chosen: LabelledWindows, *, jobs: int, seed: int
 ) -> dict[str, Floats]:
-    bench = Bench(learn, chosen, Setup(seed=seed), policy.inferences.useful, {}, {}, {}, {}, {})
+    bench = Bench(learn, chosen, Setup(seed=seed), (part.useful,), {}, {}, {}, {}, {})
     with tempfile.TemporaryDirectory() as folder, Workers(jobs) as workers:
         path = Path(folder) / "voices"
-        joblib.dump((bench, policy), path)
-        wanted = tasks.split(OPTIONS, [SHOWN_EPSILON], folds=1, shown=SHOWN_EPSILON)
-        parts = list(workers([(release, (task, path), {}) for task in wanted]))
-    found = {line: windows for part in parts for line, windows in part.items()}
-    return {option.line: found[option.line] for option in OPTIONS if option.line in found}
+        joblib.dump((bench, part.policy), path)
+        wanted = tasks.split(part.options, [SHOWN_EPSILON], folds=1, shown=SHOWN_EPSILON)
+        several = list(workers([(release, (task, path), {}) for task in wanted]))
+    found = {line: windows for each in several for line, windows in each.items()}
+    return {option.line: found[option.line] for option in part.options if option.line in found}
 
 
 def release(task: Task, path: Path) -> dict[str, Floats]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from deeprotect.errors import DatasetError, InputError
@@ -11,9 +11,8 @@ from deeprotect.evaluation.cases import features, files, first, listening, secon
 from deeprotect.evaluation.cases.case import SHOWN_EPSILON, Case, Part
 from deeprotect.evaluation.cases.chapter import Chapter, Outcome
 from deeprotect.evaluation.cases.page import Story
-from deeprotect.evaluation.cases.size import FULL, QUICK, Size
+from deeprotect.evaluation.cases.size import FULL, Size
 from deeprotect.evaluation.experiment import Progress
-from deeprotect.evaluation.options import OPTIONS
 from deeprotect.evaluation.results import Results
 from deeprotect.evaluation.stopwatch import Stopwatch
 
@@ -24,20 +23,15 @@ READ = 0.02
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asks for; no numbers mean all case studies, no folds those of the size."""
+    """What a user asks for; no numbers mean all of `cases`."""
 
     numbers: Sequence[int] = ()
     directory: Path | None = None
-    folds: int | None = None
+    size: Size = FULL
     jobs: int = 1
-    quick: bool = False
     seed: int = 0
     command: str = "deeprotect reproduce"
-    cases: Sequence[Case] = field(default=CASES, repr=False)
-
-    @property
-    def size(self) -> Size:
-        return (QUICK if self.quick else FULL).with_folds(self.folds)
+    cases: Sequence[Case] = CASES
 
     @property
     def chosen(self) -> list[Case]:
@@ -140,7 +134,7 @@ def _weights(parts: dict[int, list[Part]], size: Size, seed: int) -> dict[str, f
         if part.curves:
             weights[f"features {part.name}"] = features.weight(size, folds)
         if part.files:
-            sounds = tasks.split(OPTIONS, [SHOWN_EPSILON], folds=1, shown=SHOWN_EPSILON)
+            sounds = tasks.split(part.options, [SHOWN_EPSILON], folds=1, shown=SHOWN_EPSILON)
             weights[f"sounds {part.name}"] = sum(task.weight for task in sounds)
     return weights
 

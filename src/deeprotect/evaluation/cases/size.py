@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 class Size:
     """`windows` are the most to learn from in a fold, `transport` those drawn from trips, `epochs` of every network.
 
-    `features` are the numbers of features that the paper's comparison tries, on `curve_windows` windows at most.
+    `features` are the numbers of features that the paper's comparison tries, on `curve_windows` windows at most;
+    its own autoencoder takes `steps` there for each layer.
     """
 
     folds: int = 10
@@ -19,6 +20,7 @@ class Size:
     owners: int = 3
     transport: int = 3000
     features: tuple[int, ...] = (1, 2, 3, 5, 7, 10, 15)
+    steps: int = 3000
     voices: int = 3
     attackers: tuple[str, ...] = ("ridge", "extra_trees")
     app: str = "extra_trees"
@@ -32,7 +34,10 @@ class Size:
         folds = f"{self.folds}-fold cross-validation" if self.folds > 1 else "One split instead of cross-validation"
         yield f"{folds}; the paper repeated ten folds 1000 times, here each window is tested once at most."
         yield f"At most {self.windows} windows to learn from in a fold and a third of that to test on."
-        yield f"Networks stop after {self.epochs} epochs; the paper's autoencoder after its own number of steps."
+        yield (
+            f"Networks stop after {self.epochs} epochs. Where numbers of features are compared, there are at most "
+            f"{self.curve_windows} windows to learn from, and the paper's autoencoder takes {self.steps} steps a layer."
+        )
         epsilons = ", ".join(f"{epsilon:g}" for epsilon in self.epsilons)
         yield f"ε per window of {epsilons}; figures of one ε show 5, or the nearest of these."
         models = " and ".join(name.replace("_", " ") for name in self.attackers)
@@ -52,5 +57,6 @@ QUICK = Size(
     owners=1,
     transport=1500,
     features=(1, 3, 7, 15),
+    steps=1000,
     voices=2,
 )
