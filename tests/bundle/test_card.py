@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from deeprotect.bundle.card import LIMITS, PROMISES, card
@@ -8,6 +10,17 @@ def test_the_card_says_what_is_promised_and_what_is_not(bundle):
     assert "ε = 5 ldp per window" in text
     assert PROMISES["ldp"] in text
     assert "T·ε" in text
+
+
+def test_the_card_names_the_users_costs_where_there_are_some(made):
+    bundle = made("channel ldp")
+    assert "cost of misreading" not in card(bundle)
+    policy = bundle.policy.vary(training={"costs": {"activity": {"walk": {"still": 0.2}}}})
+    chosen = {**bundle.manifest.minimiser, "chosen_for_expected_cost": {"channel": 0.1, "laplace": 0.3}}
+    changes = {"policy": policy.to_json(), "minimiser": chosen}
+    text = card(replace(bundle, manifest=bundle.manifest.model_copy(update=changes)))
+    assert "- cost of misreading activity: walk as still 0.2; every other 1" in text
+    assert "chosen for the least cost of misreading to be expected after release: channel 0.100, laplace 0.300" in text
 
 
 @pytest.mark.parametrize("guarantee", ["ldp", "named", "rldp"])

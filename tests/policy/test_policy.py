@@ -35,6 +35,7 @@ mechanism = "auto"
 [training]
 features = 7
 """
+COSTS = TEXT + "[training.costs.activity]\nwalk = { stairs = 0.2, still = 1 }\nstairs = { walk = 0 }\n"
 AUTO = 'mechanism = "auto"'
 SENSITIVE = 'sensitive = ["subject"]\n'
 LDP = 'guarantee = "ldp"\n'
@@ -93,13 +94,25 @@ MISTAKES = {
                         'privacy.guarantee = "rldp" needs inferences.sensitive'),
     "paper with another minimiser": (AUTO + "\n[training]", 'mechanism = "paper"\n[training]\nminimiser = "pca"',
                                      'use minimiser = "paper"'),
+    "dear misreading": ("stairs = 0.2", "stairs = 5", "costs.activity.walk.stairs = 5 must be at most 1 (0: costs"),
+    "negative misreading": ("stairs = 0.2", "stairs = -1", "activity.walk.stairs = -1 must be at least 0 (0: costs"),
+    "infinite misreading": ("stairs = 0.2", "stairs = inf", "activity.walk.stairs = inf must be a finite number"),
+    "misreading not a number": ("stairs = 0.2", "stairs = nan", "activity.walk.stairs = nan must be a finite number"),
+    "misreading as text": ("stairs = 0.2", 'stairs = "a"', 'activity.walk.stairs = "a" must be a number'),
+    "class called as a key": ("stairs = 0.2", "window = 2", "walk.window = 2 must be at most 1 (0: costs nothing"),
+    "costs of no class": ("{ walk = 0 }", "{}", "activity.stairs = {} must not be empty (for example walk = {"),
+    "cost without a class": ("{ walk = 0 }", "0.5", "costs.activity.stairs = 0.5 must be a table (for example walk ="),
+    "right reading costs": ("still = 1", "walk = 1", "activity.walk.walk is the right reading and costs 0; remove it"),
+    "costs of a stranger": ("costs.activity", "costs.mood", "costs.mood is not in inferences.useful; useful: activity"),
+    "costs misspelt": ("costs.activity", "costs.activty", "is not in inferences.useful; did you mean activity?"),
+    "costs of the sensitive": ("costs.activity", "costs.subject", "costs.subject is not in inferences.useful; useful:"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("old", "new", "expected"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_one_line_that_names_the_key_and_the_fix(old: str, new: str, expected: str) -> None:
     with pytest.raises(PolicyError) as refused:
-        Policy.from_toml(changed(old, new), where="policy.toml")
+        Policy.from_toml(changed(old, new, TEXT if old in TEXT else COSTS), where="policy.toml")
     line = str(refused.value)
     assert line.startswith("policy.toml: ")
     assert expected in line
@@ -165,6 +178,26 @@ def test_varying_leaves_the_original_and_checks_the_change() -> None:
         policy.vary(privacy={"epsilon": -1})
 
 
+def test_costs_of_misreading_survive_files_manifests_and_changes() -> None:
+    policy = Policy.from_toml(COSTS)
+    assert policy.training.costs == {"activity": {"walk": {"stairs": 0.2, "still": 1.0}, "stairs": {"walk": 0.0}}}
+    assert Policy.from_toml(policy.to_toml()) == policy
+    assert Policy.from_json(json.loads(json.dumps(policy.to_json(), sort_keys=True))) == policy
+    assert policy.vary(privacy={"epsilon": 1.0}).training == policy.training
+    assert policy.vary(training={"costs": {}}) == Policy.from_toml(TEXT)
+
+
+def test_a_policy_without_costs_does_not_speak_of_them() -> None:
+    policy = Policy.from_toml(TEXT)
+    assert "costs" not in policy.to_toml()
+    assert "costs" not in policy.to_json()["training"]
+
+
+def test_a_class_called_like_a_key_gets_no_comment_of_that_key() -> None:
+    policy = Policy.from_toml(changed("stairs = 0.2", "window = 0.2", COSTS))
+    assert "window = 0.2\n" in policy.to_toml()
+
+
 def test_a_policy_cannot_be_changed_in_place() -> None:
     policy = Policy.from_toml(TEXT)
     with pytest.raises(ValueError, match="frozen"):
@@ -195,6 +228,9 @@ def test_a_manifest_whose_channels_are_not_a_list_is_refused() -> None:
 
 names = st.text(min_size=1, max_size=12).filter(lambda name: name not in ("time", "recording"))
 numbers = st.floats(-1e9, 1e9)
+rows_of_costs = st.dictionaries(names, st.dictionaries(names, st.floats(0, 1), min_size=1, max_size=3), max_size=3).map(
+    lambda rows: {true: {**row, true: 0.0} for true, row in rows.items()}
+)
 
 
 @st.composite
@@ -213,6 +249,7 @@ def policies(draw: st.DrawFn) -> Policy:
         },
         "inferences": {"useful": [useful], "sensitive": draw(st.sampled_from([[], [sensitive]]))},
         "privacy": {"epsilon": draw(st.floats(1e-6, 1e3))},
+        "training": {"costs": {useful: costs} if (costs := draw(rows_of_costs)) else {}},
     }
     return Policy.from_tables(tables)
 
@@ -246,13 +283,15 @@ KEYS = [
     ("stream", "channels", "acc_x", "resolution"), ("inferences", "useful"), ("inferences", "sensitive"),
     ("privacy", "epsilon"), ("privacy", "guarantee"), ("privacy", "mechanism"), ("privacy", "ldp_ceiling"),
     ("training", "features"), ("training", "seed"), ("training", "minimiser"), ("strange",), ("stream", "strange"),
+    ("training", "costs"), ("training", "costs", "activity"), ("training", "costs", "activity", "walk"),
+    ("training", "costs", "activity", "walk", "stairs"),
 ]  # fmt: skip
 
 
 @settings(deadline=None)
 @given(st.sampled_from(KEYS), toml_values)
 def test_whatever_stands_under_a_key_is_read_or_refused_in_one_line(path: tuple[str, ...], value: object) -> None:
-    tables = json.loads(json.dumps(Policy.from_toml(TEXT).model_dump(exclude_none=True)))
+    tables = json.loads(json.dumps(Policy.from_toml(COSTS).model_dump(exclude_none=True)))
     table = tables
     for part in path[:-1]:
         table = table[part]

@@ -11,6 +11,7 @@ from deeprotect.training.codebook import LookUp, fit_book
 from deeprotect.training.crossfit import Codes
 from deeprotect.training.export import to_onnx
 from deeprotect.training.fit import learn
+from deeprotect.training.labels import Targets
 from deeprotect.training.windows import read_windows
 
 
@@ -40,8 +41,62 @@ def test_windows_are_coded_by_models_that_did_not_see_them_and_still_right(book,
 
 
 def test_the_cost_is_low_where_the_output_is_what_the_code_means(book):
-    assert (book.cost.argmin(axis=1) == np.arange(3)).all()
-    assert book.cost.diagonal().max() < 0.2
+    assert (book.cost({}).argmin(axis=1) == np.arange(3)).all()
+    assert book.cost({}).diagonal().max() < 0.2
+
+
+def test_the_columns_of_meaning_and_of_reading_are_the_same_classes(book, gym_windows):
+    targets = Targets.read(gym_windows.targets(["activity"]), len(gym_windows))
+    assert tuple(targets.classes[0]) == book.outputs.classes["activity"] == ("run", "still", "walk")
+    assert (book.meaning["activity"].argmax(axis=1) == np.arange(3)).all()
+    assert (book.outputs.read["activity"].argmax(axis=1) == np.arange(3)).all()
+
+
+COSTS = {"run": {"walk": 0.1}, "walk": {"run": 0.1}}
+CHEAP = np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]])
+DEAR = 1 - CHEAP - np.eye(3)
+
+
+def weighing(policy, costs):
+    """The policy under ε = 2 ldp with these costs."""
+    privacy = {"guarantee": "ldp", "epsilon": 2.0}
+    return policy.vary(privacy=privacy, training={"costs": {"activity": costs} if costs else {}})
+
+
+def test_a_cheap_misreading_is_preferred_to_a_dear_one(gym_windows, gym_policy, parts, protection, book):
+    """run and walk are nearly the same to this app: it hears the wrong one of them more often, and less is dear."""
+    plain, weighed = (learn(gym_windows, weighing(gym_policy, each), parts=parts) for each in ({}, COSTS))
+    before, after = plain.mechanism.probabilities, weighed.mechanism.probabilities
+    assert book.prior @ (after * CHEAP).sum(axis=1) > book.prior @ (before * CHEAP).sum(axis=1) + 0.2
+    assert book.prior @ (after * DEAR).sum(axis=1) < book.prior @ (before * DEAR).sum(axis=1) - 0.02
+    assert weighed.mechanism.event == plain.mechanism.event
+    assert weighed.mechanism.ldp_epsilon <= 2.0
+    assert weighed.encoder is plain.encoder
+
+
+def test_with_costs_accuracy_and_cost_are_each_called_what_they_are(gym_windows, gym_policy, parts, book):
+    plain, weighed = (learn(gym_windows, weighing(gym_policy, each), parts=parts) for each in ({}, COSTS))
+    right = book.prior @ (weighed.mechanism.probabilities * (1 - book.cost({}))).sum(axis=1)
+    assert weighed.made_of["expected_accuracy"] == pytest.approx(right, abs=1e-6)
+    assert weighed.made_of["expected_accuracy"] < plain.made_of["expected_accuracy"] - 0.1
+    assert weighed.made_of["expected_cost"] == pytest.approx(weighed.mechanism.expected_error(), abs=1e-6)
+    assert weighed.made_of["expected_cost"] < 1 - plain.made_of["expected_accuracy"]
+    assert "expected_cost" not in plain.made_of
+
+
+def test_costs_that_say_what_is_so_anyway_change_nothing(gym_windows, gym_policy, parts, protection):
+    plain, same = (
+        learn(gym_windows, weighing(gym_policy, each), parts=parts).mechanism for each in ({}, {"run": {"walk": 1.0}})
+    )
+    assert np.array_equal(plain.cost, same.cost)
+    assert plain.probabilities == pytest.approx(same.probabilities, abs=1e-6)
+
+
+def test_of_channels_that_cost_the_same_the_one_that_is_read_rightly_more_is_taken(gym_windows, gym_policy, parts):
+    """Nobody minds run for walk; where the promise allows telling them apart, they are told apart all the same."""
+    costs = {"activity": {"run": {"walk": 0.0}, "walk": {"run": 0.0}}}
+    channel = learn(gym_windows, gym_policy.vary(training={"costs": costs}), parts=parts).mechanism
+    assert channel.probabilities.diagonal().min() > 0.99
 
 
 def test_the_released_window_is_one_of_the_public_outputs(protection, gym_windows, book):
@@ -101,6 +156,14 @@ def test_too_few_windows_of_every_class_are_refused(gym_table, gym_policy):
     few = pa.concat_tables([gym_table.slice(240 * piece, 40) for piece in range(3)])
     with pytest.raises(TableError, match="record more"):
         fit_book(read_windows(few, gym_policy), gym_policy)
+
+
+def test_a_useful_inference_of_one_class_is_refused_by_name(gym_table):
+    inferences = {"useful": ["side", "activity"]}
+    policy = Policy.from_tables({**POLICY, "inferences": inferences})
+    table = gym_table.append_column("side", pa.array(["left"] * gym_table.num_rows))
+    with pytest.raises(TableError, match="fewer than two classes of 'side'"):
+        fit_book(read_windows(table, policy), policy)
 
 
 def test_encoder_and_decoder_are_the_same_in_onnx(protection, gym_windows):

@@ -30,6 +30,11 @@ LIMITS = {
         "or who uses other directions, is not bound by ε. Read the measured attacker beside it.",
     ),
 }
+CHOSEN = {
+    "chosen_for_expected_accuracy": "the best useful accuracy",
+    "chosen_for_expected_cost": "the least cost of misreading",
+}
+MOST_COSTS = 8  # listed by name
 WORTH_IT = 0.05  # accuracy above chance below which a release is of little use
 COMPOSED = (
     "The ε is for one window. A stream of T windows composes to T·ε for its owner; "
@@ -53,6 +58,7 @@ def _lines(bundle: Bundle) -> Iterator[str]:
     yield from _stream_lines(bundle)
     yield f"- mechanism: {bundle.mechanism.name}; learnt: {bundle.manifest.minimiser['name']}"
     yield from _choice_lines(bundle)
+    yield from _cost_lines(bundle)
     yield ""
     yield "## What is promised"
     yield f"{event}. {PROMISES[event.guarantee]}"
@@ -73,10 +79,19 @@ def _lines(bundle: Bundle) -> Iterator[str]:
 
 def _choice_lines(bundle: Bundle) -> Iterator[str]:
     """Why this mechanism, where the policy left the choice."""
-    expected = bundle.manifest.minimiser.get("chosen_for_expected_accuracy", {})
-    if expected:
-        listed = ", ".join(f"{name} {value:.3f}" for name, value in expected.items())
-        yield f"  - chosen for the best useful accuracy to be expected after release: {listed}"
+    for key, reason in CHOSEN.items():
+        expected = bundle.manifest.minimiser.get(key, {})
+        if expected:
+            listed = ", ".join(f"{name} {value:.3f}" for name, value in expected.items())
+            yield f"  - chosen for {reason} to be expected after release: {listed}"
+
+
+def _cost_lines(bundle: Bundle) -> Iterator[str]:
+    """The user's own costs, where the policy gives some."""
+    for name, rows in bundle.policy.training.costs.items():
+        named = [f"{true} as {read} {cost:g}" for true, row in rows.items() for read, cost in row.items()]
+        more = f" and {len(named) - MOST_COSTS} more" if len(named) > MOST_COSTS else ""
+        yield f"- cost of misreading {name}: {', '.join(named[:MOST_COSTS])}{more}; every other 1"
 
 
 def _evidence_lines(bundle: Bundle) -> Iterator[str]:

@@ -20,6 +20,7 @@ _MEANING = {
     "useful": "label columns the app may infer",
     "features": "numbers kept from a window",
 }
+_COST = "0: costs nothing, 1: as much as any misreading; divide all costs by the largest"
 _EXAMPLE = {
     "epsilon": "epsilon = 5.0",
     "rate_hz": "rate_hz = 10",
@@ -120,6 +121,8 @@ def _choose(given: Any, expected: str) -> str:
 
 def _meaning(where: Location) -> str:
     named = [part for part in where if isinstance(part, str)]
+    if named[:2] == ["training", "costs"]:  # what follows are names of the user's, not keys
+        return f" ({_COST})" if len(named) == 5 else " (for example walk = { stairs = 0.2 })"
     meaning = _MEANING.get(named[-1]) if named else None
     return f" ({meaning})" if meaning else ""
 

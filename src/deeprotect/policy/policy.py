@@ -11,7 +11,7 @@ import tomli_w
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from deeprotect.errors import PolicyError
-from deeprotect.policy.mistakes import one_line
+from deeprotect.policy.mistakes import nearest, one_line
 from deeprotect.policy.sections import Inferences, Privacy, Section, Stream, Training
 from deeprotect.signals import Channel, Schema
 
@@ -72,8 +72,12 @@ class Policy(Section):
 
     def to_toml(self) -> str:
         """The policy as a person would write it, with a word on what each key means."""
-        compact = _ARRAY.sub(_on_one_line, tomli_w.dumps(self._tables()))
-        return _COMMENTED.sub(lambda line: f"{line[0]}  # {_COMMENTS[line[1]]}", compact)
+        tables = self._tables()
+        costs = tables["training"].pop("costs", None)
+        compact = _ARRAY.sub(_on_one_line, tomli_w.dumps(tables))
+        commented = _COMMENTED.sub(lambda line: f"{line[0]}  # {_COMMENTS[line[1]]}", compact)
+        # Classes may be called what keys are called, so costs come after the comments.
+        return commented + ("\n" + tomli_w.dumps({"training": {"costs": costs}}) if costs else "")
 
     @classmethod
     def from_json(cls, manifest: Mapping[str, Any], *, where: str = "policy") -> Self:
@@ -112,6 +116,8 @@ class Policy(Section):
         tables = self.model_dump(exclude_none=True)
         if not self.stream.columns:
             del tables["stream"]["columns"]
+        if not self.training.costs:
+            del tables["training"]["costs"]
         return tables
 
     @model_validator(mode="before")
@@ -154,6 +160,15 @@ class Policy(Section):
                 f'training.minimiser = "{self.training.minimiser}" does not fit privacy.mechanism = "paper"; '
                 'use minimiser = "paper"'
             )
+        self._check_costs()
+
+    def _check_costs(self) -> None:
+        useful = self.inferences.useful
+        strangers = [name for name in self.training.costs if name not in useful]
+        if strangers:
+            meant = nearest(strangers[0], list(useful))
+            fix = f"did you mean {meant}?" if meant else f"useful: {', '.join(useful)}"
+            raise ValueError(f"training.costs.{strangers[0]} is not in inferences.useful; {fix}")
 
 
 def _check_version(version: object, where: str) -> None:

@@ -10,6 +10,8 @@ Minimiser = Literal["default", "paper", "pca", "dft", "dct", "haar", "bcs"]
 Cost = Literal["ridge", "softmax", "hinge"]
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[tuple[Name, ...], Field(strict=False)]  # TOML and JSON have lists, not tuples
+Row = Annotated[dict[Name, Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
+Rows = Annotated[dict[Name, Row], Field(min_length=1)]
 
 # An ε-LDP release meets every weaker promise at the same ε, so laplace, baseline and channel serve all three.
 GUARANTEES: dict[str, tuple[Guarantee, ...]] = {
@@ -165,3 +167,13 @@ class Training(Section):
     cost: Cost = "softmax"
     max_epochs: Annotated[int, Field(ge=1)] | None = None
     people: Name | None = None  # column that names the participant; without it, every recording counts as one
+    costs: dict[Name, Rows] = Field(default_factory=dict)  # inference, true class, class read; 1 where not named
+
+    @field_validator("costs")
+    @classmethod
+    def _right_is_free(cls, costs: dict[str, Rows]) -> dict[str, Rows]:
+        for inference, rows in costs.items():
+            priced = [name for name, row in rows.items() if row.get(name)]
+            if priced:
+                raise ValueError(f".{inference}.{priced[0]}.{priced[0]} is the right reading and costs 0; remove it")
+        return costs

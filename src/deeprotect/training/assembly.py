@@ -1,6 +1,7 @@
 """Protections put together: for each mechanism its encoder, its noise and its decoder."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,17 +82,20 @@ def through_channel(windows: LabelledWindows, policy: Policy, parts: Parts) -> P
         parts["codebook"] = fit_book(windows, policy)
     book: CodeBook = parts["codebook"]
     privacy, named = policy.privacy, policy.privacy.guarantee == "named"
+    costs, misread = policy.training.costs, book.cost({})
     plan = design(
-        book.cost,
+        book.cost(costs),
         book.prior,
         ldp_epsilon=privacy.ldp_ceiling if named else privacy.epsilon,
         secrets=[_secret(name, windows, policy, book) for name in policy.inferences.sensitive] if named else (),
         confidence=privacy.confidence,
+        distortion=misread if costs else None,  # of channels that cost the user the same, the one read rightly more
     )
     outputs = book.outputs.samples
     channel = make(plan, variants=outputs.shape[1], codes=book.codes, outputs=book.codes)
     made_of = {"name": "code book", "codes": list(book.codes), "variants": outputs.shape[1]}
-    made_of |= {"expected_accuracy": 1 - plan.expected_cost}
+    made_of |= {"expected_accuracy": 1 - replace(plan, cost=misread).expected_cost}
+    made_of |= {"expected_cost": plan.expected_cost} if costs else {}
     decoder = LookUp(outputs.reshape(-1, outputs.shape[2]))
     return Protection(channel, book.encoder, decoder, windows.flat.shape[1], made_of)
 

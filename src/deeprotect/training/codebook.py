@@ -12,6 +12,7 @@ from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.crossfit import cross_fit
 from deeprotect.training.labels import Targets
+from deeprotect.training.misreadings import Costs, matrix
 from deeprotect.training.synthesis import Outputs, synthesise
 from deeprotect.training.windows import Indices, LabelledWindows
 
@@ -39,8 +40,8 @@ class LookUp(nn.Module):
 class CodeBook:
     """Everything about codes that does not depend on ε.
 
-    `meaning[inference]` is P(class | code), (code, class), and `prior` is P(code), both from windows coded by a model
-    that did not learn from them; `coded` are those codes, one per training window.
+    `meaning[inference]` is P(class | code), (code, class) in the order of `outputs.classes`, and `prior` is P(code),
+    both from windows coded by a model that did not learn from them; `coded` are those codes, one per training window.
     """
 
     encoder: nn.Module
@@ -50,17 +51,20 @@ class CodeBook:
     coded: Indices
     outputs: Outputs
 
-    @property
-    def cost(self) -> Floats:
-        """(code, output): the share of useful inferences that an app gets wrong."""
-        right = [self.meaning[name] @ self.outputs.read[name].T for name in self.meaning]
-        return np.asarray(1.0 - np.mean(right, axis=0))
+    def cost(self, costs: Costs) -> Floats:
+        """(code, output): what an app's misreadings cost, mean over useful inferences; without costs, how many."""
+        saved = [
+            meaning @ (1.0 - matrix(self.outputs.classes[name], costs.get(name, {}))) @ self.outputs.read[name].T
+            for name, meaning in self.meaning.items()
+        ]
+        return np.asarray(1.0 - np.mean(saved, axis=0))
 
 
 def fit_book(windows: LabelledWindows, policy: Policy) -> CodeBook:
     """Learn coder and outputs; cross-fit the coder over all windows for honest counts."""
     useful, seed = policy.inferences.useful, policy.training.seed
     targets = Targets.read(windows.targets(useful), len(windows))
+    _check_several(windows, useful)
     joint = _Joint.of(targets)
     encoder, coded = cross_fit(windows, targets, policy, table=joint.table)
     outputs = synthesise(windows, joint.codes, useful=useful, people=windows.people, seed=seed)
@@ -71,6 +75,13 @@ def fit_book(windows: LabelledWindows, policy: Policy) -> CodeBook:
     labelled = coded[(targets.codes >= 0).any(axis=1)]
     prior = np.bincount(labelled, minlength=joint.count) / len(labelled)
     return CodeBook(encoder, joint.names, prior, meaning, coded, outputs)
+
+
+def _check_several(windows: LabelledWindows, useful: Sequence[str]) -> None:
+    """Targets leave out an inference of one class, and would no longer stand in the order of the useful ones."""
+    for name in useful:
+        if len(set(windows.labels[name][windows.labelled(name)])) < 2:
+            raise TableError(f"the training windows show fewer than two classes of '{name}'; record more of it")
 
 
 @dataclass(frozen=True)

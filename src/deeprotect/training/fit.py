@@ -11,9 +11,10 @@ from deeprotect.bundle.manifest import Training
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
 from deeprotect.training.assembly import PROTECTIONS
-from deeprotect.training.choice import expectations
+from deeprotect.training.choice import choose
 from deeprotect.training.export import to_onnx
 from deeprotect.training.measure import measure
+from deeprotect.training.misreadings import check_costs
 from deeprotect.training.parts import Parts
 from deeprotect.training.protection import Protection
 from deeprotect.training.splits import contiguous
@@ -42,13 +43,13 @@ def fit(policy: Policy, table: Any, *, progress: Progress = lambda _: None) -> B
 def learn(windows: LabelledWindows, policy: Policy, *, parts: Parts | None = None) -> Protection:
     """The policy's protector, fitted on windows; `parts` keeps what the next policy on these windows can use again."""
     parts = {} if parts is None else parts
+    check_costs(windows, policy)
     with single_thread():
         if policy.privacy.mechanism != "auto":
             return PROTECTIONS[policy.privacy.mechanism](windows, policy, parts)
-        expected = expectations(windows, policy, parts)
-        best = max(expected, key=expected.__getitem__)
+        best, why = choose(windows, policy, parts)
         protection = PROTECTIONS[best](windows, policy.vary(privacy={"mechanism": best}), parts)
-    return replace(protection, made_of={**protection.made_of, "chosen_for_expected_accuracy": dict(expected)})
+    return replace(protection, made_of={**protection.made_of, **why})
 
 
 def export(

@@ -7,12 +7,16 @@ from sklearn.ensemble import RandomForestClassifier
 
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.training.misreadings import Costs, price
 from deeprotect.training.protection import Protection
 from deeprotect.training.windows import LabelledWindows
 
 
 def measure(protection: Protection, train: LabelledWindows, test: LabelledWindows, policy: Policy) -> dict[str, Any]:
-    """Useful accuracy of a forest trained on raw windows, on raw and on released windows; and of guessing."""
+    """Useful accuracy of a forest trained on raw windows, on raw and on released windows; and of guessing.
+
+    Where the policy gives costs, also what the misreadings of released windows cost on average.
+    """
     released = protection.release(test.flat, entropy=SystemEntropy())
     event = protection.mechanism.event
     return {
@@ -20,19 +24,28 @@ def measure(protection: Protection, train: LabelledWindows, test: LabelledWindow
         "guarantee": event.guarantee,
         "epsilon": event.epsilon,
         "windows": len(test),
-        "useful": {name: _app(name, train, test, released=released) for name in policy.inferences.useful},
+        "useful": {
+            name: _app(name, train, test, released=released, costs=policy.training.costs)
+            for name in policy.inferences.useful
+        },
     }
 
 
-def _app(name: str, train: LabelledWindows, test: LabelledWindows, *, released: Any) -> dict[str, float]:
+def _app(name: str, train: LabelledWindows, test: LabelledWindows, *, released: Any, costs: Costs) -> dict[str, float]:
     known, seen = train.labelled(name), test.labelled(name)
     truth = test.labels[name][seen].astype(str)
     if not len(truth):
         return {}
     app = RandomForestClassifier(100, n_jobs=-1, random_state=0)
     app.fit(train.flat[known], train.labels[name][known].astype(str))
-    return {
+    read = app.predict(released[seen])
+    numbers = {
         "clean": float(np.mean(app.predict(test.flat[seen]) == truth)),
-        "app": float(np.mean(app.predict(released[seen]) == truth)),
+        "app": float(np.mean(read == truth)),
         "chance": float(np.unique(truth, return_counts=True)[1].max() / len(truth)),
     }
+    if costs:
+        numbers["app_cost"] = float(
+            np.mean([price(*pair, costs.get(name, {})) for pair in zip(truth, read, strict=True)])
+        )
+    return numbers
