@@ -8,7 +8,8 @@ import pytest
 from deeprotect.cli.tables import study_lines
 from deeprotect.datasets.loading import load
 from deeprotect.errors import DatasetError, PolicyError
-from deeprotect.evaluation.studies import STUDIES, Finding, chosen, studies
+from deeprotect.evaluation.studies import STUDIES, Finding, Study, chosen, studies
+from deeprotect.training.windows import LabelledWindows
 
 
 def test_a_study_is_chosen_by_name_and_an_unknown_one_is_named() -> None:
@@ -39,3 +40,14 @@ def test_a_studys_windows_carry_all_its_labels() -> None:
     assert windows.labelled("exercise").all()
     assert windows.labelled("person").all()
     assert len(np.unique(windows.people)) == 10
+
+
+def test_classes_that_a_study_does_not_hide_lose_their_label_and_keep_their_windows(
+    windows: LabelledWindows,
+) -> None:
+    study = Study("small", "watch", 5, "activity", "person", people="person", hidden=("ann", "bob"))
+    hidden = study._hiding(windows)
+    assert len(hidden) == len(windows)
+    eve = windows.labels["person"] == "eve"
+    assert hidden.labelled("person").tolist() == (~eve).tolist()
+    assert (hidden.labels["activity"] == windows.labels["activity"]).all()
