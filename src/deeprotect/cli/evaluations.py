@@ -89,7 +89,7 @@ def reproduce(
         numbers=cases or (),
         directory=source,
         size=(QUICK if quick else FULL).with_folds(folds),
-        jobs=jobs or _cores(),
+        jobs=_cores() if jobs is None else jobs,
         seed=seed,
         command=shlex.join(["deeprotect", *sys.argv[1:]]),
     )

@@ -50,7 +50,7 @@ def parts(data: Dataset, mode: str, size: Size, seed: int, *, note: str | None =
             f"authentication: is it the owner (useful) against {mode}",
             several,
             authentication,
-            EachGroup(folds=size.folds, most=size.windows),
+            EachGroup(folds=size.folds),
             options=OPTIONS,
             facts=[*facts, drawn],
             curves=True,

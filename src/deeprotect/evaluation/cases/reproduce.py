@@ -33,6 +33,10 @@ class Request:
     command: str = "deeprotect reproduce"
     cases: Sequence[Case] = CASES
 
+    def __post_init__(self) -> None:
+        if self.jobs < 1 or self.size.folds < 1:
+            raise InputError("jobs and folds count from 1")
+
     @property
     def chosen(self) -> list[Case]:
         known = {case.number: case for case in self.cases}
