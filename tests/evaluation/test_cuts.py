@@ -46,12 +46,17 @@ def test_each_repeat_has_a_seed_of_its_own(grouped: LabelledWindows) -> None:
     assert len({tuple(sides.test) for sides in every}) > 1
 
 
-def test_thinning_keeps_about_as_many_windows_as_asked_in_runs_of_neighbours(windows: LabelledWindows) -> None:
-    (whole,), (thin,) = (cut.sides(windows, seed=0) for cut in (Cut(), Cut(most=60)))
-    assert 60 <= len(thin.learn) <= 60 + 16
+def test_thinning_keeps_as_many_windows_as_asked_a_share_of_every_stretch(windows: LabelledWindows) -> None:
+    (whole,), (thin,) = (cut.sides(windows, seed=0) for cut in (Cut(), Cut(most=90)))
+    assert abs(len(thin.learn) - 90) <= 1
+    assert abs(len(thin.test) - 30) <= 1
     assert set(thin.learn) <= set(whole.learn)
     assert set(thin.test) <= set(whole.test)
-    assert np.mean(np.diff(thin.learn) == 1) > 0.7
+    for side in (thin.learn, thin.test):
+        counts = np.unique(windows.recording[side], return_counts=True)[1]
+        assert len(counts) == 9
+        assert np.ptp(counts) <= 1
+    assert (np.diff(thin.learn) == 1).sum() == len(thin.learn) - 9  # neighbours stay together
 
 
 @pytest.mark.parametrize("cut", [{"kind": "moon"}, {"folds": 0}, {"repeats": 0}])

@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from deeprotect.errors import InputError
-from deeprotect.training.splits import Mask, contiguous, folds, grouped
+from deeprotect.training.splits import Mask, contiguous, folds, grouped, stretches_of
 from deeprotect.training.windows import Indices, LabelledWindows
 
 KINDS = ("time", "recording", "group")
-RUN = 16
-"""Windows of one recording that stay together where only some are kept."""
 
 
 @dataclass(frozen=True)
@@ -80,16 +78,12 @@ class Sides:
 
 
 def _some(windows: LabelledWindows, chosen: Indices, most: int, *, seed: int) -> Indices:
-    """Runs of neighbouring windows drawn without regard to labels, about `most` windows in all."""
+    """The beginning of every stretch, the same share of each: everyone and everything stays in, neighbours together."""
     if len(chosen) <= most:
         return chosen
-    run = (
-        np.cumsum(np.concatenate([[0], np.diff(windows.recording[chosen]) != 0])) * len(chosen)
-        + np.arange(len(chosen)) // RUN
-    )
-    names, number = np.unique(run, return_inverse=True)
-    order = np.random.default_rng(seed).permutation(len(names))
-    rank = np.empty(len(names), dtype=np.int64)
-    rank[order] = np.arange(len(names))
-    sizes = np.bincount(number)[order]
-    return chosen[rank[number] < np.searchsorted(np.cumsum(sizes), most, side="right") + 1]
+    stretch = stretches_of(windows[chosen])
+    ends = np.cumsum(np.bincount(stretch))
+    # Shares are rounded so that what is kept of the first k stretches is never off by one window or more.
+    kept = np.floor(ends * (most / len(chosen)) + np.random.default_rng(seed).random()).astype(np.int64)
+    place = np.arange(len(chosen)) - np.searchsorted(stretch, stretch)
+    return np.asarray(chosen[place < np.diff(kept, prepend=0)[stretch]])

@@ -16,7 +16,7 @@ def contiguous(windows: LabelledWindows, *, held_out: float, seed: int) -> tuple
     sides even where a recording goes through them one after the other. Stretches too short to be cut go whole to one
     side, a share of each combination of labels.
     """
-    stretches = _stretches(windows)
+    stretches = stretches_of(windows)
     counts = np.bincount(stretches)
     place = np.arange(len(windows)) - np.searchsorted(stretches, stretches)
     border = np.rint(counts * (1 - held_out))[stretches]
@@ -33,7 +33,7 @@ def _shortest(held_out: float) -> int:
     return max(4, int(np.ceil(1 / held_out)))
 
 
-def _stretches(windows: LabelledWindows) -> Indices:
+def stretches_of(windows: LabelledWindows) -> Indices:
     """The number of each window's stretch, in order."""
     changes = windows.recording[1:] != windows.recording[:-1]
     for column in windows.labels.values():
@@ -59,7 +59,7 @@ def folds(windows: LabelledWindows, *, count: int, seed: int) -> list[tuple[Mask
 
     Stretches too short for that go whole to one fold, each combination of labels spread over all folds.
     """
-    stretches = _stretches(windows)
+    stretches = stretches_of(windows)
     counts = np.bincount(stretches)
     place = np.arange(len(windows)) - np.searchsorted(stretches, stretches)
     long = (counts >= 2 * count)[stretches]
