@@ -26,7 +26,6 @@ SMALL = Size(
     epsilons=(5.0,),
     epochs=2,
     windows=300,
-    curve_windows=200,
     owners=1,
     transport=90,
     features=(1, 7),

@@ -5,12 +5,13 @@ from typing import NamedTuple
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from deeprotect.evaluation.cases.features import SHOWN, Point
 from deeprotect.evaluation.minimisers import RAW
 from deeprotect.evaluation.report.figures import STYLE, Drawing, Series, bars, lines
 from deeprotect.evaluation.report.figures.curves import PERCENT
-from deeprotect.evaluation.report.figures.drawing import GREY, canvas, file_name, legend
+from deeprotect.evaluation.report.figures.drawing import GREY, LEGEND_ROW, canvas, file_name
 from deeprotect.evaluation.report.figures.palette import MAIN
 from deeprotect.evaluation.results import Row
 
@@ -94,10 +95,19 @@ def trade_off(part: str, rows: Sequence[Row], useful: str, *, sensitive: str) ->
         axes.axhline(level, color=colour, linewidth=0.9, linestyle=(0, (1, 3)), zorder=0.5)
         _beside(axes, label, level, colour=colour)
     _frame(axes, sorted({epsilon for row in rows for epsilon in _epsilons([row])}))
-    if shown:
-        legend(figure, 2 * len(shown))
+    _legend(figure, len(shown))
     caption = f"{part}: {useful} (app) against {sensitive} (best retrained attacker)"
     return Drawing(file_name("trade", part), caption, figure)
+
+
+def _legend(figure: Figure, mechanisms: int) -> None:
+    """Below, apps at the left and attackers at the right; two columns, for names are long."""
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + LEGEND_ROW * mechanisms)
+    handles, names = figure.axes[0].get_legend_handles_labels()
+    order = [*range(0, len(names), 2), *range(1, len(names), 2)]
+    ordered = [handles[place] for place in order], [names[place] for place in order]
+    figure.legend(*ordered, loc="outside lower center", ncols=2, frameon=False, fontsize=9)
 
 
 def _beside(axes: Axes, label: str, level: float, *, colour: str) -> None:

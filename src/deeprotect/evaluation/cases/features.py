@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +81,7 @@ def weight(size: Size, folds: int) -> float:
 
 def curves(part: Part, size: Size, *, jobs: int, seed: int, progress: Progress) -> tuple[list[Point], dict[str, float]]:
     """Every kind and number of features on the folds of a part; and the seconds it took, over all processes."""
-    cut = part.cut if part.cut.most is None else replace(part.cut, most=size.curve_windows)
-    sides = [(part.windows[side.learn], part.windows[side.test]) for side in cut.sides(part.windows, seed=seed)]
+    sides = [(part.windows[side.learn], part.windows[side.test]) for side in part.cut.sides(part.windows, seed=seed)]
     tables = [(targets(learn, part.useful), targets(test, part.useful)) for learn, test in sides]
     wanted = [(RAW, tables[0][0].windows.shape[1]), *((name, count) for name in NAMES for count in size.features)]
     wanted.sort(key=lambda each: -_WEIGHT.get(each[0], 1))

@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Size:
-    """`windows` are the most to learn from in a fold, `transport` those drawn from trips, `epochs` of every network.
+    """`windows` (of speech, `utterances`) are the most to learn from in a fold, `transport` those drawn from trips.
 
-    `features` are the numbers of features that the paper's comparison tries, on `curve_windows` windows at most;
-    its own autoencoder takes `steps` there for each layer.
+    `epochs` are of every network, `features` the numbers of features that the paper's comparison tries; its own
+    autoencoder takes `steps` there for each layer.
     """
 
     folds: int = 10
     epsilons: tuple[float, ...] = (1.0, 2.0, 5.0, 10.0)
     epochs: int = 30
-    windows: int = 4000
-    curve_windows: int = 3000
-    owners: int = 3
+    windows: int = 3000
+    owners: int = 2
+    utterances: int = 1200
     transport: int = 3000
     features: tuple[int, ...] = (1, 2, 3, 5, 7, 10, 15)
     steps: int = 3000
@@ -32,11 +32,14 @@ class Size:
     def words(self) -> Iterator[str]:
         """For readers: what more patience would have changed."""
         folds = f"{self.folds}-fold cross-validation" if self.folds > 1 else "One split instead of cross-validation"
-        yield f"{folds}; the paper repeated ten folds 1000 times, here each window is tested once at most."
-        yield f"At most {self.windows} windows to learn from in a fold and a third of that to test on."
+        yield f"{folds}; the paper repeated its ten 1000 times, here a window is tested once at most for each owner."
         yield (
-            f"Networks stop after {self.epochs} epochs. Where numbers of features are compared, there are at most "
-            f"{self.curve_windows} windows to learn from, and the paper's autoencoder takes {self.steps} steps a layer."
+            f"At most {self.windows} windows to learn from in a fold ({self.utterances} utterances), and a third of "
+            f"that to test on. Owners: {self.owners}."
+        )
+        yield (
+            f"Networks stop after {self.epochs} epochs; the paper's autoencoder takes 3000 steps a layer, "
+            f"{self.steps} where numbers of features are compared."
         )
         epsilons = ", ".join(f"{epsilon:g}" for epsilon in self.epsilons)
         yield f"ε per window of {epsilons}; figures of one ε show 5, or the nearest of these."
@@ -53,8 +56,8 @@ QUICK = Size(
     epsilons=(1.0, 5.0),
     epochs=10,
     windows=1500,
-    curve_windows=1000,
     owners=1,
+    utterances=800,
     transport=1500,
     features=(1, 3, 7, 15),
     steps=1000,

@@ -25,7 +25,7 @@ def read(directory: Path | None, size: Size, seed: int) -> list[Part]:
         "The paper had 36 words (letters, too) and 20 speakers; here chance is 1/10 for the digit and 1/6 for the "
         "speaker, and every tested speaker is known from training.",
     ]
-    cut = Cut(folds=size.folds, most=size.windows)
+    cut = Cut(folds=size.folds, most=size.utterances)
     root = locate("fsdd", where("fsdd", directory))
     files = [root / f"{name}.wav" for name in pc.unique(data.table["recording"]).to_pylist()]
     return [Part("3", "spoken digit (useful) against speaker", windows, policy, cut, facts=facts, files=files)]
