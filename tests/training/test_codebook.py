@@ -7,6 +7,7 @@ from tests.training.conftest import POLICY
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SeededEntropy
+from deeprotect.training import codebook
 from deeprotect.training.codebook import LookUp, fit_book
 from deeprotect.training.crossfit import Codes
 from deeprotect.training.export import to_onnx
@@ -180,3 +181,11 @@ def test_encoder_and_decoder_are_the_same_in_onnx(protection, gym_windows):
 def test_a_look_up_is_total():
     table = LookUp(np.eye(3))
     assert table(torch.tensor([[-5.0], [1.2], [99.0]])).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+
+
+def test_distortion_is_the_mean_distance_from_windows_to_outputs(book):
+    flat = np.array([[0.0, 0.0], [0.2, 0.0], [1.0, 1.0]])
+    outputs = np.array([[[0.0, 0.0], [0.0, 0.2]], [[1.0, 1.0], [1.0, 0.8]]])
+    found = codebook._distortion(flat, np.array([0, 0, 1]), outputs)
+    assert found == pytest.approx(np.array([[0.2, 1.8], [1.9, 0.1]]))
+    assert book.distortion.shape == (3, 3)

@@ -89,7 +89,8 @@ def through_channel(windows: LabelledWindows, policy: Policy, parts: Parts) -> P
         ldp_epsilon=privacy.ldp_ceiling if named else privacy.epsilon,
         secrets=[_secret(name, windows, policy, book) for name in policy.inferences.sensitive] if named else (),
         confidence=privacy.confidence,
-        distortion=misread if costs else None,  # of channels that cost the user the same, the one read rightly more
+        # Of channels that cost the same: the one read rightly more, or the one that moves windows less.
+        distortion=misread if costs else book.distortion,
     )
     outputs = book.outputs.samples
     channel = make(plan, variants=outputs.shape[1], codes=book.codes, outputs=book.codes)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from scipy.spatial.distance import cdist
 from torch import Tensor, nn
 
 from deeprotect.errors import TableError
@@ -17,6 +18,7 @@ from deeprotect.training.synthesis import Outputs, synthesise
 from deeprotect.training.windows import Indices, LabelledWindows
 
 MOST_CODES = 64
+COMPARED = 20  # windows of a code that stand for all of them when distances to outputs are taken
 FEWEST_WINDOWS = 8  # of a joint class, below which it gets no code of its own
 DOUBT = (
     0.5  # pseudo-windows of each class behind every code, so that a code never seen in cross-fitting is no certainty
@@ -42,6 +44,7 @@ class CodeBook:
 
     `meaning[inference]` is P(class | code), (code, class) in the order of `outputs.classes`, and `prior` is P(code),
     both from windows coded by a model that did not learn from them; `coded` are those codes, one per training window.
+    `distortion` (code, output) is how far an output lies from the code's windows, in L1.
     """
 
     encoder: nn.Module
@@ -50,6 +53,7 @@ class CodeBook:
     meaning: dict[str, Floats]
     coded: Indices
     outputs: Outputs
+    distortion: Floats
 
     def cost(self, costs: Costs) -> Floats:
         """(code, output): what an app's misreadings cost, mean over useful inferences; without costs, how many."""
@@ -74,7 +78,8 @@ def fit_book(windows: LabelledWindows, policy: Policy) -> CodeBook:
     }
     labelled = coded[(targets.codes >= 0).any(axis=1)]
     prior = np.bincount(labelled, minlength=joint.count) / len(labelled)
-    return CodeBook(encoder, joint.names, prior, meaning, coded, outputs)
+    distortion = _distortion(windows.flat, coded, outputs.samples)
+    return CodeBook(encoder, joint.names, prior, meaning, coded, outputs, distortion)
 
 
 def _check_several(windows: LabelledWindows, useful: Sequence[str]) -> None:
@@ -124,6 +129,18 @@ def _nearest(kept: Indices, windows: Indices, counts: Sequence[int]) -> Indices:
 
 def _name(row: Indices, targets: Targets) -> str:
     return " & ".join(str(classes[code]) for classes, code in zip(targets.classes, row, strict=True))
+
+
+def _distortion(flat: Floats, coded: Indices, outputs: Floats) -> Floats:
+    """Mean L1 distance from windows of each code, a few spread over all of them, to each output's windows."""
+    codes, variants, values = outputs.shape
+    distances = np.zeros((codes, codes))
+    for code in np.unique(coded):
+        members = np.flatnonzero(coded == code)
+        some = members[np.linspace(0, len(members) - 1, min(COMPARED, len(members))).astype(np.int64)]
+        apart = cdist(flat[some], outputs.reshape(-1, values), metric="cityblock")
+        distances[code] = apart.reshape(len(some), codes, variants).mean(axis=(0, 2))
+    return distances
 
 
 def _meaning(coded: Indices, truth: Indices, *, codes: int, classes: int) -> Floats:
