@@ -142,10 +142,12 @@ class Job:
 
 
 def fit_coders(jobs: Sequence[Job], *, channels: int, seed: int, schedule: Schedule = SCHEDULE) -> list[nn.Sequential]:
-    """A trained network (flat windows to scores) per job; jobs of one shape train as one batch."""
+    """A trained network (flat windows to scores) per job, one after the other: convolutions gain nothing in a batch of
+    networks, and lose with longer windows."""
     lessons = [_lesson(job, channels=channels, seed=seed + place) for place, job in enumerate(jobs)]
     size = min(max(32, len(jobs[0].windows) // BATCHES), schedule.batch_size)
-    teach(lessons, replace(schedule, batch_size=size))
+    for lesson in lessons:
+        teach([lesson], replace(schedule, batch_size=size))
     return [_network(lesson.objective) for lesson in lessons]
 
 
