@@ -17,7 +17,7 @@ from deeprotect.training.trainer import Lesson, Schedule, teach
 FILTERS, KERNEL, DEPTH, WIDTH = 64, 3, 3, 128
 LONGEST = 20
 """Samples after which a layer may halve the window: long windows need no finer time."""
-DROP = 0.3
+DROP = 0.5
 """Standard deviation of the noise that multiplies hidden values in training, in place of dropout."""
 SMOOTHING = 0.02
 JITTER = 0.005

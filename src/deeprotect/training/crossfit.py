@@ -12,11 +12,12 @@ from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.coder import SCHEDULE, Job, fit_coders
 from deeprotect.training.labels import Targets
-from deeprotect.training.splits import folds
+from deeprotect.training.splits import Mask, contiguous, folds
 from deeprotect.training.trainer import Schedule
 from deeprotect.training.windows import Indices, LabelledWindows
 
 FOLDS = 5
+HELD_OUT = 0.2
 SHORTER, WORTH_A_TRIAL = 5, 20
 """A schedule of at least so many epochs is tried against one that is so many times shorter."""
 
@@ -47,13 +48,13 @@ def cross_fit(
     """
     parts = folds(windows, count=FOLDS, seed=policy.training.seed)
     labelled = np.asarray((targets.codes >= 0).any(axis=1))
-    sides = [labelled, *(train & labelled for train, _ in parts)]
-    jobs = [_job(windows[side], Targets(targets.codes[side], targets.classes)) for side in sides]
+    jobs = [_job(windows, targets, side & labelled) for side in (labelled, *(train for train, _ in parts))]
     fit = partial(fit_coders, channels=len(policy.stream.channels), seed=policy.training.seed)
-    held_out = _job(windows[parts[0][1]], Targets(targets.codes[parts[0][1]], targets.classes))
-    first, schedule = _right_length(partial(fit, jobs[1:2]), held_out, _schedules(policy))
-    final, *others = fit([jobs[0], *jobs[2:]], schedule=schedule)
-    encoder, *crossed = (nn.Sequential(coder, Codes(targets.counts, table)).eval() for coder in (final, first, *others))
+    past, future = contiguous(windows, held_out=HELD_OUT, seed=policy.training.seed)
+    earlier, later = (_job(windows, targets, part & labelled) for part in (past, future))
+    schedule = _right_length(partial(fit, [earlier]), later, _schedules(policy))
+    coders = fit(jobs, schedule=schedule)
+    encoder, *crossed = (nn.Sequential(coder, Codes(targets.counts, table)).eval() for coder in coders)
     coded = np.empty(len(windows), dtype=np.int64)
     for (_, test), other in zip(parts, crossed, strict=True):
         coded[test] = _code(other, windows.flat[test])
@@ -65,16 +66,14 @@ def _schedules(policy: Policy) -> list[Schedule]:
     epochs = min(policy.training.max_epochs or SCHEDULE.max_epochs, SCHEDULE.max_epochs)
     whole = replace(SCHEDULE, max_epochs=epochs)
     short = replace(whole, max_epochs=-(-epochs // SHORTER), max_steps=whole.max_steps // SHORTER)
-    return [short, whole] if epochs >= WORTH_A_TRIAL else [whole]
+    return [whole, short] if epochs >= WORTH_A_TRIAL else [whole]
 
 
-def _right_length(
-    fit: Callable[..., list[nn.Sequential]], held_out: Job, schedules: Sequence[Schedule]
-) -> tuple[nn.Sequential, Schedule]:
-    """The coder that names held-out windows best, and the schedule it learnt by."""
-    coders = [fit(schedule=schedule)[0] for schedule in schedules]
-    best = int(np.argmax([_share_named(coder, held_out) for coder in coders]))
-    return coders[best], schedules[best]
+def _right_length(fit: Callable[..., list[nn.Sequential]], later: Job, schedules: Sequence[Schedule]) -> Schedule:
+    """The schedule whose coder names later windows best: what is learnt by heart helps between windows, not after."""
+    if len(schedules) == 1:
+        return schedules[0]
+    return max(schedules, key=lambda schedule: _share_named(fit(schedule=schedule)[0], later))
 
 
 def _share_named(coder: nn.Sequential, job: Job) -> float:
@@ -86,8 +85,9 @@ def _share_named(coder: nn.Sequential, job: Job) -> float:
     return float((named == job.targets.codes)[known].sum() / max(1, known.sum()))
 
 
-def _job(windows: LabelledWindows, targets: Targets) -> Job:
-    return Job(windows.flat, windows.following.reshape(len(windows), -1), targets)
+def _job(windows: LabelledWindows, targets: Targets, part: Mask) -> Job:
+    side = windows[part]
+    return Job(side.flat, side.following.reshape(len(side), -1), Targets(targets.codes[part], targets.classes))
 
 
 def _code(encoder: nn.Module, flat: Floats) -> Indices:
