@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from deeprotect.evaluation.cases.features import SHOWN, Point
 from deeprotect.evaluation.minimisers import RAW
 from deeprotect.evaluation.report.figures import STYLE, Drawing, Series, bars, lines
-from deeprotect.evaluation.report.figures.curves import PERCENT
+from deeprotect.evaluation.report.figures.curves import PERCENT, apart
 from deeprotect.evaluation.report.figures.drawing import GREY, LEGEND_ROW, canvas, file_name
 from deeprotect.evaluation.report.figures.palette import MAIN
 from deeprotect.evaluation.results import Row
@@ -91,9 +91,7 @@ def trade_off(part: str, rows: Sequence[Row], useful: str, *, sensitive: str) ->
         ("attacker, raw", rows[0].sensitive[sensitive].raw, ATTACKER),
         ("guessing", rows[0].sensitive[sensitive].chance, GREY),
     )
-    for label, level, colour in levels:
-        axes.axhline(level, color=colour, linewidth=0.9, linestyle=(0, (1, 3)), zorder=0.5)
-        _beside(axes, label, level, colour=colour)
+    _levels(axes, sorted(levels, key=lambda each: each[1]))
     _frame(axes, sorted({epsilon for row in rows for epsilon in _epsilons([row])}))
     _legend(figure, len(shown))
     caption = f"{part}: {useful} (app) against {sensitive} (best retrained attacker)"
@@ -110,18 +108,21 @@ def _legend(figure: Figure, mechanisms: int) -> None:
     figure.legend(*ordered, loc="outside lower center", ncols=2, frameon=False, fontsize=9)
 
 
-def _beside(axes: Axes, label: str, level: float, *, colour: str) -> None:
-    axes.annotate(
-        label,
-        (1, level),
-        xycoords=("axes fraction", "data"),
-        xytext=(3, 0),
-        textcoords="offset points",
-        fontsize=8.5,
-        va="center",
-        annotation_clip=False,
-        color=colour,
-    )
+def _levels(axes: Axes, levels: Sequence[tuple[str, float, str]]) -> None:
+    """Rising levels across, each with its name at the right, none over another."""
+    heights = apart([level for _, level, _ in levels])
+    for (label, level, colour), height in zip(levels, heights, strict=True):
+        axes.axhline(level, color=colour, linewidth=0.9, linestyle=(0, (1, 3)), zorder=0.5)
+        axes.annotate(
+            label,
+            (1, height),
+            xycoords="axes fraction",
+            xytext=(3, 0),
+            textcoords="offset points",
+            fontsize=8.5,
+            va="center",
+            color=colour,
+        )
 
 
 def _line(
@@ -156,7 +157,7 @@ def _frame(axes: Axes, ticks: Sequence[float]) -> None:
     axes.set_xscale("log")
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
-    axes.set_ylim(0, 1.02)
+    axes.set_ylim(0, 1)
     axes.set_xlabel(EPSILON)
     axes.set_ylabel("accuracy")
     axes.yaxis.set_major_formatter(PERCENT)

@@ -18,9 +18,9 @@ class Size:
     windows: int = 2500
     owners: int = 2
     utterances: int = 1000
-    transport: int = 3000
+    transport: int = 2400
     features: tuple[int, ...] = (1, 2, 3, 5, 7, 10, 15)
-    steps: int = 2000
+    steps: int = 1500
     voices: int = 3
     attackers: tuple[str, ...] = ("ridge", "extra_trees")
     app: str = "extra_trees"
