@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from deeprotect.evaluation.options import FEATURES, OPTIONS, Option
 from deeprotect.policy import Policy
 from deeprotect.training import parts
 from deeprotect.training.minimiser import Minimiser
-from deeprotect.training.paper import PaperAutoencoder
 from deeprotect.training.threads import single_thread
 
 
@@ -35,7 +33,7 @@ def experiment(bench: Bench, policy: Policy, fits: list[str]) -> Iterator[Experi
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Minimiser, "fit", counted)
-        patch.setattr(parts, "PaperAutoencoder", partial(PaperAutoencoder, max_iter=50))
+        patch.setattr(parts, "STEPS", 50)
         yield Experiment(bench, policy)
 
 

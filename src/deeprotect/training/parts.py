@@ -11,6 +11,8 @@ from deeprotect.training.paper import PaperAutoencoder
 from deeprotect.training.sparse import BlindCompressiveSensing
 from deeprotect.training.windows import LabelledWindows
 
+STEPS, STEPS_PER_EPOCH = 3000, 50
+"""The paper's autoencoder has no epochs; where a policy limits them, so many steps stand for one."""
 Parts = MutableMapping[str, Any]
 """Minimisers by name, and the code book."""
 
@@ -19,7 +21,7 @@ def fitted(windows: LabelledWindows, policy: Policy, parts: Parts) -> Minimiser:
     """The policy's minimiser, learnt from the useful inferences only, once for all policies that share `parts`."""
     name = policy.training.minimiser
     if name not in parts:
-        model = _minimiser(name, features=policy.training.features, channels=len(policy.stream.channels))
+        model = _minimiser(name, policy)
         wanted = {
             "random_state": policy.training.seed,
             "cost": policy.training.cost,
@@ -31,10 +33,16 @@ def fitted(windows: LabelledWindows, policy: Policy, parts: Parts) -> Minimiser:
     return learnt
 
 
-def _minimiser(name: str, *, features: int, channels: int) -> Minimiser:
+def paper_steps(epochs: int | None) -> int:
+    """Steps of gradient descent on all windows at once, for each layer of the paper's autoencoder."""
+    return STEPS if epochs is None else min(STEPS, STEPS_PER_EPOCH * epochs)
+
+
+def _minimiser(name: str, policy: Policy) -> Minimiser:
+    features, channels = policy.training.features, len(policy.stream.channels)
     match name:
         case "paper":
-            return PaperAutoencoder(features)
+            return PaperAutoencoder(features, max_iter=paper_steps(policy.training.max_epochs))
         case "pca":
             return PCA(features)
         case "bcs":

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from deeprotect.training.parts import paper_steps
+
 
 @dataclass(frozen=True)
 class Size:
@@ -39,7 +41,7 @@ class Size:
         )
         yield (
             f"Networks stop after {self.epochs} epochs, those of speech after half of that. The paper's autoencoder "
-            f"takes 3000 steps a layer, {self.steps} where numbers of features are compared."
+            f"takes {paper_steps(self.epochs)} steps a layer, {self.steps} where numbers of features are compared."
         )
         epsilons = ", ".join(f"{epsilon:g}" for epsilon in self.epsilons)
         yield f"ε per window of {epsilons}; figures of one ε show 5, or the nearest of these."
