@@ -53,7 +53,7 @@ def evaluate(
         group=group,
         folds=folds,
         repeats=repeats,
-        jobs=jobs or _cores(),
+        jobs=_cores() if jobs is None else jobs,
         quick=quick,
         seed=seed,
         command=shlex.join(["deeprotect", *sys.argv[1:]]),
