@@ -17,12 +17,12 @@ class Size:
     folds: int = 10
     epsilons: tuple[float, ...] = (1.0, 2.0, 5.0, 10.0)
     epochs: int = 30
-    windows: int = 2500
+    windows: int = 2000
     owners: int = 2
-    utterances: int = 1000
-    transport: int = 2400
+    utterances: int = 900
+    transport: int = 2000
     features: tuple[int, ...] = (1, 2, 3, 5, 7, 10, 15)
-    steps: int = 1500
+    steps: int = 1000
     voices: int = 3
     attackers: tuple[str, ...] = ("ridge", "extra_trees")
     app: str = "extra_trees"
