@@ -38,8 +38,7 @@ class Material:
         if len(np.unique(people)) == 1:
             people = np.arange(len(flat))  # nobody else to compare with: each window stands for itself
         alone = len(np.unique(people[members])) == 1
-        others = np.arange(len(flat)) if alone else members
-        first, second = (typical_gap(flat * ruler, members, others, people=people) for ruler in rulers)
+        first, second = (typical_gap(flat * ruler, members, people=people) for ruler in rulers)
         return cls(flat, members, np.arange(len(members)) if alone else people[members], rulers, (first, second))
 
     def mixtures(self, anchors: Indices, rows: Indices, *, textures: Floats, random: np.random.Generator) -> Floats:
@@ -106,13 +105,16 @@ def _squares(left: Floats, right: Floats) -> Floats:
     return np.asarray(squares)
 
 
-def typical_gap(windows: Floats, members: Indices, others: Indices, *, people: Indices) -> float:
-    """The median over members of the distance to the nearest of the others that is another person's."""
+def typical_gap(windows: Floats, members: Indices, *, people: Indices) -> float:
+    """The median over members of the distance to the nearest window of another person, whatever that one does.
+
+    Within one class there may be hardly anyone else: its few strangers would set a distance that no window can keep.
+    """
     gaps = []
     for start in range(0, len(members), CHUNK):
         chunk = members[start : start + CHUNK]
-        between = _squares(windows[chunk], windows[others])
-        between[people[chunk, None] == people[others]] = np.inf
+        between = _squares(windows[chunk], windows)
+        between[people[chunk, None] == people] = np.inf
         gaps.append(between.min(axis=1))
     return float(np.median(np.sqrt(np.maximum(np.concatenate(gaps), 0.0))))
 

@@ -22,6 +22,8 @@ ENOUGH, SURE = 3, 0.5
 """Mixtures to choose from, for each output, that score so much: no further round is needed then."""
 ROUNDS, WIDER = 8, 4
 """Rounds at most, and the one after which textures grow: that takes mixtures away from windows that lie dense."""
+FEWEST_SURE = 6
+"""Mixtures of an output that apps read as meant, from which others are not needed."""
 TEXTURES = (0.75, 1.0, 1.25, 1.5)
 """Mixtures of measured windows are as rough as the windows at about 1.25."""
 MARGIN = 1.02
@@ -60,7 +62,7 @@ def synthesise(
 
     codes: each window's output code, -1 where it has none (such a window is only kept away from).
     people: the number of the person behind each window, or of the recording where nobody knows the person. Outputs
-    are mixed across people and keep the distance that is typical between people within the code. A code of one person
+    are mixed across people and keep the distance that is typical to the nearest window of someone else. A code of one person
     (identity is the useful inference) mixes near windows of that person, and keeps the distance that is typical
     between that person and others.
     """
@@ -152,8 +154,13 @@ def _score(juries: Sequence[tuple[Sequence[Readers], int]], mixtures: Floats) ->
 
 
 def _choose(mixtures: Floats, scores: Floats, *, count: int, apart: float) -> Indices:
-    """The best read that are also apart from each other; where too few are, the best read of the others as well."""
+    """The best read that are also apart from each other; where too few are, the best read of the others as well.
+
+    None that apps would rather read otherwise, while there are some that they read as meant: those come twice.
+    """
     order = np.argsort(-scores, kind="stable")
+    sure = order[scores[order] > 0]
+    order = sure if len(sure) >= FEWEST_SURE else order
     free = np.ones(len(order), dtype=bool)
     taken: list[int] = []
     for index in order:
