@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
 from deeprotect.errors import TableError
-from deeprotect.training import mixing
+from deeprotect.training import mixing, synthesis
 from deeprotect.training.mixing import Material, mix, nearest, typical_gap
 from deeprotect.training.synthesis import MARGIN, synthesise
 from deeprotect.training.windows import LabelledWindows
@@ -56,12 +56,12 @@ def test_an_app_that_had_no_part_in_the_choice_reads_every_output_as_its_class(a
         assert (app.predict(samples) == code).all()
 
 
-def test_no_output_is_nearer_to_a_window_than_different_people_of_its_class_are(activity_outputs):
+def test_no_output_is_nearer_to_a_window_than_somebody_elses_windows_are(activity_outputs):
     windows, people, outputs = activity_outputs
     for code, samples in enumerate(outputs.samples):
         members = np.flatnonzero(codes_of(windows, "activity") == code)
-        between = np.linalg.norm(windows.flat[members, None] - windows.flat[members], axis=2)
-        between[people[members, None] == people[members]] = np.inf
+        between = np.linalg.norm(windows.flat[members, None] - windows.flat, axis=2)
+        between[people[members, None] == people] = np.inf
         kept = np.linalg.norm(samples[:, None] - windows.flat, axis=2)
         assert kept.min() >= np.median(between.min(axis=1))
 
@@ -186,8 +186,16 @@ def test_distances_taken_by_chunks_are_the_plain_ones(seed):
     left, right, people = random.uniform(size=(40, 6)), random.uniform(size=(30, 6)), random.integers(0, 3, 40)
     people[:2] = 0, 1
     with mock.patch.object(mixing, "CHUNK", 7):
-        near, gap = nearest(left, right), typical_gap(left, np.arange(40), np.arange(40), people=people)
+        near, gap = nearest(left, right), typical_gap(left, np.arange(40), people=people)
     np.testing.assert_allclose(near, np.linalg.norm(left[:, None] - right, axis=2).min(axis=1))
     between = np.linalg.norm(left[:, None] - left, axis=2)
     between[people[:, None] == people] = np.inf
     assert gap == pytest.approx(np.median(between.min(axis=1)))
+
+
+def test_mixtures_that_apps_misread_are_left_out_while_enough_are_read_as_meant():
+    mixtures = np.arange(40.0)[:, None] / 40
+    scores = np.where(np.arange(40) < 8, 1.0, -1.0)
+    assert set(synthesis._choose(mixtures, scores, count=24, apart=0.0)) == set(range(8))
+    few = np.where(np.arange(40) < 3, 1.0, -1.0)
+    assert len(set(synthesis._choose(mixtures, few, count=24, apart=0.0))) == 24

@@ -62,9 +62,8 @@ def synthesise(
 
     codes: each window's output code, -1 where it has none (such a window is only kept away from).
     people: the number of the person behind each window, or of the recording where nobody knows the person. Outputs
-    are mixed across people and keep the distance that is typical to the nearest window of someone else. A code of one person
-    (identity is the useful inference) mixes near windows of that person, and keeps the distance that is typical
-    between that person and others.
+    are mixed across people; a code of one person (identity is the useful inference) mixes near windows of that person.
+    They keep the distance that is typical between a window of the code and the nearest one of somebody else.
     """
     tasks = [Task.of(name, windows.labels[name], codes) for name in useful]
     sides, random = _sides(codes), np.random.default_rng(seed)
@@ -161,7 +160,7 @@ def _choose(mixtures: Floats, scores: Floats, *, count: int, apart: float) -> In
     order = np.argsort(-scores, kind="stable")
     sure = order[scores[order] > 0]
     order = sure if len(sure) >= FEWEST_SURE else order
-    free = np.ones(len(order), dtype=bool)
+    free = np.ones(len(mixtures), dtype=bool)
     taken: list[int] = []
     for index in order:
         if free[index] and len(taken) < count:
