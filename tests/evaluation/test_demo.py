@@ -54,8 +54,11 @@ def test_the_page_its_figures_and_the_way_to_get_them_again_are_there(out: Path)
     page = (out / "report.html").read_text()
     run = json.loads((out / "results.json").read_text())["run"]
     assert run["fingerprint"] in page
-    assert page.count("<svg") == 4
-    assert len(list((out / "figures").glob("*.svg"))) == len(list((out / "figures").glob("*.png"))) == 4
+    drawn = {path.stem for path in (out / "figures").glob("*.svg")}
+    assert {path.stem for path in (out / "figures").glob("*.png")} == drawn
+    assert {"useful-exercise", "sensitive-person", "pooled-person", "signal-baseline", "signal-laplace"} <= drawn
+    assert page.count("<svg") == len(drawn)
+    assert (out / "tables" / "results.csv").exists()
 
 
 def test_progress_grows_to_one(out: Path, shares: list[float]) -> None:
