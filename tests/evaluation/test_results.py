@@ -1,8 +1,19 @@
 """The shape of results.json."""
 
 import json
+from dataclasses import replace
 
-from deeprotect.evaluation.results import FeatureRow, NoiseRow, Reference, Results, Row, Sensitive, Useful
+from deeprotect.evaluation.results import (
+    Check,
+    Confusion,
+    FeatureRow,
+    NoiseRow,
+    Results,
+    Row,
+    Sensitive,
+    Useful,
+    line_name,
+)
 
 USEFUL = Useful(clean=0.91, app=0.9, app_ci=(0.88, 0.92), retrained=0.91, limit=0.96, chance=1 / 6)
 SENSITIVE = Sensitive(
@@ -27,6 +38,7 @@ def test_results_have_the_agreed_shape() -> None:
     assert row["epsilon"] == 5.0
     assert row["useful"] == {
         "activity": {
+            "confusion": None,
             "clean": 0.91,
             "app": 0.9,
             "app_ci": [0.88, 0.92],
@@ -46,20 +58,36 @@ def test_results_have_the_agreed_shape() -> None:
             "chance": 0.12,
             "from_useful": 0.12,
             "limit": None,
+            "attackers": {},
+            "pooled_raw": {},
+            "confusion": None,
         }
     }
 
 
 def test_everything_measured_is_kept() -> None:
+    seen = replace(USEFUL, confusion=Confusion(("a", "b"), [[1, 0], [2, 3]]))
+    unpromised = Row("leace", "none", None, "none", {"activity": seen}, {}, "nothing", signal={"acc_x": 0.25})
     results = Results(
-        [ROW],
-        references=[Reference("no noise", {"activity": USEFUL}, {"subject": SENSITIVE})],
+        [ROW, unpromised],
         noise=[NoiseRow("laplace", "ldp", 5.0, "default", 3, 1.0, 2.0, 3.0, 4.0, 5.0)],
         minimisers=[FeatureRow("pca", 3, 0.5, (0.4, 0.6), 0.1, 0.2)],
+        form=[Check("rows", True, "7 of 7")],
+        left_out=["opendp: not installed"],
         run={"seed": 0, "versions": {"numpy": "2"}},
     )
-    content = results.to_json()
-    assert content["references"][0]["useful"]["activity"]["app"] == 0.9
+    content = json.loads(json.dumps(results.to_json(), allow_nan=False))
+    row = content["results"][1]
+    assert (row["epsilon"], row["signal"]) == (None, {"acc_x": 0.25})
+    assert row["useful"]["activity"]["confusion"] == {"classes": ["a", "b"], "counts": [[1, 0], [2, 3]]}
     assert content["noise"][0]["code_error"] == 1.0
     assert content["minimisers"][0]["accuracy_ci"] == [0.4, 0.6]
+    assert content["form"] == [{"name": "rows", "holds": True, "found": "7 of 7"}]
+    assert content["left_out"] == ["opendp: not installed"]
     assert content["run"] == {"seed": 0, "versions": {"numpy": "2"}}
+
+
+def test_a_line_is_named_by_what_tells_it_from_others() -> None:
+    assert line_name("channel", "named", "code book") == "channel named"
+    assert line_name("laplace", "ldp", "default") == "laplace"
+    assert line_name("laplace", "ldp", "pca") == "laplace pca"
