@@ -78,12 +78,14 @@ class Sides:
 
 
 def _some(windows: LabelledWindows, chosen: Indices, most: int, *, seed: int) -> Indices:
-    """The beginning of every stretch, the same share of each: everyone and everything stays in, neighbours together."""
+    """A run somewhere in every stretch, the same share of each: everyone and everything stays in, neighbours together."""
     if len(chosen) <= most:
         return chosen
+    random = np.random.default_rng(seed)
     stretch = stretches_of(windows[chosen])
-    ends = np.cumsum(np.bincount(stretch))
+    sizes = np.bincount(stretch)
     # Shares are rounded so that what is kept of the first k stretches is never off by one window or more.
-    kept = np.floor(ends * (most / len(chosen)) + np.random.default_rng(seed).random()).astype(np.int64)
+    kept = np.diff(np.floor(np.cumsum(sizes) * (most / len(chosen)) + random.random()).astype(np.int64), prepend=0)
+    starts = random.integers(sizes - kept + 1)
     place = np.arange(len(chosen)) - np.searchsorted(stretch, stretch)
-    return np.asarray(chosen[place < np.diff(kept, prepend=0)[stretch]])
+    return np.asarray(chosen[(place >= starts[stretch]) & (place < (starts + kept)[stretch])])
