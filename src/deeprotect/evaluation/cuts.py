@@ -78,7 +78,7 @@ class Sides:
 
 
 def _some(windows: LabelledWindows, chosen: Indices, most: int, *, seed: int) -> Indices:
-    """A run somewhere in every stretch, the same share of each: everyone and everything stays in, neighbours together."""
+    """A run somewhere in every stretch, the same share of each: everyone stays in, neighbours stay together."""
     if len(chosen) <= most:
         return chosen
     random = np.random.default_rng(seed)
