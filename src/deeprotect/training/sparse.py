@@ -82,5 +82,10 @@ class BlindCompressiveSensing(Minimiser):
             fit_algorithm="cd",
             random_state=check_random_state(self.random_state),
         )
-        self.n_iter_ = int(learner.fit(centred).n_iter_)
+        # Its coordinate descent draws a seed that it does not use, from the generator that belongs to everyone.
+        before = np.random.get_state()
+        try:
+            self.n_iter_ = int(learner.fit(centred).n_iter_)
+        finally:
+            np.random.set_state(before)
         return np.asarray(learner.components_, dtype=np.float64)
