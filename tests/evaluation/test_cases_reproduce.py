@@ -12,11 +12,12 @@ import pytest
 
 from deeprotect.datasets.audio import RATE_HZ, read_wav, write_wav
 from deeprotect.errors import DatasetError, InputError
-from deeprotect.evaluation.cases import features, listening
+from deeprotect.evaluation.cases import listening
 from deeprotect.evaluation.cases.case import Case, Part
 from deeprotect.evaluation.cases.reproduce import Request, reproduce
 from deeprotect.evaluation.cases.size import Size
 from deeprotect.evaluation.cuts import Cut
+from deeprotect.evaluation.minimisers import NAMES
 from deeprotect.evaluation.options import Option
 from deeprotect.policy import Policy
 from deeprotect.training.windows import LabelledWindows
@@ -120,7 +121,7 @@ def test_rows_features_and_papers_numbers_are_all_there(written):
     (found,) = written["cases"]
     assert {row["mechanism"] for row in found["results"]} == {"baseline", "laplace", "subspace", "channel"}
     kinds = {(point["minimiser"], point["features"]) for point in found["features"]}
-    assert kinds == {(name, count) for name in features.KINDS for count in (1, 7)} | {("raw", 8)}
+    assert kinds == {(name, count) for name in NAMES for count in (1, 7)} | {("raw", 8)}
     assert all(len(point["informativeness"]) == 7 for point in found["features"] if point["features"] == 7)
     assert len(written["paper"]) == 4  # two on features, one on mechanisms, one trade-off
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from deeprotect.evaluation.guesses import Guesses, stretches
+from deeprotect.evaluation.attackers import Targets
+from deeprotect.evaluation.guesses import Guesses
 
 
 def _guesses(truth: str, guess: str, *, stretch: list[int] | None = None) -> Guesses:
@@ -40,4 +41,5 @@ def test_more_than_two_labels_are_not_turned_round() -> None:
 
 def test_a_stretch_ends_with_its_recording_and_with_its_label() -> None:
     labels = np.array(["a", "a", "b", "b", "b"], dtype=object)
-    assert stretches(labels, np.array([0, 0, 0, 1, 1])).tolist() == [0, 0, 1, 2, 2]
+    targets = Targets(np.zeros((5, 1)), labels, np.array([0, 0, 0, 1, 1]))
+    assert targets.stretch.tolist() == [0, 0, 1, 2, 2]

@@ -1,14 +1,17 @@
 """Attackers: static ones know raw windows only, adaptive ones are retrained on released windows and are what counts."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from deeprotect.evaluation.guesses import Guesses, Indices, Texts, stretches
+from deeprotect.evaluation.guesses import Guesses, Indices, Texts
 from deeprotect.evaluation.models import Labels, Trained
 from deeprotect.signals.schema import Floats
+from deeprotect.training.runs import place_in, runs
 
 
 @dataclass(frozen=True)
@@ -23,9 +26,10 @@ class Targets:
         """The same targets, seen through a release."""
         return Targets(windows, self.labels, self.recording)
 
-    @property
+    @cached_property
     def stretch(self) -> Indices:
-        return stretches(self.labels, self.recording)
+        """Number of the run of equal labels in one recording that each window lies in."""
+        return runs(self.recording, self.labels.astype(str))
 
     def judge(self, guess: Texts) -> Guesses:
         return Guesses.of(self.labels, guess, self.stretch)
@@ -48,14 +52,10 @@ def reread(attacker: Trained, seen: Targets, test: Targets) -> Guesses:
     A release may turn its guesses round (who is called Ann is always Bob); that hides nothing from someone who looks.
     Where a guess was never made on the seen windows, it stands.
     """
-    meaning = {guess: guess for guess in attacker.classes.tolist()}
-    told: dict[str, Counter[str]] = {}
-    for guess, label in zip(attacker.predict(seen.windows).tolist(), seen.labels.tolist(), strict=True):
-        told.setdefault(guess, Counter())[str(label)] += 1
-    meaning |= {guess: labels.most_common(1)[0][0] for guess, labels in told.items()}
+    meaning = _most_common(attacker.predict(seen.windows).tolist(), seen.labels.tolist())
     guesses = attacker.predict(test.windows)
     plain = test.judge(guesses).either_way()
-    turned = test.judge(np.array([meaning[guess] for guess in guesses.tolist()], dtype=str))
+    turned = test.judge(np.array([meaning.get(guess, guess) for guess in guesses.tolist()], dtype=str))
     return max(plain, turned, key=lambda each: each.accuracy)
 
 
@@ -72,9 +72,7 @@ def pool(attacker: Trained, scores: Floats, test: Targets, *, size: int) -> Gues
 
 def _groups(stretch: Indices, size: int) -> Indices:
     """Running number of the pool of each window; pools never cross a recording or a change of label."""
-    place = np.arange(len(stretch)) - np.searchsorted(stretch, stretch)
-    starts = place % size == 0
-    return np.cumsum(starts).astype(np.int64) - 1
+    return np.cumsum(place_in(stretch) % size == 0).astype(np.int64) - 1
 
 
 def best(guesses: Mapping[str, Guesses]) -> str:
@@ -87,9 +85,14 @@ def from_useful(useful: Labels, sensitive: Labels, *, test_useful: Labels) -> Te
 
     The rule is learnt on training labels. No protection that keeps the useful inferences can hide this much.
     """
-    seen: dict[tuple[object, ...], Counter[object]] = {}
-    for key, label in zip(useful.tolist(), sensitive.tolist(), strict=True):
-        seen.setdefault(tuple(key), Counter())[label] += 1
-    anything = Counter(sensitive.tolist())
-    guesses = [seen.get(tuple(key), anything).most_common(1)[0][0] for key in test_useful.tolist()]
-    return np.array(guesses, dtype=str)
+    rule = _most_common(map(tuple, useful.tolist()), sensitive.tolist())
+    (anything, _), *_ = Counter(sensitive.tolist()).most_common(1)
+    return np.array([rule.get(tuple(key), anything) for key in test_useful.tolist()], dtype=str)
+
+
+def _most_common(keys: Iterable[Any], labels: Iterable[object]) -> dict[Any, object]:
+    """For each key the label that stands beside it most often; the one met first where several do."""
+    seen: dict[Any, Counter[object]] = {}
+    for key, label in zip(keys, labels, strict=True):
+        seen.setdefault(key, Counter())[label] += 1
+    return {key: beside.most_common(1)[0][0] for key, beside in seen.items()}

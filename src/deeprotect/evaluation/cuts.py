@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from deeprotect.errors import InputError
+from deeprotect.training.runs import place_in
 from deeprotect.training.splits import Mask, contiguous, folds, grouped, stretches_of
 from deeprotect.training.windows import Indices, LabelledWindows
 
@@ -87,5 +88,5 @@ def _some(windows: LabelledWindows, chosen: Indices, most: int, *, seed: int) ->
     # Shares are rounded so that what is kept of the first k stretches is never off by one window or more.
     kept = np.diff(np.floor(np.cumsum(sizes) * (most / len(chosen)) + random.random()).astype(np.int64), prepend=0)
     starts = random.integers(sizes - kept + 1)
-    place = np.arange(len(chosen)) - np.searchsorted(stretch, stretch)
+    place = place_in(stretch)
     return np.asarray(chosen[(place >= starts[stretch]) & (place < (starts + kept)[stretch])])

@@ -48,19 +48,21 @@ class Experiment:
     def rows(self, options: Sequence[Option], epsilons: Sequence[float]) -> Iterator[Row]:
         """Mechanism by mechanism, ε growing; a row is yielded as soon as it is measured."""
         for option in options:
-            for epsilon in epsilons if option.epsilon_matters else epsilons[:1]:
+            for epsilon in option.at(epsilons):
                 yield self.row(option, epsilon)
 
     def row(self, option: Option, epsilon: float) -> Row:
         return sum_up(option, epsilon, self.measure(option, epsilon), policy=self.policy)
 
     def measure(self, option: Option, epsilon: float) -> Measured:
-        with self.stopwatch(f"learning {option.mechanism}"):
-            release = self.release(option, epsilon)
-        return self.bench.measure(release, stopwatch=self.stopwatch)
+        return self.bench.measure(self.release(option, epsilon), stopwatch=self.stopwatch)
 
     def release(self, option: Option, epsilon: float) -> Release:
         """Seeded, so that results repeat; a real release refuses this entropy."""
+        with self.stopwatch(f"learning {option.mechanism}"):
+            return self._release(option, epsilon)
+
+    def _release(self, option: Option, epsilon: float) -> Release:
         if option.mechanism == FEATURES:
             return self._features()
         if option.mechanism in PEERS:

@@ -78,10 +78,3 @@ class Guesses:
         if len(self.classes) != 2 or self.accuracy >= 0.5:
             return self
         return Guesses(self.classes, self.truth, 1 - self.guess, self.stretch)
-
-
-def stretches(labels: Labels, recording: Indices) -> Indices:
-    """Number of the run of equal labels in one recording that each window lies in, from 0."""
-    texts = labels.astype(str)
-    changes = (recording[1:] != recording[:-1]) | (texts[1:] != texts[:-1])
-    return np.concatenate([[0], np.cumsum(changes)])[: len(labels)].astype(np.int64)

@@ -44,6 +44,10 @@ class Option:
     def epsilon_matters(self) -> bool:
         return self.guarantee != "none"
 
+    def at(self, epsilons: Sequence[float]) -> Sequence[float]:
+        """The ε to measure it at: one stands for all where it does not matter."""
+        return epsilons if self.epsilon_matters else epsilons[:1]
+
     @property
     def needs_secrets(self) -> bool:
         """Whether it means nothing without a sensitive inference."""

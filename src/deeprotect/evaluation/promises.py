@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from deeprotect.evaluation.peers import PEERS
 from deeprotect.policy import Policy
 
 NAMES = {
@@ -12,11 +13,8 @@ NAMES = {
     "laplace": "certified noise on few features",
     "subspace": "noise along sensitive directions only",
     "channel": "a random channel between few codes",
-    "opendp": "noise on every sample, by OpenDP: an independent check of baseline",
-    "downsampling": "fewer samples, then straight lines between them",
-    "leace": "linear erasure of the sensitive labels, in closed form",
-    "adversarial": "a network trained against an attacker of its own",
     "features": "few features and back, without noise",
+    **{peer.name: peer.what for peer in PEERS.values()},
 }
 
 PLAIN = {

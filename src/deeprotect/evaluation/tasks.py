@@ -1,6 +1,6 @@
 """Pieces of an experiment that can run in other processes; each process keeps what its next task can use again."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -37,7 +37,7 @@ class Task:
     @property
     def weight(self) -> float:
         """Seconds to expect."""
-        rows = sum(len(self.epsilons) if option.epsilon_matters else 1 for option in self.options)
+        rows = sum(len(option.at(self.epsilons)) for option in self.options)
         return LEARNING.get(_shared(self.options[0]), 0) + ROW * rows
 
 
@@ -90,7 +90,7 @@ def perform(task: Task, path: Path) -> Done:
     done = Done(task, {}, {}, {}, {})
     for option in task.options:
         try:
-            for epsilon in _epsilons(option, task):
+            for epsilon in option.at(task.epsilons):
                 done.measured[option, epsilon] = _measure(experiment, option, epsilon, excerpt, done.released)
         except DeeprotectError as error:
             done.failed[option] = str(error)
@@ -100,16 +100,11 @@ def perform(task: Task, path: Path) -> Done:
 def _measure(
     experiment: Experiment, option: Option, epsilon: float, excerpt: Excerpt | None, released: dict[str, Floats]
 ) -> Measured:
-    with experiment.stopwatch(f"learning {option.mechanism}"):
-        release = experiment.release(option, epsilon)
+    release = experiment.release(option, epsilon)
     drawn = option.minimiser is None and (excerpt is None or epsilon == excerpt.epsilon or not option.epsilon_matters)
     if excerpt is not None and drawn:  # classical features are there for their numbers
         released[option.line] = release(excerpt.windows).windows
     return experiment.bench.measure(release, stopwatch=experiment.stopwatch)
-
-
-def _epsilons(option: Option, task: Task) -> Iterator[float]:
-    yield from task.epsilons if option.epsilon_matters else task.epsilons[:1]
 
 
 def _excerpt(experiment: Experiment, task: Task) -> Excerpt | None:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.signals.schema import Floats
+from deeprotect.training.runs import rank_in_group
 from deeprotect.training.windows import Indices
 
 MIXED = 12
@@ -67,7 +68,7 @@ class Material:
         scaled = self.windows[self.members] * self.rulers[0]
         around, place = np.unique(anchors, return_inverse=True)
         near = np.argsort(distances(scaled[around], scaled[rows]), axis=1, kind="stable")
-        ranks = np.stack([_rank_in_group(groups) for groups in self.groups[rows[near]]])
+        ranks = np.stack([rank_in_group(groups) for groups in self.groups[rows[near]]])
         order = np.argsort(ranks, axis=1, kind="stable")[:, :MIXED]
         return np.asarray(rows[np.take_along_axis(near, order, axis=1)][place])
 
@@ -117,12 +118,3 @@ def typical_gap(windows: Floats, members: Indices, *, people: Indices) -> float:
         between[people[chunk, None] == people] = np.inf
         gaps.append(between.min(axis=1))
     return float(np.median(np.sqrt(np.maximum(np.concatenate(gaps), 0.0))))
-
-
-def _rank_in_group(groups: Indices) -> Indices:
-    """0 for the first of each group, 1 for the second, … in the order given."""
-    order = np.argsort(groups, kind="stable")
-    ordered = groups[order]
-    ranks = np.empty(len(groups), dtype=np.int64)
-    ranks[order] = np.arange(len(groups)) - np.searchsorted(ordered, ordered)
-    return ranks

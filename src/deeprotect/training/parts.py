@@ -21,16 +21,22 @@ def fitted(windows: LabelledWindows, policy: Policy, parts: Parts) -> Minimiser:
     """The policy's minimiser, learnt from the useful inferences only, once for all policies that share `parts`."""
     name = policy.training.minimiser
     if name not in parts:
-        model = _minimiser(name, policy)
-        wanted = {
-            "random_state": policy.training.seed,
-            "cost": policy.training.cost,
-            "max_epochs": policy.training.max_epochs,
-        }
-        known = {key: value for key, value in wanted.items() if key in model.get_params() and value is not None}
-        parts[name] = model.set_params(**known).fit(windows.flat, windows.targets(policy.inferences.useful))
+        parts[name] = untrained(policy).fit(windows.flat, windows.targets(policy.inferences.useful))
     learnt: Minimiser = parts[name]
     return learnt
+
+
+def untrained(policy: Policy) -> Minimiser:
+    """The policy's minimiser, before it has seen any window."""
+    model = _minimiser(policy)
+    wanted = {
+        "random_state": policy.training.seed,
+        "cost": policy.training.cost,
+        "max_epochs": policy.training.max_epochs,
+    }
+    known = {key: value for key, value in wanted.items() if key in model.get_params() and value is not None}
+    model.set_params(**known)
+    return model
 
 
 def paper_steps(epochs: int | None) -> int:
@@ -38,9 +44,9 @@ def paper_steps(epochs: int | None) -> int:
     return STEPS if epochs is None else min(STEPS, STEPS_PER_EPOCH * epochs)
 
 
-def _minimiser(name: str, policy: Policy) -> Minimiser:
+def _minimiser(policy: Policy) -> Minimiser:
     features, channels = policy.training.features, len(policy.stream.channels)
-    match name:
+    match policy.training.minimiser:
         case "paper":
             return PaperAutoencoder(features, max_iter=paper_steps(policy.training.max_epochs))
         case "pca":

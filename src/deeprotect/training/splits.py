@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.errors import TableError
+from deeprotect.training.runs import place_in, runs
 from deeprotect.training.windows import Indices, LabelledWindows
 
 Mask = NDArray[np.bool_]
@@ -18,7 +19,7 @@ def contiguous(windows: LabelledWindows, *, held_out: float, seed: int) -> tuple
     """
     stretches = stretches_of(windows)
     counts = np.bincount(stretches)
-    place = np.arange(len(windows)) - np.searchsorted(stretches, stretches)
+    place = place_in(stretches)
     border = np.rint(counts * (1 - held_out))[stretches]
     short = counts < _shortest(held_out)
     chosen = _whole_stretches(windows, stretches, np.flatnonzero(short), held_out=held_out, seed=seed)
@@ -35,10 +36,7 @@ def _shortest(held_out: float) -> int:
 
 def stretches_of(windows: LabelledWindows) -> Indices:
     """The number of each window's stretch, in order."""
-    changes = windows.recording[1:] != windows.recording[:-1]
-    for column in windows.labels.values():
-        changes = changes | (column[1:] != column[:-1])
-    return np.concatenate([[0], np.cumsum(changes)]).astype(np.int64)
+    return runs(windows.recording, *windows.labels.values())
 
 
 def _whole_stretches(
@@ -61,7 +59,7 @@ def folds(windows: LabelledWindows, *, count: int, seed: int) -> list[tuple[Mask
     """
     stretches = stretches_of(windows)
     counts = np.bincount(stretches)
-    place = np.arange(len(windows)) - np.searchsorted(stretches, stretches)
+    place = place_in(stretches)
     long = (counts >= 2 * count)[stretches]
     whole = _dealt(windows, stretches, count=count, seed=seed)[stretches]
     part = np.where(long, place * count // counts[stretches], whole)

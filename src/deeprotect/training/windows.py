@@ -16,6 +16,7 @@ from deeprotect.release.rows import Rows, read_rows
 from deeprotect.release.sources import open_source
 from deeprotect.signals import Windows, cut
 from deeprotect.signals.schema import Floats
+from deeprotect.training.runs import runs
 
 Labels = NDArray[np.object_]
 Indices = NDArray[np.int64]
@@ -123,7 +124,7 @@ def _numbers(rows: list[Rows]) -> Indices:
     if rows[0].recording is None:
         return np.zeros(sum(len(each.samples) for each in rows), dtype=np.int64)
     names = np.concatenate([each.recording for each in rows if each.recording is not None])
-    return np.concatenate([[0], np.cumsum(names[1:] != names[:-1])]).astype(np.int64)
+    return runs(names)
 
 
 def _assemble(

@@ -1,7 +1,7 @@
 """The paper's comparison of features: how well few of each kind serve a linear app, and what each of them tells."""
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,11 @@ from deeprotect.evaluation.models import train
 from deeprotect.evaluation.results import FeatureRow
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.evaluation.workers import Workers
+from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
-from deeprotect.training.autoencoder import Autoencoder
 from deeprotect.training.informativeness import informativeness
-from deeprotect.training.linear import DCT, DFT, PCA, Haar
 from deeprotect.training.minimiser import Minimiser
-from deeprotect.training.paper import PaperAutoencoder
-from deeprotect.training.sparse import BlindCompressiveSensing
+from deeprotect.training.parts import untrained
 from deeprotect.training.threads import single_thread
 
 SHOWN = 7
@@ -36,18 +34,6 @@ STAGE = "feature curves"
 _MOST_BINS = 20
 # Seconds, roughly, for the order of work and the progress bar.
 _WEIGHT = {"default": 15, "paper": 15, "bcs": 8}
-
-Kind = Callable[[int, int, Size], Minimiser]
-"""An untrained minimiser of so many features and channels."""
-KINDS: dict[str, Kind] = {
-    "default": lambda count, channels, size: Autoencoder(count, channels=channels, max_epochs=size.epochs),
-    "paper": lambda count, _, size: PaperAutoencoder(count, max_iter=size.steps),
-    "pca": lambda count, _, __: PCA(count),
-    "bcs": lambda count, _, __: BlindCompressiveSensing(count),
-    "dft": lambda count, channels, _: DFT(count, channels=channels),
-    "dct": lambda count, channels, _: DCT(count, channels=channels),
-    "haar": lambda count, channels, _: Haar(count, channels=channels),
-}
 
 
 @dataclass(frozen=True)
@@ -85,7 +71,7 @@ def curves(part: Part, size: Size, *, jobs: int, seed: int, progress: Progress) 
     tables = [(targets(learn, part.useful), targets(test, part.useful)) for learn, test in sides]
     wanted = [(RAW, tables[0][0].windows.shape[1]), *((name, count) for name in NAMES for count in size.features)]
     wanted.sort(key=lambda each: -_WEIGHT.get(each[0], 1))
-    options = {"channels": part.windows.samples.shape[2], "size": size, "seed": seed}
+    options = {"policy": part.policy, "steps": size.steps, "seed": seed}
     points: list[Point] = []
     seconds = 0.0
     with tempfile.TemporaryDirectory() as folder, Workers(jobs) as workers:
@@ -100,18 +86,25 @@ def curves(part: Part, size: Size, *, jobs: int, seed: int, progress: Progress) 
     return sorted(points, key=lambda each: ((*NAMES, RAW).index(each.minimiser), each.features)), {STAGE: seconds}
 
 
-def measure(path: Path, name: str, count: int, *, channels: int, size: Size, seed: int) -> tuple[Point, float]:
+def measure(path: Path, name: str, count: int, *, policy: Policy, steps: int, seed: int) -> tuple[Point, float]:
     """All folds at once: equally shaped networks train as one batch. Arrays stay in the file, shared by processes."""
     stopwatch = Stopwatch()
     with stopwatch(STAGE):
         tables: list[tuple[Targets, Targets]] = joblib.load(path, mmap_mode="r")
         if name != RAW:
-            tables = _reduced(tables, KINDS[name](count, channels, size), seed=seed)
+            kind = _kind(policy.vary(training={"minimiser": name, "features": count}), steps=steps)
+            tables = _reduced(tables, kind, seed=seed)
         guesses = Guesses.join([_read(learn, test) for learn, test in tables])
         shown = count == SHOWN and name != RAW
         told = np.mean([_told(test) for _, test in tables], axis=0) if shown else ()
     point = Point(name, count, guesses.accuracy, guesses.interval, guesses.chance, tuple(map(float, told)))
     return point, stopwatch.seconds[STAGE]
+
+
+def _kind(policy: Policy, *, steps: int) -> Minimiser:
+    """The minimisers of every policy; the paper's autoencoder has fewer steps here, where so many are learnt."""
+    model = untrained(policy)
+    return model.set_params(max_iter=steps) if policy.training.minimiser == "paper" else model
 
 
 def _reduced(tables: Sequence[tuple[Targets, Targets]], kind: Minimiser, *, seed: int) -> list[tuple[Targets, Targets]]:

@@ -2,17 +2,15 @@
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from deeprotect.evaluation.cases.page import Story, render
-from deeprotect.evaluation.report.files import FIGURES, TABLES, versions
+from deeprotect.evaluation.report.files import TABLES, versions, write_drawings, write_file, write_results
 from deeprotect.evaluation.report.files import make_folder as make_report_folder
 from deeprotect.evaluation.report.tables import tables
 from deeprotect.evaluation.results import SCHEMA
-from deeprotect.release.sinks import whole_file
 
 AUDIO = "audio"
 
@@ -29,19 +27,17 @@ def write(
     """The page comes last: where it stands, all it speaks of stands, too."""
     run = {"command": command, "seed": seed, "versions": versions()}
     for story in stories:
-        for drawing in story.drawings:
-            _write(out / FIGURES / f"{drawing.name}.svg", drawing.svg_file().encode())
-            _write(out / FIGURES / f"{drawing.name}.png", drawing.png())
+        write_drawings(out, story.drawings)
         for name, text in _tables(story).items():
-            _write(out / TABLES / name, text.encode())
+            write_file(out / TABLES / name, text.encode())
         for sample in story.chapter.samples:
             for name, content in sample.files().items():
-                _write(out / AUDIO / name, content)
+                write_file(out / AUDIO / name, content)
     outcomes = [outcome.to_json() for story in stories for outcome in story.chapter.outcomes]
     beside = [{"case": part, **asdict(line)} for story in stories for part, line in story.beside]
     body = {"schema": SCHEMA, "cases": outcomes, "paper": beside, "missing": missing, "caps": caps, "run": run}
-    _write(out / "results.json", (json.dumps(body, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode())
-    _write(out / "report.html", render(stories, missing=missing, caps=caps, run=run).encode())
+    write_results(out, body)
+    write_file(out / "report.html", render(stories, missing=missing, caps=caps, run=run).encode())
 
 
 def _tables(story: Story) -> dict[str, str]:
@@ -57,8 +53,3 @@ def _tables(story: Story) -> dict[str, str]:
     writer.writerow(["part", "what", "paper", "ours", "why"])
     writer.writerows([part, *asdict(line).values()] for part, line in story.beside)
     return {f"{story.chapter.case.number}-paper.csv": buffer.getvalue(), **found}
-
-
-def _write(path: Path, content: bytes) -> None:
-    with whole_file(path) as stream:
-        stream.write(content)

@@ -2,18 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
-
-from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
 
 from deeprotect.evaluation.cases import drawings, listening
 from deeprotect.evaluation.cases.case import SHOWN_EPSILON
 from deeprotect.evaluation.cases.chapter import Chapter, Outcome
 from deeprotect.evaluation.cases.paper import Beside, beside
 from deeprotect.evaluation.report.figures import Drawing
-from deeprotect.evaluation.report.page import accuracy, interval
+from deeprotect.evaluation.report.page import template
 
 
 @dataclass(frozen=True)
@@ -55,30 +51,5 @@ def _drawings(outcome: Outcome) -> list[Drawing]:
 
 
 def render(stories: Sequence[Story], *, missing: Sequence[str], caps: Sequence[str], run: Mapping[str, Any]) -> str:
-    return (
-        _environment()
-        .get_template("page.html")
-        .render(stories=stories, missing=missing, caps=caps, run=run, epsilon=SHOWN_EPSILON)
-    )
-
-
-def _environment() -> Environment:
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        loader=FunctionLoader(_template),
-    )
-    environment.filters |= {"accuracy": accuracy, "interval": interval, "svg": _svg}
-    return environment
-
-
-def _template(name: str) -> str:
-    """Styles are those of every report."""
-    room = "deeprotect.evaluation.report" if name.endswith(".css") else __package__
-    return files(room).joinpath(name).read_text(encoding="utf-8")
-
-
-def _svg(drawing: Drawing) -> Markup:
-    return Markup(drawing.svg())  # our own drawing, and matplotlib escapes the labels in it  # noqa: S704
+    page = template(__package__, "cases.html")
+    return page.render(stories=stories, missing=missing, caps=caps, run=run, epsilon=SHOWN_EPSILON)

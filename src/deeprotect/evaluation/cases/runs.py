@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from deeprotect.training.runs import place_in, rank_in_group, runs
 from deeprotect.training.windows import Indices, LabelledWindows
 
 RUN = 5
@@ -16,7 +17,7 @@ def spread(windows: LabelledWindows, candidates: Indices, over: Indices, *, coun
     run = _runs(windows, candidates, over[candidates])
     first = np.unique(run, return_index=True)[1]
     order = np.random.default_rng(seed).permutation(len(first))
-    turn = _turns(over[candidates][first][order])
+    turn = rank_in_group(over[candidates][first][order])
     drawn = order[np.argsort(turn, kind="stable")]
     members = np.concatenate([candidates[run == number] for number in drawn]) if len(drawn) else candidates
     return np.sort(members[:count])
@@ -25,16 +26,7 @@ def spread(windows: LabelledWindows, candidates: Indices, over: Indices, *, coun
 def _runs(windows: LabelledWindows, candidates: Indices, over: Indices) -> Indices:
     """The number of each candidate's run, from 0: neighbours in one recording, RUN at most."""
     place = np.arange(len(windows)) if windows.place is None else windows.place
-    breaks = (np.diff(place[candidates]) != 1) | (np.diff(windows.recording[candidates]) != 0) | (np.diff(over) != 0)
-    stretch = np.concatenate([[0], np.cumsum(breaks)])[: len(candidates)]
-    inside = (np.arange(len(candidates)) - np.searchsorted(stretch, stretch)) // RUN
-    return np.unique(stretch * (len(candidates) + 1) + inside, return_inverse=True)[1].astype(np.int64)
-
-
-def _turns(values: Indices) -> Indices:
-    """How many equal values stand before each."""
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    turns = np.empty(len(values), dtype=np.int64)
-    turns[order] = np.arange(len(values)) - np.searchsorted(ordered, ordered)
-    return turns
+    gapless = place[candidates] - np.arange(len(candidates))  # the same while no window is missing between them
+    stretch = runs(gapless, windows.recording[candidates], over)
+    inside = place_in(stretch) // RUN
+    return runs(stretch, inside)

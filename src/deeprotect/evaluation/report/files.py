@@ -2,10 +2,13 @@
 
 import json
 import platform
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from deeprotect.errors import InputError
+from deeprotect.evaluation.report.figures import Drawing
 from deeprotect.evaluation.report.page import Page
 from deeprotect.evaluation.report.tables import tables
 from deeprotect.evaluation.results import Results
@@ -28,14 +31,22 @@ def make_folder(out: Path) -> None:
 def write(out: Path, results: Results, page: Page) -> None:
     """The page comes last: where it stands, all it speaks of stands, too."""
     make_folder(out)
-    for drawing in (drawing for group in page.groups for drawing in group.drawings):
-        _write(out / FIGURES / f"{drawing.name}.svg", drawing.svg_file().encode())
-        _write(out / FIGURES / f"{drawing.name}.png", drawing.png())
+    write_drawings(out, (drawing for group in page.groups for drawing in group.drawings))
     for name, text in tables(results).items():
         _write_table(out / TABLES / name, text)
-    text = json.dumps(results.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
-    _write(out / "results.json", f"{text}\n".encode())
-    _write(out / "report.html", page.render(results).encode())
+    write_results(out, results.to_json())
+    write_file(out / "report.html", page.render(results).encode())
+
+
+def write_drawings(out: Path, drawings: Iterable[Drawing]) -> None:
+    for drawing in drawings:
+        write_file(out / FIGURES / f"{drawing.name}.svg", drawing.svg_file().encode())
+        write_file(out / FIGURES / f"{drawing.name}.png", drawing.png())
+
+
+def write_results(out: Path, content: dict[str, Any]) -> None:
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+    write_file(out / "results.json", f"{text}\n".encode())
 
 
 def versions() -> dict[str, str]:
@@ -47,11 +58,11 @@ def versions() -> dict[str, str]:
 def _write_table(path: Path, text: str) -> None:
     """A table without lines is not written, and one of an earlier run does not stay beside newer results."""
     if text:
-        _write(path, text.encode())
+        write_file(path, text.encode())
     else:
         path.unlink(missing_ok=True)
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes) -> None:
     with whole_file(path) as stream:
         stream.write(content)

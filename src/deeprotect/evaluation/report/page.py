@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from deeprotect.evaluation.intervals import Interval
@@ -47,39 +47,37 @@ class Page:
         found = {row.guarantee for row in results.rows}
         guarantees = [name for name in STRONGEST_FIRST if name in found]
         sensitive = list(self.best.sensitive)
-        return (
-            _environment()
-            .get_template("page.html")
-            .render(
-                page=self,
-                results=results,
-                best=self.best,
-                names=NAMES,
-                plain=PLAIN,
-                headline=headline(self.best),
-                cards=cards(self.best),
-                promises={name: promise(name, sensitive=sensitive) for name in guarantees},
-                terms={name: terms(name, sensitive=sensitive) for name in guarantees},
-                sections=sections(results.rows),
-                models={name: _models(results.rows, name) for name in sensitive},
-                most={name: max(each.pooled, default=None) for name, each in self.best.sensitive.items()},
-                signals=_signals(results.rows, self.epsilon),
-                findings=findings(results.noise),
-            )
+        return template(__package__, "page.html").render(
+            page=self,
+            results=results,
+            run=results.run,
+            best=self.best,
+            names=NAMES,
+            plain=PLAIN,
+            headline=headline(self.best),
+            cards=cards(self.best),
+            promises={name: promise(name, sensitive=sensitive) for name in guarantees},
+            terms={name: terms(name, sensitive=sensitive) for name in guarantees},
+            sections=sections(results.rows),
+            models={name: _models(results.rows, name) for name in sensitive},
+            most={name: max(each.pooled, default=None) for name, each in self.best.sensitive.items()},
+            signals=_signals(results.rows, self.epsilon),
+            findings=findings(results.noise),
         )
 
 
-def _environment() -> Environment:
+def template(room: str, name: str) -> Template:
+    """A template of a room; what it includes is shared by all pages, and lies here."""
+
+    def load(wanted: str) -> str:
+        return files(room if wanted == name else __package__).joinpath(wanted).read_text(encoding="utf-8")
+
     environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        loader=FunctionLoader(lambda name: files(__package__).joinpath(name).read_text(encoding="utf-8")),
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=FunctionLoader(load)
     )
     environment.filters |= {"accuracy": accuracy, "interval": interval, "number": number, "over": over, "svg": _svg}
     environment.filters |= {"epsilon": epsilon}
-    return environment
+    return environment.get_template(name)
 
 
 def accuracy(value: float | None) -> str:

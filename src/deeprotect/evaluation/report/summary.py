@@ -31,7 +31,8 @@ def headline(row: Row) -> list[str]:
     what = NAMES.get(row.mechanism, row.mechanism)
     where = "without a promise" if row.epsilon is None else f"at ε = {row.epsilon:g} per window"
     apps = [
-        f"{name} right in {_per_cent(each.app)} of windows ({_per_cent(each.clean)} raw)" for name, each in _useful(row)
+        f"{name} right in {_per_cent(each.app)} of windows ({_per_cent(each.clean)} raw)"
+        for name, each in row.useful.items()
     ]
     sentences = [f"With {row.line} ({what}) {where}, an unchanged app reads {_joined(apps)}."]
     for name, each in row.sensitive.items():
@@ -45,7 +46,10 @@ def headline(row: Row) -> list[str]:
 
 
 def cards(row: Row) -> list[Card]:
-    return [*(_app(name, each) for name, each in _useful(row)), *(_attack(*item) for item in row.sensitive.items())]
+    return [
+        *(_app(name, each) for name, each in row.useful.items()),
+        *(_attack(*item) for item in row.sensitive.items()),
+    ]
 
 
 def _app(name: str, facts: Useful) -> Card:
@@ -94,10 +98,6 @@ def _gain(facts: Sensitive) -> str:
     if points <= 0:
         return f"no better than {known} ({_per_cent(floor)})"
     return f"{points} point{'s' if points > 1 else ''} more than {known} ({_per_cent(floor)})"
-
-
-def _useful(row: Row) -> list[tuple[str, Useful]]:
-    return list(row.useful.items())
 
 
 def _joined(parts: list[str]) -> str:

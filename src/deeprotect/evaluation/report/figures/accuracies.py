@@ -1,11 +1,12 @@
 """Rows as pictures: what apps and attackers read against ε, against each other, and from pooled windows."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 
+from deeprotect.evaluation.intervals import Interval
 from deeprotect.evaluation.report.figures.curves import PERCENT, Series, lines
 from deeprotect.evaluation.report.figures.drawing import GREY, INK, STYLE, Drawing, canvas, file_name, legend, short
 from deeprotect.evaluation.report.figures.palette import MAIN, Look, looks
@@ -18,26 +19,39 @@ _LONGEST = 28
 def useful_against_epsilon(rows: Sequence[Row], inference: str, *, caption: str) -> Drawing:
     """What the unchanged app still reads."""
     facts = rows[0].useful[inference]
-    series = []
-    for name, group in _by_line(curves(rows)).items():
-        found = [row.useful[inference] for row in group]
-        low, high = zip(*(each.app_ci for each in found), strict=True)
-        series.append(Series(name, _epsilons(group), [each.app for each in found], low, high))
     levels = {"raw": facts.clean, "guessing": facts.chance}
-    name = file_name("useful", inference)
-    return lines(name, series, xlabel=_EPSILON, levels=levels, caption=caption, log_x=True)
+
+    def app(row: Row) -> tuple[float, Interval]:
+        return row.useful[inference].app, row.useful[inference].app_ci
+
+    return _against_epsilon(file_name("useful", inference), rows, app, levels=levels, caption=caption)
 
 
 def sensitive_against_epsilon(rows: Sequence[Row], inference: str, *, caption: str) -> Drawing:
     """What the retrained attacker still reads."""
     facts = rows[0].sensitive[inference]
-    series = []
-    for name, group in _by_line(curves(rows)).items():
-        found = [row.sensitive[inference] for row in group]
-        low, high = zip(*(each.adaptive_ci for each in found), strict=True)
-        series.append(Series(name, _epsilons(group), [each.adaptive for each in found], low, high))
     levels = {"raw": facts.raw, "guessing": facts.chance}
-    name = file_name("sensitive", inference)
+
+    def attacker(row: Row) -> tuple[float, Interval]:
+        return row.sensitive[inference].adaptive, row.sensitive[inference].adaptive_ci
+
+    return _against_epsilon(file_name("sensitive", inference), rows, attacker, levels=levels, caption=caption)
+
+
+def _against_epsilon(
+    name: str,
+    rows: Sequence[Row],
+    reads: Callable[[Row], tuple[float, Interval]],
+    *,
+    levels: Mapping[str, float],
+    caption: str,
+) -> Drawing:
+    """One curve for each line; `reads` gives a row's accuracy and its interval."""
+    series = []
+    for line, group in _by_line(curves(rows)).items():
+        values, intervals = zip(*map(reads, group), strict=True)
+        low, high = zip(*intervals, strict=True)
+        series.append(Series(line, _epsilons(group), values, low, high))
     return lines(name, series, xlabel=_EPSILON, levels=levels, caption=caption, log_x=True)
 
 
