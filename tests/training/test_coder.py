@@ -1,46 +1,37 @@
-import numpy as np
 import pytest
 import torch
 
-from deeprotect.training.coder import Coder, Job, Naming, fit_coders
-from deeprotect.training.labels import Targets
-from deeprotect.training.networks import Standardise
+from deeprotect.training.coder import MOST_RUNGS, RUNGS, Coder, Ladder
 
-CHANNELS, SAMPLES = 2, 6
-
-
-def naming() -> Naming:
-    windows = np.random.default_rng(0).uniform(size=(20, CHANNELS * SAMPLES))
-    return Naming(Standardise(windows), Coder(SAMPLES, CHANNELS, classes=3), channels=CHANNELS, counts=(3,))
-
-
-@pytest.mark.parametrize("start", [-9.0, -1.0, 0.0, 1.0, 9.0])
-def test_a_shifted_window_is_a_piece_of_the_two_it_lies_between(start):
-    pair = torch.arange(2.0 * CHANNELS * SAMPLES)[None]
-    started = naming()._started(pair, torch.tensor([[start]]))[0]
-    assert started[0] % CHANNELS == 0
-    assert torch.equal(started, started[0] + torch.arange(CHANNELS * SAMPLES))
-
-
-def test_a_window_without_a_follower_is_taught_from_its_beginning():
-    pair = torch.cat([torch.arange(12.0), torch.full((12,), torch.nan)])[None]
-    for start in (-9.0, 0.0, 9.0):
-        assert torch.equal(naming()._started(pair, torch.tensor([[start]]))[0], torch.arange(12.0))
+CHANNELS = 2
 
 
 @pytest.mark.parametrize("samples", [1, 6, 50])
 def test_a_coder_takes_windows_of_any_length(samples):
-    scores = Coder(samples, CHANNELS, classes=3)(torch.rand(4, samples * CHANNELS))
+    windows = torch.rand(40, samples * CHANNELS)
+    scores = Coder(windows, CHANNELS, classes=3)(windows[:4])
     assert scores.shape == (4, 3)
 
 
-def test_the_same_seed_gives_the_same_coder_and_missing_labels_are_fine():
-    windows = np.random.default_rng(1).uniform(size=(80, 12))
-    labels = np.array(["low" if window.mean() < 0.5 else "high" for window in windows], dtype=object)
-    labels[::7] = None
-    job = Job(windows, np.full_like(windows, np.nan), Targets.read(labels, 80))
-    first, again = (fit_coders([job], channels=CHANNELS, seed=3)[0] for _ in range(2))
-    scores = first(torch.tensor(windows, dtype=torch.float32))
-    assert torch.equal(scores, again(torch.tensor(windows, dtype=torch.float32)))
-    right = np.array(["high", "low"])[scores.argmax(dim=1)] == labels
-    assert right[labels != None].mean() > 0.9  # noqa: E711
+def test_a_level_climbs_rung_by_rung():
+    ladder = Ladder(torch.linspace(0, 1, RUNGS * 10 + 1)[:, None])
+    climbed = ladder(torch.tensor([[-1.0], [0.0], [0.25], [0.5], [1.0], [2.0]])).sum(dim=1)
+    assert torch.allclose(climbed, torch.tensor([0.0, 0.0, 0.25, 0.5, 1.0, 1.0]) * RUNGS, atol=1e-3)
+
+
+def test_levels_that_lie_close_come_out_far_apart():
+    crowd = torch.cat([torch.linspace(0.500, 0.501, 1000), torch.tensor([-100.0, 100.0])])[:, None]
+    low, high = Ladder(crowd)(torch.tensor([[0.5002], [0.5008]]))
+    assert (high - low).sum() > RUNGS / 3
+
+
+def test_a_level_that_never_changes_stays_finite():
+    found = Ladder(torch.full((30, 1), 0.3))(torch.tensor([[0.3], [0.4], [-5.0]]))
+    assert found.isfinite().all()
+    assert found.min() >= 0
+    assert found.max() <= 1
+
+
+@pytest.mark.parametrize("levels", [1, 24, 500, 2000])
+def test_many_levels_share_the_rungs(levels):
+    assert Ladder(torch.rand(20, levels)).rungs <= max(MOST_RUNGS, levels)

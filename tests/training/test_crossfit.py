@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 from deeprotect.training import crossfit
-from deeprotect.training.coder import SCHEDULE, Job
 from deeprotect.training.labels import Targets
+from deeprotect.training.naming import SCHEDULE, Job
 
 
 class Fixed(nn.Module):

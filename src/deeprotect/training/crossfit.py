@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
-from deeprotect.training.coder import SCHEDULE, Job, fit_coders
 from deeprotect.training.labels import Targets
+from deeprotect.training.naming import SCHEDULE, Job, fit_coders
 from deeprotect.training.splits import Mask, contiguous, folds
 from deeprotect.training.trainer import Schedule
 from deeprotect.training.windows import Indices, LabelledWindows
