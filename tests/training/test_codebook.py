@@ -8,8 +8,7 @@ from deeprotect.errors import TableError
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.training import codebook
-from deeprotect.training.codebook import LookUp, fit_book
-from deeprotect.training.crossfit import Codes
+from deeprotect.training.codebook import LookUp, learn_codes
 from deeprotect.training.export import to_onnx
 from deeprotect.training.fit import learn
 from deeprotect.training.labels import Targets
@@ -28,7 +27,7 @@ def protection(gym_windows, gym_policy, parts):
 
 @pytest.fixture(scope="module")
 def book(protection, parts):
-    return parts["codebook"]
+    return parts["codes"].book
 
 
 def test_there_is_a_code_for_each_useful_class(book):
@@ -139,7 +138,7 @@ def test_several_useful_inferences_make_joint_codes(gym_table):
     inferences = {"useful": ["activity", "side"]}
     policy = Policy.from_tables({**POLICY, "inferences": inferences, "training": {"people": "person", "max_epochs": 3}})
     side = ["left" if row % 480 < 240 else "right" for row in range(gym_table.num_rows)]
-    book = fit_book(read_windows(gym_table.append_column("side", pa.array(side)), policy), policy)
+    book = learn_codes(read_windows(gym_table.append_column("side", pa.array(side)), policy), policy).book
     assert set(book.codes) <= {
         f"{activity} & {side}" for activity in ("run", "still", "walk") for side in ("left", "right")
     }
@@ -147,16 +146,10 @@ def test_several_useful_inferences_make_joint_codes(gym_table):
     assert set(book.meaning) == {"activity", "side"}
 
 
-def test_a_joint_class_without_a_code_goes_to_the_one_that_agrees_most():
-    codes = Codes((2, 2), np.array([0, 0, 1, 1]))
-    scores = torch.tensor([[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]])
-    assert codes(scores).tolist() == [[0.0], [1.0]]
-
-
 def test_too_few_windows_of_every_class_are_refused(gym_table, gym_policy):
     few = pa.concat_tables([gym_table.slice(240 * piece, 40) for piece in range(3)])
     with pytest.raises(TableError, match="record more"):
-        fit_book(read_windows(few, gym_policy), gym_policy)
+        learn_codes(read_windows(few, gym_policy), gym_policy)
 
 
 def test_a_useful_inference_of_one_class_is_refused_by_name(gym_table):
@@ -164,7 +157,7 @@ def test_a_useful_inference_of_one_class_is_refused_by_name(gym_table):
     policy = Policy.from_tables({**POLICY, "inferences": inferences})
     table = gym_table.append_column("side", pa.array(["left"] * gym_table.num_rows))
     with pytest.raises(TableError, match="fewer than two classes of 'side'"):
-        fit_book(read_windows(table, policy), policy)
+        learn_codes(read_windows(table, policy), policy)
 
 
 def test_encoder_and_decoder_are_the_same_in_onnx(protection, gym_windows):
@@ -186,6 +179,6 @@ def test_a_look_up_is_total():
 def test_distortion_is_the_mean_distance_from_windows_to_outputs(book):
     flat = np.array([[0.0, 0.0], [0.2, 0.0], [1.0, 1.0]])
     outputs = np.array([[[0.0, 0.0], [0.0, 0.2]], [[1.0, 1.0], [1.0, 0.8]]])
-    found = codebook._distortion(flat, np.array([0, 0, 1]), outputs)
+    found = codebook._distortion(flat, np.array([0, 0, 1]), outputs, codes=2)
     assert found == pytest.approx(np.array([[0.2, 1.8], [1.9, 0.1]]))
     assert book.distortion.shape == (3, 3)

@@ -24,7 +24,14 @@ def book(meaning, read, prior=(1 / 3, 1 / 3, 1 / 3)):
     """A code book of known numbers; `meaning` and `read` by inference."""
     outputs = Outputs(np.zeros((3, 1, 1)), read, dict.fromkeys(read, CLASSES), np.ones(3))
     return CodeBook(
-        nn.Identity(), CLASSES, np.array(prior), meaning, np.zeros(0, dtype=np.int64), outputs, np.zeros((3, 3))
+        nn.Identity(),
+        CLASSES,
+        CLASSES,
+        np.array(prior),
+        meaning,
+        np.zeros(0, dtype=np.int64),
+        outputs,
+        np.zeros((3, 3)),
     )
 
 

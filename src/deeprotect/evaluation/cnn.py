@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from deeprotect.signals.schema import Floats
-from deeprotect.training.linear import window_samples
 from deeprotect.training.coder import Summary
+from deeprotect.training.linear import window_samples
 from deeprotect.training.networks import Standardise, Unflatten, initialise, unset
 from deeprotect.training.threads import single_thread
 from deeprotect.training.trainer import Lesson, Schedule, teach

@@ -21,7 +21,7 @@ from deeprotect.privacy.relaxed import basis
 from deeprotect.privacy.subspace import subspace
 from deeprotect.signals.schema import Floats
 from deeprotect.training.bounds import layers_of, weights_of
-from deeprotect.training.codebook import CodeBook, LookUp, fit_book
+from deeprotect.training.codebook import CodeBook, Learnt, LookUp, learn_codes
 from deeprotect.training.minimiser import Minimiser
 from deeprotect.training.parts import Parts, fitted
 from deeprotect.training.protection import Clip, Protection
@@ -78,10 +78,11 @@ def along_subspace(windows: LabelledWindows, policy: Policy, parts: Parts) -> Pr
 
 def through_channel(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
     """One of K codes through the channel of least cost, then a synthetic window of the code that came out."""
-    if "codebook" not in parts:
-        parts["codebook"] = fit_book(windows, policy)
-    book: CodeBook = parts["codebook"]
+    if "codes" not in parts:
+        parts["codes"] = learn_codes(windows, policy)
+    learnt: Learnt = parts["codes"]
     privacy, named = policy.privacy, policy.privacy.guarantee == "named"
+    book = learnt.doubting if named else learnt.book
     costs, misread = policy.training.costs, book.cost({})
     plan = design(
         book.cost(costs),
@@ -93,7 +94,7 @@ def through_channel(windows: LabelledWindows, policy: Policy, parts: Parts) -> P
         distortion=misread if costs else book.distortion,
     )
     outputs = book.outputs.samples
-    channel = make(plan, variants=outputs.shape[1], codes=book.codes, outputs=book.codes)
+    channel = make(plan, variants=outputs.shape[1], codes=book.codes, outputs=book.released)
     made_of = {"name": "code book", "codes": list(book.codes), "variants": outputs.shape[1]}
     made_of |= {"expected_accuracy": 1 - replace(plan, cost=misread).expected_cost}
     made_of |= {"expected_cost": plan.expected_cost} if costs else {}

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -12,14 +13,15 @@ from deeprotect.errors import TableError
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.crossfit import cross_fit
+from deeprotect.training.joint import Joint
 from deeprotect.training.labels import Targets
 from deeprotect.training.misreadings import Costs, matrix
 from deeprotect.training.synthesis import Outputs, synthesise
 from deeprotect.training.windows import Indices, LabelledWindows
 
-MOST_CODES = 64
+UNSURE = "unsure"
+"""The name of the code for windows that nobody can name."""
 COMPARED = 20  # windows of a code that stand for all of them when distances to outputs are taken
-FEWEST_WINDOWS = 8  # of a joint class, below which it gets no code of its own
 DOUBT = (
     0.5  # pseudo-windows of each class behind every code, so that a code never seen in cross-fitting is no certainty
 )
@@ -44,11 +46,13 @@ class CodeBook:
 
     `meaning[inference]` is P(class | code), (code, class) in the order of `outputs.classes`, and `prior` is P(code),
     both from windows coded by a model that did not learn from them; `coded` are those codes, one per training window.
-    `distortion` (code, output) is how far an output lies from the code's windows, in L1.
+    `codes` go in and `released` come out. `distortion` (code, output) is how far an output lies from the code's
+    windows, in L1.
     """
 
     encoder: nn.Module
     codes: tuple[str, ...]
+    released: tuple[str, ...]
     prior: Floats
     meaning: dict[str, Floats]
     coded: Indices
@@ -64,22 +68,53 @@ class CodeBook:
         return np.asarray(1.0 - np.mean(saved, axis=0))
 
 
-def fit_book(windows: LabelledWindows, policy: Policy) -> CodeBook:
+@dataclass(frozen=True)
+class Learnt:
+    """What books are made from: `scores` are each window's by a coder that did not learn from it."""
+
+    windows: LabelledWindows
+    useful: tuple[str, ...]
+    targets: Targets
+    joint: Joint
+    coder: nn.Module
+    scores: Tensor
+    outputs: Outputs
+
+    @cached_property
+    def book(self) -> CodeBook:
+        """A code for each class."""
+        return self._book(doubting=False)
+
+    @cached_property
+    def doubting(self) -> CodeBook:
+        """One code more, for windows that nobody can name: what a secret's classes do to those is then one number to
+        learn from few windows, and not one for each code."""
+        return self._book(doubting=True)
+
+    def _book(self, *, doubting: bool) -> CodeBook:
+        coding = self.joint.coding(self.targets.counts, doubting=doubting)
+        coded = coding(self.scores)[:, 0].numpy().astype(np.int64)
+        names = self.joint.names if coding.unsure is None else (*self.joint.names, UNSURE)
+        meaning = {
+            name: _meaning(coded, self.targets.codes[:, place], codes=len(names), classes=self.targets.counts[place])
+            for place, name in enumerate(self.useful)
+        }
+        labelled = coded[(self.targets.codes >= 0).any(axis=1)]
+        prior = np.bincount(labelled, minlength=len(names)) / len(labelled)
+        distortion = _distortion(self.windows.flat, coded, self.outputs.samples, codes=len(names))
+        encoder = nn.Sequential(self.coder, coding).eval()
+        return CodeBook(encoder, names, self.joint.names, prior, meaning, coded, self.outputs, distortion)
+
+
+def learn_codes(windows: LabelledWindows, policy: Policy) -> Learnt:
     """Learn coder and outputs; cross-fit the coder over all windows for honest counts."""
-    useful, seed = policy.inferences.useful, policy.training.seed
+    useful = policy.inferences.useful
     targets = Targets.read(windows.targets(useful), len(windows))
     _check_several(windows, useful)
-    joint = _Joint.of(targets)
-    encoder, coded = cross_fit(windows, targets, policy, table=joint.table)
-    outputs = synthesise(windows, joint.codes, useful=useful, people=windows.people, seed=seed)
-    meaning = {
-        name: _meaning(coded, targets.codes[:, place], codes=joint.count, classes=targets.counts[place])
-        for place, name in enumerate(useful)
-    }
-    labelled = coded[(targets.codes >= 0).any(axis=1)]
-    prior = np.bincount(labelled, minlength=joint.count) / len(labelled)
-    distortion = _distortion(windows.flat, coded, outputs.samples)
-    return CodeBook(encoder, joint.names, prior, meaning, coded, outputs, distortion)
+    joint = Joint.of(targets)
+    coder, scores = cross_fit(windows, targets, policy)
+    outputs = synthesise(windows, joint.codes, useful=useful, people=windows.people, seed=policy.training.seed)
+    return Learnt(windows, tuple(useful), targets, joint, coder, scores, outputs)
 
 
 def _check_several(windows: LabelledWindows, useful: Sequence[str]) -> None:
@@ -89,57 +124,15 @@ def _check_several(windows: LabelledWindows, useful: Sequence[str]) -> None:
             raise TableError(f"the training windows show fewer than two classes of '{name}'; record more of it")
 
 
-@dataclass(frozen=True)
-class _Joint:
-    """Joint classes that are frequent enough for a code: each window's, their names, and where the others go."""
-
-    codes: Indices
-    names: tuple[str, ...]
-    table: Indices
-
-    @property
-    def count(self) -> int:
-        return len(self.names)
-
-    @classmethod
-    def of(cls, targets: Targets) -> "_Joint":
-        known = (targets.codes >= 0).all(axis=1)
-        every, numbers, windows = np.unique(targets.codes[known], axis=0, return_inverse=True, return_counts=True)
-        kept = np.flatnonzero(windows >= FEWEST_WINDOWS)
-        kept = np.sort(kept[np.argsort(-windows[kept], kind="stable")][:MOST_CODES])
-        if len(kept) < 2:
-            raise TableError(
-                f"only {len(kept)} combinations of the useful labels have {FEWEST_WINDOWS} windows or more; "
-                "record more, or make windows shorter"
-            )
-        nearest = _nearest(every[kept], windows[kept], targets.counts)
-        codes = np.full(len(targets.codes), -1, dtype=np.int64)
-        place = np.full(len(every), -1, dtype=np.int64)
-        place[kept] = np.arange(len(kept))
-        codes[known] = place[numbers.ravel()]
-        return cls(codes, tuple(_name(row, targets) for row in every[kept]), nearest)
-
-
-def _nearest(kept: Indices, windows: Indices, counts: Sequence[int]) -> Indices:
-    """For every joint class the kept one that agrees with most of its parts, the more frequent on a tie."""
-    every = np.stack(np.unravel_index(np.arange(int(np.prod(counts))), counts), axis=1)
-    agreement = (every[:, None, :] == kept[None, :, :]).sum(axis=2) + windows / (windows.sum() + 1)
-    return np.asarray(agreement.argmax(axis=1), dtype=np.int64)
-
-
-def _name(row: Indices, targets: Targets) -> str:
-    return " & ".join(str(classes[code]) for classes, code in zip(targets.classes, row, strict=True))
-
-
-def _distortion(flat: Floats, coded: Indices, outputs: Floats) -> Floats:
+def _distortion(flat: Floats, coded: Indices, outputs: Floats, *, codes: int) -> Floats:
     """Mean L1 distance from windows of each code, a few spread over all of them, to each output's windows."""
-    codes, variants, values = outputs.shape
-    distances = np.zeros((codes, codes))
+    released, variants, values = outputs.shape
+    distances = np.zeros((codes, released))
     for code in np.unique(coded):
         members = np.flatnonzero(coded == code)
         some = members[np.linspace(0, len(members) - 1, min(COMPARED, len(members))).astype(np.int64)]
         apart = cdist(flat[some], outputs.reshape(-1, values), metric="cityblock")
-        distances[code] = apart.reshape(len(some), codes, variants).mean(axis=(0, 2))
+        distances[code] = apart.reshape(len(some), released, variants).mean(axis=(0, 2))
     return distances
 
 
