@@ -23,6 +23,14 @@ def test_the_card_names_the_users_costs_where_there_are_some(made):
     assert "chosen for the least cost of misreading to be expected after release: channel 0.100, laplace 0.300" in text
 
 
+def test_the_card_says_what_becomes_of_windows_nobody_can_name(made):
+    bundle = made("channel ldp")
+    assert "unsure" not in card(bundle)
+    changed = {**bundle.manifest.certificate, "codes": bundle.manifest.certificate["outputs"] + 1}
+    text = card(replace(bundle, manifest=bundle.manifest.model_copy(update={"certificate": changed})))
+    assert "classes well counts as unsure, and leaves as one" in text
+
+
 @pytest.mark.parametrize("guarantee", ["ldp", "named", "rldp"])
 def test_every_guarantee_has_words_for_both(guarantee):
     assert PROMISES[guarantee]

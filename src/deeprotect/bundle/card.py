@@ -57,6 +57,7 @@ def _lines(bundle: Bundle) -> Iterator[str]:
     yield f"- sensitive: {sensitive}"
     yield from _stream_lines(bundle)
     yield f"- mechanism: {bundle.mechanism.name}; learnt: {bundle.manifest.minimiser['name']}"
+    yield from _doubt_lines(bundle)
     yield from _choice_lines(bundle)
     yield from _cost_lines(bundle)
     yield ""
@@ -75,6 +76,13 @@ def _lines(bundle: Bundle) -> Iterator[str]:
     yield ""
     yield "## Made from"
     yield from _origin_lines(bundle)
+
+
+def _doubt_lines(bundle: Bundle) -> Iterator[str]:
+    """What becomes of windows that nobody can name, where the channel knows such."""
+    certificate = bundle.manifest.certificate
+    if certificate.get("codes", 0) > certificate.get("outputs", 0):
+        yield f"  - a window that fits none of {certificate['outputs']} classes well counts as unsure, and leaves as one"
 
 
 def _choice_lines(bundle: Bundle) -> Iterator[str]:
