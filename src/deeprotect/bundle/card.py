@@ -81,8 +81,9 @@ def _lines(bundle: Bundle) -> Iterator[str]:
 def _doubt_lines(bundle: Bundle) -> Iterator[str]:
     """What becomes of windows that nobody can name, where the channel knows such."""
     certificate = bundle.manifest.certificate
-    if certificate.get("codes", 0) > certificate.get("outputs", 0):
-        yield f"  - a window that fits none of {certificate['outputs']} classes well counts as unsure, and leaves as one"
+    classes = certificate.get("outputs", 0)
+    if certificate.get("codes", 0) > classes:
+        yield f"  - a window that fits none of {classes} classes well counts as unsure, and leaves as one of them"
 
 
 def _choice_lines(bundle: Bundle) -> Iterator[str]:
