@@ -113,4 +113,4 @@ def _cores() -> int:
 def _where_the_time_went(seconds: Mapping[str, float]) -> None:
     """On standard error, longest first: results are on standard output, and repeat."""
     parts = [f"{stage} {spent:.0f} s" for stage, spent in sorted(seconds.items(), key=lambda part: -part[1])]
-    typer.echo(f"processor time: {', '.join(parts)}", err=True)
+    typer.echo(f"time, over all processes: {', '.join(parts)}", err=True)
