@@ -34,7 +34,7 @@ def test_results_have_the_agreed_shape() -> None:
     content = json.loads(json.dumps(Results([ROW]).to_json(), allow_nan=False))
     assert content["schema"] == 1
     (row,) = content["results"]
-    assert row["mechanism"], row["guarantee"] == ("laplace", "ldp")
+    assert (row["mechanism"], row["guarantee"]) == ("laplace", "ldp")
     assert row["epsilon"] == 5.0
     assert row["useful"] == {
         "activity": {

@@ -13,7 +13,7 @@ from deeprotect.errors import TableError
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.crossfit import cross_fit
-from deeprotect.training.joint import Joint
+from deeprotect.training.joint import Codes, Joint
 from deeprotect.training.labels import Targets
 from deeprotect.training.misreadings import Costs, matrix
 from deeprotect.training.synthesis import Outputs, synthesise
@@ -83,16 +83,16 @@ class Learnt:
     @cached_property
     def book(self) -> CodeBook:
         """A code for each class."""
-        return self._book(doubting=False)
+        return self._book(self.joint.coding(self.targets.counts, doubting=False))
 
     @cached_property
     def doubting(self) -> CodeBook:
         """One code more, for windows that nobody can name: what a secret's classes do to those is then one number to
         learn from few windows, and not one for each code."""
-        return self._book(doubting=True)
+        coding = self.joint.coding(self.targets.counts, doubting=True)
+        return self.book if coding.unsure is None else self._book(coding)
 
-    def _book(self, *, doubting: bool) -> CodeBook:
-        coding = self.joint.coding(self.targets.counts, doubting=doubting)
+    def _book(self, coding: Codes) -> CodeBook:
         coded = coding(self.scores)[:, 0].numpy().astype(np.int64)
         names = self.joint.names if coding.unsure is None else (*self.joint.names, UNSURE)
         meaning = {
