@@ -81,7 +81,7 @@ def verify(
 ) -> None:
     """Work out again everything the bundle promises; exit code 1 when anything does not hold."""
     from deeprotect.bundle import signing
-    from deeprotect.bundle.verifying import verify as run
+    from deeprotect.bundle.verification.verify import verify as run
 
     report = run(bundle, key=signing.public_key(key) if key else None)
     typer.echo(json.dumps(report.to_json(), indent=1, ensure_ascii=False) if as_json else str(report))
