@@ -56,7 +56,7 @@ def _lines(bundle: Bundle) -> Iterator[str]:
     sensitive = ", ".join(policy.inferences.sensitive) or "everything else"
     yield f"- sensitive: {sensitive}"
     yield from _stream_lines(bundle)
-    yield f"- mechanism: {bundle.mechanism.name}; learnt: {bundle.manifest.minimiser['name']}"
+    yield f"- mechanism: {bundle.mechanism.name}; learnt: {bundle.manifest.minimiser.name}"
     yield from _doubt_lines(bundle)
     yield from _choice_lines(bundle)
     yield from _cost_lines(bundle)
@@ -89,7 +89,7 @@ def _doubt_lines(bundle: Bundle) -> Iterator[str]:
 def _choice_lines(bundle: Bundle) -> Iterator[str]:
     """Why this mechanism, where the policy left the choice."""
     for key, reason in CHOSEN.items():
-        expected = bundle.manifest.minimiser.get(key, {})
+        expected: dict[str, float] = getattr(bundle.manifest.minimiser, key)
         if expected:
             listed = ", ".join(f"{name} {value:.3f}" for name, value in expected.items())
             yield f"  - chosen for {reason} to be expected after release: {listed}"
@@ -131,8 +131,8 @@ def _stream_lines(bundle: Bundle) -> Iterator[str]:
 def measured(bundle: Bundle) -> Iterator[str]:
     """What an unchanged app reads of held-out windows, and a warning where next to nothing is left to read."""
     for result in bundle.manifest.results:
-        for name, numbers in result["useful"].items():
-            if not numbers:
+        for name, numbers in result.useful.items():
+            if not {"app", "chance"} <= numbers.keys():
                 continue
             parts = ", ".join(f"{key} {value:.3f}" for key, value in numbers.items())
             yield f"- {name} (useful): {parts}"

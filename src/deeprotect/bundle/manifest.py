@@ -39,6 +39,26 @@ class Training(BaseModel):
     classes: dict[str, list[str]]
 
 
+class Measured(BaseModel):
+    """What an unchanged app read of held-out windows, by inference, as the bundle's maker says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    mechanism: str
+    guarantee: str
+    epsilon: float
+    windows: int
+    useful: dict[str, dict[str, float]]
+
+
+class Minimiser(BaseModel):
+    """What was learnt: its name, why it was chosen where the policy left the choice, and its parameters."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+    name: str
+    chosen_for_expected_accuracy: dict[str, float] = Field(default_factory=dict)
+    chosen_for_expected_cost: dict[str, float] = Field(default_factory=dict)
+
+
 class Manifest(BaseModel):
     """Policy, mechanism, certificate and layers as plain numbers, and the hash of the tensors beside them.
 
@@ -51,13 +71,13 @@ class Manifest(BaseModel):
     created: str
     made_with: dict[str, str]
     policy: Json
-    minimiser: Json
+    minimiser: Minimiser
     mechanism: Json
     certificate: Json
     encoder: list[Json]
     decoder: list[Json] | Json
     training: Training
-    results: list[Json]
+    results: list[Measured]
     files: dict[str, Part]
 
     def to_json(self) -> bytes:
@@ -105,12 +125,14 @@ def _check_texts(value: Any, where: str) -> None:
     elif isinstance(value, list):
         for inner in value:
             _check_texts(inner, where)
-    elif isinstance(value, str) and not (value.isprintable() and len(value) <= LONGEST_TEXT):
-        if not _NUMBERS.fullmatch(value):
-            raise BundleError(
-                f"{where}: manifest.json holds a name that is longer than {LONGEST_TEXT} characters or not printable; "
-                "refused"
-            )
+    elif isinstance(value, str) and not _harmless(value):
+        raise BundleError(
+            f"{where}: manifest.json holds a name that is longer than {LONGEST_TEXT} characters or not printable; refused"
+        )
+
+
+def _harmless(text: str) -> bool:
+    return (text.isprintable() and len(text) <= LONGEST_TEXT) or _NUMBERS.fullmatch(text) is not None
 
 
 def _object(content: bytes, where: str) -> Json:

@@ -1,4 +1,4 @@
-"""The arithmetic behind each mechanism's ε, redone from integers, counts and linear programmes; no network has a say."""
+"""The arithmetic behind each mechanism's ε, redone from integers, counts and linear programmes alone."""
 
 from collections.abc import Iterator
 from fractions import Fraction

@@ -116,10 +116,13 @@ def _signature(content: bytes, signed: bytes | None, *, key: Any) -> Step:
 
 
 def _promise(bundle: Bundle) -> str:
+    """What the bundle states, with everything that no arithmetic can check."""
     try:
-        return str(bundle.mechanism.event)
+        mechanism = bundle.mechanism
     except InputError:
         return "nothing"
+    assumed = mechanism.certificate()["assumes"]
+    return f"{mechanism.event}, assuming that {'; that '.join(assumed)}" if assumed else str(mechanism.event)
 
 
 def _policy(bundle: Bundle) -> str:
