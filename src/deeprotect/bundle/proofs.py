@@ -14,11 +14,11 @@ from deeprotect.bundle.precision import float32_error
 from deeprotect.bundle.step import Step
 from deeprotect.errors import BundleError, InputError
 from deeprotect.privacy.channel import Channel
-from deeprotect.privacy.confidence import UNIT, Secret
+from deeprotect.privacy.confidence import UNIT, Integers, Secret
 from deeprotect.privacy.evidence import Bound, Evidence, Linear, Relaxed
 from deeprotect.privacy.laplace import GridLaplace
 from deeprotect.privacy.network import Affine, Layer, interval, lipschitz
-from deeprotect.privacy.ratios import WHOLE, integer_cells, ldp_ratio, log_up, named_ratio
+from deeprotect.privacy.ratios import WHOLE, integer_sets, ldp_ratio, log_up, named_ratio
 from deeprotect.privacy.relaxed import largest_l1
 from deeprotect.privacy.subspace import Subspace, grid_sensitivity
 from deeprotect.signals.schema import Floats
@@ -176,14 +176,14 @@ def _channel(mechanism: Channel, bundle: Bundle) -> Iterator[Step]:
     whole = all(sum(row) == WHOLE and min(row) >= 0 for row in mechanism.weights)
     yield Step("integers", holds=whole, found=f"{rows} codes × {outputs} outputs, each row sums to 2^64")
     yield _ldp(mechanism)
-    for secret in mechanism.secrets:
-        yield _named(mechanism, secret)
+    sets = integer_sets(mechanism.secrets, confidence=mechanism.event.confidence)
+    for secret, (low, high) in zip(mechanism.secrets, sets, strict=True):
+        yield _named(mechanism, secret, low=low, high=high)
     yield _open("graphs", lambda: _closed(bundle))
     yield _open("decoder", lambda: _table(mechanism, bundle))
 
 
-def _named(mechanism: Channel, secret: Secret) -> Step:
-    low, high = integer_cells(secret, confidence=mechanism.event.confidence)
+def _named(mechanism: Channel, secret: Secret, *, low: Integers, high: Integers) -> Step:
     epsilon = log_up(named_ratio(mechanism.weights, low, high))
     fewest, widest = int(secret.counts.sum(axis=1).min()), int((high - low).max()) / UNIT
     return Step(
