@@ -1,5 +1,6 @@
 """The confidence sets hold as often as they say, and no mixture over them escapes its extremes."""
 
+from fractions import Fraction
 from itertools import product
 from math import comb
 
@@ -11,7 +12,7 @@ from scipy.optimize import linprog
 from scipy.stats import beta, multinomial
 
 from deeprotect.errors import PolicyError
-from deeprotect.privacy.confidence import UNIT, Secret, cells, extremes
+from deeprotect.privacy.confidence import UNIT, Secret, cells, confidence_of_each, extremes, miss_of_each, sets
 
 seeds = st.integers(0, 10**6)
 
@@ -23,15 +24,56 @@ def outcomes(windows, codes):
     return np.array(rows)
 
 
-@settings(max_examples=60, deadline=None)
-@given(seeds, st.sampled_from([(2, 25), (3, 14), (4, 8)]), st.sampled_from([0.5, 0.8, 0.95, 0.999]))
-def test_all_cells_of_a_class_hold_together_as_often_as_stated(seed, size, confidence):
-    codes, windows = size
-    truth = np.random.default_rng(seed).dirichlet(np.full(codes, 0.7))
+def coverage(truths, *, windows, confidence):
+    """The probability that all cells of all classes hold together, exactly; `truths` are (class, code)."""
+    classes, codes = truths.shape
     counts = outcomes(windows, codes)
-    low, high = cells(counts, confidence=confidence)
-    holds = ((low <= truth) & (truth <= high)).all(axis=1)
-    assert multinomial.pmf(counts, windows, truth)[holds].sum() >= confidence
+    # A class's cells depend on its own counts and on how many classes there are: any other rows may stand beside it.
+    tables = [np.resize(counts[start : start + classes], (classes, codes)) for start in range(0, len(counts), classes)]
+    low, high = np.hstack([cells(table, confidence=confidence) for table in tables])[:, : len(counts)]
+    holds = [((low <= truth) & (truth <= high)).all(axis=1) for truth in truths]
+    return np.prod([multinomial.pmf(counts, windows, p)[h].sum() for p, h in zip(truths, holds, strict=True)])
+
+
+@settings(max_examples=25, deadline=None)
+@given(seeds, st.integers(1, 12), st.sampled_from([(2, 25), (3, 10), (4, 6)]), st.sampled_from([0.5, 0.8, 0.95, 0.999]))
+def test_all_classes_hold_together_as_often_as_stated(seed, classes, size, confidence):
+    codes, windows = size
+    truths = np.random.default_rng(seed).dirichlet(np.full(codes, 0.7), size=classes)
+    assert coverage(truths, windows=windows, confidence=confidence) >= confidence
+
+
+def test_ten_classes_do_not_wear_the_confidence_down():
+    """Each class by itself at 0.95 would leave 0.65 of it here, and 0.60 at worst."""
+    shares = np.linspace(0.1, 0.5, 10)
+    together = coverage(np.stack([shares, 1 - shares], axis=1), windows=60, confidence=0.95)
+    assert 0.95 <= together < 0.99
+
+
+@given(st.floats(0.5, 1.0), st.integers(1, 300))
+def test_the_miss_of_a_class_is_never_too_large_and_hardly_too_small(confidence, classes):
+    miss = Fraction(miss_of_each(confidence, classes))
+    assert (1 - miss) ** classes >= Fraction(confidence)
+    assert (1 - miss * (1 + Fraction(1, 10**11))) ** classes < confidence or miss == 0
+    assert miss >= (1 - Fraction(confidence)) / classes * (1 - Fraction(1, 10**11))  # no worse than adding misses up
+
+
+@given(st.floats(0.5, 1.0), st.integers(1, 64))
+def test_several_secrets_share_the_miss(confidence, secrets):
+    each = confidence_of_each(confidence, secrets)
+    assert 1 - secrets * (1 - Fraction(each)) >= Fraction(confidence)
+    assert secrets * (1 - Fraction(each)) >= 1 - Fraction(confidence) - secrets * Fraction(1, 2**51)
+    assert confidence_of_each(confidence, 1) == confidence
+
+
+def test_a_secret_beside_another_is_known_less_well():
+    person, gender = (Secret(name, ("a", "b"), np.array([[30, 20, 10], [10, 20, 30]]), 1.0) for name in "pg")
+    ((low, high),) = sets([person], confidence=0.95)
+    for wider_low, wider_high in sets([person, gender], confidence=0.95):
+        assert (wider_low < low).all()
+        assert (high < wider_high).all()
+    (expected_low, _) = cells(person.counts, confidence=0.975)
+    assert np.abs(sets([person, gender], confidence=0.95)[0][0] - expected_low).max() <= 2 / UNIT
 
 
 def clopper_pearson(found, windows, miss):
@@ -47,7 +89,7 @@ def test_cells_are_never_wider_than_clopper_pearson(seed, codes, windows):
     rng = np.random.default_rng(seed)
     counts = rng.multinomial(windows, rng.dirichlet(np.ones(codes)), size=2)
     low, high = cells(counts, confidence=0.95)
-    widest_low, widest_high = clopper_pearson(counts, windows, 0.05 / codes)
+    widest_low, widest_high = clopper_pearson(counts, windows, (1 - 0.95**0.5) / codes)
     assert (low >= widest_low - 3 / UNIT).all()
     assert (high <= widest_high + 3 / UNIT).all()
     assert (low <= counts / windows).all()
@@ -132,6 +174,20 @@ def test_no_conditional_in_the_set_leaves_the_extremes(seed, codes):
 def test_a_confidence_that_is_none_is_refused(confidence):
     with pytest.raises(PolicyError, match="confidence"):
         cells([[1, 2]], confidence=confidence)
+    secret = Secret("person", ("a",), np.array([[1, 2]]), 1.0)
+    with pytest.raises(PolicyError, match="confidence"):
+        sets([secret, secret], confidence=confidence)
+
+
+NOT_A_LINE = ["a\nb", "a\x1b[2Kb", "\u202eb", "a\u2028b", "\x00", "", "a" * 101]
+
+
+@pytest.mark.parametrize("name", NOT_A_LINE)
+def test_names_that_are_not_one_printable_line_are_refused_and_not_repeated(name):
+    for inference, classes in ((name, ("a",)), ("person", (name,))):
+        with pytest.raises(PolicyError, match="printable line") as refused:
+            Secret(inference, classes, np.array([[1, 2]]), 1.0)
+        assert str(refused.value).isprintable()
 
 
 @pytest.mark.parametrize(

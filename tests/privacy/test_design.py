@@ -126,7 +126,7 @@ def test_sixty_classes_all_bind():
     secret = person(np.array([rng.multinomial(300, rng.dirichlet(usual * 50)) for _ in range(60)]), 2.0)
     found = design(wrong(10), usual, secrets=[secret])
     assert log_ratio(found.probabilities, secret) == pytest.approx(2.0, abs=1e-6)
-    assert found.expected_cost == pytest.approx(0.21436102, abs=1e-6)  # found by cutting planes as well
+    assert found.expected_cost == pytest.approx(0.25480174, abs=1e-6)  # found by cutting planes as well
 
 
 def test_one_code_costs_nothing():
@@ -179,8 +179,8 @@ def test_all_promises_bind_at_once():
     first = person(rng.multinomial(400, [0.4, 0.3, 0.2, 0.1], size=3), 0.8)
     second = Secret("gender", ("f", "m"), np.array([[90, 60, 30, 20], [20, 30, 60, 90]]), 0.5)
     both = design(wrong(4), np.ones(4), secrets=[first, second], ldp_epsilon=2.0)
-    assert log_ratio(both.probabilities, first) <= 0.8 + 1e-6
-    assert log_ratio(both.probabilities, second) <= 0.5 + 1e-6
+    assert log_ratio(both.probabilities, first, 0.975) <= 0.8 + 1e-6  # two secrets share a miss of 0.05
+    assert log_ratio(both.probabilities, second, 0.975) <= 0.5 + 1e-6
     assert np.log(both.probabilities.max(axis=0) / both.probabilities.min(axis=0)).max() <= 2.0 + 1e-6
     for alone in ({"secrets": [first]}, {"secrets": [second]}, {"ldp_epsilon": 2.0}):
         assert design(wrong(4), np.ones(4), **alone).expected_cost <= both.expected_cost + 1e-7

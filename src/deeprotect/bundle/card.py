@@ -109,11 +109,13 @@ def _evidence_lines(bundle: Bundle) -> Iterator[str]:
     for secret in certificate.get("secrets", ()):
         fewest, most = secret["windows_per_class"]
         yield (
-            f"- {secret['inference']}: holds for each of {secret['classes']} classes with probability "
-            f"{certificate['confidence']:g} over the calibration windows ({fewest} to {most} per class)."
+            f"- {secret['inference']}: holds for all {secret['classes']} classes together with probability "
+            f"{secret['confidence']:.4g} over the calibration windows ({fewest} to {most} per class)."
         )
+    if certificate.get("codes_without_noise"):
+        yield f"- Noise: {certificate['noise']}."
     if certificate["guarantee"] == "named" and certificate["ldp_epsilon"] is None:
-        yield "- There is no LDP bound beside it: some codes may leave without noise. Set ldp_ceiling for one."
+        yield "- There is no LDP bound beside it."
     elif certificate["guarantee"] == "named":
         yield f"- Whatever the calibration, one window is also protected by ε = {certificate['ldp_epsilon']:.3g} LDP."
     for assumption in certificate["assumes"]:

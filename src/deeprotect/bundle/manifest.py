@@ -11,7 +11,7 @@ from deeprotect.errors import BundleError
 
 FORMAT: Literal["deeprotect-bundle"] = "deeprotect-bundle"
 VERSION: Literal[2] = 2
-LONGEST_TEXT = 200
+LONGEST_TEXT = 1000
 _NUMBERS = re.compile(r"[0-9 /]*")  # rows of a channel's integers are longer than any name
 Json = dict[str, Any]
 

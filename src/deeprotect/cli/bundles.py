@@ -61,6 +61,9 @@ def protect(
     if summary.dropped:
         typer.echo(f"left out, not channels: {', '.join(summary.dropped)}", err=True)
     typer.echo(f"released {summary.rows} rows; {summary.spending}", err=True)
+    certificate = protector.bundle.manifest.certificate
+    if certificate.get("codes_without_noise"):
+        typer.echo(f"noise: {certificate['noise']}", err=True)
 
 
 def describe(

@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.errors import BundleError, InputError, PolicyError
-from deeprotect.privacy.confidence import Floats, Integers, Secret
+from deeprotect.privacy.confidence import Floats, Integers, Secret, confidence_of_each
 from deeprotect.privacy.design import Design
 from deeprotect.privacy.entropy import Entropy, Words
 from deeprotect.privacy.events import Event
-from deeprotect.privacy.ratios import WHOLE, Weights, integer_cells, ldp_ratio, log_up, named_ratio
+from deeprotect.privacy.names import check_names
+from deeprotect.privacy.noise import codes_without_noise, noise_of
+from deeprotect.privacy.ratios import WHOLE, Weights, integer_sets, ldp_ratio, log_up, named_ratio
 from deeprotect.privacy.record import Record
 from deeprotect.privacy.rounding import integers
 from deeprotect.privacy.sampling import below
@@ -25,7 +27,8 @@ KIND = "channel"
 _ROW = re.compile(r"[0-9]{1,20}(?: [0-9]{1,20})*")
 _MOST_CODES = 1 << 11
 _MOST_VARIANTS = 1 << 20
-_ASSUMES = "calibration windows of a class are independent draws from what is released later; one window is seen"
+_LONGEST_CODE = 1000  # a code's name joins the classes of all useful inferences
+_ASSUMES = "calibration windows are independent draws, in each class from what is released later; one window is seen"
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +79,7 @@ class Channel:
             raise PolicyError("a channel's labels must be one for each code and one for each output, or none")
         if any(secret.counts.shape[1] != rows for secret in self.secrets):
             raise PolicyError("the counts of a sensitive inference must have one column for each code")
+        check_names((*self.codes, *self.outputs), "the name of a code", longest=_LONGEST_CODE)
 
     def _check_event(self) -> None:
         """The event says no less than the integers are checked against."""
@@ -96,13 +100,23 @@ class Channel:
     @cached_property
     def named_epsilons(self) -> tuple[float, ...]:
         """For each secret the ε over all conditionals in its confidence sets, rounded up."""
-        sets = [integer_cells(secret, confidence=self.event.confidence) for secret in self.secrets]
+        sets = integer_sets(self.secrets, confidence=self.event.confidence)
         return tuple(log_up(named_ratio(self.weights, *ends)) for ends in sets)
 
     @property
     def real_epsilon(self) -> float:
         """The ε that holds for the event's guarantee."""
         return max(self.named_epsilons) if self.secrets else self.ldp_epsilon
+
+    @cached_property
+    def codes_without_noise(self) -> int:
+        """Codes that leave as one fixed output, for anyone to read; when it is all of them, no noise is added."""
+        return codes_without_noise(self.weights)
+
+    @property
+    def noise(self) -> str:
+        """The one sentence on it that is printed everywhere."""
+        return noise_of(self.weights)
 
     @property
     def probabilities(self) -> Floats:
@@ -154,11 +168,13 @@ class Channel:
             "sensitivity": None,
             "exact": True,
             "method": "ratios of integers out of 2^64",
-            "assumes": [_ASSUMES] if self.secrets else [],
-            "secrets": [self._evidence(number) for number in range(len(self.secrets))],
+            "assumes": [_ASSUMES, *self.event.assumes] if self.secrets else [],
+            "secrets": self._evidence(),
             "codes": len(self.weights),
             "outputs": len(self.weights[0]),
             "variants": self.variants,
+            "noise": self.noise,
+            "codes_without_noise": self.codes_without_noise,
             "integers_sha256": self._digest(),
         }
 
@@ -167,18 +183,10 @@ class Channel:
             return "any two windows"
         return f"windows of any two classes of {', '.join(self.event.inferences)}, each drawn as in calibration"
 
-    def _evidence(self, number: int) -> dict[str, Any]:
-        secret = self.secrets[number]
-        windows = secret.counts.sum(axis=1)
-        return {
-            "inference": secret.inference,
-            "epsilon": secret.epsilon,
-            "derived_epsilon": self.named_epsilons[number],
-            "classes": len(secret.classes),
-            "windows_per_class": [int(windows.min()), int(windows.max())],
-            # The stated confidence is for each class; classes are independent samples.
-            "confidence_all_classes": self.event.confidence ** len(secret.classes),
-        }
+    def _evidence(self) -> list[dict[str, Any]]:
+        each = confidence_of_each(self.event.confidence, len(self.secrets))
+        derived = zip(self.secrets, self.named_epsilons, strict=True)
+        return [secret.evidence(epsilon, confidence=each) for secret, epsilon in derived]
 
     def _digest(self) -> str:
         facts = [self._rows(), self.variants, [[s.inference, s.classes, s.counts.tolist()] for s in self.secrets]]
@@ -225,7 +233,7 @@ class Channel:
 def make(plan: Design, *, variants: int = 1, codes: tuple[str, ...] = (), outputs: tuple[str, ...] = ()) -> Channel:
     """The plan in integers, mixed with as little of the constant channel as makes every epsilon hold exactly."""
     return Channel(
-        _event(plan),
+        plan.event,
         integers(plan),
         tuple(plan.prior.tolist()),
         plan.cost,
@@ -234,15 +242,4 @@ def make(plan: Design, *, variants: int = 1, codes: tuple[str, ...] = (), output
         plan.ldp_epsilon,
         codes,
         outputs,
-    )
-
-
-def _event(plan: Design) -> Event:
-    if not plan.secrets:
-        return Event("ldp", math.nan if plan.ldp_epsilon is None else plan.ldp_epsilon)
-    return Event(
-        "named",
-        max(secret.epsilon for secret in plan.secrets),
-        inferences=tuple(secret.inference for secret in plan.secrets),
-        confidence=plan.confidence,
     )

@@ -1,6 +1,7 @@
 """What calibration counts say about a secret's classes: confidence sets, and the extremes of a mixture over them."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincc
 
 from deeprotect.errors import BundleError, PolicyError
+from deeprotect.privacy.names import check_names
 from deeprotect.privacy.record import Record
 
 Floats = NDArray[np.float64]
@@ -31,6 +33,8 @@ class Secret:
     epsilon: float
 
     def __post_init__(self) -> None:
+        check_names((self.inference,), "the name of an inference")
+        check_names(self.classes, f"the name of a class of '{self.inference}'")
         counts = np.asarray(self.counts)
         if counts.ndim != 2 or counts.shape[0] != len(self.classes) or counts.size == 0:
             raise PolicyError(f"'{self.inference}' needs one row of counts for each class and one column for each code")
@@ -46,6 +50,18 @@ class Secret:
     def to_json(self) -> dict[str, Any]:
         return {"classes": list(self.classes), "counts": self.counts.tolist(), "epsilon": self.epsilon}
 
+    def evidence(self, derived_epsilon: float, *, confidence: float) -> dict[str, Any]:
+        """For a certificate: what was derived, from how much, with which confidence for all its classes together."""
+        windows = self.counts.sum(axis=1)
+        return {
+            "inference": self.inference,
+            "epsilon": self.epsilon,
+            "derived_epsilon": derived_epsilon,
+            "classes": len(self.classes),
+            "windows_per_class": [int(windows.min()), int(windows.max())],
+            "confidence": confidence,
+        }
+
     @classmethod
     def read(cls, record: Record, inference: str) -> "Secret":
         inner = record.inner(inference)
@@ -54,24 +70,51 @@ class Secret:
         return cls(inference, inner.texts("classes"), inner.matrix("counts"), inner.number("epsilon"))
 
 
+def sets(secrets: Sequence[Secret], *, confidence: float) -> list[tuple[Floats, Floats]]:
+    """The `cells` of each secret; with probability at least `confidence` all of them hold, for all secrets together."""
+    each = confidence_of_each(confidence, len(secrets))
+    return [cells(secret.counts, confidence=each) for secret in secrets]
+
+
+def confidence_of_each(confidence: float, secrets: int) -> float:
+    """What the sets of each of several secrets need for all to hold, rounded up.
+
+    Secrets are counted on the same windows, so nothing is known but that their misses add up.
+    """
+    _check(confidence)
+    if secrets <= 1:
+        return confidence
+    return min(1.0, math.nextafter(1.0 - (1.0 - confidence) / secrets, math.inf))
+
+
 def cells(counts: ArrayLike, *, confidence: float) -> tuple[Floats, Floats]:
     """Ends (low, high) of P(code | class), shape (class, code), for calibration counts of that shape.
 
-    For each class, all its codes hold together with probability at least `confidence`.
+    With probability at least `confidence` all codes of all classes hold together.
     docs/claims.md#channel-and-named-inferences
     """
-    if not 0.5 <= confidence <= 1:
-        raise PolicyError(f"confidence = {confidence} must be between 0.5 and 1")
+    _check(confidence)
     found = np.asarray(counts, dtype=np.int64)
     windows = np.broadcast_to(found.sum(axis=1, keepdims=True), found.shape)
-    codes = found.shape[1]
+    classes, codes = found.shape
     if codes == 1:
         return np.ones(found.shape), np.ones(found.shape)
     # Two codes are one proportion seen from both sides: one event, not two.
-    miss = (1.0 - confidence) / (1 if codes == 2 else codes)
+    miss = miss_of_each(confidence, classes) / (1 if codes == 2 else codes)
     high = _upper(found, windows, miss)
     low = UNIT - _upper(windows - found, windows, miss)
     return low / UNIT, high / UNIT
+
+
+def miss_of_each(confidence: float, classes: int) -> float:
+    """1 - confidence^(1/classes): classes are independent samples, so all hold with probability (1 - miss)^classes."""
+    # Rounded down by far more than the logarithm and the exponential are off: a smaller miss is a wider set.
+    return -math.expm1(math.log(confidence) / classes) * (1.0 - 2.0**-40)
+
+
+def _check(confidence: float) -> None:
+    if not 0.5 <= confidence <= 1:
+        raise PolicyError(f"confidence = {confidence} must be between 0.5 and 1")
 
 
 def extremes(weights: ArrayLike, low: ArrayLike, high: ArrayLike) -> tuple[Floats, Floats]:

@@ -1,5 +1,6 @@
 """Designing the channel: the code-to-output probabilities of least cost that keep the promised epsilons."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -7,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from deeprotect.errors import PolicyError
-from deeprotect.privacy.confidence import Floats, Secret, cells
+from deeprotect.privacy.confidence import Floats, Secret, sets
+from deeprotect.privacy.events import Event
 from deeprotect.privacy.programme import Programme
 from deeprotect.privacy.robust import Robust
 
@@ -39,6 +41,18 @@ class Design:
     def expected_cost(self) -> float:
         return float(self.prior @ (self.probabilities * self.cost).sum(axis=1))
 
+    @property
+    def event(self) -> Event:
+        """What a channel made of it promises."""
+        if not self.secrets:
+            return Event("ldp", math.nan if self.ldp_epsilon is None else self.ldp_epsilon)
+        return Event(
+            "named",
+            max(secret.epsilon for secret in self.secrets),
+            inferences=tuple(secret.inference for secret in self.secrets),
+            confidence=self.confidence,
+        )
+
 
 def design(
     cost: ArrayLike,
@@ -51,7 +65,8 @@ def design(
 ) -> Design:
     """Minimise Σ_z prior_z Σ_j Q(j|z) cost[z, j] under LDP, the named promises of `secrets`, or both.
 
-    `distortion` (code, output) decides between channels of equal cost. docs/claims.md#channel-and-ldp
+    `confidence` is that of all named promises together. `distortion` (code, output) decides between channels of equal
+    cost. docs/claims.md#channel-and-ldp
     """
     costs, priors = _checked(cost, prior)
     _check_promises(ldp_epsilon, secrets, len(priors))
@@ -110,7 +125,8 @@ def _constant(objective: Floats) -> Floats:
 
 def _solve(objective: Floats, ldp_epsilon: float | None, secrets: Sequence[Secret], *, confidence: float) -> Floats:
     """Solve, take up the classes that the channel still tells apart too well, repeat until there are none."""
-    promises = [_robust(secret, objective.shape, confidence) for secret in secrets if len(secret.classes) > 1]
+    ends = zip(secrets, sets(secrets, confidence=confidence), strict=True)
+    promises = [_robust(secret, each, shape=objective.shape) for secret, each in ends if len(secret.classes) > 1]
     for promise in promises:
         promise.bind(objective.max() - objective, above=-np.inf)
     for _ in range(_ROUNDS):
@@ -125,9 +141,8 @@ def _solve(objective: Floats, ldp_epsilon: float | None, secrets: Sequence[Secre
     return probabilities
 
 
-def _robust(secret: Secret, shape: tuple[int, ...], confidence: float) -> Robust:
-    low, high = cells(secret.counts, confidence=confidence)
-    codes, outputs = shape
+def _robust(secret: Secret, ends: tuple[Floats, Floats], *, shape: tuple[int, ...]) -> Robust:
+    (low, high), (codes, outputs) = ends, shape
     if codes * outputs > _LARGE:
         # One set around all classes' sets: stricter, so the promise holds, and one round instead of dozens.
         low, high = low.min(axis=0, keepdims=True), high.max(axis=0, keepdims=True)

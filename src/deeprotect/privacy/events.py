@@ -5,8 +5,14 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from deeprotect.errors import PolicyError
+from deeprotect.privacy.names import check_names
 
 Guarantee = Literal["ldp", "rldp", "named"]
+MOST_INFERENCES = 64
+_ASSUMES = {
+    "rldp": "the directions are those of the sensitive inferences, as the bundle's maker fitted them",
+    "named": "the calibration counts are what was counted, as the bundle's maker says",
+}
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,24 @@ class Event:
             raise PolicyError(f"epsilon = {self.epsilon} must be a positive finite number")
         if not (0 <= self.delta < 1 and 0 < self.confidence <= 1):
             raise PolicyError("delta must be in [0, 1) and confidence in (0, 1]")
+        if len(self.inferences) > MOST_INFERENCES:
+            raise PolicyError(f"an event names {len(self.inferences)} inferences; name at most {MOST_INFERENCES}")
+        check_names(self.inferences, "the name of an inference")
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """What no number in a bundle can show; for `assumes` in certificates."""
+        return (_ASSUMES[self.guarantee],) if self.guarantee in _ASSUMES else ()
+
+    @property
+    def caveat(self) -> str:
+        """The same in half a sentence, to stand behind the promise wherever one says that it holds; empty for ldp."""
+        match self.guarantee:
+            case "rldp":
+                return "along the fitted directions, which are taken on trust"
+            case "named":
+                return f"with probability {self.confidence:g} given calibration counts that are taken on trust"
+        return ""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"inferences": list(self.inferences)}

@@ -1,13 +1,14 @@
 """The exact ratios that a channel's epsilons are, from its integers out of 2^64 and its calibration counts."""
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.privacy.confidence import UNIT, Integers, Secret, cells, worst
+from deeprotect.privacy.confidence import UNIT, Integers, Secret, sets, worst
 
 Weights = tuple[tuple[int, ...], ...]
 
@@ -33,14 +34,14 @@ def ldp_ratio(weights: Weights) -> Fraction | None:
     return _largest([(max(column), min(column)) for column in zip(*weights, strict=True)])
 
 
-def integer_cells(secret: Secret, *, confidence: float) -> tuple[Integers, Integers]:
-    """The secret's confidence sets as integers out of UNIT, exactly."""
-    low, high = cells(secret.counts, confidence=confidence)
-    return (low * UNIT).astype(np.int64), (high * UNIT).astype(np.int64)
+def integer_sets(secrets: Sequence[Secret], *, confidence: float) -> list[tuple[Integers, Integers]]:
+    """The confidence sets of all secrets, which hold together, as integers out of UNIT, exactly."""
+    ends = sets(secrets, confidence=confidence)
+    return [((low * UNIT).astype(np.int64), (high * UNIT).astype(np.int64)) for low, high in ends]
 
 
 def named_ratio(weights: Weights, low: Integers, high: Integers) -> Fraction | None:
-    """The largest P(output | class) / P(output | other class) over all conditionals in the `integer_cells`."""
+    """The largest P(output | class) / P(output | other class) over all conditionals in one of the `integer_sets`."""
     if len(low) == 1:
         return Fraction(1)
     matrix = np.array(weights, dtype=object)

@@ -7,7 +7,7 @@ import numpy as np
 
 from deeprotect.privacy.confidence import Floats
 from deeprotect.privacy.design import Design
-from deeprotect.privacy.ratios import WHOLE, Weights, integer_cells, ldp_ratio, log_up, named_ratio
+from deeprotect.privacy.ratios import WHOLE, Weights, integer_sets, ldp_ratio, log_up, named_ratio
 
 _NEVER = 1e-9  # an output less likely than this for every code is left out
 _LEAST_SHARE = 2.0**-54
@@ -23,7 +23,7 @@ def integers(plan: Design) -> Weights:
     def mixed(share: float) -> Weights:
         return round_rows((1.0 - share) * kept + share * constant)
 
-    sets = [integer_cells(secret, confidence=plan.confidence) for secret in plan.secrets]
+    sets = integer_sets(plan.secrets, confidence=plan.confidence)
 
     def keeps(share: float) -> bool:
         weights = mixed(share)

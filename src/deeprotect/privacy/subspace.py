@@ -99,7 +99,7 @@ class Subspace:
             "exact": self.sensitivity.exact,
             "method": self.sensitivity.method,
             "assumes": [
-                "the directions are those of the sensitive inferences, as the bundle's maker fitted them",
+                *self.event.assumes,
                 "equal residuals of neighbours round alike on a grid of 2^-16",
             ],
         }

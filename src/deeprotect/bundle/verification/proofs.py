@@ -7,10 +7,10 @@ import numpy as np
 
 from deeprotect.bundle.verification.step import Step
 from deeprotect.privacy.channel import Channel
-from deeprotect.privacy.confidence import UNIT, Secret
+from deeprotect.privacy.confidence import UNIT, Integers, Secret
 from deeprotect.privacy.laplace import GridLaplace
 from deeprotect.privacy.mechanism import Mechanism
-from deeprotect.privacy.ratios import WHOLE, integer_cells, ldp_ratio, log_up, named_ratio
+from deeprotect.privacy.ratios import WHOLE, integer_sets, ldp_ratio, log_up, named_ratio
 from deeprotect.privacy.relaxed import largest_l1
 from deeprotect.privacy.subspace import Subspace, grid_sensitivity
 
@@ -58,19 +58,20 @@ def _channel(mechanism: Channel) -> Iterator[Step]:
     whole = all(sum(row) == WHOLE and min(row) >= 0 for row in mechanism.weights)
     yield Step("integers", holds=whole, found=f"{rows} codes × {outputs} outputs, each row sums to 2^64")
     yield _ldp(mechanism)
-    for secret in mechanism.secrets:
-        yield _named(mechanism, secret)
+    yield Step("noise", holds=None, found=mechanism.noise)
+    sets = integer_sets(mechanism.secrets, confidence=mechanism.event.confidence)
+    for secret, (low, high) in zip(mechanism.secrets, sets, strict=True):
+        yield _named(mechanism, secret, low=low, high=high)
 
 
-def _named(mechanism: Channel, secret: Secret) -> Step:
-    low, high = integer_cells(secret, confidence=mechanism.event.confidence)
+def _named(mechanism: Channel, secret: Secret, *, low: Integers, high: Integers) -> Step:
     epsilon = log_up(named_ratio(mechanism.weights, low, high))
     fewest, widest = int(secret.counts.sum(axis=1).min()), int((high - low).max()) / UNIT
     return Step(
         f"ε for {secret.inference}",
         holds=epsilon <= secret.epsilon,
-        found=f"{len(secret.classes)} classes of {fewest}+ windows, cells at {mechanism.event.confidence:g} up to "
-        f"{widest:.4g} wide; ε = {epsilon:.9g}, stated {secret.epsilon:g}; the counts are taken as given",
+        found=f"{len(secret.classes)} classes of {fewest}+ windows, intervals up to {widest:.4g} "
+        f"wide, all at once with confidence {mechanism.event.confidence:g}; ε = {epsilon:.9g}, stated {secret.epsilon:g}; the counts are taken as given",
     )
 
 

@@ -116,13 +116,15 @@ def _signature(content: bytes, signed: bytes | None, *, key: Any) -> Step:
 
 
 def _promise(bundle: Bundle) -> str:
-    """What the bundle states, with everything that no arithmetic can check."""
+    """What the bundle states, with everything that no arithmetic can check, and whether any noise is added."""
     try:
         mechanism = bundle.mechanism
     except InputError:
         return "nothing"
-    assumed = mechanism.certificate()["assumes"]
-    return f"{mechanism.event}, assuming that {'; that '.join(assumed)}" if assumed else str(mechanism.event)
+    certificate = mechanism.certificate()
+    assumed, noiseless = certificate["assumes"], certificate.get("codes_without_noise")
+    promise = f"{mechanism.event}, assuming that {'; that '.join(assumed)}" if assumed else str(mechanism.event)
+    return f"{promise}; noise: {certificate['noise']}" if noiseless else promise
 
 
 def _policy(bundle: Bundle) -> str:
