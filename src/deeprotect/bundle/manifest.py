@@ -127,7 +127,7 @@ def _check_texts(value: Any, where: str) -> None:
             _check_texts(inner, where)
     elif isinstance(value, str) and not _harmless(value):
         raise BundleError(
-            f"{where}: manifest.json holds a text that is not printable or longer than {LONGEST_TEXT} characters; refused"
+            f"{where}: manifest.json holds a text that is not printable or longer than {LONGEST_TEXT}; refused"
         )
 
 

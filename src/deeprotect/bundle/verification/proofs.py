@@ -70,9 +70,9 @@ def _named(mechanism: Channel, secret: Secret, *, low: Integers, high: Integers)
     return Step(
         f"ε for {secret.inference}",
         holds=epsilon <= secret.epsilon,
-        found=f"{len(secret.classes)} classes of {fewest}+ windows, intervals up to {widest:.4g} wide, all at once with "
-        f"confidence {mechanism.event.confidence:g}; ε = {epsilon:.9g}, stated {secret.epsilon:g}; the counts are taken "
-        "as given",
+        found=f"{len(secret.classes)} classes of {fewest}+ windows, intervals up to {widest:.4g} wide, all at once "
+        f"with confidence {mechanism.event.confidence:g}; ε = {epsilon:.9g}, stated {secret.epsilon:g}; the counts are "
+        "taken as given",
     )
 
 
