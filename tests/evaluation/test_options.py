@@ -56,6 +56,15 @@ def test_a_peer_without_a_seed_runs_only_when_it_is_asked_for(policy: Policy) ->
         assert [option.line for option in chosen(["opendp"], policy)[0]] == ["opendp"]
 
 
+def test_a_ceiling_beside_the_named_epsilon_is_no_obstacle_to_other_guarantees(policy: Policy) -> None:
+    """`init --sensitive` writes one."""
+    capped = policy.vary(privacy={"guarantee": "named", "ldp_ceiling": 3.0})
+    for option in OPTIONS:
+        privacy = option.policy(capped, 2.0).privacy
+        assert (privacy.guarantee, privacy.epsilon) == (option.guarantee, 2.0)
+        assert privacy.ldp_ceiling == (3.0 if option.guarantee == "named" else None)
+
+
 def test_an_option_says_what_it_is_made_of() -> None:
     assert Option("baseline", "ldp").made_of == "none"
     assert Option("channel", "named").made_of == "code book"

@@ -105,6 +105,12 @@ MISTAKES = {
     "right reading costs": ("still = 1", "walk = 1", "activity.walk.walk is the right reading and costs 0; remove it"),
     "costs of a stranger": ("costs.activity", "costs.mood", "costs.mood is not in inferences.useful; useful: activity"),
     "costs misspelt": ("costs.activity", "costs.activty", "is not in inferences.useful; did you mean activity?"),
+    "endless window": ("window = 20", "window = 1000000000", "window = 1000000000 is too long; use at most 1048576"),
+    "long window": ("window = 20", "window = 600000", "stream.window = 600000 with 2 channels is 1200000 values in a "
+                    "window; use at most 524288 samples"),
+    "number without end": ("window = 20", "window = " + "9" * 5000, "not valid TOML"),
+    "version without end": ("version = 1", "version = " + "9" * 4000, "is newer than this deeprotect reads"),
+    "many inferences": ('["activity"]', str([f"i{n}" for n in range(65)]), "names 65 inferences; name at most 64"),
     "costs of the sensitive": ("costs.activity", "costs.subject", "costs.subject is not in inferences.useful; useful:"),
 }  # fmt: skip
 
@@ -116,7 +122,25 @@ def test_a_mistake_is_one_line_that_names_the_key_and_the_fix(old: str, new: str
     line = str(refused.value)
     assert line.startswith("policy.toml: ")
     assert expected in line
-    assert "\n" not in line
+    assert line.isprintable()
+    assert len(line) < 650
+
+
+def test_a_policy_holds_a_bounded_number_of_channels() -> None:
+    spec = {"unit": "g", "range": (-1.0, 1.0)}
+    many = {f"c{number}": spec for number in range(1024)}
+    policy = Policy.from_toml(TEXT)
+    assert policy.vary(stream={"channels": many, "window": 1024}).stream.dim == 2**20
+    with pytest.raises(PolicyError, match=r"stream.channels has 1025 channels; describe at most 1024"):
+        policy.vary(stream={"channels": many | {"one more": spec}})
+
+
+@pytest.mark.parametrize("ceiling", [0.5, 5.0, 50.0])
+def test_a_named_promise_may_have_any_ceiling_and_the_file_says_what_for(ceiling: float) -> None:
+    policy = Policy.from_toml(changed(LDP, f'guarantee = "named"\nldp_ceiling = {ceiling}\n'))
+    assert (policy.privacy.epsilon, policy.privacy.ldp_ceiling) == (5.0, ceiling)
+    assert f"ldp_ceiling = {ceiling}  # an LDP bound on top, whatever the calibration" in policy.to_toml()
+    assert Policy.from_toml(policy.to_toml()) == policy
 
 
 def test_broken_toml_is_reported_with_its_line() -> None:
@@ -226,7 +250,7 @@ def test_a_manifest_whose_channels_are_not_a_list_is_refused() -> None:
         Policy.from_json(manifest)
 
 
-names = st.text(min_size=1, max_size=12).filter(lambda name: name not in ("time", "recording"))
+names = st.text(min_size=1, max_size=12).filter(lambda name: name.isprintable() and name not in ("time", "recording"))
 numbers = st.floats(-1e9, 1e9)
 rows_of_costs = st.dictionaries(names, st.dictionaries(names, st.floats(0, 1), min_size=1, max_size=3), max_size=3).map(
     lambda rows: {true: {**row, true: 0.0} for true, row in rows.items()}
@@ -299,7 +323,7 @@ def test_whatever_stands_under_a_key_is_read_or_refused_in_one_line(path: tuple[
     try:
         policy = Policy.from_tables(tables)
     except PolicyError as refused:
-        assert "\n" not in str(refused)  # noqa: PT017 - either outcome is right, but its form is not free
+        assert str(refused).isprintable()  # noqa: PT017 - either outcome is right, but its form is not free
     else:
         assert policy.privacy.epsilon > 0
         assert math.isfinite(policy.privacy.epsilon)

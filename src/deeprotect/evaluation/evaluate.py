@@ -84,7 +84,7 @@ def evaluate(
 
 def _form(table: Any, windows: LabelledWindows, policy: Policy) -> list[Check]:
     """Of the cheapest protector that the policy could get: form is the pipe's doing, whatever the mechanism."""
-    wanted = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp"})
+    wanted = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp", "ldp_ceiling": None})
     protector = Unpacked(policy.schema(), learn(windows, wanted))
     with open_source(table, numbers=map(policy.stream.column, policy.schema().names)) as source:
         beginning = pa.Table.from_batches([next(source.batches)])

@@ -22,6 +22,8 @@ class Option:
 
     def policy(self, policy: Policy, epsilon: float) -> Policy:
         privacy = {"mechanism": self.mechanism, "guarantee": self.guarantee, "epsilon": epsilon}
+        if self.guarantee != "named":
+            privacy["ldp_ceiling"] = None  # the policy's, for its named promise
         return policy.vary(privacy=privacy, training={"minimiser": self.learnt})
 
     @property

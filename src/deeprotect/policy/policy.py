@@ -10,7 +10,7 @@ from typing import Any, Self
 import tomli_w
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from deeprotect.errors import PolicyError
+from deeprotect.errors import PolicyError, printable
 from deeprotect.policy.mistakes import nearest, one_line
 from deeprotect.policy.sections import Inferences, Privacy, Section, Stream, Training
 from deeprotect.signals import Channel, Schema
@@ -25,7 +25,8 @@ _COMMENTS = {
     "sensitive": "what it must not; empty: everything else",
     "epsilon": "per window; smaller is more private",
     "guarantee": "ldp | named | rldp",
-    "confidence": "named only: probability that the promise holds",
+    "confidence": "named only: probability that the whole promise holds, given the calibration data",
+    "ldp_ceiling": "an LDP bound on top, whatever the calibration: without it there may be no noise at all",
     "mechanism": "auto | channel | laplace | subspace | paper | baseline",
     "minimiser": "default | paper | pca | dft | dct | haar | bcs",
     "cost": "ridge | softmax | hinge",
@@ -57,8 +58,8 @@ class Policy(Section):
     def from_toml(cls, text: str, *, where: str = "policy") -> Self:
         try:
             tables = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise PolicyError(f"{where}: not valid TOML: {' '.join(str(error).split())}") from None
+        except (ValueError, RecursionError) as error:  # a number of thousands of digits is a plain ValueError
+            raise PolicyError(f"{where}: not valid TOML: {printable(' '.join(str(error).split()), 300)}") from None
         return cls.from_tables(tables, where=where)
 
     @classmethod
@@ -175,10 +176,11 @@ def _check_version(version: object, where: str) -> None:
     """Before all else: a newer policy may hold keys that would be misreported as mistakes."""
     if version is None:
         raise PolicyError(f"{where}: version is missing; add version = {VERSION} as the first line")
+    shown = printable(repr(version))
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise PolicyError(f"{where}: version = {version!r} must be {VERSION}")
+        raise PolicyError(f"{where}: version = {shown} must be {VERSION}")
     if version > VERSION:
-        raise PolicyError(f"{where}: version = {version} is newer than this deeprotect reads ({VERSION}); upgrade it")
+        raise PolicyError(f"{where}: version = {shown} is newer than this deeprotect reads ({VERSION}); upgrade it")
 
 
 def _default_features(tables: Json) -> int:

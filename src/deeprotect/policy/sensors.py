@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-from deeprotect.errors import PolicyError
+from deeprotect.errors import PolicyError, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def scale_of(sensor: Sensor, unit: str, *, column: str) -> tuple[str, Scale]:
     if spelt not in sensor.scales:
         known = ", ".join(sensor.scales)
         raise PolicyError(
-            f"column '{column}': no {sensor.kind} range is known in unit '{unit}'; "
+            f"column '{printable(column)}': no {sensor.kind} range is known in unit '{printable(unit)}'; "
             f"convert it to {known}, or write [stream.channels] with a range by hand"
         )
     return spelt, sensor.scales[spelt]
