@@ -1,8 +1,9 @@
 """A network of a bundle: a list of layers, run row by row in float32 by plain numpy."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,8 @@ from deeprotect.signals.schema import Floats
 CACHED_VALUES = 1 << 18
 """Values of the widest layer for a block of rows: more leave the processor's cache, and take three times as long."""
 MOST_ROWS = 512
+FEW_ROWS = 16
+"""Up to so many, products are so small that no second thread is started, and asking costs more than running."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +50,7 @@ class Network:
         if not self.layers:
             return rows
         result = np.empty((len(rows), self.outputs))
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), _one_thread() if len(rows) > FEW_ROWS else nullcontext():
             for start in range(0, len(rows), self._block):
                 block = rows[start : start + self._block].astype(np.float32)
                 result[start : start + self._block] = run(self.layers, block)
@@ -59,6 +62,19 @@ class Network:
     @classmethod
     def read(cls, listed: Any, tensors: TensorReader, *, inputs: int) -> Self:
         return cls(read_layers(listed, tensors), inputs)
+
+
+def _one_thread() -> AbstractContextManager[Any]:
+    """Products of blocks are too small for a second thread: it takes four times the processor time, for nothing."""
+    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limit
+
+
+@cache
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _shapes(layers: Sequence[Layer], shape: Shape) -> Iterator[Shape]:
