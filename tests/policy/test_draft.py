@@ -136,7 +136,7 @@ def test_the_warning_names_what_else_the_sensors_reveal(repository: Repository) 
 def test_an_alias_counts_as_naming_the_inference(repository: Repository) -> None:
     (line,) = warnings_for(draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50), repository)
     assert "authentication" not in line
-    assert 'guarantee = "named" covers only inferences.sensitive' in line
+    assert 'guarantee = "named" covers only inferences.sensitive, and ldp_ceiling = 5 everything; add' in line
 
 
 def test_a_sensor_outside_the_repository_is_said_to_be_unknown(repository: Repository) -> None:

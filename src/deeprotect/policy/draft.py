@@ -112,7 +112,9 @@ def _cover(policy: Policy) -> str:
     """An LDP promise holds for every inference; the others only for those that are named."""
     if policy.privacy.guarantee == "ldp":
         return ""
-    return f' (guarantee = "{policy.privacy.guarantee}" covers only inferences.sensitive; add those that matter)'
+    ceiling = policy.privacy.ldp_ceiling
+    rest = "" if ceiling is None else f", and ldp_ceiling = {ceiling:g} everything"
+    return f' (guarantee = "{policy.privacy.guarantee}" covers only inferences.sensitive{rest}; add those that matter)'
 
 
 def _sensors(policy: Policy) -> tuple[set[str], list[str]]:
