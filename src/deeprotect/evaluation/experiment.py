@@ -15,7 +15,6 @@ from deeprotect.evaluation.promises import promise
 from deeprotect.evaluation.results import Row
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.policy import Policy
-from deeprotect.privacy.channel import Channel
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.fit import learn
@@ -118,7 +117,6 @@ def _seeded(protection: Protection, seed: int) -> Release:
     def release(private: Floats) -> Released:
         noisy = mechanism.privatise(protection.encode(private), entropy=entropy)
         # The code book is public: whoever sees a released window knows the code behind it.
-        code = noisy[:, 0].astype(np.int64) // mechanism.variants if isinstance(mechanism, Channel) else None
-        return Released(protection.decode(noisy), code)
+        return Released(protection.decode(noisy), mechanism.output_of(noisy))
 
     return release

@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,6 +23,7 @@ from deeprotect.privacy.ratios import WHOLE, Weights, integer_sets, ldp_ratio, l
 from deeprotect.privacy.record import Record
 from deeprotect.privacy.rounding import integers
 from deeprotect.privacy.sampling import below
+from deeprotect.privacy.step import Step
 
 KIND = "channel"
 _ROW = re.compile(r"[0-9]{1,20}(?: [0-9]{1,20})*")
@@ -51,6 +53,7 @@ class Channel:
     outputs: tuple[str, ...] = ()
     name = "channel"
     dim = 1
+    takes_windows = False
 
     def __post_init__(self) -> None:
         self._check_shape()
@@ -151,6 +154,35 @@ class Channel:
             last = [sum(row[: column + 1]) - 1 for column in columns]
             rows.append((np.array(columns, dtype=np.intp), np.array(last, dtype=np.uint64)))
         return rows
+
+    @property
+    def public_outputs(self) -> int:
+        """Indices that can be released: outputs × variants."""
+        return len(self.weights[0]) * self.variants
+
+    def output_of(self, noisy_code: Floats) -> Integers:
+        """The output behind each released index: public, as the code book is."""
+        return np.asarray(noisy_code[:, 0].astype(np.int64) // self.variants)
+
+    def derive(self) -> Iterator[Step]:
+        """Every ε from integers and counts alone."""
+        whole = all(sum(row) == WHOLE and min(row) >= 0 for row in self.weights)
+        sizes = f"{len(self.weights)} codes × {len(self.weights[0])} outputs"
+        yield Step("integers", holds=whole, found=f"{sizes}, each row sums to 2^64")
+        yield self._derive_ldp()
+        yield Step("noise", holds=None, found=self.noise)
+        sets = integer_sets(self.secrets, confidence=self.event.confidence)
+        for secret, ends in zip(self.secrets, sets, strict=True):
+            epsilon = log_up(named_ratio(self.weights, *ends))
+            yield secret.derived(epsilon, *ends, confidence=self.event.confidence)
+
+    def _derive_ldp(self) -> Step:
+        epsilon = log_up(ldp_ratio(self.weights))
+        found = f"largest ratio of integers gives ε = {epsilon:.9g} ldp"
+        if self.ldp_ceiling is None:
+            return Step("ε from integers", holds=None, found=f"{found}; none is stated")
+        holds = epsilon <= self.ldp_ceiling
+        return Step("ε from integers", holds=holds, found=f"{found}, stated {self.ldp_ceiling:g}")
 
     def expected_error(self) -> float:
         """The expected cost of one window under the prior."""

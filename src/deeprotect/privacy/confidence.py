@@ -12,6 +12,7 @@ from scipy.special import betainc, betaincc
 from deeprotect.errors import BundleError, PolicyError
 from deeprotect.privacy.names import check_names
 from deeprotect.privacy.record import Record
+from deeprotect.privacy.step import Step
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -61,6 +62,15 @@ class Secret:
             "windows_per_class": [int(windows.min()), int(windows.max())],
             "confidence": confidence,
         }
+
+    def derived(self, epsilon: float, low: Integers, high: Integers, *, confidence: float) -> Step:
+        """For `verify`: the ε that sets with these ends give."""
+        fewest, widest = int(self.counts.sum(axis=1).min()), int((high - low).max()) / UNIT
+        found = (
+            f"{len(self.classes)} classes of {fewest}+ windows, intervals up to {widest:.4g} wide, all at once with "
+            f"confidence {confidence:g}; ε = {epsilon:.9g}, stated {self.epsilon:g}; the counts are taken as given"
+        )
+        return Step(f"ε for {self.inference}", holds=epsilon <= self.epsilon, found=found)
 
     @classmethod
     def read(cls, record: Record, inference: str) -> "Secret":

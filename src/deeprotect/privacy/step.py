@@ -1,4 +1,4 @@
-"""One step of a verification: what was checked, whether it holds, and the numbers."""
+"""One step of a derivation: what was worked out again, whether it holds, and the numbers."""
 
 from dataclasses import dataclass
 
