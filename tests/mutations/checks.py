@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from deeprotect.bundle.verifying import steps
 from scipy import stats
 from tests.mutations import houses
 
-from deeprotect.bundle.verifying import steps
 from deeprotect.errors import DeeprotectError, EntropyError
 from deeprotect.evaluation.audit.audit import audit
 from deeprotect.privacy import confidence

@@ -76,8 +76,3 @@ def test_fitting_covers_training_codes_and_survives_a_constant_feature():
 def test_fitting_can_leave_out_the_tails():
     box = Box.fit(np.linspace(0, 1, 101)[:, None], trim=0.1)
     assert (box.low[0], box.high[0]) == pytest.approx((0.1, 0.9))
-
-
-def test_certified_bounds_only_shrink_a_box():
-    box = Box((0.0, 0.0), (1.0, 1.0)).within([-1.0, 0.25], [0.5, 2.0])
-    assert (box.low, box.high) == ((0.0, 0.25), (0.5, 1.0))

@@ -1,15 +1,13 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-import torch
 from tests.training.conftest import POLICY
 
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.training import codebook
-from deeprotect.training.codebook import LookUp, learn_codes
-from deeprotect.training.export import to_onnx
+from deeprotect.training.codebook import learn_codes
 from deeprotect.training.fit import learn
 from deeprotect.training.labels import Targets
 from deeprotect.training.windows import read_windows
@@ -158,22 +156,6 @@ def test_a_useful_inference_of_one_class_is_refused_by_name(gym_table):
     table = gym_table.append_column("side", pa.array(["left"] * gym_table.num_rows))
     with pytest.raises(TableError, match="fewer than two classes of 'side'"):
         learn_codes(read_windows(table, policy), policy)
-
-
-def test_encoder_and_decoder_are_the_same_in_onnx(protection, gym_windows):
-    import onnxruntime
-
-    encoder = onnxruntime.InferenceSession(to_onnx(protection.encoder, 16, input_name="window", output_name="code"))
-    codes = encoder.run(None, {"window": gym_windows.flat.astype(np.float32)})[0]
-    assert np.array_equal(codes, protection.encode(gym_windows.flat))
-    decoder = onnxruntime.InferenceSession(to_onnx(protection.decoder, 1, input_name="code", output_name="window"))
-    index = np.arange(60, dtype=np.float32)[:, None]
-    assert np.allclose(decoder.run(None, {"code": index})[0], protection.decode(index), atol=1e-7)
-
-
-def test_a_look_up_is_total():
-    table = LookUp(np.eye(3))
-    assert table(torch.tensor([[-5.0], [1.2], [99.0]])).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
 
 
 def test_distortion_is_the_mean_distance_from_windows_to_outputs(book):

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from deeprotect.training.coder import MOST_RUNGS, RUNGS, Coder, Ladder
+from deeprotect.training.coder import MOST_RUNGS, RUNGS, Coder, Convolution, Ladder, Spectrum, Statistics
 
 CHANNELS = 2
 
@@ -35,3 +35,28 @@ def test_a_level_that_never_changes_stays_finite():
 @pytest.mark.parametrize("levels", [1, 24, 500, 2000])
 def test_many_levels_share_the_rungs(levels):
     assert Ladder(torch.rand(20, levels)).rungs <= max(MOST_RUNGS, levels)
+
+
+def series(*, rows: int = 5, samples: int = 8) -> torch.Tensor:
+    return torch.rand(rows, samples, CHANNELS, generator=torch.Generator().manual_seed(0))
+
+
+def test_statistics_stand_by_kind_then_channel():
+    windows = series()
+    found = Statistics()(windows).unflatten(-1, (Statistics.PER_CHANNEL, CHANNELS))
+    expected = [windows.mean(dim=1), windows.std(dim=1, correction=0), windows.amin(dim=1), windows.amax(dim=1)]
+    assert torch.allclose(found, torch.stack(expected, dim=1), atol=1e-4)
+
+
+@pytest.mark.parametrize("samples", [1, 7, 8])
+def test_a_spectrum_is_the_amplitude_of_each_frequency_then_channel(samples):
+    windows = series(samples=samples)
+    expected = torch.fft.rfft(windows, dim=1, norm="ortho").abs().flatten(1)
+    assert torch.allclose(Spectrum(samples)(windows), (expected.square() + 1e-6).sqrt(), atol=1e-5)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_a_convolution_is_torchs_with_channels_last(stride):
+    layer, windows = Convolution(CHANNELS, 3, 3, stride=stride, padding=1), series()
+    usual = torch.nn.functional.conv1d(windows.mT, layer.weight, layer.bias, stride=stride, padding=1).mT
+    assert torch.allclose(layer(windows), usual, atol=1e-6)

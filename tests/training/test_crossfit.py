@@ -6,12 +6,12 @@ import torch
 from torch import nn
 
 from deeprotect.training import crossfit
+from deeprotect.training.coder_training import SCHEDULE, CoderData
 from deeprotect.training.labels import Targets
-from deeprotect.training.naming import SCHEDULE, Job
 
 
 class Fixed(nn.Module):
-    """Names the same class for every window."""
+    """The same class for every window."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -21,13 +21,13 @@ class Fixed(nn.Module):
         return torch.eye(2)[[self.number] * len(windows)]
 
 
-def job(*labels):
+def data(*labels):
     names = np.array([[label] for label in labels], dtype=object)
     windows = np.zeros((len(labels), 3))
-    return Job(windows, windows, Targets.read(names, len(labels)))
+    return CoderData(windows, windows, Targets.read(names, len(labels)))
 
 
-def test_a_short_schedule_is_tried_where_there_is_time_to_learn_by_heart(gym_policy):
+def test_a_short_schedule_is_tried_where_there_is_time_to_overfit(gym_policy):
     whole, short = crossfit._schedules(gym_policy.vary(training={"max_epochs": 50}))
     assert (whole.max_epochs, short.max_epochs) == (50, 10)
     assert short.max_steps * 5 == whole.max_steps
@@ -39,20 +39,20 @@ def test_a_short_schedule_is_tried_where_there_is_time_to_learn_by_heart(gym_pol
 def test_later_windows_decide_how_long_a_coder_learns(gym_policy, later, chosen):
     schedules = crossfit._schedules(gym_policy.vary(training={"max_epochs": 50}))
     coders = dict(zip(schedules, (Fixed(0), Fixed(1)), strict=True))
-    found = crossfit._right_length(lambda *, schedule: [coders[schedule]], job(*later), schedules)
+    found = crossfit._right_length(lambda *, schedule: [coders[schedule]], data(*later), schedules)
     assert found is schedules[chosen]
 
 
 def test_a_single_schedule_costs_no_trial():
-    assert crossfit._right_length(lambda **_: pytest.fail("trained"), job("a", "b"), [SCHEDULE]) is SCHEDULE
+    assert crossfit._right_length(lambda **_: pytest.fail("trained"), data("a", "b"), [SCHEDULE]) is SCHEDULE
 
 
 def test_every_window_is_coded_by_a_coder_that_did_not_see_it(gym_windows, gym_policy, monkeypatch):
     seen = []
 
-    def fit(jobs, **_):
-        seen.extend({row.tobytes() for row in each.windows} for each in jobs)
-        return [Fixed(0) for _ in jobs]
+    def fit(several, **_):
+        seen.extend({row.tobytes() for row in each.windows} for each in several)
+        return [Fixed(0) for _ in several]
 
     monkeypatch.setattr(crossfit, "fit_coders", fit)
     policy = gym_policy.vary(training={"max_epochs": 6})

@@ -1,11 +1,9 @@
 import numpy as np
-import onnxruntime
 import pytest
 import torch
 
 from deeprotect.privacy.design import Secret, design
 from deeprotect.training.codebook import UNSURE
-from deeprotect.training.export import to_onnx
 from deeprotect.training.fit import learn
 from deeprotect.training.joint import Codes, Joint
 from deeprotect.training.labels import Targets
@@ -65,13 +63,9 @@ def test_a_named_promise_is_made_with_doubt_and_ldp_without(naming_people, gym_w
     assert named.real_epsilon <= 2.0
 
 
-def test_doubt_is_the_same_in_onnx(naming_people):
-    encoder = naming_people["named"].encoder
-    graph = onnxruntime.InferenceSession(to_onnx(encoder, 16, input_name="window", output_name="code"))
+def test_doubt_is_a_code_that_the_bundle_gives(naming_people):
     windows = np.random.default_rng(0).uniform(size=(4000, 16))
-    codes = graph.run(None, {"window": windows.astype(np.float32)})[0]
-    assert np.array_equal(codes, naming_people["named"].encode(windows))
-    assert set(codes[:, 0]) == {0, 1, 2, 3, 4, 5}
+    assert set(naming_people["named"].encode(windows)[:, 0]) == {0, 1, 2, 3, 4, 5}
 
 
 def test_doubt_saves_noise_where_a_rare_class_is_named_at_random():

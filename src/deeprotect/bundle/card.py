@@ -56,7 +56,7 @@ def _lines(bundle: Bundle) -> Iterator[str]:
     sensitive = ", ".join(policy.inferences.sensitive) or "everything else"
     yield f"- sensitive: {sensitive}"
     yield from _stream_lines(bundle)
-    yield f"- mechanism: {bundle.mechanism.name}; learnt: {bundle.manifest.minimiser['name']}"
+    yield f"- mechanism: {bundle.mechanism.name}; learnt: {bundle.manifest.minimiser.name}"
     yield from _doubt_lines(bundle)
     yield from _choice_lines(bundle)
     yield from _cost_lines(bundle)
@@ -89,7 +89,7 @@ def _doubt_lines(bundle: Bundle) -> Iterator[str]:
 def _choice_lines(bundle: Bundle) -> Iterator[str]:
     """Why this mechanism, where the policy left the choice."""
     for key, reason in CHOSEN.items():
-        expected = bundle.manifest.minimiser.get(key, {})
+        expected: dict[str, float] = getattr(bundle.manifest.minimiser, key)
         if expected:
             listed = ", ".join(f"{name} {value:.3f}" for name, value in expected.items())
             yield f"  - chosen for {reason} to be expected after release: {listed}"
@@ -109,11 +109,13 @@ def _evidence_lines(bundle: Bundle) -> Iterator[str]:
     for secret in certificate.get("secrets", ()):
         fewest, most = secret["windows_per_class"]
         yield (
-            f"- {secret['inference']}: holds for each of {secret['classes']} classes with probability "
-            f"{certificate['confidence']:g} over the calibration windows ({fewest} to {most} per class)."
+            f"- {secret['inference']}: holds for all {secret['classes']} classes together with probability "
+            f"{secret['confidence']:.4g} over the calibration windows ({fewest} to {most} per class)."
         )
+    if certificate.get("codes_without_noise"):
+        yield f"- Noise: {certificate['noise']}."
     if certificate["guarantee"] == "named" and certificate["ldp_epsilon"] is None:
-        yield "- There is no LDP bound beside it: some codes may leave without noise. Set ldp_ceiling for one."
+        yield "- There is no LDP bound beside it."
     elif certificate["guarantee"] == "named":
         yield f"- Whatever the calibration, one window is also protected by ε = {certificate['ldp_epsilon']:.3g} LDP."
     for assumption in certificate["assumes"]:
@@ -131,8 +133,8 @@ def _stream_lines(bundle: Bundle) -> Iterator[str]:
 def measured(bundle: Bundle) -> Iterator[str]:
     """What an unchanged app reads of held-out windows, and a warning where next to nothing is left to read."""
     for result in bundle.manifest.results:
-        for name, numbers in result["useful"].items():
-            if not numbers:
+        for name, numbers in result.useful.items():
+            if not {"app", "chance"} <= numbers.keys():
                 continue
             parts = ", ".join(f"{key} {value:.3f}" for key, value in numbers.items())
             yield f"- {name} (useful): {parts}"

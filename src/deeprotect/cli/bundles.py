@@ -61,6 +61,9 @@ def protect(
     if summary.dropped:
         typer.echo(f"left out, not channels: {', '.join(summary.dropped)}", err=True)
     typer.echo(f"released {summary.rows} rows; {summary.spending}", err=True)
+    certificate = protector.bundle.manifest.certificate
+    if certificate.get("codes_without_noise"):
+        typer.echo(f"noise: {certificate['noise']}", err=True)
 
 
 def describe(
@@ -81,7 +84,7 @@ def verify(
 ) -> None:
     """Work out again everything the bundle promises; exit code 1 when anything does not hold."""
     from deeprotect.bundle import signing
-    from deeprotect.bundle.verifying import verify as run
+    from deeprotect.bundle.verification.verify import verify as run
 
     report = run(bundle, key=signing.public_key(key) if key else None)
     typer.echo(json.dumps(report.to_json(), indent=1, ensure_ascii=False) if as_json else str(report))

@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from deeprotect.signals.schema import Floats
-from deeprotect.training.coder import Summary
+from deeprotect.training.coder import Spectrum, Statistics
 from deeprotect.training.linear import window_samples
 from deeprotect.training.networks import Standardise, Unflatten, initialise, unset
 from deeprotect.training.threads import single_thread
-from deeprotect.training.trainer import Lesson, Schedule, teach
+from deeprotect.training.trainer import Schedule, TrainingJob, train
 
 FILTERS, HIDDEN = 32, 128
 KERNELS = (5, 3)
@@ -36,7 +36,7 @@ class Network(nn.Module):
         super().__init__()
         samples = window_samples(windows.shape[1], channels)
         self.standardise, self.unflatten = Standardise(windows), Unflatten(channels)
-        self.summary = Summary(samples)
+        self.statistics, self.spectrum = Statistics(), Spectrum(samples)
         self.convolutions = nn.ModuleList()
         length, width = samples, channels
         for kernel in KERNELS:
@@ -54,15 +54,16 @@ class Network(nn.Module):
             answers = functional.relu(layer(answers))
         means = functional.adaptive_avg_pool1d(answers, self.parts)
         peaks = functional.adaptive_max_pool1d(answers, self.parts)
-        found = torch.cat([means.flatten(-2), peaks.flatten(-2), self.summary(series)], dim=-1)
+        summary = [self.statistics(series.mT), self.spectrum(series.mT)]
+        found = torch.cat([means.flatten(-2), peaks.flatten(-2), *summary], dim=-1)
         if noise is not None:
             found = found * (1 + DROP * noise)
         scores: Tensor = self.last(functional.relu(self.first(found)))
         return scores
 
 
-class _Naming(nn.Module):
-    """Teach a network the classes: smoothed cross-entropy."""
+class _Loss(nn.Module):
+    """Cross-entropy with label smoothing."""
 
     def __init__(self, network: Network) -> None:
         super().__init__()
@@ -86,7 +87,7 @@ class Convolutional:
             rows = np.random.default_rng(self.seed).permutation(len(windows))[:most]
             windows, numbers = windows[rows], numbers[rows]
         with single_thread():
-            self.network = self._taught(windows, numbers)
+            self.network = self._trained(windows, numbers)
         return self
 
     def predict_proba(self, windows: Floats) -> Floats:
@@ -95,12 +96,12 @@ class Convolutional:
             scores = torch.cat([self.network(part) for part in torch.split(rows, AT_ONCE)])
             return np.asarray(scores.double().softmax(dim=-1).numpy())
 
-    def _taught(self, windows: Floats, numbers: NDArray[np.int64]) -> Network:
+    def _trained(self, windows: Floats, numbers: NDArray[np.int64]) -> Network:
         generator = torch.Generator().manual_seed(self.seed)
         network = Network(windows, self.channels, classes=len(self.classes_))
         initialise(network, generator)
         rows = torch.tensor(windows, dtype=torch.float32), torch.tensor(numbers)
         none = rows[0][:0], rows[1][:0]
-        lesson = Lesson(_Naming(network), rows, held_out=none, noise=network.found, generator=generator)
-        teach([lesson], SCHEDULE)
+        job = TrainingJob(_Loss(network), rows, held_out=none, noise=network.found, generator=generator)
+        train([job], SCHEDULE)
         return network.eval()

@@ -50,12 +50,6 @@ class Box:
         high = np.where(high - low < thin, low + thin, high)
         return cls(tuple(low.tolist()), tuple(high.tolist()), cells)
 
-    def within(self, low: ArrayLike, high: ArrayLike) -> "Box":
-        """The part of the box that certified bounds of the encoder (`network.interval`) leave reachable."""
-        lows = np.maximum(self.low, np.asarray(low, dtype=np.float64))
-        highs = np.minimum(self.high, np.asarray(high, dtype=np.float64))
-        return Box(tuple(lows.tolist()), tuple(highs.tolist()), self.cells)
-
     @property
     def dim(self) -> int:
         return len(self.low)

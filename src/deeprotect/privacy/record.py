@@ -44,6 +44,12 @@ class Record:
         value = self._get(field)
         return value if type(value) is int else self._refuse(field, "a whole number")
 
+    def integers(self, field: str) -> tuple[int, ...]:
+        values = self._list(field, self._get(field))
+        if not all(type(value) is int for value in values):
+            self._refuse(field, "a list of whole numbers")
+        return tuple(values)
+
     def floats(self, field: str) -> tuple[float, ...]:
         return tuple(self._number(field, value) for value in self._list(field, self._get(field)))
 

@@ -11,9 +11,8 @@ from deeprotect.errors import BundleError, InputError, PolicyError
 from deeprotect.privacy.box import Floats
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
-from deeprotect.privacy.evidence import check_orthonormal
 from deeprotect.privacy.record import Record
-from deeprotect.privacy.relaxed import largest_l1
+from deeprotect.privacy.relaxed import check_orthonormal, largest_l1
 from deeprotect.privacy.sampling import Integers, discrete_laplace, mean_magnitude, require_drawable, round_up
 from deeprotect.privacy.sensitivity import Maximum
 
@@ -99,7 +98,10 @@ class Subspace:
             "sensitivity": self.sensitivity.value,
             "exact": self.sensitivity.exact,
             "method": self.sensitivity.method,
-            "assumes": ["equal residuals of neighbours round alike on a grid of 2^-16"],
+            "assumes": [
+                *self.event.assumes,
+                "equal residuals of neighbours round alike on a grid of 2^-16",
+            ],
         }
 
     def to_json(self) -> dict[str, Any]:

@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.linear_model import RidgeClassifier
 from torch import nn
 
+from deeprotect.bundle.network import Network
+from deeprotect.bundle.outputs import OutputTable
 from deeprotect.errors import PolicyError
 from deeprotect.policy import Policy
 from deeprotect.privacy import laplace
@@ -16,15 +18,15 @@ from deeprotect.privacy.channel import make
 from deeprotect.privacy.confidence import Secret
 from deeprotect.privacy.design import design
 from deeprotect.privacy.mechanism import Mechanism
-from deeprotect.privacy.network import interval, lipschitz
 from deeprotect.privacy.relaxed import basis
 from deeprotect.privacy.subspace import subspace
 from deeprotect.signals.schema import Floats
-from deeprotect.training.bounds import layers_of, weights_of
-from deeprotect.training.codebook import CodeBook, Learnt, LookUp, learn_codes
+from deeprotect.training.codebook import CodeBook, Learnt, learn_codes
+from deeprotect.training.export import to_network
 from deeprotect.training.minimiser import Minimiser
+from deeprotect.training.networks import Clip
 from deeprotect.training.parts import Parts, fitted
-from deeprotect.training.protection import Clip, Protection
+from deeprotect.training.protection import Protection
 from deeprotect.training.windows import LabelledWindows
 
 TRIM = 0.01  # share of training features beyond each end of the clip box: less noise, a little clipping
@@ -34,14 +36,14 @@ Build = Callable[[LabelledWindows, Policy, Parts], Protection]
 def baseline(windows: LabelledWindows, policy: Policy, _: Parts) -> Protection:
     """Noise on every sample, nothing learnt."""
     dim = windows.flat.shape[1]
-    return Protection(laplace.baseline(dim, _ldp_epsilon(policy)), nn.Identity(), Clip(), dim, {"name": "none"})
+    noise = laplace.baseline(dim, _ldp_epsilon(policy))
+    return Protection(noise, Network((), dim), to_network(Clip(), dim), {"name": "none"})
 
 
 def certified(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
     """Noise on the features, as much as their certified sensitivity needs."""
     minimiser = fitted(windows, policy, parts)
-    box, linear = _box(windows, minimiser), weights_of(layers_of(minimiser.encoder()))
-    return _on_features(laplace.certified(box, _ldp_epsilon(policy), linear=linear), minimiser)
+    return _on_features(laplace.certified(_box(windows, minimiser), _ldp_epsilon(policy)), minimiser)
 
 
 def _ldp_epsilon(policy: Policy) -> float:
@@ -55,16 +57,8 @@ def paper(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
     epsilon, box = policy.privacy.epsilon, _box(windows, minimiser)
     if policy.privacy.guarantee != "rldp":
         return _on_features(laplace.paper_mode1(box, epsilon, dim_x=windows.flat.shape[1]), minimiser)
-    layers = layers_of(minimiser.encoder())
-    assert layers is not None  # sigmoid layers all have bounds
-    noise = laplace.paper_mode2(
-        box,
-        epsilon,
-        directions=sensitive_directions(windows, policy),
-        lipschitz=lipschitz(layers),
-        inferences=policy.inferences.sensitive,
-    )
-    return _on_features(noise, minimiser)
+    directions, hidden = sensitive_directions(windows, policy), policy.inferences.sensitive
+    return _on_features(laplace.paper_mode2(box, epsilon, directions=directions, inferences=hidden), minimiser)
 
 
 def along_subspace(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
@@ -72,8 +66,9 @@ def along_subspace(windows: LabelledWindows, policy: Policy, parts: Parts) -> Pr
     minimiser = fitted(windows, policy, parts)
     directions = sensitive_directions(windows, policy)
     noise = subspace(directions, policy.privacy.epsilon, inferences=policy.inferences.sensitive)
-    decoder = nn.Sequential(Clip(), minimiser.encoder(), minimiser.decoder(), Clip())
-    return Protection(noise, nn.Identity(), decoder, windows.flat.shape[1], _description(minimiser))
+    dim = windows.flat.shape[1]
+    decoder = to_network(nn.Sequential(Clip(), minimiser.encoder(), minimiser.decoder(), Clip()), dim)
+    return Protection(noise, Network((), dim), decoder, _description(minimiser))
 
 
 def through_channel(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
@@ -98,8 +93,8 @@ def through_channel(windows: LabelledWindows, policy: Policy, parts: Parts) -> P
     made_of = {"name": "code book", "codes": list(book.codes), "variants": outputs.shape[1]}
     made_of |= {"expected_accuracy": 1 - replace(plan, cost=misread).expected_cost}
     made_of |= {"expected_cost": plan.expected_cost} if costs else {}
-    decoder = LookUp(outputs.reshape(-1, outputs.shape[2]))
-    return Protection(channel, book.encoder, decoder, windows.flat.shape[1], made_of)
+    table = OutputTable(outputs.reshape(-1, outputs.shape[2]).astype(np.float32))
+    return Protection(channel, book.encoder, table, made_of)
 
 
 def _secret(name: str, windows: LabelledWindows, policy: Policy, book: CodeBook) -> Secret:
@@ -112,8 +107,9 @@ def _secret(name: str, windows: LabelledWindows, policy: Policy, book: CodeBook)
 
 
 def _on_features(noise: Mechanism, minimiser: Minimiser) -> Protection:
-    decoder = nn.Sequential(minimiser.decoder(), Clip())
-    return Protection(noise, minimiser.encoder(), decoder, minimiser.n_features_in_, _description(minimiser))
+    encoder = to_network(minimiser.encoder(), minimiser.n_features_in_)
+    decoder = to_network(nn.Sequential(minimiser.decoder(), Clip()), noise.dim)
+    return Protection(noise, encoder, decoder, _description(minimiser))
 
 
 def _description(minimiser: Minimiser) -> dict[str, Any]:
@@ -142,10 +138,5 @@ def sensitive_directions(windows: LabelledWindows, policy: Policy) -> Floats:
 
 
 def _box(windows: LabelledWindows, minimiser: Minimiser) -> Box:
-    """Around the training features, inside what the network can reach at all."""
-    box = Box.fit(minimiser.transform(windows.flat), trim=TRIM)
-    layers = layers_of(minimiser.encoder())
-    if layers is None:
-        return box
-    dim = windows.flat.shape[1]
-    return box.within(*interval(layers, np.zeros(dim), np.ones(dim)))
+    """Around the training features."""
+    return Box.fit(minimiser.transform(windows.flat), trim=TRIM)

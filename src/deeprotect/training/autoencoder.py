@@ -14,7 +14,7 @@ from deeprotect.training.linear import window_samples
 from deeprotect.training.minimiser import Floats, Minimiser
 from deeprotect.training.networks import Restore, Standardise, convolution, dense, initialise
 from deeprotect.training.objective import Minimising, Reading
-from deeprotect.training.trainer import Lesson, Schedule, hold_out, teach
+from deeprotect.training.trainer import Schedule, TrainingJob, hold_out, train
 
 NETWORKS = ("dense", "conv")
 
@@ -65,8 +65,8 @@ class Autoencoder(Minimiser):
     ) -> list[tuple[nn.Module, nn.Module]]:
         schedule = Schedule(**{field.name: getattr(self, field.name) for field in fields(Schedule)})
         pupils = [_Pupil(model, windows, targets) for model, (windows, targets) in zip(models, data, strict=True)]
-        teach([pupil.reading() for pupil in pupils if pupil.targets.counts], schedule)
-        teach([pupil.minimising() for pupil in pupils], schedule)
+        train([pupil.reading() for pupil in pupils if pupil.targets.counts], schedule)
+        train([pupil.minimising() for pupil in pupils], schedule)
         return [pupil.result() for pupil in pupils]
 
 
@@ -89,11 +89,11 @@ class _Pupil:
         self._decoder = self._fresh(dense([model._n_features_out, half, half, values]))
         self._head = self._fresh(dense([model._n_features_out, outputs]) if outputs else nn.Identity())
 
-    def reading(self) -> Lesson:
+    def reading(self) -> TrainingJob:
         objective = Reading(self._standardise, self._reader, counts=self.targets.counts)
-        return self._lesson(objective, noise=self._windows.shape[1])
+        return self._job(objective, noise=self._windows.shape[1])
 
-    def minimising(self) -> Lesson:
+    def minimising(self) -> TrainingJob:
         objective = Minimising(
             self._standardise,
             self._encoder,
@@ -105,17 +105,17 @@ class _Pupil:
             mu=self._model.mu,
             noise=self._model.noise,
         )
-        return self._lesson(objective, noise=self._model._n_features_out)
+        return self._job(objective, noise=self._model._n_features_out)
 
     def result(self) -> tuple[nn.Module, nn.Module]:
         encoder = nn.Sequential(self._standardise, self._encoder)
         return encoder, nn.Sequential(self._decoder, Restore(self._standardise))
 
-    def _lesson(self, objective: nn.Module, *, noise: int) -> Lesson:
+    def _job(self, objective: nn.Module, *, noise: int) -> TrainingJob:
         rows = torch.tensor(self._windows, dtype=torch.float32), torch.tensor(self.targets.codes)
         aside = torch.tensor(hold_out(len(self._windows), self._model.held_out))
-        train, held_out = ((rows[0][part], rows[1][part]) for part in (~aside, aside))
-        return Lesson(objective, train, held_out=held_out, noise=noise, generator=self._generator)
+        seen, held_out = ((rows[0][part], rows[1][part]) for part in (~aside, aside))
+        return TrainingJob(objective, seen, held_out=held_out, noise=noise, generator=self._generator)
 
     def _layers(self, values: int) -> nn.Module:
         hidden, features = self._model.hidden, self._model._n_features_out

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import torch
 from scipy.spatial.distance import cdist
 from torch import Tensor, nn
 
+from deeprotect.bundle.network import Network
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.crossfit import cross_fit
+from deeprotect.training.export import to_network
 from deeprotect.training.joint import Codes, Joint
 from deeprotect.training.labels import Targets
 from deeprotect.training.misreadings import Costs, matrix
@@ -27,19 +28,6 @@ DOUBT = (
 )
 
 
-class LookUp(nn.Module):
-    """Released indices (row, 1) to public windows (row, value)."""
-
-    windows: Tensor
-
-    def __init__(self, windows: Floats) -> None:
-        super().__init__()
-        self.register_buffer("windows", torch.tensor(windows, dtype=torch.float32))
-
-    def forward(self, index: Tensor) -> Tensor:
-        return self.windows[index[:, 0].round().to(torch.int64).clamp(0, len(self.windows) - 1)]
-
-
 @dataclass(frozen=True)
 class CodeBook:
     """Everything about codes that does not depend on ε.
@@ -50,7 +38,7 @@ class CodeBook:
     windows, in L1.
     """
 
-    encoder: nn.Module
+    encoder: Network
     codes: tuple[str, ...]
     released: tuple[str, ...]
     prior: Floats
@@ -102,7 +90,7 @@ class Learnt:
         labelled = coded[(self.targets.codes >= 0).any(axis=1)]
         prior = np.bincount(labelled, minlength=len(names)) / len(labelled)
         distortion = _distortion(self.windows.flat, coded, self.outputs.samples, codes=len(names))
-        encoder = nn.Sequential(self.coder, coding).eval()
+        encoder = to_network(nn.Sequential(self.coder, coding), self.windows.flat.shape[1])
         return CodeBook(encoder, names, self.joint.names, prior, meaning, coded, self.outputs, distortion)
 
 

@@ -1,4 +1,7 @@
-"""The network behind the code book: a small residual convolution that names the useful classes of a window."""
+"""The network behind the code book: a small residual convolution that classifies a window's useful inferences.
+
+Series are (row, time, channel) throughout, as a window lies in memory.
+"""
 
 import numpy as np
 import torch
@@ -6,7 +9,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from deeprotect.training.linear import window_samples
-from deeprotect.training.networks import Unflatten
 
 FILTERS, KERNEL, DEPTH, WIDTH = 64, 3, 3, 256
 LONGEST = 20
@@ -17,25 +19,30 @@ DROP = 0.2
 """Standard deviation of the noise that multiplies hidden values in training, in place of dropout."""
 
 
-class Summary(nn.Module):
-    """Mean, spread, extremes and spectrum of each channel: (row, channel, time) -> (row, number), levels first."""
+class Statistics(nn.Module):
+    """Summary statistics in time: (row, time, channel) -> the channels' means, then spreads, minima and maxima."""
 
-    cosines: Tensor
-    sines: Tensor
-    LEVELS = 4  # of each channel: mean, spread, least, most
+    PER_CHANNEL = 4
+
+    def forward(self, series: Tensor) -> Tensor:
+        mean = series.mean(dim=1)
+        spread = ((series - mean[:, None]).square().mean(dim=1) + 1e-6).sqrt()
+        return torch.cat([mean, spread, series.amin(dim=1), series.amax(dim=1)], dim=-1)
+
+
+class Spectrum(nn.Module):
+    """Amplitude of each frequency of each channel: (row, time, channel) -> (row, frequency * channel)."""
+
+    waves: Tensor
 
     def __init__(self, samples: int) -> None:
         super().__init__()
-        angles = 2 * torch.pi * torch.outer(torch.arange(samples), torch.arange(samples // 2 + 1)) / samples
-        self.register_buffer("cosines", torch.cos(angles) / samples**0.5)
-        self.register_buffer("sines", torch.sin(angles) / samples**0.5)
+        angles = 2 * torch.pi * torch.outer(torch.arange(samples // 2 + 1), torch.arange(samples)) / samples
+        self.register_buffer("waves", torch.cat([angles.cos(), angles.sin()]) / samples**0.5)
 
-    def forward(self, windows: Tensor) -> Tensor:
-        mean = windows.mean(dim=-1)
-        spread = ((windows - mean[..., None]).square().mean(dim=-1) + 1e-6).sqrt()
-        power = (windows @ self.cosines).square() + (windows @ self.sines).square()
-        parts = [mean, spread, windows.amin(dim=-1), windows.amax(dim=-1), (power + 1e-6).sqrt().flatten(-2)]
-        return torch.cat(parts, dim=-1)
+    def forward(self, series: Tensor) -> Tensor:
+        cosines, sines = torch.matmul(self.waves, series).chunk(2, dim=1)
+        return (cosines.square() + sines.square() + 1e-6).sqrt().flatten(1)
 
 
 class Ladder(nn.Module):
@@ -63,6 +70,21 @@ class Ladder(nn.Module):
         return ((levels[:, None, :] - self.bottom) / self.height).clamp(0, 1).flatten(-2)
 
 
+class Convolution(nn.Conv1d):
+    """A convolution in time: (row, time, channel) -> (row, time, filter)."""
+
+    def forward(self, series: Tensor) -> Tensor:
+        # As a picture of height 1 the series is "channels last" without a copy, for which torch has its fastest code.
+        found = functional.conv2d(
+            series.mT.unsqueeze(2),
+            self.weight.unsqueeze(2),
+            self.bias,
+            stride=(1, *self.stride),
+            padding=(0, self.kernel_size[0] // 2),
+        )
+        return found.squeeze(2).mT
+
+
 class Coder(nn.Module):
     """Standardised flat windows to one score per useful class; `noise` multiplies hidden values in training."""
 
@@ -70,17 +92,17 @@ class Coder(nn.Module):
         """`windows` are those to learn from; only the rungs of the ladder are taken from them here."""
         super().__init__()
         samples = window_samples(windows.shape[1], channels)
-        self.unflatten = Unflatten(channels)
-        self.summary = Summary(samples)
-        self.levels = Summary.LEVELS * channels
-        self.ladder = Ladder(self.summary(self.unflatten(windows))[:, : self.levels])
+        self.channels = channels
+        self.statistics, self.spectrum = Statistics(), Spectrum(samples)
+        self.ladder = Ladder(self.statistics(self._series(windows)))
         self.convolutions = nn.ModuleList()
         length, width = samples, channels
         for _ in range(DEPTH):
             stride = 2 if length > LONGEST else 1
-            self.convolutions.append(nn.Conv1d(width, FILTERS, KERNEL, stride=stride, padding=KERNEL // 2))
+            self.convolutions.append(Convolution(width, FILTERS, KERNEL, stride=stride, padding=KERNEL // 2))
             length, width = (length - 1) // stride + 1, FILTERS
-        self.hidden = FILTERS * length + self.levels + channels * (samples // 2 + 1) + self.ladder.rungs
+        others = channels * (samples // 2 + 1 + Statistics.PER_CHANNEL) + self.ladder.rungs
+        self.hidden = FILTERS * length + others
         self.first, self.last = nn.Linear(self.hidden, WIDTH), nn.Linear(WIDTH, classes)
 
     @property
@@ -89,13 +111,7 @@ class Coder(nn.Module):
         return self.hidden + WIDTH
 
     def forward(self, windows: Tensor, noise: Tensor | None = None) -> Tensor:
-        series = self.unflatten(windows)
-        found = series
-        for layer in self.convolutions:
-            new = functional.relu(layer(found))
-            found = new + found if new.shape == found.shape else new
-        summary = self.summary(series)
-        hidden = torch.cat([found.flatten(-2), summary, self.ladder(summary[:, : self.levels])], dim=-1)
+        hidden = self._features(self._series(windows))
         if noise is not None:
             hidden = hidden * (1 + DROP * noise[:, : self.hidden])
         hidden = functional.relu(self.first(hidden))
@@ -103,3 +119,15 @@ class Coder(nn.Module):
             hidden = hidden * (1 + DROP * noise[:, self.hidden :])
         scores: Tensor = self.last(hidden)
         return scores
+
+    def _series(self, windows: Tensor) -> Tensor:
+        return torch.unflatten(windows, -1, (-1, self.channels))
+
+    def _features(self, series: Tensor) -> Tensor:
+        """Convolved (time, filter), spectrum, statistics, and the piecewise linear encoding of the statistics."""
+        convolved = series
+        for layer in self.convolutions:
+            new = functional.relu(layer(convolved))
+            convolved = new + convolved if new.shape == convolved.shape else new
+        statistics = self.statistics(series)
+        return torch.cat([convolved.flatten(1), self.spectrum(series), statistics, self.ladder(statistics)], dim=-1)

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
+from deeprotect.training.coder_training import SCHEDULE, CoderData, fit_coders
 from deeprotect.training.labels import Targets
-from deeprotect.training.naming import SCHEDULE, Job, fit_coders
 from deeprotect.training.splits import Mask, contiguous, folds
 from deeprotect.training.trainer import Schedule
 from deeprotect.training.windows import LabelledWindows
@@ -26,12 +26,12 @@ def cross_fit(windows: LabelledWindows, targets: Targets, policy: Policy) -> tup
     """The coder learnt from all labelled windows, and each window's scores by one that learnt from other folds."""
     parts = folds(windows, count=FOLDS, seed=policy.training.seed)
     labelled = np.asarray((targets.codes >= 0).any(axis=1))
-    jobs = [_job(windows, targets, side & labelled) for side in (labelled, *(train for train, _ in parts))]
+    data = [_data(windows, targets, side & labelled) for side in (labelled, *(train for train, _ in parts))]
     fit = partial(fit_coders, channels=len(policy.stream.channels), seed=policy.training.seed)
     past, future = contiguous(windows, held_out=HELD_OUT, seed=policy.training.seed)
-    earlier, later = (_job(windows, targets, part & labelled) for part in (past, future))
+    earlier, later = (_data(windows, targets, part & labelled) for part in (past, future))
     schedule = _right_length(partial(fit, [earlier]), later, _schedules(policy))
-    coder, *crossed = fit(jobs, schedule=schedule)
+    coder, *crossed = fit(data, schedule=schedule)
     scores = torch.empty(len(windows), sum(targets.counts))
     for (_, test), other in zip(parts, crossed, strict=True):
         scores[torch.tensor(test)] = _scores(other, windows.flat[test])
@@ -39,31 +39,31 @@ def cross_fit(windows: LabelledWindows, targets: Targets, policy: Policy) -> tup
 
 
 def _schedules(policy: Policy) -> list[Schedule]:
-    """The policy's epochs, and a fifth of them: on some tables a coder soon learns by heart, on others it learns on."""
+    """The policy's epochs, and a fifth of them: on some tables a coder soon overfits, on others it learns on."""
     epochs = min(policy.training.max_epochs or SCHEDULE.max_epochs, SCHEDULE.max_epochs)
     whole = replace(SCHEDULE, max_epochs=epochs)
     short = replace(whole, max_epochs=-(-epochs // SHORTER), max_steps=whole.max_steps // SHORTER)
     return [whole, short] if epochs >= WORTH_A_TRIAL else [whole]
 
 
-def _right_length(fit: Callable[..., list[nn.Sequential]], later: Job, schedules: Sequence[Schedule]) -> Schedule:
-    """The schedule whose coder names later windows best: what is learnt by heart helps between windows, not after."""
+def _right_length(fit: Callable[..., list[nn.Sequential]], later: CoderData, schedules: Sequence[Schedule]) -> Schedule:
+    """The schedule whose coder classifies later windows best: overfitting helps between windows, not after them."""
     if len(schedules) == 1:
         return schedules[0]
-    return max(schedules, key=lambda schedule: _share_named(fit(schedule=schedule)[0], later))
+    return max(schedules, key=lambda schedule: _accuracy(fit(schedule=schedule)[0], later))
 
 
-def _share_named(coder: nn.Sequential, job: Job) -> float:
+def _accuracy(coder: nn.Sequential, data: CoderData) -> float:
     """The share of labels that the coder gets right, all inferences together."""
-    blocks = torch.split(_scores(coder, job.windows), list(job.targets.counts), dim=-1)
+    blocks = torch.split(_scores(coder, data.windows), list(data.targets.counts), dim=-1)
     named = np.stack([block.argmax(dim=-1).numpy() for block in blocks], axis=1)
-    known = job.targets.codes >= 0
-    return float((named == job.targets.codes)[known].sum() / max(1, known.sum()))
+    known = data.targets.codes >= 0
+    return float((named == data.targets.codes)[known].sum() / max(1, known.sum()))
 
 
-def _job(windows: LabelledWindows, targets: Targets, part: Mask) -> Job:
+def _data(windows: LabelledWindows, targets: Targets, part: Mask) -> CoderData:
     side = windows[part]
-    return Job(side.flat, side.following.reshape(len(side), -1), Targets(targets.codes[part], targets.classes))
+    return CoderData(side.flat, side.following.reshape(len(side), -1), Targets(targets.codes[part], targets.classes))
 
 
 def _scores(coder: nn.Module, flat: Floats) -> Tensor:

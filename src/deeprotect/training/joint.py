@@ -74,14 +74,14 @@ class Codes(nn.Module):
 
     def __init__(self, counts: Sequence[int], table: Indices, *, unsure: int | None = None) -> None:
         super().__init__()
-        self._counts = list(counts)
+        self.counts = list(counts)
         self.unsure = unsure
         self.register_buffer("table", torch.tensor(table))
 
     def forward(self, scores: Tensor) -> Tensor:
-        blocks = torch.split(scores, self._counts, dim=-1)
+        blocks = torch.split(scores, self.counts, dim=-1)
         joint = torch.zeros_like(scores[:, 0], dtype=torch.int64)
-        for count, block in zip(self._counts, blocks, strict=True):
+        for count, block in zip(self.counts, blocks, strict=True):
             joint = joint * count + block.argmax(dim=-1)
         codes = self.table[joint]
         if self.unsure is not None:

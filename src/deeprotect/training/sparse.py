@@ -17,7 +17,7 @@ from deeprotect.training.minimiser import Floats, Minimiser
 
 class SparseCode(nn.Module):
     """A fixed number of shrinkage steps (ISTA; Daubechies et al., 2004) towards
-    argmin ½‖x − mean − Dᵀf‖² + alpha‖f‖₁, atoms D (feature, value): plain products, so that it exports."""
+    argmin ½‖x − mean − Dᵀf‖² + alpha‖f‖₁, atoms D (feature, value): plain products, so that it is a chain of layers."""
 
     mean: Tensor
     analysis: Tensor
@@ -31,18 +31,18 @@ class SparseCode(nn.Module):
         self.register_buffer("mean", torch.tensor(mean))
         self.register_buffer("analysis", torch.tensor(step * atoms.T))
         self.register_buffer("carry", torch.tensor(np.eye(len(atoms)) - step * gram))
-        self._threshold = step * alpha
-        self._steps = steps
+        self.threshold = step * alpha
+        self.steps = steps
 
     def forward(self, windows: Tensor) -> Tensor:
         drive = (windows - self.mean) @ self.analysis
         code = self._shrink(drive)
-        for _ in range(self._steps - 1):
+        for _ in range(self.steps - 1):
             code = self._shrink(code @ self.carry + drive)
         return code
 
     def _shrink(self, code: Tensor) -> Tensor:
-        return functional.relu(code - self._threshold) - functional.relu(-code - self._threshold)
+        return functional.relu(code - self.threshold) - functional.relu(-code - self.threshold)
 
 
 class BlindCompressiveSensing(Minimiser):

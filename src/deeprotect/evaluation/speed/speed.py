@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from deeprotect.evaluation.speed.encoders import encoders
 from deeprotect.evaluation.speed.ratio import REPEATS, Ratio, Work, compare
 from deeprotect.evaluation.speed.throughput import tables
 from deeprotect.privacy.channel import Channel, make
@@ -25,7 +26,7 @@ _TABLES_FROM = 0.3  # share of the whole time, for the progress bar
 
 def measure(*, progress: Callable[[float], None] = lambda _: None) -> list[Ratio]:
     """All of it, in about half a minute where nothing else runs."""
-    parts = (noise, entropy_share, channel, start)
+    parts = (noise, entropy_share, channel, encoders, start)
     ratios: list[Ratio] = []
     for number, part in enumerate(parts):
         ratios += part()

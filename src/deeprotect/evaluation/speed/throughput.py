@@ -14,7 +14,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from deeprotect.bundle import Bundle
+from deeprotect.bundle.layers.products import Affine
 from deeprotect.bundle.manifest import Training
+from deeprotect.bundle.network import Network
 from deeprotect.evaluation.speed.ratio import Ratio
 from deeprotect.policy import Policy
 from deeprotect.privacy import laplace
@@ -135,17 +137,9 @@ def protector() -> Bundle:
     )
 
 
-def _product(matrix: NDArray[Any]) -> bytes:
-    """An ONNX graph that multiplies rows by a matrix; written by hand, for torch takes seconds to start."""
-    from onnx import TensorProto, helper, numpy_helper
-
-    sizes = zip(("rows", "products"), matrix.shape, strict=True)
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["count", size]) for name, size in sizes]
-    weights = numpy_helper.from_array(matrix.astype(np.float32), "matrix")
-    node = helper.make_node("MatMul", ["rows", "matrix"], ["products"])
-    graph = helper.make_graph([node], "product", ends[:1], ends[1:], [weights])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
-    return bytes(model.SerializeToString())
+def _product(matrix: NDArray[Any]) -> Network:
+    weights = matrix.astype(np.float32)
+    return Network((Affine(weights, np.zeros(weights.shape[1], np.float32)),), len(weights))
 
 
 def _policy() -> Policy:

@@ -1,22 +1,17 @@
-"""Whether a mechanism keeps what the policy beside it promises, and the networks do what the proof assumes."""
+"""Whether the parts of a bundle belong together: policy, mechanism, certificate, networks."""
 
 import math
 from typing import Any
 
-import numpy as np
-
 from deeprotect.bundle.network import Network
+from deeprotect.bundle.outputs import OutputTable
 from deeprotect.errors import BundleError
 from deeprotect.policy import Policy
 from deeprotect.privacy.channel import Channel
-from deeprotect.privacy.evidence import Linear
-from deeprotect.privacy.laplace import GridLaplace
 from deeprotect.privacy.mechanism import Mechanism
 from deeprotect.privacy.subspace import Subspace
-from deeprotect.signals.schema import Floats
 
-_PROBES = 64
-_FLOAT32 = 2.0**-24
+Decoder = Network | OutputTable
 
 
 def check_promise(policy: Policy, mechanism: Mechanism) -> None:
@@ -65,50 +60,23 @@ def _same(derived: Any, stored: Any) -> bool:
     return bool(derived == stored)
 
 
-def check_networks(mechanism: Mechanism, encoder: Network, decoder: Network) -> str:
-    """Run the networks where the proof says what must come out; what was found.
-
-    This catches a network that was exchanged, not one built to pass: only its graph (`verify`) or a signature does.
-    """
-    match mechanism:
-        case GridLaplace(evidence=Linear() as evidence):
-            return _check_affine(evidence.weights, encoder)
-        case Subspace():
-            return _check_identity(encoder)
-        case Channel():
-            return _check_table(mechanism, decoder)
-    return "nothing is assumed about the networks when they run"
-
-
-def _check_affine(weights: Floats, encoder: Network) -> str:
-    windows = probes(weights.shape[1])
-    code = encoder(windows)
-    offset = code[0]  # the first probe is the window of zeros
-    # Two float32 evaluations, each off by (d + 4)u of the magnitudes (Higham 2002, 3.1).
-    allowed = 4 * (weights.shape[1] + 4) * _FLOAT32 * (np.abs(weights).sum(axis=1) + np.abs(offset))
-    off = np.abs(code - windows @ weights.T - offset)
-    if not (off <= allowed).all():
-        raise BundleError("encoder.onnx is not the affine map of the certificate's weights; it was exchanged")
-    return f"the encoder is the certificate's affine map at {len(windows)} windows, within {off.max():.2g}"
+def check_shapes(mechanism: Mechanism, encoder: Network, decoder: Decoder, *, dim: int) -> str:
+    """Refuse networks that do not fit the windows or the mechanism; what was found."""
+    code = mechanism.dim
+    shapes = (encoder.inputs, encoder.outputs, decoder.inputs, decoder.outputs)
+    if shapes != (dim, code, code, dim):
+        raise BundleError(f"the networks' shapes {shapes} do not fit windows of {dim} values and codes of {code}")
+    if isinstance(mechanism, Subspace) and encoder.layers:
+        raise BundleError("noise along directions is for the window itself; an encoder before it voids the promise")
+    if isinstance(mechanism, Channel):
+        return _check_table(mechanism, decoder, dim)
+    if isinstance(decoder, OutputTable):
+        raise BundleError(f"mechanism {mechanism.name} releases numbers, not indices of a table; train again")
+    return f"windows of {dim} values, codes of {code}"
 
 
-def _check_identity(encoder: Network) -> str:
-    windows = probes(encoder.inputs)
-    if not np.array_equal(encoder(windows), windows.astype(np.float32).astype(np.float64)):
-        raise BundleError("encoder.onnx changes windows, and noise along directions needs them as they are")
-    return f"the encoder gives back {len(windows)} windows unchanged"
-
-
-def _check_table(channel: Channel, decoder: Network) -> str:
-    """All indices that a channel can release: nothing is left to chance."""
+def _check_table(channel: Channel, decoder: Decoder, dim: int) -> str:
     indices = len(channel.weights[0]) * channel.variants
-    windows = decoder(np.arange(indices, dtype=np.float64)[:, None])
-    if not ((windows >= 0) & (windows <= 1)).all():
-        raise BundleError("decoder.onnx gives values outside the public range; it was exchanged")
-    return f"all {indices} released indices decode to windows in [0, 1]"
-
-
-def probes(dim: int) -> Floats:
-    """Zeros, ones, each value alone, and fixed windows in between: public, the same every time."""
-    between = np.random.default_rng(0).uniform(size=(_PROBES, dim))
-    return np.vstack([np.zeros((1, dim)), np.ones((1, dim)), np.eye(dim), between])
+    if not isinstance(decoder, OutputTable) or len(decoder.windows) != indices:
+        raise BundleError(f"a channel needs a table of its {indices} public windows; train again")
+    return f"windows of {dim} values; a table of {indices} public windows, all in [0, 1]"

@@ -1,4 +1,4 @@
-"""`verify`: everything a bundle promises, worked out again from its own numbers and networks, step by step."""
+"""`verify`: everything a bundle promises, worked out again from its own numbers, step by step."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from deeprotect.bundle import signing
-from deeprotect.bundle.agreement import check_certificate, check_networks, check_promise
-from deeprotect.bundle.bundle import DECODER, ENCODER, Bundle
+from deeprotect.bundle.bundle import Bundle
+from deeprotect.bundle.consistency import check_certificate, check_promise, check_shapes
 from deeprotect.bundle.manifest import Manifest, Part, digest
-from deeprotect.bundle.proofs import proofs
-from deeprotect.bundle.step import Step
-from deeprotect.bundle.store import MANIFEST, file_of
+from deeprotect.bundle.store import MANIFEST, file_of, files_of
+from deeprotect.bundle.verification.proofs import proofs
+from deeprotect.bundle.verification.step import Step
 from deeprotect.errors import BundleError, InputError
 
 
@@ -50,7 +50,7 @@ def verify(path: str | Path, *, key: Any = None) -> Report:
     path = Path(path)
     content = file_of(path, MANIFEST)
     manifest, whole = _manifest(content, where=str(path))
-    files = {name: file_of(path, name) for name in manifest.files}
+    files = files_of(path, manifest)
     bundle = Bundle(manifest, files)
     outside = (_files(manifest, files), whole, _signature(content, signing.signature(path), key=key))
     return Report(_promise(bundle), (*outside, *steps(bundle)))
@@ -64,11 +64,8 @@ def steps(bundle: Bundle) -> Iterator[Step]:
         return  # nothing more to check it against
     yield attempt("policy", lambda: _policy(bundle))
     yield attempt("certificate", lambda: _certificate(bundle))
-    shapes = attempt("shapes", lambda: _shapes(bundle))
-    yield shapes
-    if shapes.holds:
-        yield attempt("networks", lambda: check_networks(bundle.mechanism, bundle.encoder, bundle.decoder))
-        yield from proofs(bundle)
+    yield attempt("networks", lambda: _networks(bundle))
+    yield from proofs(bundle.mechanism)
 
 
 def attempt(name: str, check: Callable[[], str]) -> Step:
@@ -119,10 +116,15 @@ def _signature(content: bytes, signed: bytes | None, *, key: Any) -> Step:
 
 
 def _promise(bundle: Bundle) -> str:
+    """What the bundle states, with everything that no arithmetic can check, and whether any noise is added."""
     try:
-        return str(bundle.mechanism.event)
+        mechanism = bundle.mechanism
     except InputError:
         return "nothing"
+    certificate = mechanism.certificate()
+    assumed, noiseless = certificate["assumes"], certificate.get("codes_without_noise")
+    promise = f"{mechanism.event}, assuming that {'; that '.join(assumed)}" if assumed else str(mechanism.event)
+    return f"{promise}; noise: {certificate['noise']}" if noiseless else promise
 
 
 def _policy(bundle: Bundle) -> str:
@@ -136,12 +138,8 @@ def _certificate(bundle: Bundle) -> str:
     return f"all {len(bundle.manifest.certificate)} entries follow from the mechanism's own numbers"
 
 
-def _shapes(bundle: Bundle) -> str:
-    missing = {ENCODER, DECODER} - bundle.files.keys()
-    if missing:
-        raise BundleError(f"incomplete: {min(missing)} is missing")
-    found = (bundle.encoder.inputs, bundle.encoder.outputs, bundle.decoder.inputs, bundle.decoder.outputs)
-    dim, code = bundle.schema.dim, bundle.mechanism.dim
-    if found != (dim, code, code, dim):
-        raise BundleError(f"the networks' shapes {found} do not fit windows of {dim} values and codes of {code}")
-    return f"windows of {dim} values, codes of {code}"
+def _networks(bundle: Bundle) -> str:
+    """Nothing is assumed of them but their shapes: each layer is a pure function of one row, and what they compute is
+    clipped, or drawn through the channel, before it leaves."""
+    fits = check_shapes(bundle.mechanism, bundle.encoder, bundle.decoder, dim=bundle.schema.dim)
+    return f"{fits}; {len(bundle.encoder.layers)} layers in the encoder, none is trusted"
