@@ -50,6 +50,7 @@ STEERING = {
     "separators": "a\u2028b\u2029c",
     "next line": "a\x85b",
     "nothing to see": "\u200b",
+    "blanks": "   ",
     "endless": "a" * 101,
 }
 

@@ -250,7 +250,9 @@ def test_a_manifest_whose_channels_are_not_a_list_is_refused() -> None:
         Policy.from_json(manifest)
 
 
-names = st.text(min_size=1, max_size=12).filter(lambda name: name.isprintable() and name not in ("time", "recording"))
+names = st.text(min_size=1, max_size=12).filter(
+    lambda name: name.isprintable() and name.strip() and name not in ("time", "recording")
+)
 numbers = st.floats(-1e9, 1e9)
 rows_of_costs = st.dictionaries(names, st.dictionaries(names, st.floats(0, 1), min_size=1, max_size=3), max_size=3).map(
     lambda rows: {true: {**row, true: 0.0} for true, row in rows.items()}

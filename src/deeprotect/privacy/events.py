@@ -4,7 +4,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from deeprotect.errors import PolicyError
+from deeprotect.errors import PolicyError, printable
 from deeprotect.privacy.names import check_names
 
 Guarantee = Literal["ldp", "rldp", "named"]
@@ -32,9 +32,9 @@ class Event:
 
     def __post_init__(self) -> None:
         if self.guarantee not in get_args(Guarantee):
-            raise PolicyError(f"guarantee '{self.guarantee}' is unknown; use one of: ldp, rldp, named")
+            raise PolicyError(f"guarantee '{printable(self.guarantee)}' is unknown; use one of: ldp, rldp, named")
         if self.per != "window":
-            raise PolicyError(f"an epsilon per '{self.per}' is unknown; events are per window")
+            raise PolicyError(f"an epsilon per '{printable(self.per)}' is unknown; events are per window")
         if not (math.isfinite(self.epsilon) and self.epsilon > 0):
             raise PolicyError(f"epsilon = {self.epsilon} must be a positive finite number")
         if not (0 <= self.delta < 1 and 0 < self.confidence <= 1):
@@ -55,7 +55,8 @@ class Event:
             case "rldp":
                 return "along the fitted directions, which are taken on trust"
             case "named":
-                return f"with probability {self.confidence:g} given calibration counts that are taken on trust"
+                over = "over the calibration windows, whose counts are taken on trust"
+                return f"with probability {self.confidence:g} {over}"
         return ""
 
     def to_json(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from deeprotect.privacy.ratios import WHOLE, Weights
 
 _RARELY = WHOLE // 1_000_000  # a code that leaves otherwise less often than this leaves without noise
 _OTHERWISE = "but for less than one window in a million"
-_CEILING = "an ldp_ceiling in the policy would add noise"
+_CEILING = "an LDP bound of ε = 5 (ldp_ceiling) would add noise"
 
 
 def codes_without_noise(weights: Weights) -> int:
