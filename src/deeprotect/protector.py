@@ -1,5 +1,6 @@
 """The whole pipe behind two verbs, for Python: fit a protector, protect a table."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +50,11 @@ class Protector:
         with self._open(table) as source:
             columns = self._columns(source)
             memory = Memory(output_schema(source.schema, columns))
-            release_table(source, memory, self.bundle, columns=columns, ledger=Ledger(), entropy=SystemEntropy())
+            summary = release_table(
+                source, memory, self.bundle, columns=columns, ledger=Ledger(), entropy=SystemEntropy()
+            )
+        if summary.warning:
+            warnings.warn(summary.warning, stacklevel=2)
         return _like(table, memory.table())
 
     def protect_file(
@@ -78,13 +83,14 @@ class Protector:
 
 
 def _like(table: Any, released: pa.Table) -> Any:
-    """Arrow back to the kind of table that came in."""
+    """Arrow back to the kind of table that came in; an index is made anew, for it may hold anything."""
     library = type(table).__module__.partition(".")[0]
     if library == "polars":
         import polars
 
         return polars.from_arrow(released)
     if library == "pandas":
-        frame = released.to_pandas()
-        return frame.set_index(table.index)
-    return released.to_batches()[0] if isinstance(table, pa.RecordBatch) else released
+        return released.to_pandas()
+    if isinstance(table, pa.RecordBatch):
+        return pa.record_batch([column.combine_chunks() for column in released.columns], schema=released.schema)
+    return released

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from deeprotect.cli.progress import bar
+from deeprotect.errors import printable
 
 Key = Annotated[
     Path | None, typer.Option(metavar="PUBLIC", help="The Ed25519 public key that must have signed it, a PEM file.")
@@ -59,7 +60,9 @@ def protect(
         typer.echo(json.dumps(summary.to_json()), err=True)
         return
     if summary.dropped:
-        typer.echo(f"left out, not channels: {', '.join(summary.dropped)}", err=True)
+        typer.echo(f"left out, not channels: {printable(', '.join(summary.dropped), 1000)}", err=True)
+    if summary.warning:
+        typer.echo(f"warning: {summary.warning}", err=True)
     typer.echo(f"released {summary.rows} rows; {summary.spending}", err=True)
     certificate = protector.bundle.manifest.certificate
     if certificate.get("codes_without_noise"):

@@ -7,11 +7,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from deeprotect.errors import TableError
+from deeprotect.errors import TableError, printable
+from deeprotect.release.fields import check_names, decoded, stated_unit
 from deeprotect.signals import Schema
 from deeprotect.signals.schema import Floats
 
 BESIDE = ("recording", "time")
+MOST_LISTED = 300  # characters of column names in one message
 
 
 @dataclass(frozen=True)
@@ -26,16 +28,14 @@ class Columns:
     @classmethod
     def of(cls, table: pa.Schema, schema: Schema, *, mapping: dict[str, str], where: str) -> "Columns":
         """Find every channel, or say which is missing and what the table has instead."""
+        check_names(table, where)
         names = tuple(table.names)
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise TableError(f"{where} has two columns named '{twice}'; rename one")
         channels = tuple(mapping.get(name, name) for name in schema.names)
         for channel, column in zip(schema.channels, channels, strict=True):
             if column not in names:
                 raise TableError(
-                    f"column '{column}' is missing from {where}; it has: {', '.join(names) or 'no columns'}. "
-                    "Map it with [stream.columns]"
+                    f"column '{printable(column)}' is missing from {where}; it has: "
+                    f"{printable(', '.join(names), MOST_LISTED) or 'no columns'}. Map it with [stream.columns]"
                 )
             _check_field(table.field(column), channel.unit, where)
         kept = tuple(name for name in names if name in channels or name in BESIDE)
@@ -46,10 +46,15 @@ class Columns:
         columns = [pc.cast(batch.column(name), pa.float64(), safe=False) for name in self.channels]
         return np.column_stack([column.to_numpy(zero_copy_only=False) for column in columns])
 
+    def beside(self, batch: pa.RecordBatch) -> list[pa.Array]:
+        """What passes beside the pipe, in the order of the table, without anything that its cells do not show."""
+        return [decoded(batch.column(name)) for name in self.kept if name not in self.channels]
+
     def recording(self, batch: pa.RecordBatch) -> NDArray[np.generic] | None:
         if "recording" not in self.kept:
             return None
-        names: NDArray[np.generic] = batch.column("recording").to_numpy(zero_copy_only=False)
+        column = batch.column("recording")
+        names: NDArray[np.generic] = _plain(column).to_numpy(zero_copy_only=False)
         return names
 
     def time(self, batch: pa.RecordBatch) -> Floats | None:
@@ -59,35 +64,48 @@ class Columns:
         return as_numbers(batch.column("time"), self.where)
 
 
+def _plain(column: pa.Array) -> pa.Array:
+    return decoded(column) if pa.types.is_dictionary(column.type) else column
+
+
 def _check_field(field: pa.Field, unit: str, where: str) -> None:
-    kind = field.type
+    name, kind = printable(field.name), field.type
     if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
-        raise TableError(f"{where}: column '{field.name}' is {kind}, a channel must be numbers; convert it")
-    stated = (field.metadata or {}).get(b"unit", unit.encode()).decode()
-    if stated != unit:
+        raise TableError(f"{where}: column '{name}' is {printable(str(kind))}, a channel must be numbers; convert it")
+    stated = stated_unit(field)
+    if stated is not None and stated != unit:
         raise TableError(
-            f"{where}: column '{field.name}' is in {stated}, the policy says {unit}; "
+            f"{where}: column '{name}' is in {printable(stated)}, the policy says {printable(unit)}; "
             "convert the column or correct unit and range in the policy"
         )
 
 
 def as_numbers(column: pa.Array, where: str) -> Floats:
     """Time stamps of any kind as float64, in their own unit."""
-    kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        column = _parse(column, where)
-        kind = column.type
-    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind) or pa.types.is_time(kind):
-        column = pc.cast(column, pa.int64() if kind.bit_width == 64 else pa.int32())
-    numbers: Floats = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    try:
+        column = _as_integers(_parsed(_plain(column)))
+        numbers: Floats = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # Arrow's message would quote the cell
+        raise TableError(f"{where}: column 'time' is neither numbers nor ISO 8601 time stamps; convert it") from None
     return numbers
 
 
-def _parse(column: pa.Array, where: str) -> pa.Array:
+def _parsed(column: pa.Array) -> pa.Array:
     """Time written as text in a CSV file: a number, or an ISO 8601 stamp."""
-    for kind in (pa.float64(), pa.timestamp("ns"), pa.timestamp("ns", tz="UTC")):
+    if pa.types.is_string_view(column.type):
+        column = column.cast(pa.large_string())
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    for kind in (pa.float64(), pa.timestamp("ns")):
         try:
             return pc.cast(column, kind)
         except pa.ArrowInvalid:
             continue
-    raise TableError(f"{where}: column 'time' is neither numbers nor ISO 8601 time stamps; convert it")
+    return pc.cast(column, pa.timestamp("ns", tz="UTC"))
+
+
+def _as_integers(column: pa.Array) -> pa.Array:
+    kind = column.type
+    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+        return pc.cast(column, pa.int64() if kind.bit_width == 64 else pa.int32())
+    return column

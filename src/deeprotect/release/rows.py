@@ -1,6 +1,6 @@
 """Rows of a source as numbers, checked against the schema before anything else sees them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from deeprotect.release.columns import Columns
 from deeprotect.release.sources import Source
-from deeprotect.signals import Schema
-from deeprotect.signals.checks import check_samples
+from deeprotect.signals import Channel, Schema
+from deeprotect.signals.checks import check_finite, largely_outside, refuse_outside
 from deeprotect.signals.clock import Clock
 from deeprotect.signals.schema import Floats
 
@@ -24,14 +24,21 @@ class Rows:
     batch: pa.RecordBatch
 
 
-def read_rows(source: Source, columns: Columns, schema: Schema) -> Iterator[Rows]:
-    """Every row of the source, batch by batch; the first row that cannot be used raises a TableError."""
+def read_rows(
+    source: Source, columns: Columns, schema: Schema, *, outside: Callable[[Channel, str], object] = refuse_outside
+) -> Iterator[Rows]:
+    """Every row of the source, batch by batch; the first row that cannot be used raises a TableError.
+
+    `outside` is called with every channel that a batch shows largely outside its public range.
+    """
     clock, first_row = Clock(schema.rate_hz, source.where), 0
     for batch in source.batches:
         if not batch.num_rows:
             continue
         rows = Rows(columns.samples(batch), columns.recording(batch), batch)
-        check_samples(rows.samples, schema, first_row=first_row, where=source.where)
+        check_finite(rows.samples, schema, first_row=first_row, where=source.where)
+        for channel in largely_outside(rows.samples, schema):
+            outside(channel, source.where)
         time = columns.time(batch)
         if time is not None:
             clock.check(time, rows.recording, first_row=first_row)

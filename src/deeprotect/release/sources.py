@@ -1,7 +1,9 @@
 """Tables that users bring: CSV, Parquet and Arrow files, standard input, and frames held in memory."""
 
 import csv
+import os
 import re
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -11,15 +13,16 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from deeprotect.errors import TableError
+from deeprotect.errors import TableError, printable
 
 BATCH_ROWS = 65_536
 BLOCK_BYTES = 4 << 20
+HEAD_BYTES = 1 << 20  # a line of column names that is longer than this is none
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table that is read once, batch by batch; `where` names it in messages, `size` is bytes or None."""
+    """A table that is read once, batch by batch; `where` names it in messages."""
 
     where: str
     schema: pa.Schema
@@ -62,23 +65,43 @@ def _open_path(path: str, numbers: set[str] | None) -> Iterator[Source]:
     kind = Path(path).suffix.lower()
     if kind not in READERS:
         raise TableError(f"{path}: unknown kind of table '{kind}'; use {', '.join(READERS)}, or - for CSV")
-    if not Path(path).is_file():
-        raise TableError(f"{path}: no such file")
-    with Path(path).open("rb") as stream:
-        try:
-            yield READERS[kind](stream, numbers, path, size=Path(path).stat().st_size)
-        except (pa.ArrowInvalid, pa.ArrowKeyError, OSError, UnicodeDecodeError) as error:
-            raise TableError(f"{path}: {_first_line(error)}") from None
+    with _regular_file(path) as stream:
+        yield READERS[kind](stream, numbers, path, size=os.fstat(stream.fileno()).st_size)
+
+
+@contextmanager
+def _regular_file(path: str) -> Iterator[BinaryIO]:
+    """A file of known size. Pipes, devices and folders are refused: they have none, and opening one may never end."""
+    try:
+        stream = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - Path.open takes no opener
+    except FileNotFoundError:
+        raise TableError(f"{path}: no such file") from None
+    except OSError as error:
+        raise TableError(f"{path}: it cannot be opened as a file ({error.strerror})") from None
+    with stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise TableError(f"{path}: it is not a regular file; to read a pipe, give - and CSV on standard input")
+        yield stream
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe that nobody writes to would wait forever
+
+
+@contextmanager
+def _reading(where: str, kind: str) -> Iterator[None]:
+    """Whatever goes wrong, in our words: Arrow's own may quote what stands in the file."""
+    try:
+        yield
+    except (pa.ArrowException, csv.Error, OSError, UnicodeDecodeError):
+        raise TableError(f"{where}: it cannot be read as {kind}; is it whole, and of that kind?") from None
 
 
 def _csv(stream: BinaryIO, numbers: set[str] | None, where: str, *, size: int) -> Source:
     """Where numbers are named, other cells stay text: time stamps come out as they went in, to the letter."""
     import pyarrow.csv as pa_csv
 
-    head = stream.readline()
-    names = next(csv.reader([head.decode("utf-8-sig")]), [])
-    if not names:
-        raise TableError(f"{where}: it is empty; a table starts with a line of column names")
+    names = _head(stream, where)
     kinds = {name: pa.float64() if name in numbers else pa.string() for name in names} if numbers is not None else {}
     try:
         reader = pa_csv.open_csv(
@@ -93,6 +116,17 @@ def _csv(stream: BinaryIO, numbers: set[str] | None, where: str, *, size: int) -
     return Source(where, reader.schema, _csv_batches(reader, names, where), _share(stream, size))
 
 
+def _head(stream: BinaryIO, where: str) -> list[str]:
+    with _reading(where, "CSV"):
+        head = stream.readline(HEAD_BYTES)
+        names = next(csv.reader([head.decode("utf-8-sig")]), []) if len(head) < HEAD_BYTES else []
+    if not head.strip():
+        raise TableError(f"{where}: it is empty; a table starts with a line of column names")
+    if not names:
+        raise TableError(f"{where}: its first line is too long to hold column names; is it CSV?")
+    return names
+
+
 def _csv_batches(reader: Any, names: list[str], where: str) -> Iterator[pa.RecordBatch]:
     try:
         yield from reader
@@ -103,11 +137,12 @@ def _csv_batches(reader: Any, names: list[str], where: str) -> Iterator[pa.Recor
 def _csv_line(error: Exception, names: list[str], where: str) -> str:
     """Arrow's message without the cell's content: it may be private."""
     text = str(error)
-    column = re.search(r"CSV column #(\d+)", text)
-    row = re.search(r"Row #(\d+)", text)
+    column = re.match(r"In CSV column #(\d+)", text)  # only at the beginning: further on it quotes what stands there
+    row = re.match(r"(?:In CSV column #\d+: |CSV parse error: )?Row #(\d+)", text)
     place = f", row {row[1]}" if row else ""
     if column:
-        return f"{where}: column '{names[int(column[1])]}'{place} holds text where a number is needed; correct it"
+        name = printable(names[int(column[1])])
+        return f"{where}: column '{name}'{place} holds text where a number is needed; correct it"
     expected = re.search(r"Expected (\d+) columns, got (\d+)", text)
     if expected:
         return f"{where}{place}: {expected[2]} values under {expected[1]} column names; correct the line"
@@ -117,22 +152,29 @@ def _csv_line(error: Exception, names: list[str], where: str) -> str:
 def _parquet(stream: BinaryIO, _: set[str] | None, where: str, *, size: int) -> Source:
     import pyarrow.parquet as pa_parquet
 
-    file = pa_parquet.ParquetFile(stream)
-    return Source(where, file.schema_arrow, file.iter_batches(batch_size=BATCH_ROWS), _share(stream, size))
+    with _reading(where, "Parquet"):
+        file = pa_parquet.ParquetFile(stream)
+        batches = file.iter_batches(batch_size=BATCH_ROWS)
+        return Source(where, file.schema_arrow, _whole(batches, where, "Parquet"), _share(stream, size))
 
 
 def _arrow(stream: BinaryIO, _: set[str] | None, where: str, *, size: int) -> Source:
-    file = pa.ipc.open_file(stream)
-    batches = (file.get_batch(index) for index in range(file.num_record_batches))
-    return Source(where, file.schema, batches, _share(stream, size))
+    with _reading(where, "Arrow"):
+        file = pa.ipc.open_file(stream)
+        batches = (file.get_batch(index) for index in range(file.num_record_batches))
+        return Source(where, file.schema, _whole(batches, where, "Arrow"), _share(stream, size))
+
+
+def _whole(batches: Iterable[pa.RecordBatch], where: str, kind: str) -> Iterator[pa.RecordBatch]:
+    """Batches whose offsets and lengths lie inside their own buffers: a damaged file could point at other memory."""
+    with _reading(where, kind):
+        for batch in batches:
+            batch.validate(full=True)
+            yield batch
 
 
 def _share(stream: BinaryIO, size: int) -> Callable[[], float]:
     return lambda: 0.0 if stream.closed or not size else min(1.0, stream.tell() / size)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 READERS = {".csv": _csv, ".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow}

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from deeprotect.release.columns import as_numbers
+from deeprotect.release.fields import check_names
 from deeprotect.release.sources import open_source
 from deeprotect.signals.clock import rate_of
 
@@ -21,6 +22,7 @@ class Survey:
 def survey(table: Any) -> Survey:
     """Reads the header and the first time stamps; no sample value."""
     with open_source(table) as source:
+        check_names(source.schema, source.where)
         first = next(source.batches, None)
         if first is None or "time" not in source.schema.names:
             return Survey(source.schema, None)
