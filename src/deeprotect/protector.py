@@ -12,11 +12,11 @@ from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.release.columns import Columns
 from deeprotect.release.ledger import Ledger
-from deeprotect.release.sinks import Memory, open_sink
-from deeprotect.release.sources import Source, open_source
-from deeprotect.release.tables import Summary, output_schema, release_table
+from deeprotect.release.releasing import Summary, output_schema, release_table
+from deeprotect.tables.columns import Columns
+from deeprotect.tables.sinks import Memory, open_sink
+from deeprotect.tables.sources import Source, open_source
 
 Progress = Callable[[float], None]
 

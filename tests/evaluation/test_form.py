@@ -7,8 +7,8 @@ import pytest
 from deeprotect.evaluation.form import Unpacked, check_form
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
+from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.fit import learn
-from deeprotect.training.windows import LabelledWindows
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,8 @@ from deeprotect.bundle.outputs import OutputTable
 from deeprotect.errors import TableError
 from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel import make
-from deeprotect.privacy.design import design
+from deeprotect.privacy.channel.design import design
+from deeprotect.privacy.channel.discrete_channel import make
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.relaxed import basis
 from deeprotect.privacy.subspace import subspace

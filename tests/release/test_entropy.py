@@ -18,11 +18,11 @@ from deeprotect.bundle import Bundle
 from deeprotect.bundle.manifest import digest
 from deeprotect.errors import BundleError, EntropyError
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
-from deeprotect.release.columns import Columns
 from deeprotect.release.ledger import Ledger
-from deeprotect.release.sinks import Memory
-from deeprotect.release.sources import open_source
-from deeprotect.release.tables import output_schema, release_table
+from deeprotect.release.releasing import output_schema, release_table
+from deeprotect.tables.columns import Columns
+from deeprotect.tables.sinks import Memory
+from deeprotect.tables.sources import open_source
 
 PACKAGE = Path(deeprotect.__file__).parent
 RELEASING = ("signals", "privacy", "policy", "bundle", "release", "protector.py", "cli")

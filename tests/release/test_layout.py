@@ -11,7 +11,7 @@ import pyarrow.parquet as pa_parquet
 import pytest
 
 from deeprotect import Protector
-from deeprotect.release.sinks import BLOCK_ROWS, open_sink
+from deeprotect.tables.sinks import BLOCK_ROWS, open_sink
 
 ROWS = 2 * BLOCK_ROWS + 1000
 BLOCKS = [BLOCK_ROWS, BLOCK_ROWS, 1000]

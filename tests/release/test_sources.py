@@ -13,9 +13,9 @@ import pytest
 from tests.conftest import walk
 
 from deeprotect.errors import TableError
-from deeprotect.release.fields import check_names
-from deeprotect.release.sources import HEAD_BYTES, open_source
-from deeprotect.release.survey import survey
+from deeprotect.tables.fields import check_names
+from deeprotect.tables.sources import HEAD_BYTES, open_source
+from deeprotect.tables.survey import survey
 
 SECRET = "31337.25"
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from deeprotect.evaluation.bench import Bench, Release, Released, Setup
-from deeprotect.evaluation.cuts import Cut
-from deeprotect.evaluation.measured import Measured
-from deeprotect.evaluation.options import FEATURES, Option
+from deeprotect.attack.split_spec import Cut
+from deeprotect.evaluation.evaluator import Bench, Release, Released, Setup
+from deeprotect.evaluation.fold_predictions import Measured
+from deeprotect.evaluation.methods import FEATURES, Option
 from deeprotect.evaluation.peers import PEERS
 from deeprotect.evaluation.promises import promise
 from deeprotect.evaluation.results import Row
@@ -17,12 +17,12 @@ from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.signals.schema import Floats
+from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.fit import learn
-from deeprotect.training.minimiser import Minimiser
-from deeprotect.training.parts import fitted
-from deeprotect.training.protection import Protection
+from deeprotect.training.fitted import fitted
+from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.threads import single_thread
-from deeprotect.training.windows import LabelledWindows
+from deeprotect.training.trained import Protection
 
 Progress = Callable[[float], None]
 """Takes the share of the work that is done, 0 to 1."""

@@ -9,16 +9,16 @@ import pyarrow as pa
 from deeprotect.evaluation.results import Check
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.privacy.mechanism import Mechanism
-from deeprotect.release.columns import Columns
-from deeprotect.release.fields import decoded
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.pipe import Protects
-from deeprotect.release.sinks import Memory
-from deeprotect.release.sources import open_source
-from deeprotect.release.tables import output_schema, release_table
+from deeprotect.release.releasing import output_schema, release_table
 from deeprotect.signals import Channel, Schema
 from deeprotect.signals.schema import Floats
-from deeprotect.training.protection import Protection
+from deeprotect.tables.columns import Columns
+from deeprotect.tables.fields import decoded
+from deeprotect.tables.sinks import Memory
+from deeprotect.tables.sources import open_source
+from deeprotect.training.trained import Protection
 
 CHECKED_ROWS = 5_000
 """The beginning of a table is enough: form does not change along it."""

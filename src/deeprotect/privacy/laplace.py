@@ -13,7 +13,7 @@ from deeprotect.errors import BundleError, PolicyError
 from deeprotect.privacy.box import CELLS, Box, Floats
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
-from deeprotect.privacy.record import Record
+from deeprotect.privacy.json_reader import Record
 from deeprotect.privacy.relaxed import relaxed_sensitivity
 from deeprotect.privacy.sampling import Integers, discrete_laplace, mean_magnitude, require_drawable, round_up
 from deeprotect.privacy.sensitivity import inflate, paper_l1

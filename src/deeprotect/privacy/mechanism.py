@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.errors import BundleError, PolicyError
-from deeprotect.privacy import channel, laplace, subspace
+from deeprotect.privacy import laplace, subspace
 from deeprotect.privacy.box import Floats
+from deeprotect.privacy.channel import discrete_channel as channel
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
-from deeprotect.privacy.record import Record
+from deeprotect.privacy.json_reader import Record
 from deeprotect.privacy.step import Step
 
 
