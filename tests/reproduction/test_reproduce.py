@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deeprotect.attack.split_spec import Cut
+from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.datasets.audio import RATE_HZ, read_wav, write_wav
 from deeprotect.errors import DatasetError, InputError
-from deeprotect.evaluation.methods import Option
+from deeprotect.evaluation.methods import Method
 from deeprotect.evaluation.minimiser_comparison import NAMES
 from deeprotect.policy import Policy
 from deeprotect.reproduction import listening
@@ -35,7 +35,7 @@ SMALL = Size(
     attackers=("ridge",),
     app="ridge",
 )
-CHEAP = (Option("baseline", "ldp"), Option("laplace", "ldp"), Option("subspace", "rldp"), Option("channel", "named"))
+CHEAP = (Method("baseline", "ldp"), Method("laplace", "ldp"), Method("subspace", "rldp"), Method("channel", "named"))
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,9 @@ def part() -> Part:
             "training": {"max_epochs": 2},
         }
     )
-    return Part("1x", "mode against person", windows, policy, Cut(folds=2, most=300), CHEAP, ["made up"], curves=True)
+    return Part(
+        "1x", "mode against person", windows, policy, SplitSpec(folds=2, most=300), CHEAP, ["made up"], curves=True
+    )
 
 
 def case(number: int, parts) -> Case:
@@ -138,7 +140,7 @@ def test_figures_and_tables_stand_beside_a_page_that_needs_no_network(folder):
 
 def test_progress_grows_to_one(part, tmp_path):
     shares: list[float] = []
-    short = case(1, lambda: [replace(part, options=CHEAP[:1], cut=Cut())])
+    short = case(1, lambda: [replace(part, methods=CHEAP[:1], split=SplitSpec())])
     reproduce(tmp_path, Request([1], size=replace(SMALL, features=(1,)), cases=[short]), progress=shares.append)
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
@@ -168,12 +170,14 @@ def spoken(tmp_path_factory) -> Part:
     )
     file = tmp_path_factory.mktemp("voices") / "hum.wav"
     write_wav(file, (3000 * np.sin(np.arange(640) / 3)).astype(np.int16))
-    return Part("3x", "digit against speaker", windows, policy, Cut(folds=2), CHEAP, files=[file] * 120)
+    return Part("3x", "digit against speaker", windows, policy, SplitSpec(folds=2), CHEAP, files=[file] * 120)
 
 
 @pytest.fixture(scope="module")
 def samples(spoken: Part) -> list[listening.Sample]:
-    return listening.listen(spoken, voices=2, jobs=1, seed=0)
+    plan = spoken.plan(SMALL, jobs=1, seed=0)
+    with plan.prepared(spoken.windows, spoken.policy) as runner:
+        return listening.listen(spoken, runner, voices=2)
 
 
 def test_several_speakers_say_several_digits(samples):

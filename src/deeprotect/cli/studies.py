@@ -21,10 +21,10 @@ def studies(
 ) -> None:
     """Measure the default mechanism on real tables: apps, attackers, limits, 95 % intervals."""
     from deeprotect.cli.printing import study_lines
-    from deeprotect.reproduction.studies import Finding, chosen
+    from deeprotect.reproduction.studies import Finding, select_studies
     from deeprotect.reproduction.studies import studies as run
 
-    total, done = len(chosen(names or [])), 0
+    total, done = len(select_studies(names or [])), 0
 
     with bar("studies") as progress:
 
