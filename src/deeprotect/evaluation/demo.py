@@ -55,7 +55,7 @@ class DemoPlan:
 
 def demo(out: Path, *, progress: Progress = lambda _: None, plan: DemoPlan | None = None) -> dict[str, Any]:
     """Writes report.html, results.json and the figures into `out`; returns what results.json holds."""
-    files.make_folder(out)
+    files.make_folders(out, files.FIGURES, files.TABLES)
     wanted = plan or DemoPlan()
     data = load(wanted.dataset, rate_hz=wanted.rate_hz)
     policy, epsilon = wanted.policy(data), wanted.shown_epsilon

@@ -29,7 +29,7 @@ MEASURED = 0.93
 
 
 @dataclass(frozen=True)
-class Request:
+class EvaluateRequest:
     """What a user asks for; empty means all mechanisms, or the usual ε."""
 
     mechanisms: Sequence[str] = ()
@@ -63,12 +63,12 @@ class Request:
 
 
 def evaluate(
-    policy: Policy, table: Any, out: Path, *, request: Request, progress: Progress = lambda _: None
+    policy: Policy, table: Any, out: Path, *, request: EvaluateRequest, progress: Progress = lambda _: None
 ) -> tuple[Results, dict[str, float]]:
     """Writes report.html, results.json, figures and tables into `out`; returns results and where the time went."""
     plan, left_out = request.plan(policy)
     policy = request.policy(policy)
-    files.make_folder(out)
+    files.make_folders(out, files.FIGURES, files.TABLES)
     windows = read_windows(table, policy, group=request.group)
     epsilon = plan.nearest(policy.privacy.epsilon)
     found = run(windows, policy, plan, shown_epsilon=epsilon, progress=lambda share: progress(MEASURED * share))
@@ -97,7 +97,7 @@ def _title(policy: Policy) -> str:
     return f"{' and '.join(policy.inferences.useful)}: what a protected stream still tells"
 
 
-def _run(request: Request, plan: Plan, windows: LabelledWindows, found: RunResult) -> dict[str, Any]:
+def _run(request: EvaluateRequest, plan: Plan, windows: LabelledWindows, found: RunResult) -> dict[str, Any]:
     return {
         "command": request.command,
         "fingerprint": windows.fingerprint,

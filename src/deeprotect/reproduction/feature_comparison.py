@@ -14,7 +14,6 @@ from deeprotect.evaluation.runner import prepared
 from deeprotect.reproduction.studies import Study, select_studies
 
 EPSILON = 5.0
-DEFAULT = "hapt-person"  # three-axis accelerometer, 10 Hz, ten samples: the paper's 30 values
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Comparison:
         return {"study": self.study.name} | Results(rows=[], noise=self.noise, minimisers=self.features).to_json()
 
 
-def compare(name: str = DEFAULT, *, directory: Path | None = None, seed: int = 0) -> Comparison:
+def compare(name: str, *, directory: Path | None = None, seed: int = 0) -> Comparison:
     """Every minimiser on the windows of one study; its first useful inference is what the features should tell."""
     (study,) = select_studies([name])
     data = study.load(directory)

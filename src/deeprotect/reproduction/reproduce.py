@@ -29,7 +29,7 @@ READ = 0.02
 
 
 @dataclass(frozen=True)
-class Request:
+class ReproduceRequest:
     """What a user asks for; no numbers mean all of `cases`."""
 
     numbers: Sequence[int] = ()
@@ -62,13 +62,13 @@ class Reproduction:
     seconds: dict[str, float]
 
 
-Tell = Callable[[Story], None]
+Report = Callable[[Story], None]
 
 
 def reproduce(
-    out: Path, request: Request, *, progress: Progress = lambda _: None, tell: Tell = lambda _: None
+    out: Path, request: ReproduceRequest, *, progress: Progress = lambda _: None, report: Report = lambda _: None
 ) -> Reproduction:
-    """Writes report.html, results.json, figures, tables and sounds into `out`; `tell` gets each case once done."""
+    """Writes report.html, results.json, figures, tables and sounds into `out`; `report` gets each case once done."""
     chosen, size = request.chosen, request.size  # wrong input before any work
     files.make_folder(out)
     with (watch := Stopwatch())("reading data"):
@@ -82,13 +82,13 @@ def reproduce(
             story = Story.of(_chapter(case, parts[case.number], request, meter))
             seconds.update(story.chapter.seconds)
             stories.append(story)
-            tell(story)
+            report(story)
     files.write(out, stories, missing=missing, caps=list(size.words), command=request.command, seed=request.seed)
     progress(1.0)
     return Reproduction(stories, missing, dict(seconds))
 
 
-def _read(cases: Sequence[Case], request: Request) -> tuple[dict[int, list[Part]], list[str]]:
+def _read(cases: Sequence[Case], request: ReproduceRequest) -> tuple[dict[int, list[Part]], list[str]]:
     parts, missing = {}, []
     for case in cases:
         try:
@@ -98,7 +98,7 @@ def _read(cases: Sequence[Case], request: Request) -> tuple[dict[int, list[Part]
     return parts, missing
 
 
-def _chapter(case: Case, parts: Sequence[Part], request: Request, meter: "_Meter") -> Chapter:
+def _chapter(case: Case, parts: Sequence[Part], request: ReproduceRequest, meter: "_Meter") -> Chapter:
     """All experiments of a case, and the sounds of those that can be heard."""
     seconds: Counter[str] = Counter()
     outcomes, samples = [], []
@@ -110,7 +110,7 @@ def _chapter(case: Case, parts: Sequence[Part], request: Request, meter: "_Meter
     return Chapter(case, outcomes, samples, dict(seconds))
 
 
-def _outcome(part: Part, request: Request, meter: "_Meter") -> tuple[Outcome, list[Sample], Counter[str]]:
+def _outcome(part: Part, request: ReproduceRequest, meter: "_Meter") -> tuple[Outcome, list[Sample], Counter[str]]:
     """Rows, curves and sounds, all on the same folds."""
     plan = part.plan(request.size, jobs=request.jobs, seed=request.seed)
     points: list[Point] = []

@@ -1,6 +1,6 @@
 """Studies on real tables: the code book's channel on each, at the ε the documentation states, with attackers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -119,21 +119,6 @@ class Finding:
         return body | Results(rows=self.rows, left_out=self.left_out).to_json()
 
 
-def studies(
-    names: Sequence[str] = (),
-    *,
-    directory: Path | None = None,
-    seed: int = 0,
-    report: Callable[[Finding], None] = lambda _: None,
-) -> list[Finding]:
-    """Run the named studies, or all; data that is not here is reported and the rest goes on."""
-    findings = []
-    for study in select_studies(names):
-        findings.append(_run(study, directory, seed))
-        report(findings[-1])
-    return findings
-
-
 def select_studies(names: Sequence[str]) -> list[Study]:
     known = {study.name: study for study in STUDIES}
     for name in names:
@@ -142,7 +127,8 @@ def select_studies(names: Sequence[str]) -> list[Study]:
     return [study for study in STUDIES if not names or study.name in names]
 
 
-def _run(study: Study, directory: Path | None, seed: int) -> Finding:
+def run_study(study: Study, *, directory: Path | None = None, seed: int = 0) -> Finding:
+    """What the channel keeps and hides on one table; data that is not here is reported."""
     try:
         data = study.load(directory)
     except DatasetError as error:
