@@ -4,19 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deeprotect.evaluation.peers import PEERS
-from deeprotect.policy import Policy
-
-NAMES = {
-    "baseline": "noise on every sample",
-    "paper": "the paper's noise on its features",
-    "laplace": "certified noise on few features",
-    "subspace": "noise along sensitive directions only",
-    "channel": "a random channel between few codes",
-    "features": "few features and back, without noise",
-    **{peer.name: peer.what for peer in PEERS.values()},
-}
-
 PLAIN = {
     "ldp": "any two windows",
     "named": "named inferences",
@@ -94,13 +81,3 @@ def _hidden(sensitive: Sequence[str]) -> str:
 def _factor(epsilon: float) -> str:
     """With its value while a reader can make something of it."""
     return f"e^{epsilon:g} ≈ {math.exp(epsilon):,.3g}" if epsilon < 7 else f"e^{epsilon:g}"
-
-
-def aim(policy: Policy) -> str:
-    """What a policy wants, for the head of a page."""
-    useful, sensitive = policy.inferences.useful, policy.inferences.sensitive
-    hidden = f"the {' or the '.join(sensitive)}" if sensitive else "anything else"
-    return (
-        f"An app should learn the {' and the '.join(useful)} from the sensors, and nobody should learn {hidden}. "
-        "Below, each mechanism releases the same windows; an app reads them, and attackers try."
-    )
