@@ -11,7 +11,7 @@ from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import InputError
 from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.experiment import Plan, RunResult, run
-from deeprotect.evaluation.form import Unpacked, check_form
+from deeprotect.evaluation.form import check_form
 from deeprotect.evaluation.methods import select
 from deeprotect.evaluation.report import files, layout
 from deeprotect.evaluation.report.summary import aim
@@ -21,7 +21,7 @@ from deeprotect.evaluation.settings import grid
 from deeprotect.policy import Policy
 from deeprotect.tables.sources import open_source
 from deeprotect.training.dataset import LabelledWindows, read_windows
-from deeprotect.training.fit import learn
+from deeprotect.training.fit import export, learn
 
 EPSILONS, QUICK_EPSILONS = (1.0, 2.0, 5.0, 10.0), (1.0, 5.0)
 QUICK_WINDOWS, QUICK_EPOCHS = 1500, 6
@@ -88,10 +88,10 @@ def evaluate(
 def _form(table: Any, windows: LabelledWindows, policy: Policy) -> list[FormCheck]:
     """Of the cheapest protector that the policy could get: form is the pipe's doing, whatever the mechanism."""
     wanted = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp", "ldp_ceiling": None})
-    protector = Unpacked(policy.schema(), learn(windows, wanted))
+    bundle = export(learn(windows, wanted), wanted, windows=windows, results=[])
     with open_source(table, numbers=map(policy.stream.column, policy.schema().names)) as source:
         beginning = pa.Table.from_batches([next(source.batches)])
-    return check_form(beginning, protector, mapping=policy.stream.columns)
+    return check_form(beginning, bundle, mapping=policy.stream.columns)
 
 
 def _title(policy: Policy) -> str:
