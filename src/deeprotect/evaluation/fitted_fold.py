@@ -1,5 +1,6 @@
 """What is learnt on one fold, made once for all settings that share it: minimisers, protectors, releases."""
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +28,8 @@ class FittedFold:
     evaluator: Evaluator
     policy: Policy
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
-    _parts: dict[str, Any] = field(default_factory=dict)
+    _parts: dict[int | None, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
+    """What was learnt without regard to ε, by the number of features where that is not the policy's."""
     _protections: dict[Setting, Protection] = field(default_factory=dict)
 
     @property
@@ -50,13 +52,15 @@ class FittedFold:
     def protection(self, setting: Setting) -> Protection:
         """Fitted once; minimisers once for all protections that use them."""
         if setting not in self._protections:
-            self._protections[setting] = learn(self.train, setting.policy(self.policy), parts=self._parts)
+            self._protections[setting] = learn(
+                self.train, setting.policy(self.policy), parts=self._parts[setting.features]
+            )
         return self._protections[setting]
 
     def minimiser(self, name: str) -> Minimiser:
         """The same minimisers by name, for those who want features and no noise."""
         policy = self.policy.vary(privacy={"mechanism": "auto"}, training={"minimiser": name})
-        return fitted(self.train, policy, self._parts)
+        return fitted(self.train, policy, self._parts[None])
 
     def _features(self) -> Release:
         minimiser = self.minimiser("default")
