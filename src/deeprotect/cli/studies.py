@@ -56,7 +56,7 @@ def features(
 
 
 def _write(out: Path | None, content: Any) -> None:
-    from deeprotect.tables.sinks import whole_file
+    from deeprotect.tables.atomic import whole_file
 
     if out is not None:
         with whole_file(out) as stream:

@@ -11,13 +11,12 @@ from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.privacy.mechanism import Mechanism
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.pipe import Protects
-from deeprotect.release.releasing import output_schema, release_table
+from deeprotect.release.releasing import release_table
 from deeprotect.signals import Channel, Schema
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import decoded
 from deeprotect.tables.sinks import Memory
-from deeprotect.tables.sources import open_source
 from deeprotect.training.trained import Protection
 
 CHECKED_ROWS = 5_000
@@ -48,11 +47,9 @@ class Unpacked:
 def check_form(table: pa.Table, bundle: Protects, *, mapping: dict[str, str]) -> list[Check]:
     """Send rows through the real pipe and hold what comes out against what went in."""
     raw = table.slice(0, CHECKED_ROWS)
-    with open_source(raw) as source:
-        columns = Columns.of(source.schema, bundle.schema, mapping=mapping, where="the table")
-        sink = Memory(output_schema(source.schema, columns))
-        release_table(source, sink, bundle, columns=columns, ledger=Ledger(), entropy=SystemEntropy())
-    released = sink.table()
+    memory = Memory()
+    release_table(raw, memory.open, bundle, mapping=mapping, ledger=Ledger(), entropy=SystemEntropy())
+    released, columns = memory.table(), Columns.of(raw.schema, bundle.schema, mapping=mapping, where="the table")
     return [*_frame(raw, released, columns), *_values(released, columns, bundle.schema.channels)]
 
 

@@ -2,8 +2,6 @@
 
 import csv
 import io
-import os
-import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deeprotect.errors import TableError
+from deeprotect.tables.atomic import whole_file
 
 BLOCK_ROWS = 65_536  # of every row group, record batch and stretch of CSV, however the input was cut up
 
@@ -27,15 +26,19 @@ class Sink(Protocol):
 class Memory:
     """Keeps released rows, for tables that came from memory."""
 
-    def __init__(self, schema: pa.Schema) -> None:
-        self._schema = schema
+    def __init__(self) -> None:
         self._tables: list[pa.Table] = []
+
+    @contextmanager
+    def open(self, schema: pa.Schema) -> Iterator[Sink]:
+        self._tables = [schema.empty_table()]
+        yield self
 
     def write(self, rows: pa.Table) -> None:
         self._tables.append(rows)
 
     def table(self) -> pa.Table:
-        return pa.concat_tables([self._schema.empty_table(), *self._tables]).combine_chunks()
+        return pa.concat_tables(self._tables).combine_chunks()
 
 
 class _Blocks:
@@ -82,24 +85,6 @@ def _writer(path: str | Path, schema: pa.Schema) -> Iterator[Sink]:
         raise TableError(f"{path}: unknown kind of table '{kind}'; use {', '.join(WRITERS)}, or - for CSV")
     with whole_file(Path(path)) as stream, WRITERS[kind](stream, schema) as writer:
         yield writer
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that appears under its name complete, or not at all."""
-    if not path.parent.is_dir():
-        raise TableError(f"{path}: the folder {path.parent} does not exist; create it first")
-    if path.exists() and not path.is_file():
-        raise TableError(f"{path}: it is there and not a regular file; choose another name")
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with part.open("wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 class _Csv:

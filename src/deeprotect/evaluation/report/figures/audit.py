@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from deeprotect.audit.audit import Finding
 from deeprotect.evaluation.report.figures import COLOURS, GREY, STYLE, Drawing
-from deeprotect.tables.sinks import whole_file
+from deeprotect.tables.atomic import whole_file
 
 _BINS = 60
 _SIDES = (COLOURS["laplace"], COLOURS["baseline"])
