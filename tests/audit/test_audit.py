@@ -20,7 +20,7 @@ from deeprotect.cli.run import run
 from deeprotect.errors import InputError
 from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.design import Secret, design
+from deeprotect.privacy.channel.design import SensitiveCounts, design
 from deeprotect.privacy.channel.discrete_channel import make
 from deeprotect.privacy.relaxed import basis
 from deeprotect.privacy.sensitivity import linear_l1
@@ -122,7 +122,7 @@ COUNTS = 100 * np.array([[30, 5, 5], [5, 5, 30]])
 
 
 def named_house(**promise):
-    return coded_house(None, codes=3, secrets=[Secret("person", ("ann", "bob"), COUNTS, 1.0)], **promise)
+    return coded_house(None, codes=3, secrets=[SensitiveCounts("person", ("ann", "bob"), COUNTS, 1.0)], **promise)
 
 
 def test_a_named_promise_needs_labelled_windows():

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from deeprotect.audit.bound import lower_bound
 from deeprotect.errors import InputError
-from deeprotect.privacy.channel.discrete_channel import Channel
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.laplace import GridLaplace
 from deeprotect.privacy.mechanism import Mechanism
 from deeprotect.privacy.subspace import Subspace
@@ -43,7 +43,7 @@ def farthest(bundle: Protects, *, runs: int, given: Floats | None = None, seed: 
     rng = np.random.default_rng(seed)
     windows = np.concatenate([_candidates(bundle, rng), *([] if given is None else [given[:_MOST_GIVEN]])])
     mechanism = bundle.mechanism
-    if isinstance(mechanism, Channel):
+    if isinstance(mechanism, DiscreteChannel):
         return _through_channel(bundle, mechanism, windows, runs=runs)
     windows = np.concatenate([windows, _pushed(bundle, windows, rng)])
     codes = _encode(bundle, windows)
@@ -69,7 +69,7 @@ def neighbours(bundle: Protects, *, seed: int = 0) -> Pair:
     return Pair(first[[best]], second[[best]], found="farthest relaxed neighbours", allowed=float(apart[best]))
 
 
-def _through_channel(bundle: Protects, channel: Channel, windows: Floats, *, runs: int) -> Pair:
+def _through_channel(bundle: Protects, channel: DiscreteChannel, windows: Floats, *, runs: int) -> Pair:
     """Of the codes that windows reach, the two that some output tells apart best, after so many runs."""
     codes = np.clip(np.rint(_encode(bundle, windows)[:, 0]), 0, len(channel.weights) - 1).astype(np.int64)
     reached, where = np.unique(codes, return_index=True)
@@ -97,7 +97,7 @@ def _candidates(bundle: Protects, rng: np.random.Generator) -> Floats:
 
 
 def _random_codes(mechanism: Mechanism, rng: np.random.Generator) -> Floats:
-    if isinstance(mechanism, Channel):
+    if isinstance(mechanism, DiscreteChannel):
         outputs = len(mechanism.weights[0]) * mechanism.variants
         return np.arange(outputs)[:: max(1, outputs // 2048), None].astype(np.float64)
     box = mechanism.box if isinstance(mechanism, GridLaplace) else None

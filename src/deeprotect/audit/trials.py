@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from deeprotect.audit.distinguisher import Names, look_up, names
-from deeprotect.privacy.channel.discrete_channel import Channel
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.pipe import Protects, release
@@ -38,8 +38,8 @@ def released(bundle: Protects, pool: Floats, count: int) -> Floats:
 def outputs_of(bundle: Protects) -> Names | None:
     """Which of a channel's outputs a released window shows: the decoder is public, so an attacker knows it, too."""
     channel, schema = bundle.mechanism, bundle.schema
-    count = len(channel.weights[0]) * channel.variants if isinstance(channel, Channel) else 0
-    if not isinstance(channel, Channel) or count > _MOST_VARIANTS:
+    count = len(channel.weights[0]) * channel.variants if isinstance(channel, DiscreteChannel) else 0
+    if not isinstance(channel, DiscreteChannel) or count > _MOST_VARIANTS:
         return None
     index = np.arange(count)
     windows = schema.unscale(bundle.decode(index[:, None].astype(np.float64)))

@@ -17,7 +17,7 @@ from deeprotect.bundle.tensors import TENSORS, TensorReader, TensorWriter
 from deeprotect.errors import BundleError, PolicyError
 from deeprotect.policy import Policy
 from deeprotect.privacy import mechanism as mechanisms
-from deeprotect.privacy.json_reader import Record
+from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.mechanism import Mechanism
 from deeprotect.signals import Schema
 from deeprotect.signals.schema import Floats
@@ -121,5 +121,5 @@ class Bundle:
 
 def _decoder(stated: Any, tensors: TensorReader, *, inputs: int) -> Decoder:
     if isinstance(stated, dict):
-        return OutputTable.read(Record(stated, "decoder"), tensors)
+        return OutputTable.read(JsonReader(stated, "decoder"), tensors)
     return Network.read(stated, tensors, inputs=inputs)

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from deeprotect.errors import BundleError, PolicyError
-from deeprotect.privacy.box import CELLS, Box, Floats
+from deeprotect.privacy.box import GRID_STEPS, Box, Floats
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
-from deeprotect.privacy.json_reader import Record
+from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.relaxed import relaxed_sensitivity
 from deeprotect.privacy.sampling import Integers, discrete_laplace, mean_magnitude, require_drawable, round_up
 from deeprotect.privacy.sensitivity import inflate, paper_l1
@@ -56,8 +56,8 @@ class GridLaplace:
 
     @cached_property
     def real_epsilon(self) -> Fraction:
-        """The ε-LDP that holds, exactly: codes differ by at most `cells` in each coordinate."""
-        return sum((Fraction(self.box.cells) / scale for scale in self.scales), Fraction(0))
+        """The ε-LDP that holds, exactly: codes differ by at most `grid_steps` in each coordinate."""
+        return sum((Fraction(self.box.grid_steps) / scale for scale in self.scales), Fraction(0))
 
     def output_of(self, _: Floats) -> None:
         return None
@@ -65,12 +65,12 @@ class GridLaplace:
     def derive(self) -> Iterator[Step]:
         """Σ steps/noise over the clip box's own integers."""
         stated, box = self.event.epsilon, self.box
-        epsilon = sum((Fraction(box.cells) / scale for scale in self.scales), Fraction(0))
+        epsilon = sum((Fraction(box.grid_steps) / scale for scale in self.scales), Fraction(0))
         least, most = float(min(self.scales)), float(max(self.scales))
         noise = f"{least:.6g}" if least == most else f"{least:.6g} to {most:.6g}"
         found = (
-            f"{box.dim} coordinates of {box.cells} whole steps, widths sum to {float(sum(box.widths)):.6g}; noise of "
-            f"{noise} steps; Σ steps/noise = {float(epsilon):.9g}, stated {stated:g}"
+            f"{box.dim} coordinates of {box.grid_steps} whole steps, widths sum to {float(sum(box.widths)):.6g}; noise "
+            f"of {noise} steps; Σ steps/noise = {float(epsilon):.9g}, stated {stated:g}"
         )
         yield Step("ε from clip box", holds=epsilon <= Fraction(stated), found=found)
 
@@ -121,7 +121,7 @@ class GridLaplace:
         }
 
     @classmethod
-    def read(cls, record: Record, event: Event) -> "GridLaplace":
+    def read(cls, record: JsonReader, event: Event) -> "GridLaplace":
         box, name = record.inner("box"), record.text("name")
         if box is None or name not in _NAMES:
             raise BundleError(f"{record.name}: a {KIND} mechanism needs a box and a name of: {', '.join(_NAMES)}")
@@ -132,9 +132,9 @@ def _text(value: Fraction) -> str:
     return f"{value.numerator}/{value.denominator}"
 
 
-def baseline(dim: int, epsilon: float, *, cells: int = CELLS) -> GridLaplace:
+def baseline(dim: int, epsilon: float, *, grid_steps: int = GRID_STEPS) -> GridLaplace:
     """Lap(d/ε) on each of d samples scaled to [0, 1]. docs/claims.md#baseline"""
-    return _calibrated("baseline", Event("ldp", epsilon), Box.unit(dim, cells=cells))
+    return _calibrated("baseline", Event("ldp", epsilon), Box.unit(dim, grid_steps=grid_steps))
 
 
 def certified(box: Box, epsilon: float, *, importance: ArrayLike | None = None) -> GridLaplace:

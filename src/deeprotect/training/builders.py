@@ -14,7 +14,7 @@ from deeprotect.errors import PolicyError
 from deeprotect.policy import Policy
 from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.calibration import Secret
+from deeprotect.privacy.channel.calibration import SensitiveCounts
 from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.discrete_channel import make
 from deeprotect.privacy.mechanism import Mechanism
@@ -97,13 +97,13 @@ def through_channel(windows: LabelledWindows, policy: Policy, parts: Parts) -> P
     return Protection(channel, book.encoder, table, made_of)
 
 
-def _secret(name: str, windows: LabelledWindows, policy: Policy, book: CodeBook) -> Secret:
+def _secret(name: str, windows: LabelledWindows, policy: Policy, book: CodeBook) -> SensitiveCounts:
     """How often each code was given to windows of each class, by a model that had not seen them."""
     known = windows.labelled(name)
     classes, numbers = np.unique(windows.labels[name][known].astype(str), return_inverse=True)
     counts = np.zeros((len(classes), len(book.codes)), dtype=np.int64)
     np.add.at(counts, (numbers, book.coded[known]), 1)
-    return Secret(name, tuple(classes.tolist()), counts, policy.privacy.epsilon)
+    return SensitiveCounts(name, tuple(classes.tolist()), counts, policy.privacy.epsilon)
 
 
 def _on_features(noise: Mechanism, minimiser: Minimiser) -> Protection:

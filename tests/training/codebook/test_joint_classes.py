@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from deeprotect.privacy.channel.design import Secret, design
+from deeprotect.privacy.channel.design import SensitiveCounts, design
 from deeprotect.training.codebook.codebook import UNSURE
 from deeprotect.training.codebook.joint_classes import Codes, Joint
 from deeprotect.training.dataset import read_windows
@@ -72,8 +72,8 @@ def test_doubt_saves_noise_where_a_rare_class_is_named_at_random():
     """Forty windows of a rare class, spread over six codes, may lie anywhere; in one code they say where they are."""
     often = np.full((2, 6), 300)
     spread, gathered = np.array([[12, 1, 9, 2, 10, 6]]), np.array([[0, 0, 0, 0, 0, 0, 40]])
-    plain = Secret("move", ("a", "b", "rare"), np.vstack([often, spread]), 1.0)
-    doubting = Secret("move", ("a", "b", "rare"), np.vstack([np.pad(often, ((0, 0), (0, 1))), gathered]), 1.0)
+    plain = SensitiveCounts("move", ("a", "b", "rare"), np.vstack([often, spread]), 1.0)
+    doubting = SensitiveCounts("move", ("a", "b", "rare"), np.vstack([np.pad(often, ((0, 0), (0, 1))), gathered]), 1.0)
     costs = 1 - np.eye(6)
     without = design(costs, np.full(6, 1 / 6), secrets=[plain])
     with_it = design(np.vstack([costs, np.full((1, 6), 5 / 6)]), [*[0.16] * 6, 0.04], secrets=[doubting])
