@@ -16,7 +16,7 @@ from deeprotect.bundle import Bundle
 from deeprotect.bundle.manifest import Part, digest
 from deeprotect.bundle.tensors import TENSORS
 from deeprotect.bundle.verification.verify import verify
-from deeprotect.cli.verbs import app
+from deeprotect.cli.app import app
 from deeprotect.errors import BundleError
 
 

@@ -9,12 +9,17 @@ import pytest
 from tests.mutations import checks
 from tests.mutations.checks import Check
 
-from deeprotect.evaluation.audit import runs as audit_runs
-from deeprotect.privacy import channel, confidence, laplace, ratios
+from deeprotect.audit import trials as audit_runs
+from deeprotect.privacy import laplace
+from deeprotect.privacy.channel import calibration as confidence
+from deeprotect.privacy.channel import discrete_channel as channel
+from deeprotect.privacy.channel import ratios
 from deeprotect.privacy.entropy import SeededEntropy
-from deeprotect.release import columns, pipe, tables
+from deeprotect.release import pipe
+from deeprotect.release import releasing as tables
 from deeprotect.signals import Windows
 from deeprotect.signals.schema import Schema
+from deeprotect.tables import columns
 
 Patch = pytest.MonkeyPatch
 

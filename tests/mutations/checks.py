@@ -10,9 +10,9 @@ from deeprotect.bundle.verifying import steps
 from scipy import stats
 from tests.mutations import houses
 
+from deeprotect.audit.audit import audit
 from deeprotect.errors import DeeprotectError, EntropyError
-from deeprotect.evaluation.audit.audit import audit
-from deeprotect.privacy import confidence
+from deeprotect.privacy.channel import calibration as confidence
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.protector import Protector
 from deeprotect.release import pipe

@@ -6,15 +6,15 @@ import torch
 from torch import nn
 
 from deeprotect.bundle.tensors import TensorWriter
-from deeprotect.training.autoencoder import Autoencoder
-from deeprotect.training.coder import Coder
+from deeprotect.training.codebook.coder import Coder
+from deeprotect.training.codebook.joint_classes import Codes
 from deeprotect.training.export import to_network
-from deeprotect.training.joint import Codes
-from deeprotect.training.linear import DCT, DFT, PCA, Haar
-from deeprotect.training.minimiser import Minimiser
+from deeprotect.training.minimisers.autoencoder import Autoencoder
+from deeprotect.training.minimisers.linear import DCT, DFT, PCA, Haar
+from deeprotect.training.minimisers.minimiser import Minimiser
+from deeprotect.training.minimisers.paper_autoencoder import PaperAutoencoder
+from deeprotect.training.minimisers.sparse import BlindCompressiveSensing
 from deeprotect.training.networks import Standardise, initialise
-from deeprotect.training.paper import PaperAutoencoder
-from deeprotect.training.sparse import BlindCompressiveSensing
 
 WINDOWS = np.random.default_rng(0).random((1000, 12))
 LABELS = WINDOWS[:, 0] > 0.5

@@ -17,8 +17,8 @@ from deeprotect.bundle.tensors import TENSORS, TensorReader, TensorWriter
 from deeprotect.errors import BundleError, PolicyError
 from deeprotect.policy import Policy
 from deeprotect.privacy import mechanism as mechanisms
+from deeprotect.privacy.json_reader import Record
 from deeprotect.privacy.mechanism import Mechanism
-from deeprotect.privacy.record import Record
 from deeprotect.signals import Schema
 from deeprotect.signals.schema import Floats
 from deeprotect.version import __version__

@@ -7,9 +7,7 @@ from deeprotect.bundle.network import Network
 from deeprotect.bundle.outputs import OutputTable
 from deeprotect.errors import BundleError
 from deeprotect.policy import Policy
-from deeprotect.privacy.channel import Channel
 from deeprotect.privacy.mechanism import Mechanism
-from deeprotect.privacy.subspace import Subspace
 
 Decoder = Network | OutputTable
 
@@ -66,17 +64,10 @@ def check_shapes(mechanism: Mechanism, encoder: Network, decoder: Decoder, *, di
     shapes = (encoder.inputs, encoder.outputs, decoder.inputs, decoder.outputs)
     if shapes != (dim, code, code, dim):
         raise BundleError(f"the networks' shapes {shapes} do not fit windows of {dim} values and codes of {code}")
-    if isinstance(mechanism, Subspace) and encoder.layers:
-        raise BundleError("noise along directions is for the window itself; an encoder before it voids the promise")
-    if isinstance(mechanism, Channel):
-        return _check_table(mechanism, decoder, dim)
-    if isinstance(decoder, OutputTable):
-        raise BundleError(f"mechanism {mechanism.name} releases numbers, not indices of a table; train again")
-    return f"windows of {dim} values, codes of {code}"
-
-
-def _check_table(channel: Channel, decoder: Decoder, dim: int) -> str:
-    indices = len(channel.weights[0]) * channel.variants
-    if not isinstance(decoder, OutputTable) or len(decoder.windows) != indices:
-        raise BundleError(f"a channel needs a table of its {indices} public windows; train again")
-    return f"windows of {dim} values; a table of {indices} public windows, all in [0, 1]"
+    if mechanism.takes_windows and encoder.layers:
+        raise BundleError("this noise is for the window itself; an encoder before it voids the promise")
+    rows = len(decoder.windows) if isinstance(decoder, OutputTable) else None
+    if rows != mechanism.public_outputs:
+        wanted = f"a table of {mechanism.public_outputs} public windows" if mechanism.public_outputs else "a decoder"
+        raise BundleError(f"mechanism {mechanism.name} needs {wanted}; train again")
+    return f"windows of {dim} values, " + (f"codes of {code}" if rows is None else f"{rows} public ones, all in [0, 1]")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from deeprotect.bundle.tensors import TensorReader, TensorWriter
 from deeprotect.errors import BundleError
-from deeprotect.privacy.record import Record
+from deeprotect.privacy.json_reader import Record
 from deeprotect.signals.schema import Floats
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from deeprotect.errors import PolicyError, printable
+from deeprotect.policy.known_sensors import Sensor, recognise, scale_of, unit_in
 from deeprotect.policy.mistakes import nearest
 from deeprotect.policy.policy import VERSION, Json, Policy
 from deeprotect.policy.repository import Repository
 from deeprotect.policy.sections import RESERVED_COLUMNS
-from deeprotect.policy.sensors import Sensor, recognise, scale_of, unit_in
 
 EPSILON = 5.0  # per window; where the paper's case studies find their balance
 LDP_CEILING = 5.0  # beside a named ε, so that nobody gets a channel without noise who did not ask for it

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from deeprotect.errors import InputError, PolicyError
-from deeprotect.privacy.record import Record
+from deeprotect.privacy.json_reader import Record
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

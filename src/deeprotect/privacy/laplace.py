@@ -1,5 +1,6 @@
 """Laplace noise on a clipped, gridded code: the baseline, the paper's two modes, and certified mode 1."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,10 +13,11 @@ from deeprotect.errors import BundleError, PolicyError
 from deeprotect.privacy.box import CELLS, Box, Floats
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
-from deeprotect.privacy.record import Record
+from deeprotect.privacy.json_reader import Record
 from deeprotect.privacy.relaxed import relaxed_sensitivity
 from deeprotect.privacy.sampling import Integers, discrete_laplace, mean_magnitude, require_drawable, round_up
 from deeprotect.privacy.sensitivity import inflate, paper_l1
+from deeprotect.privacy.step import Step
 
 KIND = "grid-laplace"
 _NAMES = ("baseline", "paper", "laplace")
@@ -33,6 +35,8 @@ class GridLaplace:
     event: Event
     box: Box
     scales: tuple[Fraction, ...]
+    takes_windows = False
+    public_outputs = None
 
     def __post_init__(self) -> None:
         if len(self.scales) != self.box.dim:
@@ -54,6 +58,21 @@ class GridLaplace:
     def real_epsilon(self) -> Fraction:
         """The ε-LDP that holds, exactly: codes differ by at most `cells` in each coordinate."""
         return sum((Fraction(self.box.cells) / scale for scale in self.scales), Fraction(0))
+
+    def output_of(self, _: Floats) -> None:
+        return None
+
+    def derive(self) -> Iterator[Step]:
+        """Σ steps/noise over the clip box's own integers."""
+        stated, box = self.event.epsilon, self.box
+        epsilon = sum((Fraction(box.cells) / scale for scale in self.scales), Fraction(0))
+        least, most = float(min(self.scales)), float(max(self.scales))
+        noise = f"{least:.6g}" if least == most else f"{least:.6g} to {most:.6g}"
+        found = (
+            f"{box.dim} coordinates of {box.cells} whole steps, widths sum to {float(sum(box.widths)):.6g}; noise of "
+            f"{noise} steps; Σ steps/noise = {float(epsilon):.9g}, stated {stated:g}"
+        )
+        yield Step("ε from clip box", holds=epsilon <= Fraction(stated), found=found)
 
     @property
     def noise_scales(self) -> Floats:

@@ -1,18 +1,28 @@
 """The face of every mechanism, and the way from a bundle back to one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from deeprotect.errors import BundleError, PolicyError
-from deeprotect.privacy import channel, laplace, subspace
+from deeprotect.privacy import laplace, subspace
 from deeprotect.privacy.box import Floats
+from deeprotect.privacy.channel import discrete_channel as channel
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
-from deeprotect.privacy.record import Record
+from deeprotect.privacy.json_reader import Record
+from deeprotect.privacy.step import Step
 
 
 class Mechanism(Protocol):
-    """Turns private codes (n, k) into noisy ones; the only step of a release where randomness meets data."""
+    """Turns private codes (n, k) into noisy ones; the only step of a release where randomness meets data.
+
+    What others have to know of a mechanism it says itself: `derive` is its proof for `verify`, `takes_windows` that
+    nothing may stand before it, `public_outputs` how many indices it releases where it releases indices, and
+    `output_of` which output a released index is a variant of.
+    """
 
     @property
     def name(self) -> str: ...
@@ -22,6 +32,16 @@ class Mechanism(Protocol):
 
     @property
     def dim(self) -> int: ...
+
+    @property
+    def takes_windows(self) -> bool: ...
+
+    @property
+    def public_outputs(self) -> int | None: ...
+
+    def output_of(self, noisy_code: Floats) -> NDArray[np.int64] | None: ...
+
+    def derive(self) -> Iterator[Step]: ...
 
     def privatise(self, code: Floats, *, entropy: Entropy) -> Floats: ...
 

@@ -14,9 +14,10 @@ from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual,
 from deeprotect.bundle.layers.summaries import PiecewiseLinear, Spectrum, Statistics
 from deeprotect.bundle.network import Network
 from deeprotect.signals.schema import Floats
-from deeprotect.training import coder, networks
-from deeprotect.training.joint import SURE, Codes
-from deeprotect.training.sparse import SparseCode
+from deeprotect.training import networks
+from deeprotect.training.codebook import coder
+from deeprotect.training.codebook.joint_classes import SURE, Codes
+from deeprotect.training.minimisers.sparse import SparseCode
 
 RELU, CLIP = Activation("relu"), Activation("clip")
 FIXED: dict[type[nn.Module], tuple[Layer, ...]] = {

@@ -10,15 +10,15 @@ from deeprotect.bundle import Bundle
 from deeprotect.bundle.manifest import Training
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
-from deeprotect.training.assembly import PROTECTIONS
-from deeprotect.training.choice import choose
+from deeprotect.training.builders import PROTECTIONS
+from deeprotect.training.dataset import LabelledWindows, read_windows
+from deeprotect.training.fitted import Parts
 from deeprotect.training.measure import measure
-from deeprotect.training.misreadings import check_costs
-from deeprotect.training.parts import Parts
-from deeprotect.training.protection import Protection
+from deeprotect.training.misclassification import check_costs
+from deeprotect.training.select import choose
 from deeprotect.training.splits import contiguous
 from deeprotect.training.threads import single_thread
-from deeprotect.training.windows import LabelledWindows, read_windows
+from deeprotect.training.trained import Protection
 
 HELD_OUT = 0.2
 Progress = Callable[[float], None]

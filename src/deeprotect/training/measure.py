@@ -7,9 +7,9 @@ from sklearn.ensemble import RandomForestClassifier
 
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.training.misreadings import Costs, price
-from deeprotect.training.protection import Protection
-from deeprotect.training.windows import LabelledWindows
+from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.misclassification import Costs, price
+from deeprotect.training.trained import Protection
 
 
 def measure(protection: Protection, train: LabelledWindows, test: LabelledWindows, policy: Policy) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from deeprotect.bundle.layers.layer import Float32s, Layer, Shape, flat, tagged
 from deeprotect.bundle.tensors import TensorReader, TensorWriter
 from deeprotect.errors import BundleError
-from deeprotect.privacy.record import Record
+from deeprotect.privacy.json_reader import Record
 
 LARGEST_CODE = 1 << 20  # of those that float32 holds exactly
 

@@ -8,7 +8,7 @@ import numpy as np
 from deeprotect.bundle.layers.layer import Float32s, Layer, Shape, bounded, flat, series, tagged
 from deeprotect.bundle.tensors import TensorReader, TensorWriter
 from deeprotect.errors import BundleError
-from deeprotect.privacy.record import Record
+from deeprotect.privacy.json_reader import Record
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual,
 from deeprotect.bundle.layers.summaries import PiecewiseLinear, Spectrum, Statistics
 from deeprotect.bundle.tensors import TensorReader
 from deeprotect.errors import BundleError
-from deeprotect.privacy.record import Record
+from deeprotect.privacy.json_reader import Record
 
 SIMPLE: dict[str, Callable[[Record, TensorReader], Layer]] = {
     layer.op: layer.read

@@ -11,9 +11,8 @@ from deeprotect.bundle.bundle import Bundle
 from deeprotect.bundle.consistency import check_certificate, check_promise, check_shapes
 from deeprotect.bundle.manifest import Manifest, Part, digest
 from deeprotect.bundle.store import MANIFEST, file_of, files_of
-from deeprotect.bundle.verification.proofs import proofs
-from deeprotect.bundle.verification.step import Step
 from deeprotect.errors import BundleError, InputError
+from deeprotect.privacy.step import Step
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ def steps(bundle: Bundle) -> Iterator[Step]:
     yield attempt("policy", lambda: _policy(bundle))
     yield attempt("certificate", lambda: _certificate(bundle))
     yield attempt("networks", lambda: _networks(bundle))
-    yield from proofs(bundle.mechanism)
+    yield from bundle.mechanism.derive()
 
 
 def attempt(name: str, check: Callable[[], str]) -> Step:

@@ -17,11 +17,11 @@ from torch import Tensor, nn
 from deeprotect.evaluation.peers.peer import Release, sensitive, targets
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
-from deeprotect.training.costs import Cost, softmax, useful_cost
+from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.labels import Targets
+from deeprotect.training.losses import Cost, softmax, useful_cost
 from deeprotect.training.networks import Restore, Standardise, dense, initialise
 from deeprotect.training.threads import single_thread
-from deeprotect.training.windows import LabelledWindows
 
 DISTORTION, USEFUL, HIDDEN = 1.0, 1.0, 1.0
 """Weights of the three parts of the loss."""

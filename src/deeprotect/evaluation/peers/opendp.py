@@ -12,7 +12,7 @@ from deeprotect.evaluation.peers.peer import Release
 from deeprotect.policy import Policy
 from deeprotect.privacy.box import CELLS, Box
 from deeprotect.signals.schema import Floats
-from deeprotect.training.windows import LabelledWindows
+from deeprotect.training.dataset import LabelledWindows
 
 
 def fit(windows: LabelledWindows, _policy: Policy, epsilon: float | None) -> Release:

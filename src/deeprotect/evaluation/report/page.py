@@ -8,7 +8,7 @@ from importlib.resources import files
 from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from deeprotect.evaluation.intervals import Interval
+from deeprotect.attack.intervals import Interval
 from deeprotect.evaluation.promises import NAMES, PLAIN, STRONGEST_FIRST, promise, terms
 from deeprotect.evaluation.report.blocks import sections
 from deeprotect.evaluation.report.figures import Drawing

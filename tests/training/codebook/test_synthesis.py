@@ -1,0 +1,201 @@
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
+
+from deeprotect.errors import TableError
+from deeprotect.training.codebook import mixing, synthesis
+from deeprotect.training.codebook.mixing import Material, mix, nearest, typical_gap
+from deeprotect.training.codebook.synthesis import MARGIN, synthesise
+from deeprotect.training.dataset import LabelledWindows
+
+TIME, CHANNELS, PEOPLE, EACH = 8, 2, 5, 12
+ACTIVITIES = ("run", "still", "walk")
+
+
+def recordings(seed=0):
+    """Windows of five people who run, stand and walk; in order of person, then activity."""
+    random, samples, activity, person = np.random.default_rng(seed), [], [], []
+    for who in range(PEOPLE):
+        for name, speed in zip(ACTIVITIES, (2.2, 0.0, 0.9), strict=True):
+            phase = np.arange(TIME) * speed + random.uniform(0, 6, (EACH, 1))
+            wave = np.stack([np.sin(phase) * (speed > 0), np.cos(phase) * speed / 2], axis=2)
+            samples.append(0.5 + 0.2 * wave + 0.01 * who + random.normal(0, 0.02, (EACH, TIME, CHANNELS)))
+            activity += [name] * EACH
+            person += [who] * EACH
+    labels = {"activity": np.array(activity, object), "person": np.array([f"p{who}" for who in person], object)}
+    recording = np.repeat(np.arange(PEOPLE * 3), EACH)
+    windows = LabelledWindows(np.clip(np.concatenate(samples), 0, 1), labels, recording, len(recording) * TIME, "")
+    return windows, np.array(person)
+
+
+def codes_of(windows, inference):
+    return np.unique(windows.labels[inference].astype(str), return_inverse=True)[1]
+
+
+@pytest.fixture(scope="module")
+def activity_outputs():
+    windows, people = recordings()
+    outputs = synthesise(windows, codes_of(windows, "activity"), useful=["activity"], people=people, variants=8)
+    return windows, people, outputs
+
+
+@pytest.fixture(scope="module")
+def person_outputs():
+    windows, people = recordings()
+    return windows, people, synthesise(windows, people, useful=["person"], people=people, variants=4)
+
+
+def test_an_app_that_had_no_part_in_the_choice_reads_every_output_as_its_class(activity_outputs):
+    windows, _, outputs = activity_outputs
+    app = RandomForestClassifier(50, random_state=1).fit(windows.flat, codes_of(windows, "activity"))
+    for code, samples in enumerate(outputs.samples):
+        assert (app.predict(samples) == code).all()
+
+
+def test_no_output_is_nearer_to_a_window_than_somebody_elses_windows_are(activity_outputs):
+    windows, people, outputs = activity_outputs
+    for code, samples in enumerate(outputs.samples):
+        members = np.flatnonzero(codes_of(windows, "activity") == code)
+        between = np.linalg.norm(windows.flat[members, None] - windows.flat, axis=2)
+        between[people[members, None] == people] = np.inf
+        kept = np.linalg.norm(samples[:, None] - windows.flat, axis=2)
+        assert kept.min() >= np.median(between.min(axis=1))
+
+
+def test_an_output_of_one_person_is_as_far_from_their_windows_as_other_people_are(person_outputs):
+    windows, people, outputs = person_outputs
+    for person, samples in enumerate(outputs.samples):
+        own, others = windows.flat[people == person], windows.flat[people != person]
+        assert nearest(samples, windows.flat).min() >= np.median(nearest(own, others))
+
+
+def test_outputs_are_windows_in_range_and_differ_from_each_other(activity_outputs):
+    _, _, outputs = activity_outputs
+    assert outputs.samples.shape == (3, 8, TIME * CHANNELS)
+    assert outputs.samples.min() >= 0
+    assert outputs.samples.max() <= 1
+    for samples in outputs.samples:
+        between = np.linalg.norm(samples[:, None] - samples, axis=2) + 9 * np.eye(8)
+        assert between.min() > 0.01
+
+
+def test_outputs_are_as_rough_as_what_they_are_made_from(activity_outputs):
+    windows, _, outputs = activity_outputs
+    for code, samples in enumerate(outputs.samples):
+        steps = np.diff(samples.reshape(-1, TIME, CHANNELS), axis=1).std()
+        measured = np.diff(windows.samples[codes_of(windows, "activity") == code], axis=1).std()
+        assert 0.5 < steps / measured < 2
+
+
+def test_read_rates_are_shares_and_clearance_is_more_than_one(activity_outputs):
+    _, _, outputs = activity_outputs
+    assert outputs.classes == {"activity": ACTIVITIES}
+    np.testing.assert_allclose(outputs.read["activity"].sum(axis=1), 1)
+    assert np.diag(outputs.read["activity"]).min() > 0.9
+    assert outputs.clearance.min() >= MARGIN - 1e-9
+
+
+def test_the_same_seed_gives_the_same_outputs_and_another_seed_others(person_outputs):
+    windows, people, outputs = person_outputs
+    again = synthesise(windows, people, useful=["person"], people=people, variants=4)
+    other = synthesise(windows, people, useful=["person"], people=people, variants=4, seed=1)
+    np.testing.assert_array_equal(again.samples, outputs.samples)
+    assert not np.array_equal(other.samples, outputs.samples)
+
+
+def test_a_merged_code_is_read_as_its_most_frequent_class_and_unlabelled_windows_are_kept_away_from():
+    windows, people = recordings()
+    codes = np.where(codes_of(windows, "activity") == 1, 0, 1)  # run and walk share code 1
+    walk = np.flatnonzero(windows.labels["activity"] == "walk")
+    codes[walk[::2]] = -1  # so that run is the more frequent of the two
+    outputs = synthesise(windows, codes, useful=["activity"], people=people, variants=4)
+    assert outputs.read["activity"].argmax(axis=1).tolist() == [1, 0]
+    assert (nearest(outputs.samples[1], windows.flat[codes == -1]) > 0.01).all()
+
+
+def test_joint_codes_are_read_as_both_of_their_classes():
+    windows, people = recordings()
+    tilted = people >= 3
+    windows.samples[tilted, :, 1] += 0.15
+    windows.labels["side"] = np.where(tilted, "left", "right").astype(object)
+    codes = 2 * codes_of(windows, "activity") + tilted
+    outputs = synthesise(windows, codes, useful=["activity", "side"], people=people, variants=4)
+    assert outputs.read["activity"].argmax(axis=1).tolist() == [0, 0, 1, 1, 2, 2]
+    assert outputs.read["side"].argmax(axis=1).tolist() == [1, 0] * 3
+
+
+def test_a_table_of_one_person_keeps_away_from_every_window_too():
+    windows, _ = recordings()
+    codes = codes_of(windows, "activity")
+    outputs = synthesise(windows, codes, useful=["activity"], people=np.zeros(len(codes), int), variants=4)
+    assert all(nearest(samples, windows.flat).min() > 0.01 for samples in outputs.samples)
+
+
+def test_a_single_class_has_outputs_as_well():
+    windows, people = recordings()
+    windows = windows[windows.labels["activity"] == "walk"]
+    outputs = synthesise(
+        windows, np.zeros(len(windows), int), useful=["activity"], people=people[: len(windows)], variants=4
+    )
+    assert outputs.read["activity"].tolist() == [[1.0]]
+
+
+def test_a_class_with_too_few_windows_is_refused_by_name():
+    windows, people = recordings()
+    codes = codes_of(windows, "activity")
+    codes[np.flatnonzero(codes == 1)[3:]] = -1
+    with pytest.raises(TableError, match="only 3 training windows are activity = still; label at least 4"):
+        synthesise(windows, codes, useful=["activity"], people=people, variants=4)
+
+
+def test_training_windows_and_what_is_near_one_are_never_far():
+    windows, people = recordings()
+    material = Material.of(windows.samples, np.flatnonzero(codes_of(windows, "activity") == 2), people)
+    step = np.eye(TIME * CHANNELS)[0] * material.gaps[1]
+    assert not material.far(windows.flat, margin=1.0).any()
+    assert not material.far(windows.flat + 0.9 * step, margin=1.0).any()
+
+
+@given(st.integers(2, 13), st.floats(0, 2), st.integers(0, 100))
+def test_no_member_of_a_mixture_counts_for_much_more_than_another(count, texture, seed):
+    # One unit window per member: what comes out is each member's weight, clipped to [0, 1].
+    weights = mix(0.5 * np.eye(count)[None], np.array([texture]), random=np.random.default_rng(seed))[0] / 0.5
+    heavy = weights[weights > 1 / count]
+    assert heavy.size == 0 or np.ptp(heavy) < 1e-9
+    assert weights.max() <= 1 / count + texture * np.sqrt(2 / count) + 1e-9
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 1000))
+def test_a_mixture_takes_one_window_from_each_of_as_many_people_as_there_are(seed):
+    random = np.random.default_rng(seed)
+    samples, people = random.uniform(size=(60, 3, 1)), np.repeat(np.arange(15), 4)
+    material = Material.of(samples, np.arange(60), people)
+    near = material._neighbours(random.integers(0, 60, 5), np.arange(60))
+    assert all(len(set(people[row])) == len(row) == 12 for row in near)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 1000))
+def test_distances_taken_by_chunks_are_the_plain_ones(seed):
+    random = np.random.default_rng(seed)
+    left, right, people = random.uniform(size=(40, 6)), random.uniform(size=(30, 6)), random.integers(0, 3, 40)
+    people[:2] = 0, 1
+    with mock.patch.object(mixing, "CHUNK", 7):
+        near, gap = nearest(left, right), typical_gap(left, np.arange(40), people=people)
+    np.testing.assert_allclose(near, np.linalg.norm(left[:, None] - right, axis=2).min(axis=1))
+    between = np.linalg.norm(left[:, None] - left, axis=2)
+    between[people[:, None] == people] = np.inf
+    assert gap == pytest.approx(np.median(between.min(axis=1)))
+
+
+def test_mixtures_that_apps_misread_are_left_out_while_enough_are_read_as_meant():
+    mixtures = np.arange(40.0)[:, None] / 40
+    scores = np.where(np.arange(40) < 8, 1.0, -1.0)
+    assert set(synthesis._choose(mixtures, scores, count=24, apart=0.0)) == set(range(8))
+    few = np.where(np.arange(40) < 3, 1.0, -1.0)
+    assert len(set(synthesis._choose(mixtures, few, count=24, apart=0.0))) == 24
