@@ -250,8 +250,9 @@ def test_a_manifest_whose_channels_are_not_a_list_is_refused() -> None:
         Policy.from_json(manifest)
 
 
-names = st.text(min_size=1, max_size=12).filter(
-    lambda name: name.isprintable() and name.strip() and name not in ("time", "recording")
+letters = st.characters(categories=("L", "M", "N", "P", "S"), include_characters=" ")  # whatever prints
+names = st.text(letters, min_size=1, max_size=12).filter(
+    lambda name: name.strip() and name not in ("time", "recording")
 )
 numbers = st.floats(-1e9, 1e9)
 rows_of_costs = st.dictionaries(names, st.dictionaries(names, st.floats(0, 1), min_size=1, max_size=3), max_size=3).map(
