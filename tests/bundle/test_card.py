@@ -15,7 +15,7 @@ def test_the_card_says_what_is_promised_and_what_is_not(bundle):
 def test_the_card_names_the_users_costs_where_there_are_some(made):
     bundle = made("channel ldp")
     assert "cost of misreading" not in card(bundle)
-    policy = bundle.policy.vary(training={"costs": {"activity": {"walk": {"still": 0.2}}}})
+    policy = bundle.policy.vary(training={"cost_matrix": {"activity": {"walk": {"still": 0.2}}}})
     expected = {"chosen_for_expected_cost": {"channel": 0.1, "laplace": 0.3}}
     chosen = bundle.manifest.minimiser.model_copy(update=expected)
     changes = {"policy": policy.to_json(), "minimiser": chosen}

@@ -97,7 +97,7 @@ def _choice_lines(bundle: Bundle) -> Iterator[str]:
 
 def _cost_lines(bundle: Bundle) -> Iterator[str]:
     """The user's own costs, where the policy gives some."""
-    for name, rows in bundle.policy.training.costs.items():
+    for name, rows in bundle.policy.training.cost_matrix.items():
         named = [f"{true} as {read} {cost:g}" for true, row in rows.items() for read, cost in row.items()]
         more = f" and {len(named) - MOST_COSTS} more" if len(named) > MOST_COSTS else ""
         yield f"- cost of misreading {name}: {', '.join(named[:MOST_COSTS])}{more}; every other 1"

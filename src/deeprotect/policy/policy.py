@@ -29,7 +29,7 @@ _COMMENTS = {
     "ldp_ceiling": "an LDP bound on top, whatever the calibration: without it there may be no noise at all",
     "mechanism": "auto | channel | laplace | subspace | paper | baseline",
     "minimiser": "default | paper | pca | dft | dct | haar | bcs",
-    "cost": "ridge | softmax | hinge",
+    "loss": "ridge | softmax | hinge",
 }
 _COMMENTED = re.compile(rf"^({'|'.join(_COMMENTS)}) = .*$", re.MULTILINE)
 
@@ -74,11 +74,11 @@ class Policy(Section):
     def to_toml(self) -> str:
         """The policy as a person would write it, with a word on what each key means."""
         tables = self._tables()
-        costs = tables["training"].pop("costs", None)
+        costs = tables["training"].pop("cost_matrix", None)
         compact = _ARRAY.sub(_on_one_line, tomli_w.dumps(tables))
         commented = _COMMENTED.sub(lambda line: f"{line[0]}  # {_COMMENTS[line[1]]}", compact)
         # Classes may be called what keys are called, so costs come after the comments.
-        return commented + ("\n" + tomli_w.dumps({"training": {"costs": costs}}) if costs else "")
+        return commented + ("\n" + tomli_w.dumps({"training": {"cost_matrix": costs}}) if costs else "")
 
     @classmethod
     def from_json(cls, manifest: Mapping[str, Any], *, where: str = "policy") -> Self:
@@ -117,8 +117,8 @@ class Policy(Section):
         tables = self.model_dump(exclude_none=True)
         if not self.stream.columns:
             del tables["stream"]["columns"]
-        if not self.training.costs:
-            del tables["training"]["costs"]
+        if not self.training.cost_matrix:
+            del tables["training"]["cost_matrix"]
         return tables
 
     @model_validator(mode="before")
@@ -165,11 +165,11 @@ class Policy(Section):
 
     def _check_costs(self) -> None:
         useful = self.inferences.useful
-        strangers = [name for name in self.training.costs if name not in useful]
+        strangers = [name for name in self.training.cost_matrix if name not in useful]
         if strangers:
             meant = nearest(strangers[0], list(useful))
             fix = f"did you mean {meant}?" if meant else f"useful: {', '.join(useful)}"
-            raise ValueError(f"training.costs.{strangers[0]} is not in inferences.useful; {fix}")
+            raise ValueError(f"training.cost_matrix.{strangers[0]} is not in inferences.useful; {fix}")
 
 
 def _check_version(version: object, where: str) -> None:

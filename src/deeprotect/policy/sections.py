@@ -10,7 +10,7 @@ from deeprotect.privacy.events import MOST_INFERENCES
 Guarantee = Literal["ldp", "named", "rldp"]
 Mechanism = Literal["auto", "channel", "laplace", "subspace", "paper", "baseline"]
 Minimiser = Literal["default", "paper", "pca", "dft", "dct", "haar", "bcs"]
-Cost = Literal["ridge", "softmax", "hinge"]
+Loss = Literal["ridge", "softmax", "hinge"]
 Row = Annotated[dict[Name, Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
 Rows = Annotated[dict[Name, Row], Field(min_length=1)]
 
@@ -188,12 +188,12 @@ class Training(Section):
     features: Annotated[int, Field(ge=1)] = 7
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     minimiser: Minimiser = "default"
-    cost: Cost = "softmax"
+    loss: Loss = "softmax"
     max_epochs: Annotated[int, Field(ge=1)] | None = None
     people: Name | None = None  # column that names the participant; without it, every recording counts as one
-    costs: dict[Name, Rows] = Field(default_factory=dict)  # inference, true class, class read; 1 where not named
+    cost_matrix: dict[Name, Rows] = Field(default_factory=dict)  # inference, true class, class read; 1 if not named
 
-    @field_validator("costs")
+    @field_validator("cost_matrix")
     @classmethod
     def _right_is_free(cls, costs: dict[str, Rows]) -> dict[str, Rows]:
         for inference, rows in costs.items():

@@ -78,7 +78,7 @@ def through_channel(windows: LabelledWindows, policy: Policy, parts: Parts) -> P
     learnt: Learnt = parts["codes"]
     privacy, named = policy.privacy, policy.privacy.guarantee == "named"
     book = learnt.doubting if named else learnt.book
-    costs, misread = policy.training.costs, book.cost({})
+    costs, misread = policy.training.cost_matrix, book.cost({})
     plan = design(
         book.cost(costs),
         book.prior,

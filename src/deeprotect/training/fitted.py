@@ -31,7 +31,7 @@ def untrained(policy: Policy) -> Minimiser:
     model = _minimiser(policy)
     wanted = {
         "random_state": policy.training.seed,
-        "cost": policy.training.cost,
+        "loss": policy.training.loss,
         "max_epochs": policy.training.max_epochs,
     }
     known = {key: value for key, value in wanted.items() if key in model.get_params() and value is not None}

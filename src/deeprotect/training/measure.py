@@ -25,7 +25,7 @@ def measure(protection: Protection, train: LabelledWindows, test: LabelledWindow
         "epsilon": event.epsilon,
         "windows": len(test),
         "useful": {
-            name: _app(name, train, test, released=released, costs=policy.training.costs)
+            name: _app(name, train, test, released=released, costs=policy.training.cost_matrix)
             for name in policy.inferences.useful
         },
     }

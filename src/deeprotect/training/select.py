@@ -24,7 +24,7 @@ HELD_OUT = 0.2
 def choose(windows: LabelledWindows, policy: Policy, parts: Parts) -> tuple[str, dict[str, Mapping[str, float]]]:
     """The best mechanism, and what was expected of each: accuracy, or what the policy's costs make of misreadings."""
     expected = _expectations(windows, policy, parts)
-    if policy.training.costs:
+    if policy.training.cost_matrix:
         return min(expected, key=expected.__getitem__), {"chosen_for_expected_cost": expected}
     return max(expected, key=expected.__getitem__), {"chosen_for_expected_accuracy": expected}
 
@@ -40,12 +40,12 @@ def _expectations(windows: LabelledWindows, policy: Policy, parts: Parts) -> Map
 def _expected(name: str, windows: LabelledWindows, policy: Policy, parts: Parts) -> float:
     """The channel's book is cross-fitted over all windows; the others are fitted on a part and measured on the rest."""
     if name == "channel":
-        kind = "expected_cost" if policy.training.costs else "expected_accuracy"
+        kind = "expected_cost" if policy.training.cost_matrix else "expected_accuracy"
         return float(PROTECTIONS[name](windows, policy, parts).made_of[kind])
     fit, rest = contiguous(windows, held_out=HELD_OUT, seed=policy.training.seed)
     if "validation" not in parts:
         parts["validation"] = {}
     protection: Protection = PROTECTIONS[name](windows[fit], policy, parts["validation"])
     useful = measure(protection, windows[fit], windows[rest], policy)["useful"]
-    kind = "app_cost" if policy.training.costs else "app"
+    kind = "app_cost" if policy.training.cost_matrix else "app"
     return float(np.mean([numbers[kind] for numbers in useful.values()]))

@@ -58,7 +58,7 @@ DEAR = 1 - CHEAP - np.eye(3)
 def weighing(policy, costs):
     """The policy under ε = 2 ldp with these costs."""
     privacy = {"guarantee": "ldp", "epsilon": 2.0}
-    return policy.vary(privacy=privacy, training={"costs": {"activity": costs} if costs else {}})
+    return policy.vary(privacy=privacy, training={"cost_matrix": {"activity": costs} if costs else {}})
 
 
 def test_a_cheap_misreading_is_preferred_to_a_dear_one(gym_windows, gym_policy, parts, protection, book):
@@ -93,7 +93,7 @@ def test_costs_that_say_what_is_so_anyway_change_nothing(gym_windows, gym_policy
 def test_of_channels_that_cost_the_same_the_one_that_is_read_rightly_more_is_taken(gym_windows, gym_policy, parts):
     """Nobody minds run for walk; where the promise allows telling them apart, they are told apart all the same."""
     costs = {"activity": {"run": {"walk": 0.0}, "walk": {"run": 0.0}}}
-    channel = learn(gym_windows, gym_policy.vary(training={"costs": costs}), parts=parts).mechanism
+    channel = learn(gym_windows, gym_policy.vary(training={"cost_matrix": costs}), parts=parts).mechanism
     assert channel.probabilities.diagonal().min() > 0.99
 
 
