@@ -103,7 +103,7 @@ MISTAKES = {
     "costs of no class": ("{ walk = 0 }", "{}", "activity.stairs = {} must not be empty (for example walk = {"),
     "cost without a class": ("{ walk = 0 }", "0.5", "activity.stairs = 0.5 must be a table (for example walk ="),
     "right reading costs": ("still = 1", "walk = 1", "activity.walk.walk is the right reading and costs 0; remove it"),
-    "costs of a stranger": ("matrix.activity", "matrix.mood", "matrix.mood is not in inferences.useful; useful: activity"),
+    "costs of a stranger": ("x.activity", "x.mood", "x.mood is not in inferences.useful; useful: activity"),
     "costs misspelt": ("matrix.activity", "matrix.activty", "is not in inferences.useful; did you mean activity?"),
     "endless window": ("window = 20", "window = 1000000000", "window = 1000000000 is too long; use at most 1048576"),
     "long window": ("window = 20", "window = 600000", "stream.window = 600000 with 2 channels is 1200000 values in a "
@@ -111,7 +111,7 @@ MISTAKES = {
     "number without end": ("window = 20", "window = " + "9" * 5000, "not valid TOML"),
     "version without end": ("version = 1", "version = " + "9" * 4000, "is newer than this deeprotect reads"),
     "many inferences": ('["activity"]', str([f"i{n}" for n in range(65)]), "names 65 inferences; name at most 64"),
-    "costs of the sensitive": ("matrix.activity", "matrix.subject", "matrix.subject is not in inferences.useful; useful:"),
+    "costs of the sensitive": ("x.activity", "x.subject", "x.subject is not in inferences.useful; useful:"),
 }  # fmt: skip
 
 

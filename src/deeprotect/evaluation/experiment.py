@@ -11,11 +11,11 @@ from deeprotect.evaluation.evaluator import Bench, Release, Released, Setup
 from deeprotect.evaluation.fold_predictions import Measured
 from deeprotect.evaluation.methods import FEATURES, Option
 from deeprotect.evaluation.peers import PEERS
-from deeprotect.evaluation.promises import promise
 from deeprotect.evaluation.results import Row
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SeededEntropy
+from deeprotect.privacy.guarantees import promise
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.fit import learn

@@ -9,12 +9,13 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from deeprotect.attack.intervals import Interval
-from deeprotect.evaluation.promises import NAMES, PLAIN, STRONGEST_FIRST, promise, terms
+from deeprotect.evaluation.promises import NAMES
 from deeprotect.evaluation.report.blocks import sections
 from deeprotect.evaluation.report.figures import Drawing
 from deeprotect.evaluation.report.reading import findings
 from deeprotect.evaluation.report.summary import cards, headline
 from deeprotect.evaluation.results import Results, Row
+from deeprotect.privacy.guarantees import PLAIN, STRONGEST_FIRST, promise, terms
 
 
 @dataclass(frozen=True)
