@@ -69,13 +69,13 @@ def _unflatten(module: networks.Unflatten) -> Iterator[Layer]:
 
 
 def _coder(module: coder.Coder) -> Iterator[Layer]:
-    ladder = PiecewiseLinear(_array(module.ladder.bottom), _array(module.ladder.height))
+    encoding = PiecewiseLinear(_array(module.encoding.low), _array(module.encoding.width))
     yield Unflatten(module.channels)
     yield Concatenation(
         (
             (*_convolutions(module.convolutions), Flatten()),
             (Spectrum(),),
-            (Statistics(), Concatenation(((), (ladder,)))),
+            (Statistics(), Concatenation(((), (encoding,)))),
         )
     )
     yield from _linear(module.first)
