@@ -40,14 +40,16 @@ class Clock:
         steps, same = self._steps(time, recording)
         if not same.any():
             return
-        if self._per_second is None:
-            self._per_second = self._unit(float(np.nanmedian(steps[same][:UNIT_STEPS])))
-        self._check_steps(steps * self.rate_hz / self._per_second, same, first_row)
+        known = steps[same & np.isfinite(steps)][:UNIT_STEPS]
+        if self._per_second is None and len(known):
+            self._per_second = self._unit(float(np.median(known)))
+        self._check_steps(steps * self.rate_hz / (self._per_second or 1.0), same, first_row)
 
     def _steps(self, time: Floats, recording: NDArray[np.generic] | None) -> tuple[Floats, NDArray[np.bool_]]:
         names = np.zeros(len(time), dtype=object) if recording is None else recording
         last_time, last_name = self._last or (np.nan, object())
-        steps = np.diff(time, prepend=last_time)
+        with np.errstate(invalid="ignore"):  # between two infinities; it is found to be missing
+            steps = np.diff(time, prepend=last_time)
         same = np.concatenate([[bool(names[0] == last_name)], names[1:] == names[:-1]])
         self._last = (float(time[-1]), names[-1])
         return steps, same.astype(bool)

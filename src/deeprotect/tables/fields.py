@@ -77,17 +77,17 @@ def decoded(column: pa.Array) -> pa.Array:
 
 def saturated(values: Floats, kind: pa.DataType) -> pa.Array:
     """Released values in the type of their column; what the type cannot hold becomes the nearest that it can."""
-    most = _largest(kind)
-    least = Fraction(0) if pa.types.is_unsigned_integer(kind) else -most
+    low, high = map(_inside, _limits(kind))
     whole = np.rint(values) if pa.types.is_integer(kind) else values
-    return pa.array(np.clip(whole, _inside(least), _inside(most))).cast(kind, safe=False)
+    return pa.array(np.clip(whole, low, high)).cast(kind, safe=False)
 
 
-def _largest(kind: pa.DataType) -> Fraction:
+def _limits(kind: pa.DataType) -> tuple[Fraction, Fraction]:
     if pa.types.is_decimal(kind):
-        return Fraction(10**kind.precision - 1, 10**kind.scale)
-    numpy_kind = kind.to_pandas_dtype()
-    return Fraction(np.iinfo(numpy_kind).max if pa.types.is_integer(kind) else float(np.finfo(numpy_kind).max))
+        most = (10**kind.precision - 1) / Fraction(10) ** kind.scale
+        return -most, most
+    info = (np.iinfo if pa.types.is_integer(kind) else np.finfo)(kind.to_pandas_dtype())
+    return Fraction(int(info.min)), Fraction(int(info.max))
 
 
 def _inside(limit: Fraction) -> float:
