@@ -13,7 +13,7 @@ import pytest
 import typer
 from tests.cli import no_network
 
-from deeprotect.cli.verbs import app
+from deeprotect.cli.app import app
 
 pytestmark = pytest.mark.skipif(not no_network.KNOWN, reason="needs Linux on x86_64 or aarch64, for seccomp")
 
@@ -42,21 +42,19 @@ SMALLER = {
     "demo": """
 from functools import partial
 from deeprotect.evaluation import demo
-from deeprotect.evaluation.bench import Setup
-from deeprotect.evaluation.options import Option
 demo.Plan = partial(
     demo.Plan,
     epsilons=(5.0,),
-    options=(Option("baseline", "ldp"),),
+    options=(demo.Option("baseline", "ldp"),),
     noise_options=(),
     minimisers=("pca",),
-    setup=Setup(app="ridge", attackers=("ridge",)),
+    setup=demo.Setup(app="ridge", attackers=("ridge",)),
 )
 """,
     "bench": """
-from deeprotect.evaluation.speed import speed
-speed.PEER_DRAWS = 16
-for part in list(vars(speed).values()):
+from deeprotect.benchmark import benchmark
+benchmark.PEER_DRAWS = 16
+for part in list(vars(benchmark).values()):
     defaults = getattr(part, "__kwdefaults__", None) or {}
     small = {"draws": 64, "rows": 4000, "windows": 128, "repeats": 1}
     defaults.update({name: small[name] for name in small if name in defaults})
