@@ -3,21 +3,21 @@ import sys
 
 import numpy as np
 import pytest
-import torch
 from sklearn.metrics import roc_auc_score
 from tests.training.conftest import POLICY, gym
-from torch import nn
 
+from deeprotect.bundle.layers.products import Affine
+from deeprotect.bundle.network import Network
 from deeprotect.errors import InputError
-from deeprotect.evaluation.membership import __main__ as command
-from deeprotect.evaluation.membership import scores, trial
-from deeprotect.evaluation.membership.exposed import Exposed
-from deeprotect.evaluation.membership.guessing import REFERENCE, TOGETHER, attacks, likelihood_ratio
-from deeprotect.evaluation.membership.scores import Candidate
-from deeprotect.evaluation.membership.success import auc, balanced, guesses, measure, true_positives
-from deeprotect.evaluation.membership.trial import draw_members, judge, run
 from deeprotect.policy import Policy
-from deeprotect.training.windows import read_windows
+from deeprotect.reproduction.membership import __main__ as command
+from deeprotect.reproduction.membership import scores, trial
+from deeprotect.reproduction.membership.exposed import Exposed
+from deeprotect.reproduction.membership.guessing import REFERENCE, TOGETHER, attacks, likelihood_ratio
+from deeprotect.reproduction.membership.scores import Candidate
+from deeprotect.reproduction.membership.success import auc, balanced, guesses, measure, true_positives
+from deeprotect.reproduction.membership.trial import draw_members, judge, run
+from deeprotect.training.dataset import read_windows
 
 VALUES, PEOPLE, EACH = 6, 8, 20
 
@@ -31,12 +31,16 @@ def candidates():
     return [Candidate(windows, targets, flat.mean(axis=(0, 1))) for windows in flat]
 
 
+def linear(weights):
+    return Network((Affine(weights.astype(np.float32), np.zeros(weights.shape[1], np.float32)),), len(weights))
+
+
 def bundle(candidates, **planted):
     """A bundle that says nothing about anybody, but for what is planted."""
     random = np.random.default_rng(1)
     silent = {
         "classes": ("still", "walk"),
-        "coder": nn.Sequential(nn.Linear(VALUES, 2, bias=False)).requires_grad_(False),
+        "coder": linear(np.zeros((VALUES, 2))),
         "mean": candidates[0].usual,
         "scale": np.full(VALUES, 0.1),
         "edges": np.linspace(-40, 40, 9)[:, None].repeat(8, axis=1),
@@ -44,7 +48,6 @@ def bundle(candidates, **planted):
         "counts": (),
         "channels": 2,
     }
-    nn.init.zeros_(silent["coder"][0].weight)
     return Exposed(**(silent | planted))
 
 
@@ -63,13 +66,11 @@ def test_outputs_that_are_somebodys_windows_give_them_away(candidates, score):
 
 @pytest.mark.parametrize("score", [scores.loss, scores.confidence])
 def test_a_coder_that_knows_somebody_gives_them_away(candidates, score):
-    class Knows(nn.Module):
-        def forward(self, windows):
-            known = torch.tensor(candidates[5].flat, dtype=torch.float32)
-            sure = (torch.cdist(windows, known).amin(dim=1) < 1e-5).float()
-            return 4 * sure[:, None] * nn.functional.one_hot(torch.arange(len(windows)) % 2, 2)
+    def knows(windows):
+        sure = np.abs(windows[:, None] - candidates[5].flat).max(axis=2).min(axis=1) < 1e-5
+        return 4.0 * sure[:, None] * np.eye(2)[np.arange(len(windows)) % 2]
 
-    assert favoured(score, candidates, coder=Knows()) == 5
+    assert favoured(score, candidates, coder=knows) == 5
 
 
 def test_a_mean_that_somebody_drew_towards_them_gives_them_away(candidates):
