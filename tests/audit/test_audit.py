@@ -21,7 +21,7 @@ from deeprotect.errors import InputError
 from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.channel.design import SensitiveCounts, design
-from deeprotect.privacy.channel.discrete_channel import make
+from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.relaxed import basis
 from deeprotect.privacy.sensitivity import linear_l1
 from deeprotect.privacy.subspace import subspace

@@ -20,7 +20,7 @@ from deeprotect.errors import TableError
 from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.channel.design import design
-from deeprotect.privacy.channel.discrete_channel import make
+from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.relaxed import basis
 from deeprotect.privacy.subspace import subspace

@@ -13,7 +13,8 @@ from deeprotect.benchmark.encoders import encoders
 from deeprotect.benchmark.ratio import REPEATS, Ratio, Work, compare
 from deeprotect.benchmark.throughput import tables
 from deeprotect.privacy.channel.design import design
-from deeprotect.privacy.channel.discrete_channel import DiscreteChannel, make
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
+from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.entropy import SystemEntropy, Words
 from deeprotect.privacy.sampling import discrete_laplace, round_up
 

@@ -10,7 +10,6 @@ from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog
 
 from deeprotect.errors import PolicyError
 from deeprotect.privacy.box import Floats
@@ -65,6 +64,8 @@ def _support(gradient: Floats, directions: Floats) -> float:
     Dual: min ‖y‖₁ with Cᵀy = g. For any y at all, gᵀα = yᵀCα + (g − Cᵀy)ᵀα ≤ ‖y‖₁ + ‖g − Cᵀy‖₂ √d,
     because ‖α‖₂ = ‖Cα‖₂ ≤ √d. So the solver's tolerances cannot make this too small.
     """
+    from scipy.optimize import linprog  # slow to import, and releases do not need it
+
     dim = len(directions)
     equal = np.hstack([directions.T, -directions.T])
     solved = linprog(np.ones(2 * dim), A_eq=equal, b_eq=gradient, bounds=(0, None), method="highs")

@@ -16,7 +16,7 @@ from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.channel.calibration import SensitiveCounts
 from deeprotect.privacy.channel.design import design
-from deeprotect.privacy.channel.discrete_channel import make
+from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.mechanism import Mechanism
 from deeprotect.privacy.relaxed import basis
 from deeprotect.privacy.subspace import subspace

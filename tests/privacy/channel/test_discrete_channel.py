@@ -15,9 +15,9 @@ from deeprotect.errors import BundleError, InputError, PolicyError
 from deeprotect.privacy.accounting import totals
 from deeprotect.privacy.channel.calibration import UNIT, confidence_intervals
 from deeprotect.privacy.channel.design import SensitiveCounts, design
-from deeprotect.privacy.channel.discrete_channel import DiscreteChannel, make
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.ratios import WHOLE, log_up
-from deeprotect.privacy.channel.rounding import round_rows
+from deeprotect.privacy.channel.rounding import make, round_rows
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.mechanism import load

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaincc
 
 from deeprotect.errors import BundleError, PolicyError
 from deeprotect.privacy.json_reader import JsonReader
@@ -172,6 +171,8 @@ def _blaker(x: Integers, n: Integers, *, miss: float) -> Integers:
     T(k) ≤ P(X ≤ x) at U. Between the p where T(k-1) passes P(X ≤ x) and U the p-value is P(X ≤ x) + T(k), which
     falls and then may rise but is below `miss` at U; so "outside" is monotone there, and bisection finds its start.
     """
+
+    from scipy.special import betainc, betaincc  # slow to import, and LDP does not need it
 
     def below(grid: Integers) -> Floats:
         return np.asarray(betaincc(x + 1.0, n - x, grid / UNIT))

@@ -27,7 +27,7 @@ _LARGE = 1340  # code * output (36 codes and one for doubt) above which one set 
 class Design:
     """The best channel found; probabilities is (code, output) and keeps the constraints to the solver's tolerance.
 
-    `channel.make` turns it into integers that keep them exactly.
+    `rounding.make` turns it into integers that keep them exactly.
     """
 
     probabilities: Floats

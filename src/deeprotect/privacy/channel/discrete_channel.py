@@ -13,11 +13,9 @@ import numpy as np
 
 from deeprotect.errors import BundleError, InputError, PolicyError
 from deeprotect.privacy.channel.calibration import Floats, Integers, SensitiveCounts, confidence_of_each
-from deeprotect.privacy.channel.design import Design
 from deeprotect.privacy.channel.exact_draw import ExactDraw
 from deeprotect.privacy.channel.noise import codes_without_noise, noise_of
 from deeprotect.privacy.channel.ratios import WHOLE, Weights, integer_sets, ldp_ratio, log_up, named_ratio
-from deeprotect.privacy.channel.rounding import integers
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.json_reader import JsonReader
@@ -244,20 +242,3 @@ class DiscreteChannel:
             record.texts("codes"),
             record.texts("outputs"),
         )
-
-
-def make(
-    plan: Design, *, variants: int = 1, codes: tuple[str, ...] = (), outputs: tuple[str, ...] = ()
-) -> DiscreteChannel:
-    """The plan in integers, mixed with as little of the constant channel as makes every epsilon hold exactly."""
-    return DiscreteChannel(
-        plan.event,
-        integers(plan),
-        tuple(plan.prior.tolist()),
-        plan.cost,
-        variants,
-        plan.secrets,
-        plan.ldp_epsilon,
-        codes,
-        outputs,
-    )
