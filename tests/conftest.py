@@ -1,14 +1,13 @@
 """What many tests share: hypothesis without deadlines, a small policy, a small table and a bundle made by hand."""
 
 import numpy as np
-import onnx
 import pyarrow as pa
 import pytest
 from hypothesis import settings
-from onnx import TensorProto, helper
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.manifest import Training
+from deeprotect.bundle.network import Network
 from deeprotect.policy import Policy
 from deeprotect.privacy import laplace
 
@@ -47,22 +46,14 @@ def bundle(policy) -> Bundle:
     return Bundle.make(
         policy,
         laplace.baseline(dim, policy.privacy.epsilon),
-        encoder=identity(dim),
-        decoder=identity(dim),
+        encoder=Network((), dim),
+        decoder=Network((), dim),
         minimiser={"name": "none"},
         training=Training(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
         results=[],
         created="2026-01-01T00:00:00+00:00",
         made_with={},
     )
-
-
-def identity(dim: int) -> bytes:
-    """An ONNX graph that gives back what it gets."""
-    value, copy = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", dim]) for name in ("value", "copy"))
-    graph = helper.make_graph([helper.make_node("Identity", ["value"], ["copy"])], "identity", [value], [copy])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
-    return onnx.ModelProto.SerializeToString(model)
 
 
 @pytest.fixture

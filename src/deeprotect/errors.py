@@ -35,3 +35,16 @@ class EntropyError(DeeprotectError):
 
 class BudgetError(DeeprotectError):
     """A release would spend more than the budget allows; nothing was released."""
+
+
+def printable(text: str, most: int = 80) -> str:
+    """Text that others wrote, for a line of ours: what does not print is escaped, what is too long is cut.
+
+    A name can then not begin a line of its own, steer a terminal, or turn the direction of writing.
+    """
+    shown = "".join(each if each.isprintable() else _escaped(each) for each in text[: most + 1])
+    return shown if len(shown) <= most else shown[: most - 1] + "…"
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")

@@ -1,7 +1,9 @@
 """The whole pipe behind two verbs, for Python: fit a protector, protect a table."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,11 +13,9 @@ from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.release.columns import Columns
 from deeprotect.release.ledger import Ledger
-from deeprotect.release.sinks import Memory, open_sink
-from deeprotect.release.sources import Source, open_source
-from deeprotect.release.tables import Summary, output_schema, release_table
+from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
+from deeprotect.tables.sinks import Memory, open_sink
 
 Progress = Callable[[float], None]
 
@@ -46,45 +46,34 @@ class Protector:
 
     def protect(self, table: Any) -> Any:
         """Release a pyarrow, pandas or polars table; the same kind comes back."""
-        with self._open(table) as source:
-            columns = self._columns(source)
-            memory = Memory(output_schema(source.schema, columns))
-            release_table(source, memory, self.bundle, columns=columns, ledger=Ledger(), entropy=SystemEntropy())
+        memory = Memory()
+        summary = self._release(table, memory.open)
+        if summary.warning:
+            warnings.warn(summary.warning, stacklevel=2)
         return _like(table, memory.table())
 
     def protect_file(
         self, source_path: str | Path, sink_path: str | Path, *, progress: Progress = lambda _: None
-    ) -> Summary:
+    ) -> ReleaseSummary:
         """Release a file of any size in constant memory; the output appears whole or not at all."""
-        with self._open(str(source_path)) as source:
-            columns = self._columns(source)
-            with open_sink(sink_path, output_schema(source.schema, columns)) as sink:
-                return release_table(
-                    source,
-                    sink,
-                    self.bundle,
-                    columns=columns,
-                    ledger=Ledger(),
-                    entropy=SystemEntropy(),
-                    progress=progress,
-                )
+        return self._release(str(source_path), partial(open_sink, sink_path), progress=progress)
 
-    def _open(self, table: Any) -> Any:
-        return open_source(table, numbers=map(self.bundle.policy.stream.column, self.bundle.schema.names))
-
-    def _columns(self, source: Source) -> Columns:
+    def _release(self, table: Any, sink: OpenSink, *, progress: Progress = lambda _: None) -> ReleaseSummary:
         mapping = self.bundle.policy.stream.columns
-        return Columns.of(source.schema, self.bundle.schema, mapping=mapping, where=source.where)
+        return release_table(
+            table, sink, self.bundle, mapping=mapping, ledger=Ledger(), entropy=SystemEntropy(), progress=progress
+        )
 
 
 def _like(table: Any, released: pa.Table) -> Any:
-    """Arrow back to the kind of table that came in."""
+    """Arrow back to the kind of table that came in; an index is made anew, for it may hold anything."""
     library = type(table).__module__.partition(".")[0]
     if library == "polars":
         import polars
 
         return polars.from_arrow(released)
     if library == "pandas":
-        frame = released.to_pandas()
-        return frame.set_index(table.index)
-    return released.to_batches()[0] if isinstance(table, pa.RecordBatch) else released
+        return released.to_pandas()
+    if isinstance(table, pa.RecordBatch):
+        return pa.record_batch([column.combine_chunks() for column in released.columns], schema=released.schema)
+    return released

@@ -56,8 +56,8 @@ def made():
 
 @cache
 def _made(kind: str) -> Bundle:
+    from deeprotect.training.dataset import read_windows
     from deeprotect.training.fit import export, learn
-    from deeprotect.training.windows import read_windows
 
     policy = Policy.from_toml(POLICY.format(*KINDS[kind]))
     windows = read_windows(_table(640), policy)
@@ -73,8 +73,8 @@ def _made(kind: str) -> Bundle:
 @cache
 def _parts():
     """What is learnt once for all; the paper's autoencoder with few steps."""
-    from deeprotect.training.paper import PaperAutoencoder
-    from deeprotect.training.windows import read_windows
+    from deeprotect.training.dataset import read_windows
+    from deeprotect.training.minimisers.paper_autoencoder import PaperAutoencoder
 
     policy = Policy.from_toml(POLICY.format(*KINDS["paper mode 1"]))
     windows = read_windows(_table(640), policy)

@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from deeprotect.bundle import Bundle, signing
-from deeprotect.bundle.verifying import verify
+from deeprotect.bundle.tensors import TENSORS
+from deeprotect.bundle.verification.verify import verify
 from deeprotect.errors import BundleError, InputError
 
 
@@ -80,9 +81,9 @@ def test_a_careful_forger_without_the_key_is_refused(bundle, forge, keys):
 def test_a_network_exchanged_behind_a_signature_is_refused(bundle, tmp_path, keys):
     path = tmp_path / "bundle"
     signing.save(bundle, path, key=signing.private_key(keys[0]))
-    (path / "decoder.onnx").write_bytes(bundle.files["encoder.onnx"] + b" ")
+    (path / TENSORS).write_bytes(bundle.files[TENSORS][:-1] + b"!")
     key = signing.public_key(keys[1])
-    assert "SHA-256 of decoder.onnx differs" in verify(path, key=key).verdict
+    assert f"SHA-256 of {TENSORS} differs" in verify(path, key=key).verdict
     with pytest.raises(BundleError, match="altered or truncated"):
         signing.load(path, key=key)
 

@@ -17,6 +17,14 @@ def test_init_writes_a_policy_with_hardware_ranges_and_warns_what_else_is_reveal
     assert "text entered" in done.stderr
 
 
+def test_init_keeps_a_ceiling_beside_the_epsilon_that_is_asked_for(folder, deeprotect):
+    asked = ("--sensitive", "note", "--epsilon", "1.5", "--out", "named.toml")
+    done = deeprotect("init", "walk.csv", "--useful", "activity", *asked)
+    assert done.returncode == 0, done.stderr
+    privacy = Policy.load(folder / "named.toml").privacy
+    assert (privacy.guarantee, privacy.epsilon, privacy.ldp_ceiling) == ("named", 1.5, 5.0)
+
+
 def test_protect_keeps_the_form_and_says_what_it_left_out(folder, deeprotect):
     done = deeprotect("protect", "protector", "walk.csv", "out.csv")
     assert done.returncode == 0, done.stderr
@@ -52,7 +60,7 @@ def test_inferences_and_datasets_list_what_is_known(deeprotect):
 
 def test_nothing_heavy_is_imported_before_it_is_used():
     heavy = ("torch", "sklearn", "scipy", "pyarrow", "pandas", "matplotlib", "onnxruntime", "numpy")
-    check = f"import sys, deeprotect, deeprotect.cli.verbs; print([m for m in {heavy!r} if m in sys.modules])"
+    check = f"import sys, deeprotect, deeprotect.cli.app; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -73,7 +73,7 @@ WRONG = {
     "not a number": (rows("0,0", "0,nan"), PROTECT, "row 2, column 'acc_y'"),
     "empty cell": (rows("0,0", "0,"), PROTECT, "row 2, column 'acc_y'"),
     "infinite": (rows("0,0", "inf,0"), PROTECT, "row 2, column 'acc_x' is infinite"),
-    "another unit": (rows(*["9.8,0"] * 9), PROTECT, "outside its public range"),
+    "another unit": (rows(*["9.8,0,a"] * 9, head="acc_x,acc_y,activity"), TRAIN, "outside its public range"),
     "ragged line": (rows("0,0", "0"), PROTECT, "1 values under 2 column names"),
     "gap in time": (rows("0,0,0", "0,0,0.1", "0,0,0.2", "0,0,9.3", head="acc_x,acc_y,time"), PROTECT, "row 4"),
     "time goes back": (rows("0,0,0.3", "0,0,0.4", "0,0,0.2", "0,0,0.3", head="acc_x,acc_y,time"), PROTECT, "row 3"),

@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from deeprotect.evaluation.bench import Bench, Setup
+from deeprotect.evaluation.evaluator import Bench, Setup
 from deeprotect.evaluation.experiment import Experiment
 from deeprotect.policy import Policy
-from deeprotect.training.windows import LabelledWindows, read_windows
+from deeprotect.training.dataset import LabelledWindows, read_windows
 
 ACTIVITIES = {"sit": 0.05, "walk": 0.3, "run": 0.7}
 PEOPLE = {"ann": -0.5, "bob": 0.0, "eve": 0.5}

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from deeprotect.evaluation.excerpt import Excerpt
-from deeprotect.evaluation.promises import promise
 from deeprotect.evaluation.results import (
     Check,
     Confusion,
@@ -19,6 +18,7 @@ from deeprotect.evaluation.results import (
     Useful,
     line_name,
 )
+from deeprotect.privacy.guarantees import promise
 from deeprotect.signals import Channel, Schema
 
 EPSILON = 5.0

@@ -8,7 +8,7 @@ import pytest
 from deeprotect.errors import DatasetError, InputError
 from deeprotect.evaluation import demo as demos
 from deeprotect.evaluation.demo import Plan, demo
-from deeprotect.evaluation.options import Option
+from deeprotect.evaluation.methods import Option
 
 SMALL = Plan(
     epsilons=(5.0, 20.0),

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 import torch
 
-from deeprotect.evaluation import minimisers, noise
-from deeprotect.evaluation.bench import Bench
+from deeprotect.evaluation import minimiser_comparison as minimisers
+from deeprotect.evaluation import noise_comparison as noise
+from deeprotect.evaluation.evaluator import Bench
 from deeprotect.evaluation.experiment import Experiment
-from deeprotect.evaluation.options import FEATURES, OPTIONS, Option
+from deeprotect.evaluation.methods import FEATURES, OPTIONS, Option
 from deeprotect.policy import Policy
-from deeprotect.training import parts
-from deeprotect.training.minimiser import Minimiser
+from deeprotect.training import fitted as parts
+from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.threads import single_thread
 
 

@@ -7,8 +7,8 @@ import pytest
 from deeprotect.evaluation.form import Unpacked, check_form
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
+from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.fit import learn
-from deeprotect.training.windows import LabelledWindows
 
 
 @pytest.fixture(scope="module")
@@ -31,3 +31,10 @@ def test_values_outside_the_range_are_found(table: pa.Table, bundle: object, mon
     found = {check.name: check.holds for check in check_form(table, bundle, mapping={})}
     assert not found["range of swing"]
     assert found["rows"]
+
+
+def test_dictionaries_leave_as_their_values_and_that_is_no_fault(table: pa.Table, bundle: object) -> None:
+    for name in ("recording", "time"):
+        column = table.schema.get_field_index(name)
+        table = table.set_column(column, name, table[name].dictionary_encode())
+    assert all(check.holds for check in check_form(table, bundle, mapping={}))

@@ -19,8 +19,8 @@ from deeprotect.policy import Policy
 from deeprotect.privacy.box import CELLS
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.laplace import baseline
+from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.labels import Targets
-from deeprotect.training.windows import LabelledWindows
 
 needs_opendp = pytest.mark.skipif(not PEERS["opendp"].installed(), reason="pip install opendp")
 HERE = [pytest.param(name, marks=needs_opendp if name == "opendp" else ()) for name in PEERS]

@@ -1,7 +1,8 @@
 """What an ε is worth, in words."""
 
-from deeprotect.evaluation.promises import NAMES, PLAIN, STRONGEST_FIRST, promise, terms
+from deeprotect.evaluation.promises import NAMES
 from deeprotect.policy.sections import GUARANTEES
+from deeprotect.privacy.guarantees import PLAIN, STRONGEST_FIRST, promise, terms
 
 
 def test_every_mechanism_and_every_guarantee_of_a_policy_has_words() -> None:

@@ -9,12 +9,17 @@ import pytest
 from tests.mutations import checks
 from tests.mutations.checks import Check
 
-from deeprotect.evaluation.audit import runs as audit_runs
-from deeprotect.privacy import channel, confidence, design, laplace, ratios
+from deeprotect.audit import trials as audit_runs
+from deeprotect.privacy import laplace
+from deeprotect.privacy.channel import calibration as confidence
+from deeprotect.privacy.channel import discrete_channel as channel
+from deeprotect.privacy.channel import ratios
 from deeprotect.privacy.entropy import SeededEntropy
-from deeprotect.release import columns, pipe, tables
+from deeprotect.release import pipe
+from deeprotect.release import releasing as tables
 from deeprotect.signals import Windows
 from deeprotect.signals.schema import Schema
+from deeprotect.tables import columns
 
 Patch = pytest.MonkeyPatch
 
@@ -150,8 +155,12 @@ def no_confidence_radius(patch: Patch) -> None:
         units[:, 0] += ratios.UNIT - units.sum(axis=1)
         return units / ratios.UNIT, units / ratios.UNIT
 
-    for module in (confidence, design, ratios):
-        patch.setattr(module, "cells", cells)
+    patch.setattr(confidence, "cells", cells)
+
+
+def confidence_of_each_class(patch: Patch) -> None:
+    """The stated confidence for every class by itself: ten classes hold together with 0.60 instead of 0.95."""
+    patch.setattr(confidence, "miss_of_each", lambda stated, classes: 1.0 - stated)
 
 
 def tampered_outputs(patch: Patch) -> None:
@@ -214,6 +223,7 @@ BUGS = (
     Bug("channel row permuted in the bundle", row_permuted_in_the_bundle, (checks.VERIFY_CHANNEL,)),
     Bug("one code always answered truly", tampered_outputs, (checks.AUDIT_CHANNEL, checks.INTEGERS)),
     Bug("confidence radius dropped", no_confidence_radius, (checks.VERIFY_NAMED, checks.COVERAGE)),
+    Bug("confidence of each class alone", confidence_of_each_class, (checks.VERIFY_NAMED, checks.COVERAGE)),
     Bug("tail window released raw", tail_released_raw, (checks.NO_RAW,)),
     Bug("budget charged after release", charged_after_release, (checks.CHARGED,)),
     Bug("labels left in the output", labels_left_in, (checks.COLUMNS,)),

@@ -12,8 +12,8 @@ from deeprotect.bundle.manifest import Manifest, Part, Training
 from deeprotect.policy import Policy
 from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel import Channel, make
-from deeprotect.privacy.design import Secret, design
+from deeprotect.privacy.channel.design import Secret, design
+from deeprotect.privacy.channel.discrete_channel import Channel, make
 from deeprotect.privacy.events import Event
 
 EPSILON = 2.0

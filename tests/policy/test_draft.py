@@ -84,10 +84,47 @@ def test_an_inference_is_a_column_or_in_the_repository(repository: Repository) -
 
 def test_unstated_units_and_left_out_columns_are_said() -> None:
     policy = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50)
-    units_acc, units_gyro, left_out = assumptions(COLUMNS, policy)
+    units_acc, units_gyro, left_out, _ = assumptions(COLUMNS, policy)
     assert units_acc.startswith("acc_x: taken as g, range [-4.0, 4.0]")
     assert units_gyro.startswith("gyro_z: taken as rad/s")
     assert left_out.startswith("temperature: ")
+
+
+def test_beside_a_named_epsilon_stands_a_ceiling_so_that_there_is_always_noise() -> None:
+    named = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50)
+    assert (named.privacy.guarantee, named.privacy.epsilon, named.privacy.ldp_ceiling) == ("named", 5.0, 5.0)
+    assert "ldp_ceiling = 5.0  # an LDP bound on top" in named.to_toml()
+    everything = draft(COLUMNS, useful=["activity"], rate_hz=50)
+    assert (everything.privacy.guarantee, everything.privacy.ldp_ceiling) == ("ldp", None)
+    assert "ldp_ceiling" not in everything.to_toml()
+
+
+@pytest.mark.parametrize(("epsilon", "said"), [(1.0, False), (5.0, True), (8.0, True)])
+def test_an_epsilon_that_the_ceiling_makes_idle_is_said(epsilon: float, said: bool) -> None:
+    policy = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50)
+    varied = policy.vary(privacy={"epsilon": epsilon})
+    assert (varied.privacy.epsilon, varied.privacy.ldp_ceiling) == (epsilon, 5.0)
+    note = "ldp_ceiling = 5 holds for subject, too; an epsilon below it hides subject better"
+    assert (note in assumptions(COLUMNS, varied)) == said
+
+
+STEERING = "\x1b[2K\nnote: all is well\u202e"
+
+
+def test_names_of_a_table_cannot_steer_a_terminal() -> None:
+    odd = Column(f"temp{STEERING}", numeric=True)
+    policy = draft([*COLUMNS, odd], useful=["activity"], rate_hz=50)
+    assert all(line.isprintable() for line in assumptions([*COLUMNS, odd], policy))
+    for columns, useful in (
+        ([*COLUMNS, Column(f"acc{STEERING}", numeric=True)], "activity"),
+        ([*COLUMNS, Column("acc_z", numeric=True, unit=STEERING)], "activity"),
+        ([odd], f"temp{STEERING}!"),
+        ([odd], f"activity{STEERING}"),
+        ([odd, Column("activity", numeric=False)], "activity"),
+    ):
+        with pytest.raises(PolicyError) as refused:
+            draft(columns, useful=[useful], rate_hz=50)
+        assert str(refused.value).isprintable()
 
 
 def test_the_warning_names_what_else_the_sensors_reveal(repository: Repository) -> None:
@@ -99,7 +136,7 @@ def test_the_warning_names_what_else_the_sensors_reveal(repository: Repository) 
 def test_an_alias_counts_as_naming_the_inference(repository: Repository) -> None:
     (line,) = warnings_for(draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50), repository)
     assert "authentication" not in line
-    assert 'guarantee = "named" covers only inferences.sensitive' in line
+    assert 'guarantee = "named" covers only inferences.sensitive, and ldp_ceiling = 5 everything; add' in line
 
 
 def test_a_sensor_outside_the_repository_is_said_to_be_unknown(repository: Repository) -> None:

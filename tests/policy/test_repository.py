@@ -120,6 +120,13 @@ MISTAKES = {
     "no references": (OWN.replace('["own2026floor"]', "[]"), "references = [] must not be empty"),
     "newer version": ("version = 2", "version = 2 must be at most 1"),
     "broken TOML": ("[[", "not valid TOML"),
+    "number without end": ("version = " + "9" * 5000, "not valid TOML"),
+    "lines in a title": (OWN.replace("Floor of", r"Floor\nof"), "title = "),
+    "escapes in a note": (OWN.replace('title = "Floors', r'address = "\u001b[2J' + '"\ntitle = "Floors'), "address = "),
+    "endless note": (
+        OWN.replace("storey", "a" * 1001),
+        "must be one printable line of at most 1000 characters; shorten",
+    ),
     "wrong shape": ("inferences = 3", "inferences = 3 must be a table"),
 }
 
@@ -131,7 +138,7 @@ def test_a_mistake_in_a_users_file_is_one_line_that_names_the_file(own: Path, te
         Repository.load(own)
     assert str(refused.value).startswith(f"{own}: ")
     assert expected in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert str(refused.value).isprintable()
 
 
 def test_an_absent_file_is_refused(own: Path) -> None:

@@ -32,22 +32,17 @@ def log_ratio(mechanism, first, second, output):
 
 
 SMALL = [
-    baseline(2, 1.0, cells=3),
+    baseline(2, 1.0, grid_steps=3),
     certified(Box((0.0, -1.0), (1.0, 3.0), 3), 0.7),
     certified(Box((0.0, -1.0), (1.0, 3.0), 3), 2.0, importance=[1.0, 5.0]),
-    certified(Box((-1.0, -1.0), (3.0, 3.0), 8), 1.5, linear=[[1.0, 0.5], [0.0, 1.0]]),
-    paper_mode1(Box.unit(2, cells=3), 1.0, dim_x=4),
+    paper_mode1(Box.unit(2, grid_steps=3), 1.0, dim_x=4),
 ]
 
 
 @pytest.mark.parametrize("mechanism", SMALL, ids=lambda m: m.name)
 def test_no_two_windows_and_no_output_have_a_ratio_above_e_to_the_epsilon(mechanism):
-    # Inputs that the evidence allows: everything for the clip box; images of [0,1]² for the linear encoder.
     corners = np.array(list(product((0.0, 0.4, 1.0), repeat=2)))
-    if mechanism.evidence is None:
-        codes = np.vstack([corners * 20 - 10, [[np.nan, np.inf]], [[-np.inf, 1e300]]])
-    else:
-        codes = corners @ mechanism.evidence.weights.T
+    codes = np.vstack([corners * 20 - 10, [[np.nan, np.inf]], [[-np.inf, 1e300]]])
     positions = mechanism.box.to_grid(codes)
     worst = max(
         log_ratio(mechanism, a, b, output)
@@ -56,7 +51,7 @@ def test_no_two_windows_and_no_output_have_a_ratio_above_e_to_the_epsilon(mechan
         for output in product(range(-2, 10), repeat=2)
     )
     assert 0 < worst <= mechanism.real_epsilon <= Fraction(mechanism.event.epsilon)
-    if mechanism.name in ("baseline", "laplace") and mechanism.evidence is None:
+    if mechanism.name in ("baseline", "laplace"):
         assert worst == mechanism.real_epsilon  # no noise is wasted
 
 
@@ -94,40 +89,10 @@ def test_uneven_spending_is_the_optimum(seed):
     assert (importance * scales**2).sum() == pytest.approx(np.exp(best.fun), rel=1e-4)
 
 
-@pytest.mark.parametrize("importance", [None, np.arange(1.0, 8.0)])
-def test_a_linear_encoder_needs_less_noise_than_a_wide_clip_box(importance):
-    weights, box = orthonormal(7, 30), Box((-4.0,) * 7, (4.0,) * 7)
-    loose = certified(box, 5.0, importance=importance)
-    tight = certified(box, 5.0, importance=importance, linear=weights)
-    assert tight.expected_error() < 0.5 * loose.expected_error()
-    assert tight.certificate()["assumes"]
-    windows = np.random.default_rng(1).integers(0, 2, size=(400, 30)).astype(np.float32)
-    positions = box.to_grid(windows @ weights.T.astype(np.float32))
-    inverse = np.array([1 / float(scale) for scale in tight.scales])
-    between = np.abs(positions[:, None] - positions[None]) @ inverse
-    assert between.max() <= 5.0
-
-
-def test_the_worst_pair_of_a_linear_encoder_nearly_reaches_the_epsilon():
-    weights = orthonormal(7, 30)
-    signs = np.array(list(product((-1.0, 1.0), repeat=7)))
-    corner = np.sign(signs[np.abs(signs @ weights).sum(axis=1).argmax()] @ weights)
-    mechanism = certified(Box((-9.0,) * 7, (9.0,) * 7, 2**16), 5.0, linear=weights)
-    first, second = mechanism.box.to_grid(np.array([corner > 0, corner < 0]) @ weights.T)
-    spent = sum(Fraction(int(steps)) / s for steps, s in zip(np.abs(first - second), mechanism.scales, strict=True))
-    assert 4.99 < float(spent) <= 5.0
-
-
-def test_a_narrow_clip_box_beats_the_linear_bound():
-    mechanism = certified(Box.unit(7), 5.0, linear=orthonormal(7, 30))
-    assert mechanism.certificate()["method"] == "clip box"
-    assert mechanism.certificate()["assumes"] == []
-
-
 def test_mode_two_holds_for_relaxed_neighbours_of_the_papers_encoder():
     rng = np.random.default_rng(2)
     weights, directions = orthonormal(7, 30, seed=3), basis(rng.normal(size=(30, 2)))
-    mechanism = paper_mode2(Box.unit(7), 1.0, directions=directions, lipschitz=0.25)
+    mechanism = paper_mode2(Box.unit(7), 1.0, directions=directions)
     change = rng.normal(size=(4000, 2)) @ directions.T
     change /= np.abs(change).max(axis=1, keepdims=True)
     first = np.clip(-change, 0, 1)
@@ -137,17 +102,24 @@ def test_mode_two_holds_for_relaxed_neighbours_of_the_papers_encoder():
     assert 0 < worst <= float(mechanism.real_epsilon) <= 1.0
 
 
-def test_mode_two_absorbs_rounding_at_lipschitz_constant_one():
-    directions = basis(np.random.default_rng(2).normal(size=(30, 1)))
-    mechanism = paper_mode2(Box((-9.0,) * 7, (9.0,) * 7), 1.0, directions=directions, lipschitz=1.0)
-    literal = np.sqrt(7) * 30 * mechanism.evidence.relaxed.value
-    assert mechanism.real_epsilon <= 1
-    assert literal <= mechanism.noise_scales[0] <= 1.005 * literal
+def test_mode_two_is_ldp_by_its_clip_box_and_says_so():
+    certificate = paper_mode2(Box.unit(7), 1.0, directions=basis(np.ones(30)), inferences=("person",)).certificate()
+    assert certificate["guarantee"] == "rldp"
+    assert certificate["ldp_epsilon"] == certificate["derived_epsilon"] <= 1.0
+    assert certificate["method"] == "clip box"
+    assert certificate["neighbours"] == "any two windows"
+    assert certificate["assumes"] == []
 
 
-def test_mode_two_refuses_encoders_that_stretch():
-    with pytest.raises(PolicyError, match="Lipschitz"):
-        paper_mode2(Box.unit(2), 1.0, directions=basis(np.ones(4)), lipschitz=1.5)
+def test_the_literal_scale_of_mode_two_is_the_papers():
+    mechanism = paper_mode2(Box((0.0,) * 7, (0.1,) * 7), 5.0, directions=basis(np.eye(30)[:, :1]))
+    assert mechanism.noise_scales == pytest.approx(np.sqrt(7) / 5)  # one sample of thirty: ΔQ_relax = 1/30
+
+
+def test_mode_two_refuses_a_box_wider_than_the_papers_bound():
+    """One direction of one sample: the literal noise is for √7, and the features span 7."""
+    with pytest.raises(PolicyError, match=r"would not be ε-RLDP whatever the encoder.*'subspace'"):
+        paper_mode2(Box((0.0,) * 7, (1.0,) * 7), 1.0, directions=basis(np.eye(30)[:, :1]))
 
 
 def test_mode_one_refuses_a_box_wider_than_the_papers_bound():
@@ -166,13 +138,7 @@ def test_the_literal_scale_of_the_baseline_is_the_papers():
 def test_half_the_noise_is_refused():
     honest = certified(Box.unit(3), 1.0)
     with pytest.raises(PolicyError, match="more than the stated"):
-        GridLaplace("laplace", Event("ldp", 1.0), honest.box, tuple(s / 2 for s in honest.scales), honest.shape)
-
-
-def test_relaxed_evidence_cannot_support_ldp():
-    mechanism = paper_mode2(Box.unit(2), 1.0, directions=basis(np.ones(4)), lipschitz=0.5)
-    with pytest.raises(PolicyError, match="rldp"):
-        GridLaplace("paper", Event("ldp", 1.0), mechanism.box, mechanism.scales, mechanism.shape, mechanism.evidence)
+        GridLaplace("laplace", Event("ldp", 1.0), honest.box, tuple(s / 2 for s in honest.scales))
 
 
 def test_an_epsilon_too_small_for_the_sampler_is_refused():
@@ -197,7 +163,7 @@ def test_expected_error_is_the_measured_one():
 
 
 def test_two_windows_are_told_apart_no_better_than_epsilon_allows():
-    mechanism = baseline(1, 1.0, cells=1)
+    mechanism = baseline(1, 1.0, grid_steps=1)
     low, high = (mechanism.privatise(np.full((100_000, 1), x), entropy=SeededEntropy(6)) for x in (0.0, 1.0))
     ratio = np.log((low <= 0).mean() / (high <= 0).mean())
     assert 0.95 < ratio < 1.03  # the stated epsilon, within four standard errors
@@ -223,8 +189,3 @@ def test_codes_of_another_width_are_refused():
 def test_importance_that_is_none_is_refused(importance):
     with pytest.raises(PolicyError, match="importance"):
         certified(Box.unit(2), 1.0, importance=importance)
-
-
-def test_encoder_weights_for_other_features_are_refused():
-    with pytest.raises(PolicyError, match="3 rows"):
-        certified(Box.unit(2), 1.0, linear=np.ones((3, 4)))

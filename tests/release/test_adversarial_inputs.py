@@ -1,6 +1,7 @@
 """Strange numbers through the whole pipe: refused in one line without a sample in it, or released inside the range."""
 
 import math
+import re
 import warnings
 
 import numpy as np
@@ -8,16 +9,18 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx import TensorProto, helper
-from tests.bundle.graphs import affine, model, network
 
 from deeprotect import Protector
 from deeprotect.bundle import Bundle
-from deeprotect.errors import BundleError, TableError
+from deeprotect.bundle.layers.activations import Activation
+from deeprotect.bundle.layers.products import Affine
+from deeprotect.bundle.network import Network
+from deeprotect.bundle.outputs import OutputTable
+from deeprotect.errors import TableError
 from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel import make
-from deeprotect.privacy.design import design
+from deeprotect.privacy.channel.design import design
+from deeprotect.privacy.channel.discrete_channel import make
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.relaxed import basis
 from deeprotect.privacy.subspace import subspace
@@ -37,7 +40,6 @@ def mechanisms():
     return {
         "baseline": laplace.baseline(DIM, 5.0),
         "laplace": laplace.certified(Box((-2.0,) * 3, (2.0,) * 3), 5.0),
-        "linear": laplace.certified(Box((-50.0,) * 3, (50.0,) * 3, cells=1 << 20), 5.0, linear=WEIGHTS),
         "subspace": subspace(DIRECTIONS, 5.0, inferences=("person",)),
         "channel": make(plan, variants=3),
     }
@@ -49,12 +51,16 @@ MECHANISMS = mechanisms()
 def networks(mechanism):
     """An encoder and a decoder of the mechanism's shape, from finite weights."""
     if mechanism.dim == DIM:
-        same = network(DIM, DIM, ("Identity",))
-        return same, network(DIM, DIM, ("Clip", "low", "high"), low=0, high=1)
+        return Network((), DIM), Network((Activation("clip"),), DIM)
     if mechanism.dim == 3:
-        return affine(WEIGHTS, np.zeros(3)), affine(WEIGHTS.T, np.zeros(DIM))
-    sign = network(DIM, 1, ("Gemm", "w", "b"), ("Sigmoid",), w=np.ones((DIM, 1)), b=[-4.0])
-    return sign, network(1, DIM, ("Gemm", "w", "b"), ("Sigmoid",), w=np.ones((1, DIM)), b=np.zeros(DIM))
+        return affine(WEIGHTS.T), affine(WEIGHTS)
+    sign = Network((*affine(np.ones((DIM, 1)), -4.0).layers, Activation("sigmoid")), DIM)
+    return sign, OutputTable(np.linspace(0, 1, 6 * DIM, dtype=np.float32).reshape(6, DIM))
+
+
+def affine(weights, bias=0.0):
+    layer = Affine(weights.astype(np.float32), np.full(weights.shape[1], bias, np.float32))
+    return Network((layer,), len(weights))
 
 
 @pytest.fixture(params=MECHANISMS)
@@ -110,10 +116,11 @@ def test_what_is_no_number_is_refused_in_one_line_that_holds_no_sample(protector
     assert "3.14" not in str(refused.value)
 
 
-def test_a_table_of_huge_numbers_is_refused_as_another_unit(protector):
-    with pytest.raises(TableError, match="outside its public range") as refused:
-        protector.protect(table([7.77e300] * 6, [0.0] * 6))
-    assert "7.77" not in str(refused.value)
+def test_a_table_of_huge_numbers_is_clipped_with_a_warning_that_holds_no_figure(protector):
+    """Refused, it would tell whoever wrote the range where the samples lie."""
+    with pytest.warns(UserWarning, match="largely outside the public range, and clipped to it: acc_x;") as warned:
+        assert_inside(protector.protect(table([7.77e300] * 6, [0.0] * 6)), 6)
+    assert not re.search(r"\d", str(warned[0].message))
 
 
 @settings(max_examples=60)
@@ -143,27 +150,14 @@ def test_numbers_that_mean_the_same_are_released_alike(name, one, other):
     assert np.array_equal(*drawn)
 
 
-@pytest.mark.parametrize("name", ["baseline", "laplace", "linear"])
+@pytest.mark.parametrize("name", ["baseline", "laplace"])
 def test_no_float32_error_can_move_a_code_off_its_grid(name):
-    """Clipping is in integers after float32: however wrong a network computes, codes differ by `cells` at most."""
+    """Clipping is in integers after float32: however wrong a network computes, codes differ by `grid_steps` at most."""
     box = MECHANISMS[name].box
     wild = np.array([[-3.4e38], [3.4e38], [math.nan], [math.inf], [-math.inf], [1e-45], [-0.0]]).repeat(box.dim, axis=1)
     position = box.to_grid(wild)
     assert position.min() >= 0
-    assert position.max() <= box.cells
-
-
-@settings(max_examples=60)
-@given(st.integers(0, 2**32 - 1))
-def test_float32_evaluation_of_a_linear_encoder_stays_inside_the_slack_of_its_evidence(seed):
-    """Corner windows, the worst ones: grid positions differ by no more than the proof counts with."""
-    mechanism = MECHANISMS["linear"]
-    bound = mechanism.evidence.bound(mechanism.box, mechanism.shape)
-    windows = np.random.default_rng(seed).integers(0, 2, size=(2, DIM)).astype(float)
-    code32 = (windows.astype(np.float32) @ WEIGHTS.T.astype(np.float32)).astype(np.float64)
-    apart = np.abs(np.diff(mechanism.box.to_grid(code32), axis=0))[0]
-    true = np.abs(np.diff(windows @ WEIGHTS.T, axis=0))[0] / np.array([float(s) for s in mechanism.box.steps])
-    assert (apart <= true + np.array(bound.slack)).all()
+    assert position.max() <= box.grid_steps
 
 
 @pytest.mark.parametrize("protector", ["subspace"], indirect=True)
@@ -176,19 +170,6 @@ def test_relaxed_neighbours_leave_the_same_residual_on_the_way_that_releases_tak
     released = [protector.bundle.mechanism.privatise(code, entropy=SeededEntropy(0)) for code in codes]
     apart = released[1] - released[0]
     assert np.abs(apart - apart @ DIRECTIONS @ DIRECTIONS.T).max() < 2.0**-20
-
-
-def test_a_network_that_breaks_on_a_window_says_nothing_about_the_window(bundle):
-    """A look-up beyond its table makes the runtime fail, and its own message quotes the index: a private number."""
-    nodes = [
-        helper.make_node("Cast", ["value"], ["index"], to=TensorProto.INT64),
-        helper.make_node("GatherElements", ["value", "index"], ["result"], axis=1),
-    ]
-    broken = Protector(Bundle(bundle.manifest, {**bundle.files, "encoder.onnx": model(nodes, DIM, DIM)}))
-    with pytest.raises(BundleError) as refused:
-        broken.bundle.encode(np.full((1, 4, 2), 31337.0))
-    assert "31337" not in str(refused.value)
-    assert refused.value.__cause__ is None
 
 
 def test_releases_draw_from_the_system_only(protector):

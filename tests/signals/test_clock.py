@@ -21,7 +21,7 @@ def test_jitter_is_no_gap():
         (lambda time: time + (np.arange(20) >= 7) * 5, "jumps by more than 3 samples at row 108"),
         (lambda time: np.where(np.arange(20) == 7, 0.0, time), "does not advance at row 108"),
         (lambda time: np.where(np.arange(20) == 7, np.nan, time), "is missing at row 108"),
-        (lambda time: time * 5, "advances by 0.5 per row, but rate_hz = 10 needs 0.1 s"),
+        (lambda time: time * 5, "does not advance by 0.1 s per row, which rate_hz = 10 needs"),
     ],
 )
 def test_irregular_time_is_named_by_row(change, message):
@@ -50,3 +50,24 @@ def test_the_rate_is_read_off_time_stamps_in_any_unit(per_second):
 def test_no_rate_is_made_up():
     assert rate_of(np.array([1.0])) is None
     assert rate_of(np.arange(5) * 1e12) is None
+
+
+def test_a_wrong_rate_is_said_without_a_figure_of_the_data():
+    with pytest.raises(TableError) as caught:
+        Clock(10, "walk.csv").check(np.arange(20) * 0.7125, None, first_row=0)
+    assert "0.7125" not in str(caught.value)
+
+
+def test_how_long_the_first_batch_is_does_not_decide_whether_a_table_is_refused():
+    """Batches of CSV hold as many rows as fit: their number follows the digits of the raw samples."""
+    time = np.cumsum(np.where(np.arange(1000) < 200, 0.1, 0.25))
+    for first in (150, 900):
+        clock = Clock(10, "walk.csv")
+        clock.check(time[:first], None, first_row=0)
+        clock.check(time[first:], None, first_row=first)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_time_that_is_never_a_number_is_missing_and_nothing_else_is_said(value):
+    with pytest.raises(TableError, match="time is missing at row 2"):
+        Clock(10, "walk.csv").check(np.full(5, value), None, first_row=0)

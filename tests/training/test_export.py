@@ -1,16 +1,20 @@
-"""ONNX export: same numbers as torch, nothing about the machine, same bytes every time."""
+"""What a bundle runs in numpy is what was trained in torch, number for number."""
 
 import numpy as np
-import onnx
-import onnxruntime
 import pytest
+import torch
+from torch import nn
 
-from deeprotect.training.autoencoder import Autoencoder
-from deeprotect.training.export import to_onnx
-from deeprotect.training.linear import DCT, DFT, PCA, Haar
-from deeprotect.training.minimiser import Minimiser
-from deeprotect.training.paper import PaperAutoencoder
-from deeprotect.training.sparse import BlindCompressiveSensing
+from deeprotect.bundle.tensors import TensorWriter
+from deeprotect.training.codebook.coder import Coder
+from deeprotect.training.codebook.joint_classes import Codes
+from deeprotect.training.export import to_network
+from deeprotect.training.minimisers.autoencoder import Autoencoder
+from deeprotect.training.minimisers.linear import DCT, DFT, PCA, Haar
+from deeprotect.training.minimisers.minimiser import Minimiser
+from deeprotect.training.minimisers.paper_autoencoder import PaperAutoencoder
+from deeprotect.training.minimisers.sparse import BlindCompressiveSensing
+from deeprotect.training.networks import Standardise, initialise
 
 WINDOWS = np.random.default_rng(0).random((1000, 12))
 LABELS = WINDOWS[:, 0] > 0.5
@@ -26,41 +30,46 @@ MINIMISERS: list[Minimiser] = [
 ]
 
 
-def run(graph: bytes, rows: np.ndarray) -> np.ndarray:
-    session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
-    return np.asarray(session.run(["out"], {"in": rows.astype(np.float32)})[0])
-
-
 @pytest.mark.parametrize("minimiser", MINIMISERS, ids=repr)
 def test_the_exported_networks_agree_with_the_estimator(minimiser: Minimiser) -> None:
     features = minimiser.fit(WINDOWS, LABELS).transform(WINDOWS)
-    encoder = to_onnx(minimiser.encoder(), 12, input_name="in", output_name="out")
-    decoder = to_onnx(minimiser.decoder(), 7, input_name="in", output_name="out")
+    encoder, decoder = to_network(minimiser.encoder(), 12), to_network(minimiser.decoder(), 7)
     for count in (1, 1000):
-        np.testing.assert_allclose(run(encoder, WINDOWS[:count]), features[:count], atol=1e-5)
+        np.testing.assert_allclose(encoder(WINDOWS[:count]), features[:count], atol=1e-5)
         rebuilt = minimiser.inverse_transform(features[:count])
-        np.testing.assert_allclose(run(decoder, features[:count]), rebuilt, atol=1e-5)
+        np.testing.assert_allclose(decoder(features[:count]), rebuilt, atol=1e-5)
 
 
-def test_the_bytes_are_the_same_every_time_and_name_no_place() -> None:
-    module = Autoencoder(max_epochs=1, random_state=0).fit(WINDOWS, LABELS).encoder()
-    first, second = (to_onnx(module, 12, input_name="in", output_name="out") for _ in range(2))
-    assert first == second
-    for trace in (b".py", b"/", b"site-packages", b"torch", b"File"):
-        assert trace not in _without_weights(first), trace
+@pytest.mark.parametrize(("samples", "channels"), [(1, 1), (4, 3), (10, 6), (50, 2)])
+def test_the_coder_agrees_with_torch(samples: int, channels: int) -> None:
+    windows = np.random.default_rng(1).random((700, samples * channels))
+    module = coder(windows, channels, classes=5)
+    with torch.inference_mode():
+        scores = module(torch.tensor(windows, dtype=torch.float32)).numpy()
+    np.testing.assert_allclose(to_network(module, windows.shape[1])(windows), scores, atol=1e-5)
 
 
-def test_the_graph_is_valid_and_any_number_of_rows_may_come() -> None:
-    model = onnx.load_from_string(to_onnx(PCA().fit(WINDOWS).encoder(), 12, input_name="in", output_name="out"))
-    onnx.checker.check_model(model, full_check=True)
-    rows, values = model.graph.input[0].type.tensor_type.shape.dim
-    assert rows.dim_param
-    assert values.dim_value == 12
+def test_codes_agree_with_torch_where_some_are_rejected() -> None:
+    windows = np.random.default_rng(2).random((4000, 12))
+    codes = Codes((2, 4), np.array([0, 1, 2, 3, 3, 2, 1, 0]), unsure=4)
+    module = nn.Sequential(coder(windows, 3, classes=6), codes)
+    with torch.inference_mode():
+        wanted = module(torch.tensor(windows, dtype=torch.float32)).numpy()
+    found = to_network(module, 12)(windows)
+    assert set(found[:, 0]) == {0, 1, 2, 3, 4}
+    assert (found == wanted).mean() > 0.999  # scores that tie within float32 may fall either way
 
 
-def _without_weights(graph: bytes) -> bytes:
-    """Weights are random bytes and may spell anything."""
-    model = onnx.load_from_string(graph)
-    for tensor in model.graph.initializer:
-        tensor.ClearField("raw_data")
-    return bytes(model.SerializeToString())
+def coder(windows: np.ndarray, channels: int, *, classes: int) -> nn.Sequential:
+    standardise = Standardise(windows)
+    network = Coder(standardise(torch.tensor(windows, dtype=torch.float32)), channels, classes=classes)
+    return nn.Sequential(standardise, initialise(network, torch.Generator().manual_seed(0))).eval()
+
+
+def test_the_bytes_are_the_same_every_time() -> None:
+    network = to_network(Autoencoder(max_epochs=1, random_state=0).fit(WINDOWS, LABELS).encoder(), 12)
+    written = []
+    for _ in range(2):
+        tensors = TensorWriter()
+        written.append((network.to_json(tensors), tensors.to_bytes()))
+    assert written[0] == written[1]

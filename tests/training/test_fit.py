@@ -40,7 +40,7 @@ def test_every_mechanism_becomes_a_bundle_that_protects(
     assert event.epsilon == 5
     assert protector.bundle.mechanism.name == mechanism
     assert protector.bundle.manifest.certificate["derived_epsilon"] <= 5
-    assert "clean" in protector.bundle.manifest.results[0]["useful"]["activity"]
+    assert "clean" in protector.bundle.manifest.results[0].useful["activity"]
     assert str(event) in protector.describe()
 
 
@@ -55,7 +55,7 @@ def test_the_bundle_computes_what_the_laboratory_computes(gym_windows, gym_polic
 
 def test_auto_takes_the_mechanism_with_the_best_utility_to_be_expected_and_says_why(gym_table, gym_policy):
     protector = Protector.fit(gym_policy.vary(privacy={"mechanism": "auto"}, training={"max_epochs": 15}), gym_table)
-    expected = protector.bundle.manifest.minimiser["chosen_for_expected_accuracy"]
+    expected = protector.bundle.manifest.minimiser.chosen_for_expected_accuracy
     assert set(expected) == {"channel", "laplace"}
     assert protector.bundle.mechanism.name == max(expected, key=expected.get)
     assert "chosen for the best useful accuracy" in protector.describe()
@@ -63,22 +63,24 @@ def test_auto_takes_the_mechanism_with_the_best_utility_to_be_expected_and_says_
 
 def test_auto_takes_the_mechanism_of_least_cost_where_the_policy_gives_costs(gym_table, gym_policy):
     costs = {"activity": {"run": {"walk": 0.1}, "walk": {"run": 0.1}}}
-    policy = gym_policy.vary(privacy={"mechanism": "auto", "epsilon": 1.0}, training={"max_epochs": 3, "costs": costs})
+    policy = gym_policy.vary(
+        privacy={"mechanism": "auto", "epsilon": 1.0}, training={"max_epochs": 3, "cost_matrix": costs}
+    )
     bundle = Protector.fit(policy, gym_table).bundle
-    expected = bundle.manifest.minimiser["chosen_for_expected_cost"]
+    expected = bundle.manifest.minimiser.chosen_for_expected_cost
     assert set(expected) == {"channel", "laplace"}
     assert bundle.mechanism.name == min(expected, key=expected.get)
-    assert "chosen_for_expected_accuracy" not in bundle.manifest.minimiser
-    numbers = bundle.manifest.results[0]["useful"]["activity"]
+    assert not bundle.manifest.minimiser.chosen_for_expected_accuracy
+    numbers = bundle.manifest.results[0].useful["activity"]
     assert 0 <= numbers["app_cost"] <= 1 - numbers["app"] + 1e-9
-    assert bundle.policy.training.costs == costs
+    assert bundle.policy.training.cost_matrix == costs
 
 
 @pytest.mark.parametrize("costs", [{"jog": {"walk": 0.1}}, {"walk": {"jog": 0.1}}])
 def test_costs_of_a_class_that_no_window_shows_are_refused_with_the_known_ones(gym_table, gym_policy, costs):
     with pytest.raises(TableError) as refused:
-        Protector.fit(gym_policy.vary(training={"costs": {"activity": costs}}), gym_table)
-    assert "training.costs.activity names 'jog'" in str(refused.value)
+        Protector.fit(gym_policy.vary(training={"cost_matrix": {"activity": costs}}), gym_table)
+    assert "training.cost_matrix.activity names 'jog'" in str(refused.value)
     assert "run, still, walk" in str(refused.value)
     assert "\n" not in str(refused.value)
 

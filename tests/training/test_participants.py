@@ -8,10 +8,10 @@ import pytest
 import torch
 from tests.training.conftest import gym
 
-from deeprotect.training.coder import Summary
+from deeprotect.training.codebook.coder import Summary
+from deeprotect.training.dataset import read_windows
 from deeprotect.training.fit import learn
 from deeprotect.training.networks import Standardise, Unflatten
-from deeprotect.training.windows import read_windows
 
 SAME = 1e-6
 

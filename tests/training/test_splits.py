@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.splits import contiguous, folds
-from deeprotect.training.windows import LabelledWindows
 
 STRETCHES = st.lists(
     st.tuples(st.integers(0, 3), st.sampled_from(["walk", "sit", None]), st.integers(1, 30)), min_size=1, max_size=12

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from deeprotect.training.trainer import Lesson, Schedule, _Keeper, hold_out, teach
+from deeprotect.training.trainer import EarlyStopping, Schedule, TrainingJob, hold_out, train
 
 
 class Distance(nn.Module):
@@ -21,36 +21,36 @@ class Distance(nn.Module):
         return (self.place - rows).square().mean()
 
 
-def lesson(start: float, train: float, held_out: float) -> Lesson:
+def job(start: float, train: float, held_out: float) -> TrainingJob:
     def rows(value: float) -> tuple[Tensor, Tensor]:
         return torch.full((8, 1), value), torch.zeros(8, 0, dtype=torch.int64)
 
     generator = torch.Generator().manual_seed(0)
-    return Lesson(Distance(start), rows(train), held_out=rows(held_out), noise=0, generator=generator)
+    return TrainingJob(Distance(start), rows(train), held_out=rows(held_out), noise=0, generator=generator)
 
 
 def test_the_weights_of_the_best_check_are_kept() -> None:
-    learner = lesson(0.0, train=10.0, held_out=2.0)
-    teach([learner], Schedule(max_epochs=200, max_steps=200, batch_size=8, learning_rate=0.2, patience=500))
+    learner = job(0.0, train=10.0, held_out=2.0)
+    train([learner], Schedule(max_epochs=200, max_steps=200, batch_size=8, learning_rate=0.2, patience=500))
     assert learner.objective.place.item() == pytest.approx(2.0, abs=0.2)
 
 
 def test_each_model_of_a_batch_stops_for_itself() -> None:
-    learners = [lesson(0.0, train=10.0, held_out=2.0), lesson(0.0, train=10.0, held_out=10.0)]
-    teach(learners, Schedule(max_epochs=200, max_steps=200, batch_size=8, learning_rate=0.2, patience=20))
+    learners = [job(0.0, train=10.0, held_out=2.0), job(0.0, train=10.0, held_out=10.0)]
+    train(learners, Schedule(max_epochs=200, max_steps=200, batch_size=8, learning_rate=0.2, patience=20))
     places = [learner.objective.place.item() for learner in learners]
     assert places == pytest.approx([2.0, 10.0], abs=0.3)
 
 
 def test_a_model_that_has_stopped_is_not_changed_by_later_progress() -> None:
     weights = {"w": torch.tensor([[1.0], [1.0]])}
-    keeper = _Keeper(weights, patience=1)
-    assert not keeper.stop(torch.tensor([1.0, 1.0]))
+    stopping = EarlyStopping(weights, patience=1)
+    assert not stopping.stop(torch.tensor([1.0, 1.0]))
     weights["w"][:] = 2.0
-    assert not keeper.stop(torch.tensor([1.5, 0.5]))
+    assert not stopping.stop(torch.tensor([1.5, 0.5]))
     weights["w"][:] = 3.0
-    assert keeper.stop(torch.tensor([0.0, 0.5]))
-    assert keeper.best["w"].ravel().tolist() == [1.0, 2.0]
+    assert stopping.stop(torch.tensor([0.0, 0.5]))
+    assert stopping.best["w"].ravel().tolist() == [1.0, 2.0]
 
 
 def test_long_data_gets_fewer_passes() -> None:

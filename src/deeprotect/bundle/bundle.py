@@ -6,25 +6,27 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from deeprotect.bundle import store
-from deeprotect.bundle.agreement import check_certificate, check_networks, check_promise
+from deeprotect.bundle.consistency import Decoder, check_certificate, check_promise, check_shapes
 from deeprotect.bundle.manifest import Manifest, Part, Training
 from deeprotect.bundle.network import Network
+from deeprotect.bundle.outputs import OutputTable
+from deeprotect.bundle.tensors import TENSORS, TensorReader, TensorWriter
 from deeprotect.errors import BundleError, PolicyError
 from deeprotect.policy import Policy
 from deeprotect.privacy import mechanism as mechanisms
+from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.mechanism import Mechanism
-from deeprotect.privacy.subspace import Subspace
 from deeprotect.signals import Schema
 from deeprotect.signals.schema import Floats
 from deeprotect.version import __version__
 
-ENCODER, DECODER = "encoder.onnx", "decoder.onnx"
-
 
 @dataclass(frozen=True)
 class Bundle:
-    """A protector that can leave the laboratory; needs onnxruntime, not torch."""
+    """A protector that can leave training: numbers and layers, nothing that is run as a program."""
 
     manifest: Manifest
     files: dict[str, bytes]
@@ -35,15 +37,17 @@ class Bundle:
         policy: Policy,
         mechanism: Mechanism,
         *,
-        encoder: bytes,
-        decoder: bytes,
+        encoder: Network,
+        decoder: Decoder,
         minimiser: dict[str, Any],
         training: Training,
         results: Sequence[dict[str, Any]],
         created: str,
         made_with: dict[str, str],
     ) -> Self:
-        files = {ENCODER: encoder, DECODER: decoder}
+        tensors = TensorWriter()
+        layers = {"encoder": encoder.to_json(tensors), "decoder": decoder.to_json(tensors)}
+        files = {TENSORS: tensors.to_bytes()}
         manifest = Manifest(
             created=created,
             made_with={"deeprotect": __version__, **made_with},
@@ -54,12 +58,13 @@ class Bundle:
             training=training,
             results=list(results),
             files={name: Part.of(content) for name, content in files.items()},
+            **layers,
         )
-        return cls(manifest, files)._checked("the new bundle")
+        return cls(manifest, files).checked("the new bundle")
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        return cls(*store.read(Path(path)))._checked(str(path))
+        return cls(*store.read(Path(path))).checked(str(path))
 
     def save(self, path: str | Path) -> None:
         """A folder, or a zip file when the name ends in .zip."""
@@ -79,38 +84,42 @@ class Bundle:
 
     def encode(self, private: Floats) -> Floats:
         """Code (window, coordinate) of scaled windows (window, time, channel)."""
-        flat = private.reshape(len(private), self.schema.dim)
-        # The window itself is the code there, and float32 would make residuals of relaxed neighbours differ.
-        return flat if isinstance(self.mechanism, Subspace) else self.encoder(flat)
+        return self.encoder(private.reshape(len(private), self.schema.dim))
 
     def decode(self, noisy_code: Floats) -> Floats:
-        """Scaled windows (window, time, channel) from noisy codes alone."""
-        return self.decoder(noisy_code).reshape(len(noisy_code), self.schema.window, len(self.schema.channels))
+        """Scaled windows (window, time, channel) from noisy codes alone; what is no number is the range's middle."""
+        windows = np.nan_to_num(self.decoder(noisy_code), nan=0.5, posinf=1.0, neginf=0.0)
+        return windows.reshape(len(noisy_code), self.schema.window, len(self.schema.channels))
 
-    @cached_property
+    @property
     def encoder(self) -> Network:
-        return Network(self.files[ENCODER], name=ENCODER)
+        return self._networks[0]
+
+    @property
+    def decoder(self) -> Decoder:
+        return self._networks[1]
 
     @cached_property
-    def decoder(self) -> Network:
-        return Network(self.files[DECODER], name=DECODER)
+    def _networks(self) -> tuple[Network, Decoder]:
+        tensors, dim, code = TensorReader(self.files[TENSORS]), self.schema.dim, self.mechanism.dim
+        encoder = Network.read(self.manifest.encoder, tensors, inputs=dim)
+        decoder = _decoder(self.manifest.decoder, tensors, inputs=code)
+        tensors.check_all_used()
+        return encoder, decoder
 
-    def _checked(self, where: str) -> Self:
-        """Parts that do not belong together are refused, even when each is whole."""
+    def checked(self, where: str) -> Self:
+        """The bundle; parts that do not belong together are refused, even when each is whole."""
         try:
-            self._check()
-        except KeyError as error:
-            raise BundleError(f"{where}: incomplete: {error.args[0]} is missing") from None
+            check_promise(self.policy, self.mechanism)
+            check_certificate(self.mechanism, self.manifest.certificate)
+            check_shapes(self.mechanism, self.encoder, self.decoder, dim=self.schema.dim)
         except (BundleError, PolicyError) as error:
             message = str(error)
             raise BundleError(message if message.startswith(where) else f"{where}: {message}") from None
         return self
 
-    def _check(self) -> None:
-        check_promise(self.policy, self.mechanism)
-        check_certificate(self.mechanism, self.manifest.certificate)
-        shapes = (self.encoder.inputs, self.encoder.outputs, self.decoder.inputs, self.decoder.outputs)
-        dim, code = self.schema.dim, self.mechanism.dim
-        if shapes != (dim, code, code, dim):
-            raise BundleError(f"the networks' shapes {shapes} do not fit windows of {dim} values and codes of {code}")
-        check_networks(self.mechanism, self.encoder, self.decoder)
+
+def _decoder(stated: Any, tensors: TensorReader, *, inputs: int) -> Decoder:
+    if isinstance(stated, dict):
+        return OutputTable.read(JsonReader(stated, "decoder"), tensors)
+    return Network.read(stated, tensors, inputs=inputs)

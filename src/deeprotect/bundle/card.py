@@ -3,43 +3,14 @@
 from collections.abc import Iterator
 
 from deeprotect.bundle.bundle import Bundle
+from deeprotect.privacy.guarantees import promise, terms
 
-PROMISES = {
-    "ldp": (
-        "Whoever sees one released window can tell any two possible private windows apart by a factor of at most "
-        "e^ε in likelihood, whatever they know and whatever they compute (ε-local differential privacy)."
-    ),
-    "named": (
-        "For one released window, any two classes of a named sensitive inference are told apart by a factor of at "
-        "most e^ε in likelihood, whatever is computed from it (Pufferfish privacy for the named inferences)."
-    ),
-    "rldp": (
-        "Two private windows that differ only along the linear directions of the sensitive inferences are told "
-        "apart by a factor of at most e^ε in likelihood (ε-relaxed local differential privacy)."
-    ),
-}
-LIMITS = {
-    "ldp": ("At this ε an observer may still guess better than chance; measure attackers before you rely on it.",),
-    "named": (
-        "Nothing is promised about inferences that are not named, unless an LDP ε stands above.",
-        "The promise is for one window. Several windows of one person may tell together what each hides, "
-        "unless they are independent given the class.",
-    ),
-    "rldp": (
-        "Parts of the window outside those directions are released without noise; an attacker who is not linear, "
-        "or who uses other directions, is not bound by ε. Read the measured attacker beside it.",
-    ),
-}
 CHOSEN = {
     "chosen_for_expected_accuracy": "the best useful accuracy",
     "chosen_for_expected_cost": "the least cost of misreading",
 }
 MOST_COSTS = 8  # listed by name
 WORTH_IT = 0.05  # accuracy above chance below which a release is of little use
-COMPOSED = (
-    "The ε is for one window. A stream of T windows composes to T·ε for its owner; "
-    "ε per window alone holds only for windows that have nothing to do with each other."
-)
 ALWAYS = "Recording names, time stamps and the number of rows pass through; that data was released is not hidden."
 
 
@@ -56,20 +27,22 @@ def _lines(bundle: Bundle) -> Iterator[str]:
     sensitive = ", ".join(policy.inferences.sensitive) or "everything else"
     yield f"- sensitive: {sensitive}"
     yield from _stream_lines(bundle)
-    yield f"- mechanism: {bundle.mechanism.name}; learnt: {bundle.manifest.minimiser['name']}"
+    yield f"- mechanism: {bundle.mechanism.name}; learnt: {bundle.manifest.minimiser.name}"
     yield from _doubt_lines(bundle)
     yield from _choice_lines(bundle)
     yield from _cost_lines(bundle)
     yield ""
     yield "## What is promised"
-    yield f"{event}. {PROMISES[event.guarantee]}"
-    yield f"Neighbours: {bundle.manifest.certificate['neighbours']}."
+    small_print = terms(event.guarantee, sensitive=event.inferences)
+    yield f"{event}. {promise(event.guarantee, event.epsilon, sensitive=event.inferences)}"
+    yield f"- Against: {small_print.against}"
+    yield f"- For: {small_print.covers}"
+    yield f"- Neighbours: {bundle.manifest.certificate['neighbours']}."
     yield from _evidence_lines(bundle)
     yield ""
     yield "## What is not"
-    composed = () if event.guarantee == "named" else (COMPOSED,)
-    for line in (*LIMITS[event.guarantee], *composed, ALWAYS):
-        yield f"- {line}"
+    yield f"- {small_print.not_covered}"
+    yield f"- {ALWAYS}"
     yield ""
     yield "## Measured on held-out windows"
     yield from measured(bundle)
@@ -89,7 +62,7 @@ def _doubt_lines(bundle: Bundle) -> Iterator[str]:
 def _choice_lines(bundle: Bundle) -> Iterator[str]:
     """Why this mechanism, where the policy left the choice."""
     for key, reason in CHOSEN.items():
-        expected = bundle.manifest.minimiser.get(key, {})
+        expected: dict[str, float] = getattr(bundle.manifest.minimiser, key)
         if expected:
             listed = ", ".join(f"{name} {value:.3f}" for name, value in expected.items())
             yield f"  - chosen for {reason} to be expected after release: {listed}"
@@ -97,7 +70,7 @@ def _choice_lines(bundle: Bundle) -> Iterator[str]:
 
 def _cost_lines(bundle: Bundle) -> Iterator[str]:
     """The user's own costs, where the policy gives some."""
-    for name, rows in bundle.policy.training.costs.items():
+    for name, rows in bundle.policy.training.cost_matrix.items():
         named = [f"{true} as {read} {cost:g}" for true, row in rows.items() for read, cost in row.items()]
         more = f" and {len(named) - MOST_COSTS} more" if len(named) > MOST_COSTS else ""
         yield f"- cost of misreading {name}: {', '.join(named[:MOST_COSTS])}{more}; every other 1"
@@ -109,13 +82,15 @@ def _evidence_lines(bundle: Bundle) -> Iterator[str]:
     for secret in certificate.get("secrets", ()):
         fewest, most = secret["windows_per_class"]
         yield (
-            f"- {secret['inference']}: holds for each of {secret['classes']} classes with probability "
-            f"{certificate['confidence']:g} over the calibration windows ({fewest} to {most} per class)."
+            f"- {secret['inference']}: holds for all {secret['classes']} classes together with probability "
+            f"{secret['confidence']:.4g} over the calibration windows ({fewest} to {most} per class)."
         )
-    if certificate["guarantee"] == "named" and certificate["ldp_epsilon"] is None:
-        yield "- There is no LDP bound beside it: some codes may leave without noise. Set ldp_ceiling for one."
-    elif certificate["guarantee"] == "named":
-        yield f"- Whatever the calibration, one window is also protected by ε = {certificate['ldp_epsilon']:.3g} LDP."
+    if certificate.get("codes_without_noise"):
+        yield f"- Noise: {certificate['noise']}."
+    if certificate["guarantee"] != "ldp" and certificate["ldp_epsilon"] is None:
+        yield "- There is no LDP bound beside it."
+    elif certificate["guarantee"] != "ldp":
+        yield f"- Whatever is assumed, one window is also protected by ε = {certificate['ldp_epsilon']:.3g} LDP."
     for assumption in certificate["assumes"]:
         yield f"- It assumes: {assumption}."
 
@@ -131,8 +106,8 @@ def _stream_lines(bundle: Bundle) -> Iterator[str]:
 def measured(bundle: Bundle) -> Iterator[str]:
     """What an unchanged app reads of held-out windows, and a warning where next to nothing is left to read."""
     for result in bundle.manifest.results:
-        for name, numbers in result["useful"].items():
-            if not numbers:
+        for name, numbers in result.useful.items():
+            if not {"app", "chance"} <= numbers.keys():
                 continue
             parts = ", ".join(f"{key} {value:.3f}" for key, value in numbers.items())
             yield f"- {name} (useful): {parts}"

@@ -2,23 +2,26 @@
 
 import hashlib
 import json
+import re
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from deeprotect.errors import BundleError
 
 FORMAT: Literal["deeprotect-bundle"] = "deeprotect-bundle"
-VERSION = 1
+VERSION: Literal[2] = 2
+LONGEST_TEXT = 1000
+_NUMBERS = re.compile(r"[0-9 /]*")  # rows of a channel's integers are longer than any name
 Json = dict[str, Any]
 
 
 class Part(BaseModel):
     """A file of the bundle."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
     sha256: str
-    size: int
+    size: int = Field(ge=0)
 
     @classmethod
     def of(cls, content: bytes) -> Self:
@@ -36,20 +39,45 @@ class Training(BaseModel):
     classes: dict[str, list[str]]
 
 
+class Measured(BaseModel):
+    """What an unchanged app read of held-out windows, by inference, as the bundle's maker says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    mechanism: str
+    guarantee: str
+    epsilon: float
+    windows: int
+    useful: dict[str, dict[str, float]]
+
+
+class Minimiser(BaseModel):
+    """What was learnt: its name, why it was chosen where the policy left the choice, and its parameters."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+    name: str
+    chosen_for_expected_accuracy: dict[str, float] = Field(default_factory=dict)
+    chosen_for_expected_cost: dict[str, float] = Field(default_factory=dict)
+
+
 class Manifest(BaseModel):
-    """Policy, mechanism and certificate as plain numbers, and the hashes of the files beside them."""
+    """Policy, mechanism, certificate and layers as plain numbers, and the hash of the tensors beside them.
+
+    `decoder` is a list of layers, or for a channel the table of its public windows.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     format: Literal["deeprotect-bundle"] = FORMAT
-    version: int = VERSION
+    version: Literal[2] = VERSION
     created: str
     made_with: dict[str, str]
     policy: Json
-    minimiser: Json
+    minimiser: Minimiser
     mechanism: Json
     certificate: Json
+    encoder: list[Json]
+    decoder: list[Json] | Json
     training: Training
-    results: list[Json]
+    results: list[Measured]
     files: dict[str, Part]
 
     def to_json(self) -> bytes:
@@ -59,16 +87,14 @@ class Manifest(BaseModel):
 
     @classmethod
     def from_json(cls, content: bytes, *, where: str) -> Self:
-        """Refuse what is foreign, newer, incomplete or altered, in this order, with the reason."""
+        """Refuse what is foreign, of another version, incomplete or altered, in this order, with the reason."""
         body = _object(content, where)
         if body.get("format") != FORMAT:
             raise BundleError(f"{where}: not a DEEProtect bundle (manifest.json has no format '{FORMAT}')")
-        if not isinstance(body.get("version"), int) or body["version"] > VERSION:
-            raise BundleError(
-                f"{where}: bundle version {body.get('version')} is newer than this program knows ({VERSION}); upgrade"
-            )
+        _check_version(body.get("version"), where)
         if body.pop("digest", None) != digest(body):
             raise BundleError(f"{where}: manifest.json was altered after the bundle was made; get a fresh copy")
+        _check_texts(body, where)
         try:
             return cls.model_validate(body)
         except ValidationError as error:
@@ -79,14 +105,53 @@ class Manifest(BaseModel):
 
 def digest(body: Json) -> str:
     canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _check_version(version: Any, where: str) -> None:
+    if type(version) is int and version < VERSION:
+        raise BundleError(f"{where}: bundle version {version} holds programs, which are not run any more; train again")
+    if type(version) is not int or version > VERSION:
+        known = version if type(version) is int and version < 1_000_000 else "unknown"
+        raise BundleError(f"{where}: bundle version {known} is newer than this program knows ({VERSION}); upgrade")
+
+
+def _check_texts(value: Any, where: str) -> None:
+    """Names are printed: one with line breaks or escapes in it could write a verdict of its own."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            _check_texts(name, where)
+            _check_texts(inner, where)
+    elif isinstance(value, list):
+        for inner in value:
+            _check_texts(inner, where)
+    elif isinstance(value, str) and not _harmless(value):
+        raise BundleError(
+            f"{where}: manifest.json holds a text that is not printable or longer than {LONGEST_TEXT}; refused"
+        )
+
+
+def _harmless(text: str) -> bool:
+    return (text.isprintable() and len(text) <= LONGEST_TEXT) or _NUMBERS.fullmatch(text) is not None
 
 
 def _object(content: bytes, where: str) -> Json:
     try:
-        body = json.loads(content)
+        body = json.loads(content, object_pairs_hook=_unique, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise BundleError(f"{where}: manifest.json is not valid JSON; get a fresh copy of the bundle") from None
     if not isinstance(body, dict):
         raise BundleError(f"{where}: not a DEEProtect bundle (manifest.json is not an object)")
     return body
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> Json:
+    """Readers differ in which of two equal keys they take; a promise must not depend on the reader."""
+    body = dict(pairs)
+    if len(body) < len(pairs):
+        raise ValueError("a key stands twice")
+    return body
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)

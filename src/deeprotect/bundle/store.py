@@ -1,16 +1,20 @@
-"""Bundles on disk: a folder or a zip file, written whole or not at all, read with every hash checked."""
+"""Bundles on disk: a folder or a zip file, written whole or not at all, read with every size and hash checked."""
 
-import secrets
-import shutil
+import os
+import stat
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 from deeprotect.bundle.manifest import Manifest, Part
+from deeprotect.bundle.tensors import TENSORS
 from deeprotect.errors import BundleError
+from deeprotect.tables.atomic import whole_file, whole_folder
 
 MANIFEST = "manifest.json"
-LARGEST_FILE = 1 << 29  # a zip entry that unpacks to more than this is not one of ours
+LARGEST_FILE = 1 << 26
+"""64 MB: a file of more is not one of ours, whatever it says."""
 
 
 def write(path: Path, files: Mapping[str, bytes]) -> None:
@@ -19,66 +23,85 @@ def write(path: Path, files: Mapping[str, bytes]) -> None:
         raise BundleError(f"{path}: the folder {path.parent} does not exist; create it first")
     if path.exists() and not _is_bundle(path):
         raise BundleError(f"{path}: exists and is not a bundle; choose another name or remove it")
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        _write_zip(part, files) if path.suffix == ".zip" else _write_folder(part, files)
-        if path.is_dir():
-            old = path.with_name(f".{path.name}.{secrets.token_hex(4)}.old")
-            path.rename(old)
-            part.rename(path)
-            shutil.rmtree(old)
-        else:
-            part.replace(path)
-    finally:
-        if part.is_dir():
-            shutil.rmtree(part)
-        part.unlink(missing_ok=True)
+    if path.suffix == ".zip":
+        with whole_file(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+            for name, content in files.items():
+                archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+        return
+    with whole_folder(path) as folder:
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
 
 
 def read(path: Path) -> tuple[Manifest, dict[str, bytes]]:
-    """The manifest and the files it names, each matching its hash."""
+    """The manifest and the file of tensors, which must have the size and the hash that the manifest says."""
     manifest = Manifest.from_json(file_of(path, MANIFEST), where=str(path))
-    files = {name: file_of(path, name) for name in manifest.files}
+    files = files_of(path, manifest)
     for name, content in files.items():
         if manifest.files[name] != Part.of(content):
             raise BundleError(f"{path}: {name} was altered or truncated (its hash differs); get a fresh copy")
     return manifest, files
 
 
+def files_of(path: Path, manifest: Manifest) -> dict[str, bytes]:
+    """The files beside the manifest, of the sizes that it says; there is one."""
+    if set(manifest.files) != {TENSORS}:
+        raise BundleError(f"{path}: a bundle has one file beside its manifest, {TENSORS}; get a fresh copy")
+    return {TENSORS: file_of(path, TENSORS, size=manifest.files[TENSORS].size)}
+
+
+def file_of(path: Path, name: str, *, size: int | None = None) -> bytes:
+    """One file; with `size`, only if it has that many bytes. Sizes are looked at before anything is read."""
+    if not path.exists():
+        raise BundleError(f"{path}: no such bundle; make one with `deeprotect train`")
+    try:
+        content = _from_folder(path, name, size) if path.is_dir() else _from_zip(path, name, size)
+    except (FileNotFoundError, KeyError):
+        missing = "not a DEEProtect bundle: " if name == MANIFEST else "incomplete: "
+        raise BundleError(f"{path}: {missing}{name} is missing") from None
+    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a whole zip file or folder"
+        raise BundleError(f"{path}: {name} cannot be read: {reason or 'not a whole zip file or folder'}") from None
+    return content
+
+
+def _from_folder(path: Path, name: str, size: int | None) -> bytes:
+    with _regular(path / name) as stream:
+        found = os.fstat(stream.fileno()).st_size
+        _check_size(path, name, found, size)
+        return stream.read(found)
+
+
+def _from_zip(path: Path, name: str, size: int | None) -> bytes:
+    with _regular(path) as stream:
+        if os.fstat(stream.fileno()).st_size > 2 * LARGEST_FILE:
+            raise BundleError(f"{path}: is too large to be a bundle; refused")
+        with zipfile.ZipFile(stream) as archive:
+            if len(set(archive.namelist())) < len(archive.namelist()):
+                raise BundleError(f"{path}: holds two files of one name; refused")
+            found = archive.getinfo(name).file_size
+            _check_size(path, name, found, size)
+            with archive.open(name) as inner:
+                return inner.read(found)
+
+
+def _regular(path: Path) -> BinaryIO:
+    """Opened without waiting; a pipe, a socket or a device could hang or never end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise BundleError(f"{path}: is not a regular file; refused")
+    return os.fdopen(descriptor, "rb")
+
+
+def _check_size(path: Path, name: str, found: int, wanted: int | None) -> None:
+    if found > LARGEST_FILE:
+        raise BundleError(f"{path}: {name} is too large to be part of a bundle; refused")
+    if wanted is not None and found != wanted:
+        raise BundleError(f"{path}: {name} was altered or truncated (its size differs); get a fresh copy")
+
+
 def _is_bundle(path: Path) -> bool:
     if path.is_dir():
         return (path / MANIFEST).is_file() or not any(path.iterdir())
     return path.suffix == ".zip" and zipfile.is_zipfile(path)
-
-
-def _write_folder(part: Path, files: Mapping[str, bytes]) -> None:
-    part.mkdir()
-    for name, content in files.items():
-        (part / name).write_bytes(content)
-
-
-def _write_zip(part: Path, files: Mapping[str, bytes]) -> None:
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
-
-
-def file_of(path: Path, name: str) -> bytes:
-    if not path.exists():
-        raise BundleError(f"{path}: no such bundle; make one with `deeprotect train`")
-    if Path(name).name != name:
-        raise BundleError(f"{path}: names a file outside the bundle ({name}); refused")
-    try:
-        return (path / name).read_bytes() if path.is_dir() else _from_zip(path, name)
-    except (FileNotFoundError, KeyError):
-        missing = "not a DEEProtect bundle: " if name == MANIFEST else "incomplete: "
-        raise BundleError(f"{path}: {missing}{name} is missing") from None
-    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError) as error:
-        raise BundleError(f"{path}: {name} cannot be read: not a whole zip file or folder ({error})") from None
-
-
-def _from_zip(path: Path, name: str) -> bytes:
-    with zipfile.ZipFile(path) as archive:
-        if archive.getinfo(name).file_size > LARGEST_FILE:
-            raise BundleError(f"{path}: {name} is too large to be part of a bundle; refused")
-        return archive.read(name)

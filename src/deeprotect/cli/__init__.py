@@ -5,7 +5,7 @@ import sys
 
 def main() -> None:
     """Run the command; wrong input is one line and exit code 2, failed work exit code 1."""
+    from deeprotect.cli.app import app
     from deeprotect.cli.run import run
-    from deeprotect.cli.verbs import app
 
     sys.exit(run(app))

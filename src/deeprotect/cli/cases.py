@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from deeprotect.evaluation.cases.chapter import Outcome
-    from deeprotect.evaluation.cases.page import Story
+    from deeprotect.reproduction.case_page import Story
+    from deeprotect.reproduction.case_result import Outcome
 
 
 def case_table(story: "Story", epsilon: float) -> None:

@@ -18,7 +18,7 @@ def inferences(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """The repository of inferences: which sensors reveal what, with references."""
-    from deeprotect.cli.tables import inference_card, inferences_table
+    from deeprotect.cli.printing import inference_card, inferences_table
     from deeprotect.policy import Repository
 
     repository = Repository.load(*(also or []))
@@ -40,7 +40,7 @@ def list_datasets(
     """Known data sets, their publisher and licence."""
     if context.invoked_subcommand:
         return
-    from deeprotect.cli.tables import datasets_table
+    from deeprotect.cli.printing import datasets_table
     from deeprotect.datasets import registry
 
     entries = [registry.entry(name) for name in registry.names()]
@@ -87,8 +87,8 @@ def init(
     from deeprotect.errors import InputError
     from deeprotect.policy import Repository
     from deeprotect.policy.draft import assumptions, columns_of, draft, warnings_for
-    from deeprotect.release.sinks import whole_file
-    from deeprotect.release.survey import survey
+    from deeprotect.tables.atomic import whole_file
+    from deeprotect.tables.survey import survey
 
     seen = survey(table)
     rate = rate_hz or seen.rate_hz

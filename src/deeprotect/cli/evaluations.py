@@ -36,7 +36,7 @@ def evaluate(
     seed: Annotated[int, typer.Option(help="Of splits, models and evaluation noise.")] = 0,
 ) -> None:
     """Compare mechanisms on a table: apps, attackers, limits, intervals; writes a report and results.json."""
-    from deeprotect.cli.tables import results_table
+    from deeprotect.cli.printing import results_table
     from deeprotect.errors import InputError
     from deeprotect.evaluation.evaluate import Request
     from deeprotect.evaluation.evaluate import evaluate as run
@@ -80,10 +80,10 @@ def reproduce(
 ) -> None:
     """Run the paper's three case studies again on public data; writes every figure, its number and ours."""
     from deeprotect.cli.cases import case_table
-    from deeprotect.evaluation.cases.case import SHOWN_EPSILON
-    from deeprotect.evaluation.cases.reproduce import Request
-    from deeprotect.evaluation.cases.reproduce import reproduce as run
-    from deeprotect.evaluation.cases.size import FULL, QUICK
+    from deeprotect.reproduction.case import SHOWN_EPSILON
+    from deeprotect.reproduction.reproduce import Request
+    from deeprotect.reproduction.reproduce import reproduce as run
+    from deeprotect.reproduction.size import FULL, QUICK
 
     request = Request(
         numbers=cases or (),

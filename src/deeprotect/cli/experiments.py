@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-from deeprotect.cli.bundles import BundlePath
 from deeprotect.cli.progress import bar
+from deeprotect.cli.protect import BundlePath
 
 
 def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where report.html and results.json go.")] = Path("out/demo"),
 ) -> None:
     """Train, protect and attack on the embedded wrist data; writes a page and prints a table."""
-    from deeprotect.cli.tables import results_table
+    from deeprotect.cli.printing import results_table
     from deeprotect.evaluation.demo import demo as run
 
     with bar("demo") as progress:
@@ -31,10 +31,10 @@ def audit(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Attack the release, and print a lower bound on ε with its confidence; exit code 1 when it exceeds the claim."""
+    from deeprotect.audit.audit import audit as run
     from deeprotect.bundle import Bundle
-    from deeprotect.evaluation.audit.audit import audit as run
-    from deeprotect.evaluation.audit.figure import write
-    from deeprotect.training.windows import read_windows
+    from deeprotect.evaluation.report.figures.audit import write
+    from deeprotect.training.dataset import read_windows
 
     protector = Bundle.load(bundle)
     windows = None if data is None else read_windows(data, protector.policy)
@@ -51,8 +51,8 @@ def audit(
 
 def bench(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Speed and memory as ratios against peers, measured in the same run; takes about half a minute."""
+    from deeprotect.benchmark.benchmark import measure
     from deeprotect.cli.ratios import ratios_table
-    from deeprotect.evaluation.speed.speed import measure
 
     with bar("measuring") as progress:
         ratios = measure(progress=progress)

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from deeprotect.evaluation.speed.ratio import Ratio
+    from deeprotect.benchmark.ratio import Ratio
 
 _BETTER = {"throughput": "more", "time": "less", "memory": "less"}
 

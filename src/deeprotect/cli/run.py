@@ -5,7 +5,9 @@ import sys
 
 import typer
 
-from deeprotect.errors import DeeprotectError
+from deeprotect.errors import DeeprotectError, printable
+
+LONGEST_LINE = 2000
 
 
 def run(app: typer.Typer) -> int:
@@ -32,5 +34,6 @@ def run(app: typer.Typer) -> int:
 
 
 def _say(line: str, exit_code: int) -> int:
-    print("deeprotect:", " ".join(line.split()), file=sys.stderr)
+    """One line, whatever a file, a column or a bundle is called."""
+    print("deeprotect:", printable(" ".join(line.split()), LONGEST_LINE), file=sys.stderr)
     return exit_code

@@ -20,9 +20,9 @@ def studies(
     seed: Seed = 0,
 ) -> None:
     """Measure the default mechanism on real tables: apps, attackers, limits, 95 % intervals."""
-    from deeprotect.cli.tables import study_lines
-    from deeprotect.evaluation.studies import Finding, chosen
-    from deeprotect.evaluation.studies import studies as run
+    from deeprotect.cli.printing import study_lines
+    from deeprotect.reproduction.studies import Finding, chosen
+    from deeprotect.reproduction.studies import studies as run
 
     total, done = len(chosen(names or [])), 0
 
@@ -46,8 +46,8 @@ def features(
     seed: Seed = 0,
 ) -> None:
     """Compare seven features of every minimiser, and the noise that each mechanism needs, as the paper does."""
-    from deeprotect.cli.tables import features_table
-    from deeprotect.evaluation.features import compare
+    from deeprotect.cli.printing import features_table
+    from deeprotect.reproduction.feature_comparison import compare
 
     with bar("features"):
         comparison = compare(name, directory=source, seed=seed)
@@ -56,7 +56,7 @@ def features(
 
 
 def _write(out: Path | None, content: Any) -> None:
-    from deeprotect.release.sinks import whole_file
+    from deeprotect.tables.atomic import whole_file
 
     if out is not None:
         with whole_file(out) as stream:

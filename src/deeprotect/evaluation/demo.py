@@ -6,16 +6,17 @@ from typing import Any
 
 from deeprotect.datasets.dataset import Dataset
 from deeprotect.datasets.loading import load
-from deeprotect.evaluation import minimisers, noise
-from deeprotect.evaluation.bench import Bench, Setup
+from deeprotect.evaluation import minimiser_comparison as minimisers
+from deeprotect.evaluation import noise_comparison as noise
+from deeprotect.evaluation.evaluator import Bench, Setup
 from deeprotect.evaluation.excerpt import Excerpt
 from deeprotect.evaluation.experiment import Experiment, Progress
-from deeprotect.evaluation.options import FEATURES, OPTIONS, Option
+from deeprotect.evaluation.methods import FEATURES, OPTIONS, Option
 from deeprotect.evaluation.promises import aim
 from deeprotect.evaluation.report import files, story
 from deeprotect.evaluation.results import Results, Row
 from deeprotect.policy import Policy
-from deeprotect.training.windows import read_windows
+from deeprotect.training.dataset import read_windows
 
 READY, MEASURED, COMPARED = 0.05, 0.9, 0.97  # shares of the whole time, for the progress bar
 

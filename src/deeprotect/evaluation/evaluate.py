@@ -7,20 +7,20 @@ from typing import Any
 
 import pyarrow as pa
 
-from deeprotect.evaluation import running
-from deeprotect.evaluation.bench import Setup
-from deeprotect.evaluation.cuts import Cut
+from deeprotect.attack.split_spec import Cut
+from deeprotect.evaluation import runner as running
+from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.experiment import Progress
 from deeprotect.evaluation.form import Unpacked, check_form
-from deeprotect.evaluation.options import chosen
+from deeprotect.evaluation.methods import chosen
 from deeprotect.evaluation.promises import aim
 from deeprotect.evaluation.report import files, story
 from deeprotect.evaluation.results import Check, Results
-from deeprotect.evaluation.running import Found, Plan
+from deeprotect.evaluation.runner import Found, Plan
 from deeprotect.policy import Policy
-from deeprotect.release.sources import open_source
+from deeprotect.tables.sources import open_source
+from deeprotect.training.dataset import LabelledWindows, read_windows
 from deeprotect.training.fit import learn
-from deeprotect.training.windows import LabelledWindows, read_windows
 
 QUICK_EPSILONS = (1.0, 5.0)
 QUICK_WINDOWS, QUICK_EPOCHS = 1500, 6
@@ -84,7 +84,7 @@ def evaluate(
 
 def _form(table: Any, windows: LabelledWindows, policy: Policy) -> list[Check]:
     """Of the cheapest protector that the policy could get: form is the pipe's doing, whatever the mechanism."""
-    wanted = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp"})
+    wanted = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp", "ldp_ceiling": None})
     protector = Unpacked(policy.schema(), learn(windows, wanted))
     with open_source(table, numbers=map(policy.stream.column, policy.schema().names)) as source:
         beginning = pa.Table.from_batches([next(source.batches)])

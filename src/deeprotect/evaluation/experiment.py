@@ -6,24 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from deeprotect.evaluation.bench import Bench, Release, Released, Setup
-from deeprotect.evaluation.cuts import Cut
-from deeprotect.evaluation.measured import Measured
-from deeprotect.evaluation.options import FEATURES, Option
+from deeprotect.attack.split_spec import Cut
+from deeprotect.evaluation.evaluator import Bench, Release, Released, Setup
+from deeprotect.evaluation.fold_predictions import Measured
+from deeprotect.evaluation.methods import FEATURES, Option
 from deeprotect.evaluation.peers import PEERS
-from deeprotect.evaluation.promises import promise
 from deeprotect.evaluation.results import Row
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.policy import Policy
-from deeprotect.privacy.channel import Channel
 from deeprotect.privacy.entropy import SeededEntropy
+from deeprotect.privacy.guarantees import promise
 from deeprotect.signals.schema import Floats
+from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.fit import learn
-from deeprotect.training.minimiser import Minimiser
-from deeprotect.training.parts import fitted
-from deeprotect.training.protection import Protection
+from deeprotect.training.fitted import fitted
+from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.threads import single_thread
-from deeprotect.training.windows import LabelledWindows
+from deeprotect.training.trained import Protection
 
 Progress = Callable[[float], None]
 """Takes the share of the work that is done, 0 to 1."""
@@ -118,7 +117,6 @@ def _seeded(protection: Protection, seed: int) -> Release:
     def release(private: Floats) -> Released:
         noisy = mechanism.privatise(protection.encode(private), entropy=entropy)
         # The code book is public: whoever sees a released window knows the code behind it.
-        code = noisy[:, 0].astype(np.int64) // mechanism.variants if isinstance(mechanism, Channel) else None
-        return Released(protection.decode(noisy), code)
+        return Released(protection.decode(noisy), mechanism.output_of(noisy))
 
     return release

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from deeprotect.evaluation.intervals import Interval
+from deeprotect.attack.intervals import Interval
 
 SCHEMA = 1
 DIGITS = 4

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import joblib
 
+from deeprotect.attack.split_spec import Sides
 from deeprotect.errors import DeeprotectError
-from deeprotect.evaluation.bench import Bench, Setup
-from deeprotect.evaluation.cuts import Sides
+from deeprotect.evaluation.evaluator import Bench, Setup
 from deeprotect.evaluation.excerpt import Excerpt
 from deeprotect.evaluation.experiment import Experiment
-from deeprotect.evaluation.measured import Measured
-from deeprotect.evaluation.options import FEATURES, Option
+from deeprotect.evaluation.fold_predictions import Measured
+from deeprotect.evaluation.methods import FEATURES, Option
 from deeprotect.evaluation.peers import PEERS
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
-from deeprotect.training.windows import LabelledWindows
+from deeprotect.training.dataset import LabelledWindows
 
 # Seconds per row, roughly, for the order of tasks and the progress bar: learning what comes before ε, then each ε.
 LEARNING = {"code book": 60, "default": 15, "paper": 10, "bcs": 8, "adversarial": 15}

@@ -5,14 +5,15 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from deeprotect.errors import PolicyError
+from deeprotect.errors import PolicyError, printable
+from deeprotect.policy.known_sensors import Sensor, recognise, scale_of, unit_in
 from deeprotect.policy.mistakes import nearest
 from deeprotect.policy.policy import VERSION, Json, Policy
 from deeprotect.policy.repository import Repository
 from deeprotect.policy.sections import RESERVED_COLUMNS
-from deeprotect.policy.sensors import Sensor, recognise, scale_of, unit_in
 
 EPSILON = 5.0  # per window; where the paper's case studies find their balance
+LDP_CEILING = 5.0  # beside a named ε, so that nobody gets a channel without noise who did not ask for it
 WINDOW_SECONDS = 2.0
 PEOPLE = ("person", "subject", "participant", "user", "speaker")  # columns that usually name who was recorded
 
@@ -59,7 +60,7 @@ def draft(
             "channels": {column.name: _spec(column, sensor) for column, sensor in found},
         },
         "inferences": {"useful": useful, "sensitive": sensitive},
-        "privacy": {"epsilon": EPSILON},
+        "privacy": {"epsilon": EPSILON} | ({"ldp_ceiling": LDP_CEILING} if sensitive else {}),
     }
     people = [column.name for column in columns if column.name.lower() in PEOPLE]
     if people:
@@ -80,7 +81,15 @@ def assumptions(columns: Iterable[Column], policy: Policy) -> list[str]:
     left_out = [column.name for column in columns if column.numeric and column.name not in named]
     if left_out:
         lines.append(f"{_some(left_out)}: not known as sensors and left out; add [stream.channels] by hand if wanted")
-    return lines
+    return lines + _ceiling(policy)
+
+
+def _ceiling(policy: Policy) -> list[str]:
+    """ε-LDP includes the named promise at the same ε, which then asks for nothing more."""
+    ceiling, hidden = policy.privacy.ldp_ceiling, ", ".join(policy.inferences.sensitive)
+    if ceiling is None or ceiling > policy.privacy.epsilon:
+        return []
+    return [f"ldp_ceiling = {ceiling:g} holds for {hidden}, too; an epsilon below it hides {hidden} better"]
 
 
 def warnings_for(policy: Policy, repository: Repository) -> list[str]:
@@ -103,7 +112,9 @@ def _cover(policy: Policy) -> str:
     """An LDP promise holds for every inference; the others only for those that are named."""
     if policy.privacy.guarantee == "ldp":
         return ""
-    return f' (guarantee = "{policy.privacy.guarantee}" covers only inferences.sensitive; add those that matter)'
+    ceiling = policy.privacy.ldp_ceiling
+    rest = "" if ceiling is None else f", and ldp_ceiling = {ceiling:g} everything"
+    return f' (guarantee = "{policy.privacy.guarantee}" covers only inferences.sensitive{rest}; add those that matter)'
 
 
 def _sensors(policy: Policy) -> tuple[set[str], list[str]]:
@@ -154,8 +165,8 @@ def _check_labels(labels: Iterable[str], columns: tuple[Column, ...], repository
         if label in names or (repository is not None and repository.knows(label)):
             continue
         meant = nearest(label, names)
-        fix = f"did you mean '{meant}'?" if meant else f"the table has: {_some(names)}"
-        raise PolicyError(f"inference '{label}' is not a column of the table; {fix}")
+        fix = f"did you mean '{printable(meant)}'?" if meant else f"the table has: {_some(names)}"
+        raise PolicyError(f"inference '{printable(label)}' is not a column of the table; {fix}")
 
 
 def _labels(policy: Policy) -> tuple[str, ...]:
@@ -164,4 +175,4 @@ def _labels(policy: Policy) -> tuple[str, ...]:
 
 def _some(names: list[str], at_most: int = 8) -> str:
     more = len(names) - at_most
-    return ", ".join(names[:at_most]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(printable, names[:at_most])) + (f" and {more} more" if more > 0 else "")

@@ -7,12 +7,15 @@ from typing import Any, cast, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from deeprotect.errors import printable
+
 Location = tuple[int | str, ...]
 
+_LONGEST = 600  # of a line; what a policy says is cut long before
 _MEANING = {
     "epsilon": "per window; smaller is more private",
     "ldp_ceiling": "a hard LDP bound; smaller is more private",
-    "confidence": "probability that the promise holds",
+    "confidence": "probability that the whole promise holds",
     "window": "samples in a window",
     "rate_hz": "samples per second",
     "range": "public: the sensor's lowest and highest value",
@@ -53,7 +56,10 @@ def nearest(word: str, known: list[str]) -> str | None:
 def one_line(error: ValidationError, model: type[BaseModel]) -> str:
     """The first mistake that explains the others: a misspelt key comes before the key it leaves missing."""
     mistakes = sorted(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
-    return " ".join(_sentence(mistakes[0], model).split())
+    return printable(" ".join(_sentence(mistakes[0], model).split()), _LONGEST)
+
+
+RENAMED = {"cost": "loss", "costs": "cost_matrix"}  # keys of earlier versions
 
 
 def _sentence(mistake: ErrorDetails, model: type[BaseModel]) -> str:
@@ -69,7 +75,7 @@ def _sentence(mistake: ErrorDetails, model: type[BaseModel]) -> str:
 
 def _unknown(where: Location, model: type[BaseModel]) -> str:
     known = list(_model_at(where[:-1], model).model_fields)
-    meant = nearest(str(where[-1]), known)
+    meant = RENAMED.get(str(where[-1])) or nearest(str(where[-1]), known)
     fix = f"did you mean {meant}?" if meant else f"known: {', '.join(known)}"
     return f"{key(where)} is not a known key; {fix}"
 
@@ -88,7 +94,8 @@ def _refused(mistake: ErrorDetails) -> str:
     where, sentence = mistake["loc"], str(mistake["ctx"]["error"])
     if not where or sentence.startswith("."):
         return f"{key(where)}{sentence}"
-    shown = "" if isinstance(mistake["input"], dict | BaseModel) else f" = {_shown(mistake['input'])}"
+    said = isinstance(mistake["input"], dict | BaseModel) or where[-1] == "[key]"
+    shown = "" if said else f" = {_shown(mistake['input'])}"
     return f"{key(where)}{shown} {sentence}"
 
 
@@ -121,7 +128,7 @@ def _choose(given: Any, expected: str) -> str:
 
 def _meaning(where: Location) -> str:
     named = [part for part in where if isinstance(part, str)]
-    if named[:2] == ["training", "costs"]:  # what follows are names of the user's, not keys
+    if named[:2] == ["training", "cost_matrix"]:  # what follows are names of the user's, not keys
         return f" ({_COST})" if len(named) == 5 else " (for example walk = { stairs = 0.2 })"
     meaning = _MEANING.get(named[-1]) if named else None
     return f" ({meaning})" if meaning else ""
@@ -129,13 +136,13 @@ def _meaning(where: Location) -> str:
 
 def key(where: Location) -> str:
     """A location as one writes it in TOML: `stream.channels.acc_x.range[0]`."""
-    written = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where)
+    written = "".join(f"[{part}]" if isinstance(part, int) else f".{printable(part)}" for part in where)
     return written.removeprefix(".").removesuffix(".[key]")
 
 
 def _shown(value: Any) -> str:
     shown = repr(value) if isinstance(value, float) else json.dumps(value, default=str, ensure_ascii=False)
-    return shown if len(shown) <= 60 else shown[:57] + "..."
+    return printable(shown, 60)
 
 
 def _model_at(where: Location, model: type[BaseModel]) -> type[BaseModel]:

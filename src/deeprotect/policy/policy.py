@@ -10,7 +10,7 @@ from typing import Any, Self
 import tomli_w
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from deeprotect.errors import PolicyError
+from deeprotect.errors import PolicyError, printable
 from deeprotect.policy.mistakes import nearest, one_line
 from deeprotect.policy.sections import Inferences, Privacy, Section, Stream, Training
 from deeprotect.signals import Channel, Schema
@@ -25,10 +25,11 @@ _COMMENTS = {
     "sensitive": "what it must not; empty: everything else",
     "epsilon": "per window; smaller is more private",
     "guarantee": "ldp | named | rldp",
-    "confidence": "named only: probability that the promise holds",
+    "confidence": "named only: probability that the whole promise holds, given the calibration data",
+    "ldp_ceiling": "an LDP bound on top, whatever the calibration: without it there may be no noise at all",
     "mechanism": "auto | channel | laplace | subspace | paper | baseline",
     "minimiser": "default | paper | pca | dft | dct | haar | bcs",
-    "cost": "ridge | softmax | hinge",
+    "loss": "ridge | softmax | hinge",
 }
 _COMMENTED = re.compile(rf"^({'|'.join(_COMMENTS)}) = .*$", re.MULTILINE)
 
@@ -57,8 +58,8 @@ class Policy(Section):
     def from_toml(cls, text: str, *, where: str = "policy") -> Self:
         try:
             tables = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise PolicyError(f"{where}: not valid TOML: {' '.join(str(error).split())}") from None
+        except (ValueError, RecursionError) as error:  # a number of thousands of digits is a plain ValueError
+            raise PolicyError(f"{where}: not valid TOML: {printable(' '.join(str(error).split()), 300)}") from None
         return cls.from_tables(tables, where=where)
 
     @classmethod
@@ -73,11 +74,11 @@ class Policy(Section):
     def to_toml(self) -> str:
         """The policy as a person would write it, with a word on what each key means."""
         tables = self._tables()
-        costs = tables["training"].pop("costs", None)
+        costs = tables["training"].pop("cost_matrix", None)
         compact = _ARRAY.sub(_on_one_line, tomli_w.dumps(tables))
         commented = _COMMENTED.sub(lambda line: f"{line[0]}  # {_COMMENTS[line[1]]}", compact)
         # Classes may be called what keys are called, so costs come after the comments.
-        return commented + ("\n" + tomli_w.dumps({"training": {"costs": costs}}) if costs else "")
+        return commented + ("\n" + tomli_w.dumps({"training": {"cost_matrix": costs}}) if costs else "")
 
     @classmethod
     def from_json(cls, manifest: Mapping[str, Any], *, where: str = "policy") -> Self:
@@ -116,8 +117,8 @@ class Policy(Section):
         tables = self.model_dump(exclude_none=True)
         if not self.stream.columns:
             del tables["stream"]["columns"]
-        if not self.training.costs:
-            del tables["training"]["costs"]
+        if not self.training.cost_matrix:
+            del tables["training"]["cost_matrix"]
         return tables
 
     @model_validator(mode="before")
@@ -164,21 +165,22 @@ class Policy(Section):
 
     def _check_costs(self) -> None:
         useful = self.inferences.useful
-        strangers = [name for name in self.training.costs if name not in useful]
+        strangers = [name for name in self.training.cost_matrix if name not in useful]
         if strangers:
             meant = nearest(strangers[0], list(useful))
             fix = f"did you mean {meant}?" if meant else f"useful: {', '.join(useful)}"
-            raise ValueError(f"training.costs.{strangers[0]} is not in inferences.useful; {fix}")
+            raise ValueError(f"training.cost_matrix.{strangers[0]} is not in inferences.useful; {fix}")
 
 
 def _check_version(version: object, where: str) -> None:
     """Before all else: a newer policy may hold keys that would be misreported as mistakes."""
     if version is None:
         raise PolicyError(f"{where}: version is missing; add version = {VERSION} as the first line")
+    shown = printable(repr(version))
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise PolicyError(f"{where}: version = {version!r} must be {VERSION}")
+        raise PolicyError(f"{where}: version = {shown} must be {VERSION}")
     if version > VERSION:
-        raise PolicyError(f"{where}: version = {version} is newer than this deeprotect reads ({VERSION}); upgrade it")
+        raise PolicyError(f"{where}: version = {shown} is newer than this deeprotect reads ({VERSION}); upgrade it")
 
 
 def _default_features(tables: Json) -> int:

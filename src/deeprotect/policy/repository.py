@@ -9,9 +9,10 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from deeprotect.errors import PolicyError
+from deeprotect.errors import PolicyError, printable
 from deeprotect.policy.mistakes import nearest, one_line
-from deeprotect.policy.sections import Name, Names, Section
+from deeprotect.policy.names import Name, Names, Note
+from deeprotect.policy.sections import Section
 
 Tables = dict[str, Any]
 
@@ -22,8 +23,8 @@ class Reference(Section):
     author: Name | None = None
     year: int | None = None
     topic: Name | None = None
-    title: Name | None = None
-    address: Name | None = None
+    title: Note | None = None
+    address: Note | None = None
 
 
 class Cell(Section):
@@ -31,18 +32,18 @@ class Cell(Section):
 
     references: Annotated[Names, Field(min_length=1)]
     corrected_sensor: Name | None = None
-    note: Name | None = None
+    note: Note | None = None
 
 
 class Inference(Section):
     """Something that can be read from sensors: a title, the attribute it yields, and a cell for each sensor."""
 
-    title: Name
-    attribute: Name
+    title: Note
+    attribute: Note
     sensors: Annotated[dict[Name, Cell], Field(min_length=1)]
     aliases: Names = ()
     also_cited: Names = ()
-    note: Name | None = None
+    note: Note | None = None
 
     @property
     def revealing_sensors(self) -> tuple[str, ...]:
@@ -143,8 +144,8 @@ def _read(path: str | PathLike[str]) -> Tables:
         raise PolicyError(f"{path}: no such file of inferences; check the path") from None
     except OSError as error:
         raise PolicyError(f"{path}: cannot be read ({error.strerror}); give a TOML file of inferences") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise PolicyError(f"{path}: not valid TOML: {' '.join(str(error).split())}") from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a plain ValueError
+        raise PolicyError(f"{path}: not valid TOML: {printable(' '.join(str(error).split()), 300)}") from None
 
 
 def _laid_over(base: Any, extra: Any) -> Any:

@@ -4,12 +4,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from deeprotect.policy.names import Name, Names
+from deeprotect.privacy.events import MOST_INFERENCES
+
 Guarantee = Literal["ldp", "named", "rldp"]
 Mechanism = Literal["auto", "channel", "laplace", "subspace", "paper", "baseline"]
 Minimiser = Literal["default", "paper", "pca", "dft", "dct", "haar", "bcs"]
-Cost = Literal["ridge", "softmax", "hinge"]
-Name = Annotated[str, Field(min_length=1)]
-Names = Annotated[tuple[Name, ...], Field(strict=False)]  # TOML and JSON have lists, not tuples
+Loss = Literal["ridge", "softmax", "hinge"]
 Row = Annotated[dict[Name, Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
 Rows = Annotated[dict[Name, Row], Field(min_length=1)]
 
@@ -23,6 +24,9 @@ GUARANTEES: dict[str, tuple[Guarantee, ...]] = {
     "baseline": ("ldp", "named", "rldp"),
 }
 RESERVED_COLUMNS = ("recording", "time")
+# So that nobody's policy makes another's machine run out of memory.
+MOST_CHANNELS = 1024
+MOST_VALUES = 1 << 20  # in a window
 
 
 class Section(BaseModel):
@@ -63,7 +67,7 @@ class Stream(Section):
     rate_hz: Annotated[float, Field(gt=0)]
     window: Annotated[int, Field(ge=1)]
     channels: dict[Name, ChannelSpec]
-    columns: dict[str, Name] = Field(default_factory=dict)
+    columns: dict[Name, Name] = Field(default_factory=dict)
 
     def column(self, channel: str) -> str:
         return self.columns.get(channel, channel)
@@ -77,7 +81,25 @@ class Stream(Section):
     def _some(cls, channels: dict[str, ChannelSpec]) -> dict[str, ChannelSpec]:
         if not channels:
             raise ValueError("is empty; add [stream.channels.NAME] with unit and range")
+        if len(channels) > MOST_CHANNELS:
+            raise ValueError(f"has {len(channels)} channels; describe at most {MOST_CHANNELS} in one policy")
         return channels
+
+    @field_validator("window")
+    @classmethod
+    def _bounded(cls, window: int) -> int:
+        if window > MOST_VALUES:
+            raise ValueError(f"is too long; use at most {MOST_VALUES} samples, divided by the number of channels")
+        return window
+
+    @model_validator(mode="after")
+    def _fits_memory(self) -> Self:
+        if self.dim > MOST_VALUES:
+            raise ValueError(
+                f".window = {self.window} with {len(self.channels)} channels is {self.dim} values in a window; "
+                f"use at most {MOST_VALUES // len(self.channels)} samples"
+            )
+        return self
 
     @model_validator(mode="after")
     def _columns_are_distinct(self) -> Self:
@@ -104,6 +126,8 @@ class Inferences(Section):
     @field_validator("useful", "sensitive")
     @classmethod
     def _unique(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if len(names) > MOST_INFERENCES:
+            raise ValueError(f"names {len(names)} inferences; name at most {MOST_INFERENCES}")
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise ValueError(f"names '{twice[0]}' twice; name it once")
@@ -164,12 +188,12 @@ class Training(Section):
     features: Annotated[int, Field(ge=1)] = 7
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     minimiser: Minimiser = "default"
-    cost: Cost = "softmax"
+    loss: Loss = "softmax"
     max_epochs: Annotated[int, Field(ge=1)] | None = None
     people: Name | None = None  # column that names the participant; without it, every recording counts as one
-    costs: dict[Name, Rows] = Field(default_factory=dict)  # inference, true class, class read; 1 where not named
+    cost_matrix: dict[Name, Rows] = Field(default_factory=dict)  # inference, true class, class read; 1 if not named
 
-    @field_validator("costs")
+    @field_validator("cost_matrix")
     @classmethod
     def _right_is_free(cls, costs: dict[str, Rows]) -> dict[str, Rows]:
         for inference, rows in costs.items():

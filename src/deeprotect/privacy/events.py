@@ -4,9 +4,15 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from deeprotect.errors import PolicyError
+from deeprotect.errors import PolicyError, printable
+from deeprotect.privacy.names import check_names
 
 Guarantee = Literal["ldp", "rldp", "named"]
+MOST_INFERENCES = 64
+_ASSUMES = {
+    "rldp": "the directions are those of the sensitive inferences, as the bundle's maker fitted them",
+    "named": "the calibration counts are what was counted, as the bundle's maker says",
+}
 
 
 @dataclass(frozen=True)
@@ -26,13 +32,32 @@ class Event:
 
     def __post_init__(self) -> None:
         if self.guarantee not in get_args(Guarantee):
-            raise PolicyError(f"guarantee '{self.guarantee}' is unknown; use one of: ldp, rldp, named")
+            raise PolicyError(f"guarantee '{printable(self.guarantee)}' is unknown; use one of: ldp, rldp, named")
         if self.per != "window":
-            raise PolicyError(f"an epsilon per '{self.per}' is unknown; events are per window")
+            raise PolicyError(f"an epsilon per '{printable(self.per)}' is unknown; events are per window")
         if not (math.isfinite(self.epsilon) and self.epsilon > 0):
             raise PolicyError(f"epsilon = {self.epsilon} must be a positive finite number")
         if not (0 <= self.delta < 1 and 0 < self.confidence <= 1):
             raise PolicyError("delta must be in [0, 1) and confidence in (0, 1]")
+        if len(self.inferences) > MOST_INFERENCES:
+            raise PolicyError(f"an event names {len(self.inferences)} inferences; name at most {MOST_INFERENCES}")
+        check_names(self.inferences, "the name of an inference")
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """What no number in a bundle can show; for `assumes` in certificates."""
+        return (_ASSUMES[self.guarantee],) if self.guarantee in _ASSUMES else ()
+
+    @property
+    def caveat(self) -> str:
+        """The same in half a sentence, to stand behind the promise wherever one says that it holds; empty for ldp."""
+        match self.guarantee:
+            case "rldp":
+                return "along the fitted directions, which are taken on trust"
+            case "named":
+                over = "over the calibration windows, whose counts are taken on trust"
+                return f"with probability {self.confidence:g} {over}"
+        return ""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"inferences": list(self.inferences)}

@@ -1,5 +1,6 @@
 """Laplace noise on a clipped, gridded code: the baseline, the paper's two modes, and certified mode 1."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -9,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from deeprotect.errors import BundleError, PolicyError
-from deeprotect.privacy import evidence as evidences
-from deeprotect.privacy.box import CELLS, Box, Floats
+from deeprotect.privacy.box import GRID_STEPS, Box, Floats
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
-from deeprotect.privacy.evidence import Bound, Evidence, Linear, Relaxed
-from deeprotect.privacy.record import Record
+from deeprotect.privacy.json_reader import JsonReader
+from deeprotect.privacy.relaxed import relaxed_sensitivity
 from deeprotect.privacy.sampling import Integers, discrete_laplace, mean_magnitude, require_drawable, round_up
 from deeprotect.privacy.sensitivity import inflate, paper_l1
+from deeprotect.privacy.step import Step
 
 KIND = "grid-laplace"
 _NAMES = ("baseline", "paper", "laplace")
@@ -26,26 +27,22 @@ _NAMES = ("baseline", "paper", "laplace")
 class GridLaplace:
     """Clip to the box, round to its grid, add discrete Laplace noise of `scales` grid steps per coordinate.
 
-    `shape` gives the noise's proportions between coordinates, which a bound from `evidence` is stated in.
-    A mechanism whose re-derived epsilon exceeds the one it states cannot be made.
+    A mechanism whose re-derived epsilon exceeds the one it states cannot be made. ε-LDP is more than any weaker
+    promise at the same ε, so the clip box is all that any of them rests on.
     """
 
     name: str
     event: Event
     box: Box
     scales: tuple[Fraction, ...]
-    shape: tuple[Fraction, ...]
-    evidence: Evidence | None = None
+    takes_windows = False
+    public_outputs = None
 
     def __post_init__(self) -> None:
-        if len(self.scales) != self.box.dim or len(self.shape) != self.box.dim:
+        if len(self.scales) != self.box.dim:
             raise PolicyError(f"{len(self.scales)} noise scales for {self.box.dim} coordinates")
         for scale in self.scales:
             require_drawable(scale)
-        if min(self.shape) <= 0:
-            raise PolicyError("the noise's proportions must be positive")
-        if self.event.guarantee == "ldp" and isinstance(self.evidence, Relaxed):
-            raise PolicyError("relaxed neighbours cannot support an ldp guarantee; state rldp")
         if self.real_epsilon > Fraction(self.event.epsilon):
             raise PolicyError(
                 f"the noise gives epsilon {float(self.real_epsilon):.6g}, more than the stated "
@@ -58,23 +55,24 @@ class GridLaplace:
         return self.box.dim
 
     @cached_property
-    def clip_epsilon(self) -> Fraction:
-        """ε-LDP that the clip box alone gives: codes differ by at most `cells` in each coordinate, exactly."""
-        return sum((Fraction(self.box.cells) / scale for scale in self.scales), Fraction(0))
-
-    @cached_property
     def real_epsilon(self) -> Fraction:
-        """The ε that holds, as an exact fraction: the smaller of the clip box's and the evidence's."""
-        if self.evidence is None:
-            return self.clip_epsilon
-        bound = self.evidence.bound(self.box, self.shape)
-        per_unit = max(
-            part / (step * scale) for part, step, scale in zip(bound.shape, self.box.steps, self.scales, strict=True)
+        """The ε-LDP that holds, exactly: codes differ by at most `grid_steps` in each coordinate."""
+        return sum((Fraction(self.box.grid_steps) / scale for scale in self.scales), Fraction(0))
+
+    def output_of(self, _: Floats) -> None:
+        return None
+
+    def derive(self) -> Iterator[Step]:
+        """Σ steps/noise over the clip box's own integers."""
+        stated, box = self.event.epsilon, self.box
+        epsilon = sum((Fraction(box.grid_steps) / scale for scale in self.scales), Fraction(0))
+        least, most = float(min(self.scales)), float(max(self.scales))
+        noise = f"{least:.6g}" if least == most else f"{least:.6g} to {most:.6g}"
+        found = (
+            f"{box.dim} coordinates of {box.grid_steps} whole steps, widths sum to {float(sum(box.widths)):.6g}; noise "
+            f"of {noise} steps; Σ steps/noise = {float(epsilon):.9g}, stated {stated:g}"
         )
-        rounding = sum(
-            (Fraction(steps) / scale for steps, scale in zip(bound.slack, self.scales, strict=True)), Fraction(0)
-        )
-        return min(self.clip_epsilon, bound.total * per_unit + rounding)
+        yield Step("ε from clip box", holds=epsilon <= Fraction(stated), found=found)
 
     @property
     def noise_scales(self) -> Floats:
@@ -101,24 +99,16 @@ class GridLaplace:
 
     def certificate(self) -> dict[str, Any]:
         """The promise with everything it rests on, worked out from the mechanism's own numbers."""
-        clip = float(sum(self.box.widths))
-        facts: dict[str, Any] = {"sensitivity": clip, "exact": True, "method": "clip box", "assumes": []}
-        by_evidence = self.evidence is not None and self.real_epsilon < self.clip_epsilon
-        if self.evidence is not None and by_evidence:
-            largest = self.evidence.sensitivity(self.shape)
-            facts = {
-                "sensitivity": largest.value,
-                "exact": largest.exact,
-                "method": largest.method,
-                "assumes": [self.evidence.assumes],
-            }
         return self.event.to_json() | {
             "mechanism": self.name,
-            "neighbours": self.evidence.neighbours if self.evidence else "any two windows",
+            "neighbours": "any two windows",
             "derived_epsilon": float(self.real_epsilon),
-            "ldp_epsilon": float(self.clip_epsilon),
+            "ldp_epsilon": float(self.real_epsilon),
             "noise_scales": self.noise_scales.tolist(),
-            **facts,
+            "sensitivity": float(sum(self.box.widths)),
+            "exact": True,
+            "method": "clip box",
+            "assumes": [],
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -128,64 +118,60 @@ class GridLaplace:
             "event": self.event.to_json(),
             "box": self.box.to_json(),
             "scales": [_text(scale) for scale in self.scales],
-            "shape": [_text(part) for part in self.shape],
-            "evidence": None if self.evidence is None else self.evidence.to_json(),
         }
 
     @classmethod
-    def read(cls, record: Record, event: Event) -> "GridLaplace":
+    def read(cls, record: JsonReader, event: Event) -> "GridLaplace":
         box, name = record.inner("box"), record.text("name")
         if box is None or name not in _NAMES:
             raise BundleError(f"{record.name}: a {KIND} mechanism needs a box and a name of: {', '.join(_NAMES)}")
-        scales, shape = record.fractions("scales"), record.fractions("shape")
-        return cls(name, event, Box.read(box), scales, shape, evidences.read(record.inner("evidence")))
+        return cls(name, event, Box.read(box), record.fractions("scales"))
 
 
 def _text(value: Fraction) -> str:
     return f"{value.numerator}/{value.denominator}"
 
 
-def baseline(dim: int, epsilon: float, *, cells: int = CELLS) -> GridLaplace:
+def baseline(dim: int, epsilon: float, *, grid_steps: int = GRID_STEPS) -> GridLaplace:
     """Lap(d/ε) on each of d samples scaled to [0, 1]. docs/claims.md#baseline"""
-    return _calibrated("baseline", Event("ldp", epsilon), Box.unit(dim, cells=cells))
+    return _calibrated("baseline", Event("ldp", epsilon), Box.unit(dim, grid_steps=grid_steps))
 
 
-def certified(
-    box: Box, epsilon: float, *, importance: ArrayLike | None = None, linear: ArrayLike | None = None
-) -> GridLaplace:
-    """Lap(Δ₁/ε) with the smallest certified Δ₁: the clip box's, or the `linear` encoder's (features, d).
+def certified(box: Box, epsilon: float, *, importance: ArrayLike | None = None) -> GridLaplace:
+    """Lap(Δ₁/ε) with Δ₁ the clip box's widths in all.
 
     `importance` (one positive weight per feature) spends ε unevenly: minimising Σ imp_i λ_i² subject to
     Σ w_i / λ_i = ε gives, by Lagrange, 2 imp_i λ_i = μ w_i / λ_i², so λ_i ∝ (w_i / imp_i)^{1/3}; the problem is
     convex in 1/λ, so this is its minimum. docs/claims.md#certified-mode-1
     """
     shape = (Fraction(1),) * box.dim if importance is None else _uneven(box, importance)
-    evidence = None if linear is None else Linear(np.asarray(linear, dtype=np.float64))
-    return _calibrated("laplace", Event("ldp", epsilon), box, shape=shape, evidence=evidence)
+    return _calibrated("laplace", Event("ldp", epsilon), box, shape=shape)
 
 
 def paper_mode1(box: Box, epsilon: float, *, dim_x: int) -> GridLaplace:
     """The paper's λ = √m·d·ΔQ/ε, literally, with ΔQ = 1. docs/claims.md#paper-mode-1"""
-    literal = Fraction(inflate(paper_l1(box.dim, dim_x)))
-    if sum(box.widths) > literal:
-        raise PolicyError(
-            f"the features' clip box is {float(sum(box.widths)):.4g} wide in all, more than the paper's bound "
-            f"{float(literal):.4g}; its noise would not be ε-LDP. Clip tighter or use mechanism = 'laplace'"
-        )
-    return _calibrated("paper", Event("ldp", epsilon), box, at_least=literal)
+    return _literal(box, Event("ldp", epsilon), inflate(paper_l1(box.dim, dim_x)))
 
 
-def paper_mode2(
-    box: Box, epsilon: float, *, directions: Floats, lipschitz: float, inferences: tuple[str, ...] = ()
-) -> GridLaplace:
+def paper_mode2(box: Box, epsilon: float, *, directions: Floats, inferences: tuple[str, ...] = ()) -> GridLaplace:
     """The paper's λ_relax = √m·d·ΔQ_relax/ε, literally; neighbours differ along `directions` (relaxed.basis).
 
-    Valid for encoders whose L2 Lipschitz constant is at most `lipschitz` ≤ 1. docs/claims.md#paper-mode-2
+    The clip box makes it ε-LDP, which is more; where it does not, it is refused. docs/claims.md#paper-mode-2
     """
-    evidence = Relaxed(np.asarray(directions, dtype=np.float64), lipschitz)
-    literal = inflate(paper_l1(box.dim, len(evidence.directions), per_sample=evidence.relaxed.value))
-    event = Event("rldp", epsilon, inferences=inferences)
-    return _calibrated("paper", event, box, evidence=evidence, at_least=Fraction(literal))
+    relaxed = relaxed_sensitivity(directions)
+    literal = inflate(paper_l1(box.dim, len(directions), per_sample=relaxed.value))
+    return _literal(box, Event("rldp", epsilon, inferences=inferences), literal)
+
+
+def _literal(box: Box, event: Event, bound: float) -> GridLaplace:
+    """Noise for the paper's bound, where the clip box is within it: then nothing is assumed of the encoder."""
+    if sum(box.widths) > Fraction(bound):
+        raise PolicyError(
+            f"the features' clip box is {float(sum(box.widths)):.4g} wide in all, more than the paper's bound "
+            f"{bound:.4g}; its noise would not be ε-{event.guarantee.upper()} whatever the encoder. Clip tighter, "
+            "or use mechanism = 'laplace' or 'subspace'"
+        )
+    return _calibrated("paper", event, box, at_least=Fraction(bound))
 
 
 def _calibrated(
@@ -194,24 +180,15 @@ def _calibrated(
     box: Box,
     *,
     shape: tuple[Fraction, ...] | None = None,
-    evidence: Evidence | None = None,
     at_least: Fraction = Fraction(0),
 ) -> GridLaplace:
-    """Noise λ = shape · Δ/ε with the smallest valid Δ, or Δ = `at_least` where the paper wants more."""
+    """Noise λ = shape · Δ/ε with Δ from the clip box, or Δ = `at_least` where the paper wants more."""
     shape = shape or (Fraction(1),) * box.dim
     reach = sum((width / part for width, part in zip(box.widths, shape, strict=True)), Fraction(0))
-    if evidence is not None:
-        reach = min(reach, _reach(evidence.bound(box, shape), box))
     unit = max(reach, at_least) / Fraction(event.epsilon)
     # Rounded up: the real epsilon is at most the stated one.
     scales = tuple(round_up(part * unit / step) for part, step in zip(shape, box.steps, strict=True))
-    return GridLaplace(name, event, box, scales, shape, evidence)
-
-
-def _reach(bound: Bound, box: Box) -> Fraction:
-    """sup Σ |k_i − k'_i| step_i / shape_i on the grid."""
-    terms = zip(bound.slack, box.steps, bound.shape, strict=True)
-    return bound.total + sum((steps * step / part for steps, step, part in terms), Fraction(0))
+    return GridLaplace(name, event, box, scales)
 
 
 def _uneven(box: Box, importance: ArrayLike) -> tuple[Fraction, ...]:

@@ -1,18 +1,28 @@
 """The face of every mechanism, and the way from a bundle back to one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from deeprotect.errors import BundleError, PolicyError
-from deeprotect.privacy import channel, laplace, subspace
+from deeprotect.privacy import laplace, subspace
 from deeprotect.privacy.box import Floats
+from deeprotect.privacy.channel import discrete_channel
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
-from deeprotect.privacy.record import Record
+from deeprotect.privacy.json_reader import JsonReader
+from deeprotect.privacy.step import Step
 
 
 class Mechanism(Protocol):
-    """Turns private codes (n, k) into noisy ones; the only step of a release where randomness meets data."""
+    """Turns private codes (n, k) into noisy ones; the only step of a release where randomness meets data.
+
+    What others have to know of a mechanism it says itself: `derive` is its proof for `verify`, `takes_windows` that
+    nothing may stand before it, `public_outputs` how many indices it releases where it releases indices, and
+    `output_of` which output a released index is a variant of.
+    """
 
     @property
     def name(self) -> str: ...
@@ -22,6 +32,16 @@ class Mechanism(Protocol):
 
     @property
     def dim(self) -> int: ...
+
+    @property
+    def takes_windows(self) -> bool: ...
+
+    @property
+    def public_outputs(self) -> int | None: ...
+
+    def output_of(self, noisy_code: Floats) -> NDArray[np.int64] | None: ...
+
+    def derive(self) -> Iterator[Step]: ...
 
     def privatise(self, code: Floats, *, entropy: Entropy) -> Floats: ...
 
@@ -34,7 +54,7 @@ class Mechanism(Protocol):
 
 def load(fields: Mapping[str, Any]) -> Mechanism:
     """The mechanism a bundle describes, with its epsilon derived again; refused when it does not hold."""
-    record = Record(fields)
+    record = JsonReader(fields)
     kind = record.text("kind")
     try:
         event = _event(record.inner("event"))
@@ -42,14 +62,14 @@ def load(fields: Mapping[str, Any]) -> Mechanism:
             return laplace.GridLaplace.read(record, event)
         if kind == subspace.KIND:
             return subspace.Subspace.read(record, event)
-        if kind == channel.KIND:
-            return channel.Channel.read(record, event)
+        if kind == discrete_channel.KIND:
+            return discrete_channel.DiscreteChannel.read(record, event)
     except PolicyError as error:
         raise BundleError(f"mechanism: {error}") from error
     raise BundleError(f"mechanism: kind '{kind}' is unknown; it may come from a newer version")
 
 
-def _event(record: Record | None) -> Event:
+def _event(record: JsonReader | None) -> Event:
     if record is None:
         raise BundleError("mechanism: 'event' is missing; restore the bundle or train again")
     guarantee: Any = record.text("guarantee")  # Event refuses what it does not know

@@ -34,6 +34,12 @@ def basis(weights: ArrayLike) -> Floats:
     return np.ascontiguousarray(left[:, singular > 1e-8 * singular[0]])
 
 
+def check_orthonormal(directions: Floats) -> None:
+    dim, rank = directions.shape
+    if rank > dim or np.abs(directions.T @ directions - np.eye(rank)).max() > 1e-9:
+        raise PolicyError("sensitive directions must be orthonormal columns; make them with relaxed.basis")
+
+
 def relaxed_sensitivity(directions: Floats) -> Maximum:
     """ΔQ_relax = max ‖Cα‖₁ / d over ‖Cα‖_∞ ≤ 1, with ΔQ = 1; for one direction c it is ‖c‖₁ / (d ‖c‖_∞)."""
     largest = largest_l1(directions, directions)

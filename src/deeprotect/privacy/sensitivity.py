@@ -1,17 +1,12 @@
-"""How far apart two codes can be: certified L1 sensitivities, exact where affordable and never too small."""
+"""How far apart two codes can be: sensitivities that are never too small."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from deeprotect.errors import PolicyError
-from deeprotect.privacy.box import Box, Floats
+from deeprotect.privacy.box import Floats
 
-__all__ = ["Box", "Maximum", "inflate", "linear_l1", "paper_l1", "sign_vectors"]
-
-_MOST_SIGNS = 20
 _CHUNK = 1 << 14
 
 
@@ -25,22 +20,6 @@ class Maximum:
 
     def __str__(self) -> str:
         return f"{self.value:.6g} ({'exact' if self.exact else 'upper bound'}: {self.method})"
-
-
-def linear_l1(weights: ArrayLike) -> Maximum:
-    """sup ‖W(x − x')‖₁ over x, x' in [0,1]^d, W of shape (features, d). docs/claims.md#certified-mode-1
-
-    x − x' fills [−1,1]^d and the norm is convex, so the supremum is at a corner v:
-    max_v ‖Wv‖₁ = max_v max_s sᵀWv = max_s ‖Wᵀs‖₁ over sign vectors s. Enumerate the shorter side.
-    """
-    matrix = np.asarray(weights, dtype=np.float64)
-    if matrix.ndim != 2 or matrix.size == 0 or not np.isfinite(matrix).all():
-        raise PolicyError("encoder weights must be a finite matrix of shape (features, inputs)")
-    short = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T
-    if short.shape[0] > _MOST_SIGNS:
-        return Maximum(inflate(float(np.abs(matrix).sum())), exact=False, method="sum of all |weights|")
-    largest = max(float(np.abs(signs @ short).sum(axis=1).max()) for signs in sign_vectors(short.shape[0]))
-    return Maximum(inflate(largest), exact=True, method="all sign vectors")
 
 
 def paper_l1(features: int, dim_x: int, *, per_sample: float = 1.0) -> float:

@@ -1,5 +1,6 @@
 """Noise along the sensitive directions only, in the window itself: mode 2 with r noisy numbers instead of d."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -11,11 +12,11 @@ from deeprotect.errors import BundleError, InputError, PolicyError
 from deeprotect.privacy.box import Floats
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
-from deeprotect.privacy.evidence import check_orthonormal
-from deeprotect.privacy.record import Record
-from deeprotect.privacy.relaxed import largest_l1
+from deeprotect.privacy.json_reader import JsonReader
+from deeprotect.privacy.relaxed import check_orthonormal, largest_l1
 from deeprotect.privacy.sampling import Integers, discrete_laplace, mean_magnitude, require_drawable, round_up
 from deeprotect.privacy.sensitivity import Maximum
+from deeprotect.privacy.step import Step
 
 KIND = "subspace-laplace"
 _STEP = Fraction(1, 4096)  # of the coordinates along the directions
@@ -35,6 +36,8 @@ class Subspace:
     directions: Floats
     scale: Fraction
     name = "subspace"
+    takes_windows = True
+    public_outputs = None
 
     def __post_init__(self) -> None:
         check_orthonormal(self.directions)
@@ -79,6 +82,20 @@ class Subspace:
         noise = discrete_laplace(self.scale, position.size, entropy=entropy).reshape(position.shape)
         return np.asarray(residual + ((position + noise) * float(_STEP)) @ self.directions.T)
 
+    def output_of(self, _: Floats) -> None:
+        return None
+
+    def derive(self) -> Iterator[Step]:
+        """Directions, and their sensitivity by linear programmes, none of it kept from before."""
+        rank = self.directions.shape[1]
+        off = float(np.abs(self.directions.T @ self.directions - np.eye(rank)).max())
+        found = f"{rank}, orthonormal within {off:.2g}; that they are the inferences' is taken on trust"
+        yield Step("directions", holds=off <= 1e-9, found=found)
+        largest = largest_l1(np.eye(rank), self.directions)
+        epsilon, stated = grid_sensitivity(largest, rank) / self.scale, self.event.epsilon
+        found = f"Δ₁ = {largest}; noise of {float(self.scale):.6g} steps; ε = {float(epsilon):.9g}, stated {stated:g}"
+        yield Step("ε from programmes", holds=epsilon <= Fraction(stated), found=found)
+
     @property
     def noise_scales(self) -> Floats:
         """λ of each noisy coordinate along the directions, in scaled samples."""
@@ -99,7 +116,10 @@ class Subspace:
             "sensitivity": self.sensitivity.value,
             "exact": self.sensitivity.exact,
             "method": self.sensitivity.method,
-            "assumes": ["equal residuals of neighbours round alike on a grid of 2^-16"],
+            "assumes": [
+                *self.event.assumes,
+                "equal residuals of neighbours round alike on a grid of 2^-16",
+            ],
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -112,7 +132,7 @@ class Subspace:
         }
 
     @classmethod
-    def read(cls, record: Record, event: Event) -> "Subspace":
+    def read(cls, record: JsonReader, event: Event) -> "Subspace":
         scale = record.fractions("scale")
         if len(scale) != 1:
             raise BundleError(f"{record.name}: 'scale' must be one fraction; restore the bundle or train again")

@@ -10,6 +10,7 @@ from deeprotect.signals.schema import Floats
 
 GAP_STEPS = 3.0  # a step this many times the sampling period is a gap
 RATE_TOLERANCE = 0.2
+UNIT_STEPS = 100  # that tell the unit; so few that it cannot matter how long the first batch happens to be
 PER_SECOND = (1.0, 1e3, 1e6, 1e9)  # s, ms, µs, ns
 USUAL_RATES_HZ = (1.0, 500.0)
 
@@ -39,14 +40,16 @@ class Clock:
         steps, same = self._steps(time, recording)
         if not same.any():
             return
-        if self._per_second is None:
-            self._per_second = self._unit(float(np.nanmedian(steps[same])))
-        self._check_steps(steps * self.rate_hz / self._per_second, same, first_row)
+        known = steps[same & np.isfinite(steps)][:UNIT_STEPS]
+        if self._per_second is None and len(known):
+            self._per_second = self._unit(float(np.median(known)))
+        self._check_steps(steps * self.rate_hz / (self._per_second or 1.0), same, first_row)
 
     def _steps(self, time: Floats, recording: NDArray[np.generic] | None) -> tuple[Floats, NDArray[np.bool_]]:
         names = np.zeros(len(time), dtype=object) if recording is None else recording
         last_time, last_name = self._last or (np.nan, object())
-        steps = np.diff(time, prepend=last_time)
+        with np.errstate(invalid="ignore"):  # between two infinities; it is found to be missing
+            steps = np.diff(time, prepend=last_time)
         same = np.concatenate([[bool(names[0] == last_name)], names[1:] == names[:-1]])
         self._last = (float(time[-1]), names[-1])
         return steps, same.astype(bool)
@@ -56,8 +59,8 @@ class Clock:
             if abs(median_step * self.rate_hz / per_second - 1) <= RATE_TOLERANCE:
                 return per_second
         raise TableError(
-            f"{self.where}: column 'time' advances by {median_step:g} per row, but rate_hz = {self.rate_hz:g} needs "
-            f"{1 / self.rate_hz:g} s (or the same in ms, µs, ns); resample the table or correct rate_hz"
+            f"{self.where}: column 'time' does not advance by {1 / self.rate_hz:g} s per row, which rate_hz = "
+            f"{self.rate_hz:g} needs (or the same in ms, µs, ns); resample the table or correct rate_hz"
         )
 
     def _check_steps(self, steps: Floats, same: NDArray[np.bool_], first_row: int) -> None:

@@ -10,16 +10,15 @@ from deeprotect.bundle import Bundle
 from deeprotect.bundle.manifest import Training
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
-from deeprotect.training.assembly import PROTECTIONS
-from deeprotect.training.choice import choose
-from deeprotect.training.export import to_onnx
+from deeprotect.training.builders import PROTECTIONS
+from deeprotect.training.dataset import LabelledWindows, read_windows
+from deeprotect.training.fitted import Parts
 from deeprotect.training.measure import measure
-from deeprotect.training.misreadings import check_costs
-from deeprotect.training.parts import Parts
-from deeprotect.training.protection import Protection
+from deeprotect.training.misclassification import check_costs
+from deeprotect.training.select import choose
 from deeprotect.training.splits import contiguous
 from deeprotect.training.threads import single_thread
-from deeprotect.training.windows import LabelledWindows, read_windows
+from deeprotect.training.trained import Protection
 
 HELD_OUT = 0.2
 Progress = Callable[[float], None]
@@ -55,18 +54,17 @@ def learn(windows: LabelledWindows, policy: Policy, *, parts: Parts | None = Non
 def export(
     protection: Protection, policy: Policy, *, windows: LabelledWindows, results: list[dict[str, Any]]
 ) -> Bundle:
-    """Networks to ONNX, numbers to the manifest."""
-    code = protection.mechanism.dim
+    """The protection as a bundle, with what was learnt from and what was measured."""
     return Bundle.make(
         policy,
         protection.mechanism,
-        encoder=to_onnx(protection.encoder, protection.dim, input_name="window", output_name="code"),
-        decoder=to_onnx(protection.decoder, code, input_name="noisy_code", output_name="window"),
+        encoder=protection.encoder,
+        decoder=protection.decoder,
         minimiser=protection.made_of,
         training=_training(windows, policy),
         results=results,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        made_with={name: version(name) for name in ("torch", "scikit-learn", "numpy", "onnx")},
+        made_with={name: version(name) for name in ("torch", "scikit-learn", "numpy")},
     )
 
 

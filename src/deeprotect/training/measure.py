@@ -7,9 +7,9 @@ from sklearn.ensemble import RandomForestClassifier
 
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.training.misreadings import Costs, price
-from deeprotect.training.protection import Protection
-from deeprotect.training.windows import LabelledWindows
+from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.misclassification import Costs, price
+from deeprotect.training.trained import Protection
 
 
 def measure(protection: Protection, train: LabelledWindows, test: LabelledWindows, policy: Policy) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def measure(protection: Protection, train: LabelledWindows, test: LabelledWindow
         "epsilon": event.epsilon,
         "windows": len(test),
         "useful": {
-            name: _app(name, train, test, released=released, costs=policy.training.costs)
+            name: _app(name, train, test, released=released, costs=policy.training.cost_matrix)
             for name in policy.inferences.useful
         },
     }

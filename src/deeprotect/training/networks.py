@@ -59,6 +59,13 @@ class Restore(nn.Module):
         return (standardised * self.scale + self.mean).clamp(0.0, 1.0)
 
 
+class Clip(nn.Module):
+    """Values back into the public range: post-processing."""
+
+    def forward(self, window: Tensor) -> Tensor:
+        return window.clamp(0.0, 1.0)
+
+
 class Unflatten(nn.Module):
     """(row, time * channel) -> (row, channel, time), as convolutions want it."""
 
@@ -68,6 +75,13 @@ class Unflatten(nn.Module):
 
     def forward(self, rows: Tensor) -> Tensor:
         return torch.unflatten(rows, -1, (-1, self.channels)).mT
+
+
+class Flatten(nn.Module):
+    """(row, channel, time) -> (row, time * channel), the way back."""
+
+    def forward(self, series: Tensor) -> Tensor:
+        return series.mT.flatten(-2)
 
 
 def unset(kind: type[Layer], *sizes: int, **options: Any) -> Layer:
@@ -93,7 +107,7 @@ def convolution(samples: int, channels: int, *, filters: int, widths: Sequence[i
         nn.ReLU(),
         unset(nn.Conv1d, filters, filters, kernel, padding=kernel // 2),
         nn.ReLU(),
-        nn.Flatten(-2),
+        Flatten(),
         *dense([filters * samples, *widths]),
     )
 

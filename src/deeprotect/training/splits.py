@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.errors import TableError
-from deeprotect.training.runs import place_in, runs
-from deeprotect.training.windows import Indices, LabelledWindows
+from deeprotect.training.dataset import Indices, LabelledWindows
+from deeprotect.training.segments import place_in, runs
 
 Mask = NDArray[np.bool_]
 

@@ -30,7 +30,7 @@ class Schedule:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TrainingJob:
     """An objective whose forward(windows, codes, noise) is its loss, its rows, and its own randomness.
 
     `noise` counts the standard normal numbers that the objective wants beside each row.
@@ -47,56 +47,56 @@ class Lesson:
         return (*(values[index] for values in rows), drawn)
 
     def shape(self, schedule: Schedule) -> tuple[object, ...]:
-        """Lessons of one shape can share a loop: same weights, same batches, same number of steps."""
+        """Jobs of one shape can share a loop: same weights, same batches, same number of steps."""
         size = min(schedule.batch_size, len(self.train[0]))
         steps = -(-len(self.train[0]) // size)
         weights = tuple((name, value.shape) for name, value in self.objective.state_dict().items())
         return size, steps, len(self.held_out[0]) > 0, weights
 
 
-def teach(lessons: Sequence[Lesson], schedule: Schedule) -> None:
-    """Train every lesson's objective in place; lessons of one shape run as one batch, with equal results."""
-    groups: dict[tuple[object, ...], list[Lesson]] = {}
-    for lesson in lessons:
-        groups.setdefault(lesson.shape(schedule), []).append(lesson)
+def train(jobs: Sequence[TrainingJob], schedule: Schedule) -> None:
+    """Train every job's objective in place; those of one shape run as one batch, with equal results."""
+    groups: dict[tuple[object, ...], list[TrainingJob]] = {}
+    for job in jobs:
+        groups.setdefault(job.shape(schedule), []).append(job)
     for (size, steps, *_), group in groups.items():
         best = _Group(group, schedule).run(int(str(size)), int(str(steps)))
-        for place, lesson in enumerate(group):
-            lesson.objective.load_state_dict({name: values[place] for name, values in best.items()}, strict=False)
+        for place, job in enumerate(group):
+            job.objective.load_state_dict({name: values[place] for name, values in best.items()}, strict=False)
 
 
 class _Group:
-    """Equally shaped lessons, their weights stacked along a leading model axis."""
+    """Equally shaped jobs, their weights stacked along a leading model axis."""
 
-    def __init__(self, lessons: Sequence[Lesson], schedule: Schedule) -> None:
-        self._lessons = lessons
+    def __init__(self, jobs: Sequence[TrainingJob], schedule: Schedule) -> None:
+        self._jobs = jobs
         self._schedule = schedule
-        self._weights, self._buffers = stack_module_state([lesson.objective for lesson in lessons])
-        self._skeleton = copy.deepcopy(lessons[0].objective).to("meta")
+        self._weights, self._buffers = stack_module_state([job.objective for job in jobs])
+        self._skeleton = copy.deepcopy(jobs[0].objective).to("meta")
         # One noise draw for all checks, so that checks differ by the weights alone.
-        self._checks = [lesson.batch(rows := lesson.held_out, torch.arange(len(rows[0]))) for lesson in lessons]
+        self._checks = [job.batch(rows := job.held_out, torch.arange(len(rows[0]))) for job in jobs]
 
     def run(self, size: int, steps: int) -> State:
-        """The weights of each lesson's best check (of the last step where nothing is held out)."""
+        """The weights of each job's best check (of the last step where nothing is held out)."""
         learning = [value for value in self._weights.values() if value.requires_grad]
         optimiser = torch.optim.Adam(learning, lr=self._schedule.learning_rate, fused=True)
-        pace = _pace(optimiser, self._schedule, steps=steps)
-        keeper = _Keeper(self._weights, patience=self._schedule.patience)
+        scheduler = _scheduler(optimiser, self._schedule, steps=steps)
+        stopping = EarlyStopping(self._weights, patience=self._schedule.patience)
         for _ in range(self._schedule.epochs(steps)):
             self._skeleton.train()
-            orders = [_order(lesson, size * steps) for lesson in self._lessons]
+            orders = [_order(job, size * steps) for job in self._jobs]
             for step in range(steps):
                 here = slice(step * size, (step + 1) * size)
                 optimiser.zero_grad()
                 self._losses(orders, here).sum().backward()  # type: ignore[no-untyped-call]
                 optimiser.step()
-                pace.step()
-            if keeper.stop(self._check()):
+                scheduler.step()
+            if stopping.stop(self._check()):
                 break
-        return keeper.best
+        return stopping.best
 
     def _losses(self, orders: list[Tensor], here: slice) -> Tensor:
-        batches = [lesson.batch(lesson.train, order[here]) for lesson, order in zip(self._lessons, orders, strict=True)]
+        batches = [job.batch(job.train, order[here]) for job, order in zip(self._jobs, orders, strict=True)]
         if len(batches) == 1:  # vmap costs more than it saves on a single model
             return self._loss(*self._state(0), batches[0])[None]
         stacked = tuple(torch.stack(values) for values in zip(*batches, strict=True))
@@ -114,14 +114,14 @@ class _Group:
 
     @torch.no_grad()
     def _check(self) -> Tensor | None:
-        """Held-out loss of each lesson; None when the lessons have no held-out rows."""
+        """Held-out loss of each job; None when the jobs have no held-out rows."""
         if not len(self._checks[0][0]):
             return None
         self._skeleton.eval()
         return torch.stack([self._loss(*self._state(place), rows) for place, rows in enumerate(self._checks)])
 
 
-class _Keeper:
+class EarlyStopping:
     """Remembers each model's best weights, and says when all models have been without progress for long enough."""
 
     def __init__(self, weights: State, *, patience: int) -> None:
@@ -143,7 +143,9 @@ class _Keeper:
         return bool((self._waited >= self._patience).all())
 
 
-def _pace(optimiser: torch.optim.Optimizer, schedule: Schedule, *, steps: int) -> torch.optim.lr_scheduler.OneCycleLR:
+def _scheduler(
+    optimiser: torch.optim.Optimizer, schedule: Schedule, *, steps: int
+) -> torch.optim.lr_scheduler.OneCycleLR:
     return torch.optim.lr_scheduler.OneCycleLR(
         optimiser, schedule.learning_rate, total_steps=schedule.epochs(steps) * steps, cycle_momentum=False
     )
@@ -159,8 +161,8 @@ def hold_out(rows: int, share: float) -> NDArray[np.bool_]:
     return np.asarray((np.arange(rows) // run) % period == period - 1)
 
 
-def _order(lesson: Lesson, count: int) -> Tensor:
+def _order(job: TrainingJob, count: int) -> Tensor:
     """A shuffle of the training rows, its beginning repeated to fill the last batch."""
-    rows = len(lesson.train[0])
-    shuffled = torch.randperm(rows, generator=lesson.generator)
+    rows = len(job.train[0])
+    shuffled = torch.randperm(rows, generator=job.generator)
     return shuffled[torch.arange(count) % rows]

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 from deeprotect.evaluation.peers.peer import Fit, Peer, Release
 from deeprotect.policy import Policy
-from deeprotect.training.windows import LabelledWindows
+from deeprotect.training.dataset import LabelledWindows
 
 __all__ = ["PEERS", "Fit", "Peer", "Release"]
 

@@ -5,7 +5,7 @@ import numpy as np
 from deeprotect.evaluation.peers.peer import Release
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
-from deeprotect.training.windows import LabelledWindows
+from deeprotect.training.dataset import LabelledWindows
 
 EVERY = 5
 

@@ -10,8 +10,8 @@ import numpy as np
 from deeprotect.evaluation.peers.peer import Release, sensitive
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
+from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.labels import MISSING, Targets
-from deeprotect.training.windows import LabelledWindows
 
 RIDGE = 1e-9
 """Share of the mean variance added to each: with it the covariance has a root and an inverse.

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from deeprotect.errors import PolicyError, TableError
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
+from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.labels import Targets
-from deeprotect.training.windows import LabelledWindows
 
 Release = Callable[[Floats], Floats]
 """From private to released windows, both flat (window, time * channel) and scaled to [0, 1]."""

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from deeprotect.errors import InputError
+from deeprotect.evaluation.report.csv_tables import tables
 from deeprotect.evaluation.report.figures import Drawing
 from deeprotect.evaluation.report.page import Page
-from deeprotect.evaluation.report.tables import tables
 from deeprotect.evaluation.results import Results
-from deeprotect.release.sinks import whole_file
+from deeprotect.tables.atomic import whole_file
 from deeprotect.version import __version__
 
 FIGURES = "figures"

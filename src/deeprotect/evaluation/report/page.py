@@ -8,13 +8,14 @@ from importlib.resources import files
 from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from deeprotect.evaluation.intervals import Interval
-from deeprotect.evaluation.promises import NAMES, PLAIN, STRONGEST_FIRST, promise, terms
+from deeprotect.attack.intervals import Interval
+from deeprotect.evaluation.promises import NAMES
 from deeprotect.evaluation.report.blocks import sections
 from deeprotect.evaluation.report.figures import Drawing
 from deeprotect.evaluation.report.reading import findings
 from deeprotect.evaluation.report.summary import cards, headline
 from deeprotect.evaluation.results import Results, Row
+from deeprotect.privacy.guarantees import PLAIN, STRONGEST_FIRST, promise, terms
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ from itertools import product
 
 from deeprotect.errors import InputError
 from deeprotect.evaluation.excerpt import Excerpt
-from deeprotect.evaluation.promises import NAMES, STRONGEST_FIRST
+from deeprotect.evaluation.promises import NAMES
 from deeprotect.evaluation.report import figures
 from deeprotect.evaluation.report.figures import MAIN, Drawing
 from deeprotect.evaluation.report.page import Group, Page
 from deeprotect.evaluation.report.reading import reading, untested
 from deeprotect.evaluation.results import Results, Row
+from deeprotect.privacy.guarantees import STRONGEST_FIRST
 
 _MOST_PAIRS = 6
 

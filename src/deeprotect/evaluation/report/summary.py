@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from deeprotect.evaluation.intervals import Interval
+from deeprotect.attack.intervals import Interval
 from deeprotect.evaluation.promises import NAMES
 from deeprotect.evaluation.results import Row, Sensitive, Useful
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 import matplotlib as mpl
 from matplotlib.axes import Axes
 
-from deeprotect.evaluation.intervals import Interval
+from deeprotect.attack.intervals import Interval
 from deeprotect.evaluation.report.figures.curves import PERCENT, Series, lines
 from deeprotect.evaluation.report.figures.drawing import GREY, INK, STYLE, Drawing, canvas, file_name, legend, short
 from deeprotect.evaluation.report.figures.palette import MAIN, Look, looks

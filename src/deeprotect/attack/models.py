@@ -1,0 +1,181 @@
+"""Inference models by name: what an app runs, and what an attacker runs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.compose import make_column_transformer
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from deeprotect.attack.cnn import Convolutional
+from deeprotect.errors import InputError
+from deeprotect.signals.schema import Floats
+
+Labels = NDArray[np.object_]
+
+TREES = 60
+LANDMARKS = 300
+"""Training windows that the kernel compares each window with."""
+KERNEL_PENALTY = 0.1
+"""Ridge's penalty in the kernel's space, where no vector is longer than one."""
+BOOSTED_TREES, MOST_ROUNDS, FEWEST_ROUNDS = 600, 60, 5
+"""Boosting grows a tree per class and round: many classes get fewer rounds, so that none takes minutes."""
+BOOSTED_VALUES = 120
+"""Values of a window that boosting looks at; its time grows with them."""
+DOUBT = 0.01
+"""Share of the prior in a posterior: a forest's zero means "seen in no leaf", it must not veto a pooled guess."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a model may know before it sees its training windows."""
+
+    rows: int
+    values: int
+    channels: int
+    classes: int
+    seed: int
+
+
+class CodeTable:
+    """What someone who knows the code book does with a released code: P(label | code), counted in training.
+
+    Windows are one column of small integers. Each label's counts get one more per code on average, spread as the codes
+    are overall, so that a rare label tells little rather than too much. A code never seen tells nothing: the prior.
+    """
+
+    def fit(self, windows: Floats, labels: NDArray[np.str_]) -> Self:
+        self.codes, code = np.unique(_column(windows), return_inverse=True)
+        self.classes_, label = np.unique(labels, return_inverse=True)
+        counts = np.zeros((len(self.codes), len(self.classes_)))
+        np.add.at(counts, (code, label), 1)
+        prior = counts.sum(axis=0) / counts.sum()
+        usual = counts.sum(axis=1, keepdims=True) / counts.sum()
+        likelihood = (counts + len(self.codes) * usual) / (counts.sum(axis=0) + len(self.codes))
+        posterior = likelihood * prior
+        self.rows = np.vstack([posterior / posterior.sum(axis=1, keepdims=True), prior])
+        return self
+
+    def predict_proba(self, windows: Floats) -> Floats:
+        codes = _column(windows)
+        places = np.searchsorted(self.codes, codes).clip(max=len(self.codes) - 1)
+        return np.asarray(self.rows[np.where(self.codes[places] == codes, places, len(self.codes))])
+
+
+def _column(windows: Floats) -> Floats:
+    if windows.shape[1] != 1:
+        raise InputError(f"code_table reads one column of codes, not {windows.shape[1]} values; use another model")
+    return windows[:, 0]
+
+
+def _ridge(_: Given) -> Any:
+    return make_pipeline(StandardScaler(), RidgeClassifier())
+
+
+def _kernel_ridge(given: Given) -> Any:
+    """Nyström's approximation: exact kernel ridge takes rows³ time and rows² memory, minutes for 10,000 windows."""
+    landmarks = Nystroem(n_components=min(LANDMARKS, given.rows), random_state=given.seed)
+    return make_pipeline(StandardScaler(), landmarks, RidgeClassifier(alpha=KERNEL_PENALTY))
+
+
+def _random_forest(given: Given) -> Any:
+    return RandomForestClassifier(TREES, random_state=given.seed)
+
+
+def _extra_trees(given: Given) -> Any:
+    return ExtraTreesClassifier(TREES, random_state=given.seed)
+
+
+def _gradient_boosting(given: Given) -> Any:
+    some = np.sort(np.random.default_rng(given.seed).permutation(given.values)[:BOOSTED_VALUES])
+    boosting = HistGradientBoostingClassifier(
+        max_iter=int(np.clip(BOOSTED_TREES // given.classes, FEWEST_ROUNDS, MOST_ROUNDS)),
+        learning_rate=0.15,
+        max_features=0.2,
+        max_bins=63,
+        early_stopping=False,  # it would cut a held-out part that a class with one window cannot be in
+        random_state=given.seed,
+    )
+    return make_pipeline(make_column_transformer(("passthrough", some)), boosting)
+
+
+def _cnn(given: Given) -> Any:
+    return Convolutional(given.channels, seed=given.seed)
+
+
+def _code_table(_: Given) -> Any:
+    return CodeTable()
+
+
+MODELS: dict[str, Callable[[Given], Any]] = {
+    "ridge": _ridge,
+    "kernel_ridge": _kernel_ridge,
+    "random_forest": _random_forest,
+    "extra_trees": _extra_trees,
+    "gradient_boosting": _gradient_boosting,
+    "cnn": _cnn,
+    "code_table": _code_table,
+}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A fitted model; windows are flat (window, value)."""
+
+    name: str
+    classes: NDArray[np.str_]
+    estimator: Any
+    log_prior: Floats
+    """Logarithm of each class's share of the training windows."""
+
+    @property
+    def probabilistic(self) -> bool:
+        """Scores are logarithms of posteriors: each holds the prior once."""
+        return hasattr(self.estimator, "predict_proba")
+
+    def scores(self, windows: Floats) -> Floats:
+        """One column per class, larger is likelier."""
+        with threadpool_limits(1):
+            if self.probabilistic:
+                return self._log_posteriors(self.estimator.predict_proba(windows))
+            scores = np.asarray(self.estimator.decision_function(windows), dtype=np.float64)
+        return np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
+
+    def _log_posteriors(self, probabilities: Floats) -> Floats:
+        doubt = 0.0 if isinstance(self.estimator, CodeTable) else DOUBT  # a code table smooths by itself
+        return np.asarray(np.log((1 - doubt) * probabilities + doubt * np.exp(self.log_prior)))
+
+    def choose(self, scores: Floats) -> NDArray[np.str_]:
+        """The class of the highest score in each row."""
+        return np.asarray(self.classes[scores.argmax(axis=1)])
+
+    def predict(self, windows: Floats) -> NDArray[np.str_]:
+        return self.choose(self.scores(windows))
+
+
+def train(name: str, windows: Floats, labels: Labels, *, seed: int, channels: int = 1) -> Trained:
+    """Fit a model by name, on one core (experiments run side by side); labels are complete.
+
+    Windows are flat (window, time * channels + channel).
+    """
+    if name not in MODELS:
+        raise InputError(f"inference model '{name}' is unknown; use one of: {', '.join(MODELS)}")
+    if not len(labels):
+        raise InputError("no training window has a label of this inference; label some rows or use a longer table")
+    texts = labels.astype(str)
+    classes, counts = np.unique(texts, return_counts=True)
+    rows, values = windows.shape
+    given = Given(rows, values, channels=channels, classes=len(classes), seed=seed)
+    # A single class cannot be told apart from anything; most models refuse it.
+    estimator = MODELS[name](given) if len(classes) > 1 else DummyClassifier()
+    with threadpool_limits(1):
+        estimator.fit(windows, texts)
+    return Trained(name, classes, estimator, np.log(counts / counts.sum()))

@@ -1,0 +1,80 @@
+"""Guesses beside the truth: what every accuracy, interval and confusion matrix of a result is made of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deeprotect.attack.intervals import Interval, clustered
+from deeprotect.attack.models import Labels
+
+Indices = NDArray[np.int64]
+Texts = NDArray[np.str_]
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """One guess and the truth per tested window (or pool of windows), as numbers of `classes`.
+
+    `stretch` numbers runs of neighbouring windows, which resemble each other.
+    """
+
+    classes: tuple[str, ...]
+    truth: Indices
+    guess: Indices
+    stretch: Indices
+
+    @classmethod
+    def of(cls, truth: Labels | Texts, guess: Labels | Texts, stretch: Indices) -> Self:
+        names, numbers = np.unique(np.concatenate([truth.astype(str), guess.astype(str)]), return_inverse=True)
+        return cls(tuple(names.tolist()), numbers[: len(truth)], numbers[len(truth) :], stretch)
+
+    @classmethod
+    def join(cls, parts: Sequence["Guesses"]) -> Self:
+        """Of several folds: a stretch of one fold is not a stretch of another."""
+        first = np.cumsum([0, *(int(part.stretch.max(initial=-1)) + 1 for part in parts)])[: len(parts)]
+        stretch = np.concatenate([part.stretch + start for part, start in zip(parts, first, strict=True)])
+        truth = np.concatenate([np.array(part.classes, dtype=str)[part.truth] for part in parts])
+        guess = np.concatenate([np.array(part.classes, dtype=str)[part.guess] for part in parts])
+        return cls.of(truth, guess, stretch)
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        return np.asarray(self.truth == self.guess)
+
+    @property
+    def accuracy(self) -> float:
+        return float(self.right.mean())
+
+    @property
+    def interval(self) -> Interval:
+        return clustered(self.right, self.stretch)
+
+    @property
+    def counts(self) -> Indices:
+        """Tested windows of each class."""
+        return np.bincount(self.truth, minlength=len(self.classes))
+
+    @property
+    def chance(self) -> float:
+        """The share of the most common label."""
+        return float(self.counts.max() / len(self))
+
+    @property
+    def confusion(self) -> list[list[int]]:
+        """How often each class (row) was taken for each (column)."""
+        counts = np.zeros((len(self.classes), len(self.classes)), dtype=np.int64)
+        np.add.at(counts, (self.truth, self.guess), 1)
+        table: list[list[int]] = counts.tolist()
+        return table
+
+    def either_way(self) -> "Guesses":
+        """Of two labels, all guesses turned round where most are wrong: a coin guessed in 20 % is known in 80 %."""
+        if len(self.classes) != 2 or self.accuracy >= 0.5:
+            return self
+        return Guesses(self.classes, self.truth, 1 - self.guess, self.stretch)

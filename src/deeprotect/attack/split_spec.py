@@ -1,0 +1,92 @@
+"""Cutting a table into sides to learn from and to test on; neighbouring windows are never on both."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from deeprotect.errors import InputError
+from deeprotect.training.dataset import Indices, LabelledWindows
+from deeprotect.training.segments import place_in
+from deeprotect.training.splits import Mask, contiguous, folds, grouped, stretches_of
+
+KINDS = ("time", "recording", "group")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """`kind`: in time inside recordings, by whole recordings, or by the windows' groups (people, say).
+
+    One fold holds out a share, several are cross-validation; each repeat has a seed of its own. `most` limits the
+    windows to learn from, and a third of it those to test on.
+    """
+
+    kind: str = "time"
+    folds: int = 1
+    repeats: int = 1
+    held_out: float = 0.3
+    most: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(f"split '{self.kind}' is unknown; use one of: {', '.join(KINDS)}")
+        if self.folds < 1 or self.repeats < 1:
+            raise InputError("folds and repeats count from 1")
+
+    def sides(self, windows: LabelledWindows, *, seed: int) -> list["Sides"]:
+        """Of all repeats and folds."""
+        every = [sides for repeat in range(self.repeats) for sides in self._sides(windows, seed + repeat)]
+        return every if self.most is None else [sides.thinned(windows, self.most) for sides in every]
+
+    def _sides(self, windows: LabelledWindows, seed: int) -> Iterator["Sides"]:
+        for learn, test in self._masks(windows, seed):
+            yield Sides(np.flatnonzero(learn), np.flatnonzero(test), seed)
+
+    def _masks(self, windows: LabelledWindows, seed: int) -> list[tuple[Mask, Mask]]:
+        if self.kind != "time":
+            groups = windows.recording if self.kind == "recording" else windows.groups
+            return grouped(windows, groups, count=self.folds, held_out=self.held_out, seed=seed)
+        if self.folds == 1:
+            return [contiguous(windows, held_out=self.held_out, seed=seed)]
+        return folds(windows, count=self.folds, seed=seed)
+
+    @property
+    def words(self) -> str:
+        """For readers of a report."""
+        how = {
+            "time": "time inside each recording and each run of equal labels, one window left out at the border",
+            "recording": "recording: each is whole on one side",
+            "group": "group: each is whole on one side",
+        }[self.kind]
+        folds = f"{self.folds}-fold cross-validation" if self.folds > 1 else f"{self.held_out:.0%} held out"
+        return f"{how}; {folds}" + (f", {self.repeats} times" if self.repeats > 1 else "")
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Numbers of the windows to learn from and to test on, and the seed of everything random on them."""
+
+    learn: Indices
+    test: Indices
+    seed: int
+
+    def thinned(self, windows: LabelledWindows, most: int) -> "Sides":
+        return replace(
+            self,
+            learn=_some(windows, self.learn, most, seed=self.seed),
+            test=_some(windows, self.test, most // 3, seed=self.seed),
+        )
+
+
+def _some(windows: LabelledWindows, chosen: Indices, most: int, *, seed: int) -> Indices:
+    """A run somewhere in every stretch, the same share of each: everyone stays in, neighbours stay together."""
+    if len(chosen) <= most:
+        return chosen
+    random = np.random.default_rng(seed)
+    stretch = stretches_of(windows[chosen])
+    sizes = np.bincount(stretch)
+    # Shares are rounded so that what is kept of the first k stretches is never off by one window or more.
+    kept = np.diff(np.floor(np.cumsum(sizes) * (most / len(chosen)) + random.random()).astype(np.int64), prepend=0)
+    starts = random.integers(sizes - kept + 1)
+    place = place_in(stretch)
+    return np.asarray(chosen[(place >= starts[stretch]) & (place < (starts + kept)[stretch])])

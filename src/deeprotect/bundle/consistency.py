@@ -1,0 +1,73 @@
+"""Whether the parts of a bundle belong together: policy, mechanism, certificate, networks."""
+
+import math
+from typing import Any
+
+from deeprotect.bundle.network import Network
+from deeprotect.bundle.outputs import OutputTable
+from deeprotect.errors import BundleError
+from deeprotect.policy import Policy
+from deeprotect.privacy.mechanism import Mechanism
+
+Decoder = Network | OutputTable
+
+
+def check_promise(policy: Policy, mechanism: Mechanism) -> None:
+    """Refuse a mechanism that promises less than the policy; ε-LDP includes every other promise at the same ε."""
+    stated, event = policy.privacy, mechanism.event
+    if event.epsilon > stated.epsilon:
+        raise BundleError(f"the mechanism spends ε = {event.epsilon:g}, more than the policy's {stated.epsilon:g}")
+    if stated.mechanism not in ("auto", mechanism.name):
+        raise BundleError(f"the policy asks for mechanism {stated.mechanism}, not {mechanism.name}")
+    if event.guarantee != "ldp":
+        _check_weaker(policy, mechanism)
+    ceiling = event.epsilon if event.guarantee == "ldp" else getattr(mechanism, "ldp_ceiling", None)
+    if stated.ldp_ceiling is not None and (ceiling is None or ceiling > stated.ldp_ceiling):
+        raise BundleError(f"the mechanism does not keep the policy's ldp_ceiling {stated.ldp_ceiling:g}")
+
+
+def _check_weaker(policy: Policy, mechanism: Mechanism) -> None:
+    stated, event = policy.privacy, mechanism.event
+    if event.guarantee != stated.guarantee:
+        raise BundleError(f"the mechanism gives {event.guarantee}, the policy promises {stated.guarantee}")
+    forgotten = sorted(set(policy.inferences.sensitive) - set(event.inferences))
+    if forgotten:
+        raise BundleError(f"the mechanism does not hide '{forgotten[0]}', which the policy names sensitive")
+    if event.guarantee == "named" and event.confidence < stated.confidence:
+        raise BundleError(
+            f"the mechanism's confidence {event.confidence:g} is below the policy's {stated.confidence:g}"
+        )
+
+
+def check_certificate(mechanism: Mechanism, stored: dict[str, Any]) -> None:
+    """Refuse a certificate that does not follow from the mechanism's own numbers."""
+    derived = mechanism.certificate()
+    wrong = sorted(name for name in derived.keys() | stored.keys() if not _same(derived.get(name), stored.get(name)))
+    if wrong:
+        raise BundleError(f"the certificate does not follow from the mechanism's own numbers: '{wrong[0]}'")
+
+
+def _same(derived: Any, stored: Any) -> bool:
+    """Equal, floats within 1e-9: the solver and the libraries behind a sum differ between machines."""
+    if isinstance(derived, float) and isinstance(stored, int | float):
+        return math.isclose(derived, stored, rel_tol=1e-9)
+    if isinstance(derived, list) and isinstance(stored, list):
+        return len(derived) == len(stored) and all(map(_same, derived, stored))
+    if isinstance(derived, dict) and isinstance(stored, dict):
+        return derived.keys() == stored.keys() and all(_same(derived[name], stored[name]) for name in derived)
+    return bool(derived == stored)
+
+
+def check_shapes(mechanism: Mechanism, encoder: Network, decoder: Decoder, *, dim: int) -> str:
+    """Refuse networks that do not fit the windows or the mechanism; what was found."""
+    code = mechanism.dim
+    shapes = (encoder.inputs, encoder.outputs, decoder.inputs, decoder.outputs)
+    if shapes != (dim, code, code, dim):
+        raise BundleError(f"the networks' shapes {shapes} do not fit windows of {dim} values and codes of {code}")
+    if mechanism.takes_windows and encoder.layers:
+        raise BundleError("this noise is for the window itself; an encoder before it voids the promise")
+    rows = len(decoder.windows) if isinstance(decoder, OutputTable) else None
+    if rows != mechanism.public_outputs:
+        wanted = f"a table of {mechanism.public_outputs} public windows" if mechanism.public_outputs else "a decoder"
+        raise BundleError(f"mechanism {mechanism.name} needs {wanted}; train again")
+    return f"windows of {dim} values, " + (f"codes of {code}" if rows is None else f"{rows} public ones, all in [0, 1]")

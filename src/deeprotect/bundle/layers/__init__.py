@@ -1,0 +1,1 @@
+"""The vocabulary of networks: layers that are numbers, each a pure function of one row."""

@@ -1,0 +1,103 @@
+"""Layers that multiply and add: affine maps, a scale for each value, convolution in time."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from deeprotect.bundle.layers.layer import Float32s, Layer, Shape, bounded, flat, series, tagged
+from deeprotect.bundle.tensors import TensorReader, TensorWriter
+from deeprotect.errors import BundleError
+from deeprotect.privacy.json_reader import JsonReader
+
+
+@dataclass(frozen=True, eq=False)
+class Affine(Layer):
+    """x W + b; weights is (input, output)."""
+
+    weights: Float32s
+    bias: Float32s
+    op: ClassVar[str] = "affine"
+
+    def shape(self, given: Shape) -> Shape:
+        inputs, outputs = self.weights.shape
+        if flat(given, self.op) != inputs or self.bias.shape != (outputs,):
+            raise BundleError(f"layer {self.op}: {inputs} × {outputs} weights do not fit; train again")
+        return (outputs,)
+
+    def __call__(self, rows: Float32s) -> Float32s:
+        return np.asarray(rows @ self.weights + self.bias)
+
+    def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
+        return tagged(self.op, {"weights": tensors.put(self.weights), "bias": tensors.put(self.bias)})
+
+    @classmethod
+    def read(cls, fields: JsonReader, tensors: TensorReader) -> "Affine":
+        return cls(tensors.floats(fields.text("weights"), axes=2), tensors.floats(fields.text("bias"), axes=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Scale(Layer):
+    """(x − shift) · factor + offset, value by value; subtracting first loses no digits of values that hardly move."""
+
+    shift: Float32s
+    factor: Float32s
+    offset: Float32s
+    op: ClassVar[str] = "scale"
+
+    def shape(self, given: Shape) -> Shape:
+        if {self.shift.shape, self.factor.shape, self.offset.shape} != {(flat(given, self.op),)}:
+            raise BundleError(f"layer {self.op}: {self.factor.size} factors do not fit; train again")
+        return given
+
+    def __call__(self, rows: Float32s) -> Float32s:
+        return np.asarray((rows - self.shift) * self.factor + self.offset)
+
+    def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
+        numbers = {"shift": self.shift, "factor": self.factor, "offset": self.offset}
+        return tagged(self.op, {name: tensors.put(array) for name, array in numbers.items()})
+
+    @classmethod
+    def read(cls, fields: JsonReader, tensors: TensorReader) -> "Scale":
+        return cls(*(tensors.floats(fields.text(name), axes=1) for name in ("shift", "factor", "offset")))
+
+
+@dataclass(frozen=True, eq=False)
+class Convolution(Layer):
+    """Convolution in time with zero padding; kernel is (time, input channel, output channel)."""
+
+    kernel: Float32s
+    bias: Float32s
+    stride: int
+    padding: int
+    op: ClassVar[str] = "convolution"
+
+    def shape(self, given: Shape) -> Shape:
+        (length, channels), (width, inputs, outputs) = series(given, self.op), self.kernel.shape
+        fits = channels == inputs and self.bias.shape == (outputs,)
+        if not (fits and 0 <= self.padding < width and self.stride >= 1 and width <= length + 2 * self.padding):
+            raise BundleError(f"layer {self.op}: a kernel of {width} × {inputs} × {outputs} does not fit; train again")
+        steps = self._steps(length)
+        bounded((steps, width * inputs), self.op)
+        return bounded((steps, outputs), self.op)
+
+    def __call__(self, rows: Float32s) -> Float32s:
+        padded = np.pad(rows, ((0, 0), (self.padding, self.padding), (0, 0)))
+        width, inputs, outputs = self.kernel.shape
+        steps = self._steps(rows.shape[1])
+        end = (steps - 1) * self.stride + 1
+        columns = np.concatenate([padded[:, at : at + end : self.stride] for at in range(width)], axis=2)
+        product = columns.reshape(-1, width * inputs) @ self.kernel.reshape(width * inputs, outputs)
+        return np.asarray(product.reshape(len(rows), steps, outputs) + self.bias)
+
+    def _steps(self, length: int) -> int:
+        return (length + 2 * self.padding - len(self.kernel)) // self.stride + 1
+
+    def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
+        sizes = {"stride": self.stride, "padding": self.padding}
+        return tagged(self.op, {"kernel": tensors.put(self.kernel), "bias": tensors.put(self.bias), **sizes})
+
+    @classmethod
+    def read(cls, fields: JsonReader, tensors: TensorReader) -> "Convolution":
+        kernel, bias = tensors.floats(fields.text("kernel"), axes=3), tensors.floats(fields.text("bias"), axes=1)
+        return cls(kernel, bias, fields.integer("stride"), fields.integer("padding"))

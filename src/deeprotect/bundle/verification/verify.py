@@ -1,0 +1,144 @@
+"""`verify`: everything a bundle promises, worked out again from its own numbers, step by step."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from deeprotect.bundle import signing
+from deeprotect.bundle.bundle import Bundle
+from deeprotect.bundle.consistency import check_certificate, check_promise, check_shapes
+from deeprotect.bundle.manifest import Manifest, Part, digest
+from deeprotect.bundle.store import MANIFEST, file_of, files_of
+from deeprotect.errors import BundleError, InputError
+from deeprotect.privacy.step import Step
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was checked and what came out."""
+
+    promise: str
+    steps: tuple[Step, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Every step held, and none that the promise needs was left out."""
+        return not any(step.breaks for step in self.steps)
+
+    @property
+    def verdict(self) -> str:
+        if self.holds:
+            return f"holds: {self.promise}"
+        broken = [step for step in self.steps if step.holds is False]
+        if broken:
+            return f"does not hold: {broken[0].name}: {broken[0].found}"
+        missing = next(step for step in self.steps if step.breaks)
+        return f"not proved: {missing.name}: {missing.found}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"holds": self.holds, "verdict": self.verdict, "steps": [asdict(step) for step in self.steps]}
+
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self.steps), f"verdict: {self.verdict}"])
+
+
+def verify(path: str | Path, *, key: Any = None) -> Report:
+    """Check a bundle on disk; `key` is a public key that must have signed it. What cannot be read is a BundleError."""
+    path = Path(path)
+    content = file_of(path, MANIFEST)
+    manifest, whole = _manifest(content, where=str(path))
+    files = files_of(path, manifest)
+    bundle = Bundle(manifest, files)
+    outside = (_files(manifest, files), whole, _signature(content, signing.signature(path), key=key))
+    return Report(_promise(bundle), (*outside, *steps(bundle)))
+
+
+def steps(bundle: Bundle) -> Iterator[Step]:
+    """Everything that follows from the bundle's content, wherever it came from."""
+    mechanism = attempt("mechanism", lambda: f"{bundle.mechanism.name}: {bundle.mechanism.event}")
+    yield mechanism
+    if not mechanism.holds:
+        return  # nothing more to check it against
+    yield attempt("policy", lambda: _policy(bundle))
+    yield attempt("certificate", lambda: _certificate(bundle))
+    yield attempt("networks", lambda: _networks(bundle))
+    yield from bundle.mechanism.derive()
+
+
+def attempt(name: str, check: Callable[[], str]) -> Step:
+    """A step that holds unless its check refuses."""
+    try:
+        return Step(name, holds=True, found=check())
+    except InputError as error:
+        return Step(name, holds=False, found=str(error))
+
+
+def _manifest(content: bytes, *, where: str) -> tuple[Manifest, Step]:
+    """The manifest even when its digest is wrong, so that the other steps can say what was changed."""
+    try:
+        manifest = Manifest.from_json(content, where=where)
+    except BundleError:
+        mended = _mended(content)
+        if mended is None:
+            raise
+        return Manifest.from_json(mended, where=where), Step("manifest", holds=False, found="altered: digest differs")
+    return manifest, Step("manifest", holds=True, found=f"digest {digest(manifest.model_dump(mode='json'))[:16]}…")
+
+
+def _mended(content: bytes) -> bytes | None:
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(body, dict):
+        return None
+    body.pop("digest", None)
+    return json.dumps({**body, "digest": digest(body)}).encode()
+
+
+def _files(manifest: Manifest, files: dict[str, bytes]) -> Step:
+    altered = [name for name, content in files.items() if manifest.files[name] != Part.of(content)]
+    if altered:
+        return Step("files", holds=False, found=f"altered: SHA-256 of {', '.join(altered)} differs")
+    names = ", ".join(f"{name} {part.sha256[:16]}…" for name, part in manifest.files.items())
+    return Step("files", holds=True, found=f"SHA-256 {names}")
+
+
+def _signature(content: bytes, signed: bytes | None, *, key: Any) -> Step:
+    if key is None:
+        found = "none" if signed is None else "present, not checked; give --key PUBLIC.pem"
+        return Step("signature", holds=None, found=found)
+    reason = signing.fault(content, signed, key=key)
+    return Step("signature", holds=reason is None, found=reason or "Ed25519, by the owner of the key given")
+
+
+def _promise(bundle: Bundle) -> str:
+    """What the bundle states, with everything that no arithmetic can check, and whether any noise is added."""
+    try:
+        mechanism = bundle.mechanism
+    except InputError:
+        return "nothing"
+    certificate = mechanism.certificate()
+    assumed, noiseless = certificate["assumes"], certificate.get("codes_without_noise")
+    promise = f"{mechanism.event}, assuming that {'; that '.join(assumed)}" if assumed else str(mechanism.event)
+    return f"{promise}; noise: {certificate['noise']}" if noiseless else promise
+
+
+def _policy(bundle: Bundle) -> str:
+    check_promise(bundle.policy, bundle.mechanism)
+    stated = bundle.policy.privacy
+    return f"asks for ε = {stated.epsilon:g} {stated.guarantee}, mechanism {stated.mechanism}; kept"
+
+
+def _certificate(bundle: Bundle) -> str:
+    check_certificate(bundle.mechanism, bundle.manifest.certificate)
+    return f"all {len(bundle.manifest.certificate)} entries follow from the mechanism's own numbers"
+
+
+def _networks(bundle: Bundle) -> str:
+    """Nothing is assumed of them but their shapes: each layer is a pure function of one row, and what they compute is
+    clipped, or drawn through the channel, before it leaves."""
+    fits = check_shapes(bundle.mechanism, bundle.encoder, bundle.decoder, dim=bundle.schema.dim)
+    return f"{fits}; {len(bundle.encoder.layers)} layers in the encoder, none is trusted"

@@ -1,0 +1,111 @@
+"""Tables for people, printed with rich."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from deeprotect.datasets.registry import Entry
+from deeprotect.evaluation.results import line_name
+from deeprotect.policy.repository import Inference, Repository
+
+if TYPE_CHECKING:
+    from deeprotect.reproduction.feature_comparison import Comparison
+    from deeprotect.reproduction.studies import Finding
+
+
+def inferences_table(inferences: Sequence[Inference], repository: Repository) -> None:
+    """One row per inference: its name, what it tells, and the sensors that reveal it."""
+    table = Table("name", "what it tells", "sensors that reveal it", "works")
+    for name, each in repository.inferences.items():
+        if each in inferences:
+            sensors = ", ".join(sensor.replace("_", " ") for sensor in each.revealing_sensors)
+            table.add_row(name, f"{each.title}: {each.attribute}", sensors, str(len(each.cited)))
+    Console().print(table)
+
+
+def inference_card(inference: Inference, repository: Repository) -> None:
+    """One inference with the works behind each sensor."""
+    console = Console()
+    console.print(f"{inference.title}: {inference.attribute}", style="bold", highlight=False)
+    for sensor, cell in inference.sensors.items():
+        meant = f" (meant: {cell.corrected_sensor})" if cell.corrected_sensor else ""
+        console.print(f"  {sensor.replace('_', ' ')}{meant}", highlight=False)
+        for key in cell.references:
+            console.print(f"    {_citation(key, repository)}", highlight=False, markup=False)
+
+
+def _citation(key: str, repository: Repository) -> str:
+    work = repository.references[key]
+    parts = [str(part) for part in (work.author, work.year, work.title or work.topic) if part]
+    return f"{', '.join(parts)} [{key}]"
+
+
+def datasets_table(entries: Sequence[Entry]) -> None:
+    """Name, content, labels, licence."""
+    table = Table("name", "what it is", "labels", "publisher", "licence")
+    for entry in entries:
+        table.add_row(entry.name, entry.title, ", ".join(entry.labels), entry.publisher, entry.licence)
+    Console().print(table)
+
+
+def results_table(results: dict[str, Any]) -> None:
+    """Mechanisms × ε, a line each: how often apps and attackers are right; what they start from stands above."""
+    rows = results["results"]
+    console, useful, sensitive = Console(), rows[0]["useful"], rows[0]["sensitive"]
+    for name, one in useful.items():
+        console.print(f"useful: {name}; app on raw windows {one['clean']:.3f}, chance {one['chance']:.3f}")
+    for name, one in sensitive.items():
+        console.print(f"sensitive: {name}; attacker on raw windows {one['raw']:.3f}, chance {one['chance']:.3f}")
+    table = Table("mechanism", "promise", "ε", box=None, pad_edge=False)
+    for title in (*(f"app: {name}" for name in useful), "limit", *(f"attacker: {name}" for name in sensitive)):
+        table.add_column(title, justify="right")
+    for row in rows:
+        limit = next(iter(row["useful"].values()))["limit"]
+        apps = [_number(one["app"]) for one in row["useful"].values()]
+        attackers = [_number(one["adaptive"]) for one in row["sensitive"].values()]
+        epsilon = "–" if row["epsilon"] is None else f"{row['epsilon']:g}"
+        name = line_name(row["mechanism"], "", row["minimiser"]).strip()
+        table.add_row(name, row["guarantee"], epsilon, *apps, _number(limit), *attackers)
+    console.print(table)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def study_lines(finding: "Finding") -> Iterator[str]:
+    """One line per promise: the app before and after with its interval, the best attacker and what is fair to it."""
+    study = finding.study
+    if finding.missing:
+        yield f"{study.name}: {finding.missing}"
+        return
+    yield f"{study.name}: {study.useful} useful, {study.sensitive or '–'} sensitive; {finding.test} test windows"
+    for row in finding.rows:
+        useful = row.useful[study.useful]
+        interval = "[{:.3f}, {:.3f}]".format(*useful.app_ci)
+        line = f"  {row.guarantee:5} ε={row.epsilon:g}  clean {useful.clean:.3f}  app {useful.app:.3f} {interval}"
+        if study.sensitive:
+            attack = row.sensitive[study.sensitive]
+            floor = max(attack.chance, attack.from_useful)
+            line += f"  attacker {attack.adaptive:.3f} (raw {attack.raw:.3f}, blind {floor:.3f})"
+        yield line
+
+
+def features_table(comparison: "Comparison") -> None:
+    """Accuracy and informativeness per minimiser, then expected noise per mechanism, held against the code's spread."""
+    console = Console()
+    table = Table("minimiser", "features", f"{comparison.study.useful}: ridge", "informativeness", "highest", box=None)
+    for row in comparison.features:
+        numbers = map(_number, (row.accuracy, row.informativeness_mean, row.informativeness_max))
+        table.add_row(row.minimiser, str(row.features), *numbers)
+    console.print(table)
+    table = Table("mechanism", "promise", "on", "noise ‖·‖₁", "spread ‖·‖₁", "noise / spread", box=None)
+    for line in comparison.noise:
+        share = f"{line.code_error / line.code_spread:.2f}"
+        table.add_row(
+            line.mechanism, line.guarantee, line.minimiser, _number(line.code_error), _number(line.code_spread), share
+        )
+    console.print(table)
+    console.print(comparison.findings)

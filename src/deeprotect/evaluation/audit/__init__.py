@@ -1,1 +1,0 @@
-"""Attacking a release to see how much of its ε can be shown."""

@@ -1,0 +1,111 @@
+"""What apps and attackers guessed on one release, and how it is summed up over folds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from deeprotect.attack.attackers import best
+from deeprotect.attack.predictions import Guesses
+from deeprotect.evaluation.results import Confusion, Sensitive, Useful
+from deeprotect.privacy.accuracy_bound import best_accuracy
+from deeprotect.signals.schema import Floats
+
+ByAttacker = Mapping[str, Guesses]
+Pools = Mapping[int, ByAttacker]
+
+
+@dataclass(frozen=True)
+class Apps:
+    """Guesses of one useful inference: raw windows, released ones, released ones by a retrained app."""
+
+    clean: Guesses
+    app: Guesses
+    retrained: Guesses
+
+    def sum_up(self, limit: bool, epsilon: float | None) -> Useful:  # noqa: FBT001
+        return Useful(
+            clean=self.clean.accuracy,
+            app=self.app.accuracy,
+            app_ci=self.app.interval,
+            retrained=self.retrained.accuracy,
+            limit=_limit(self.app, epsilon) if limit else None,
+            chance=self.app.chance,
+            confusion=Confusion(self.app.classes, self.app.confusion),
+        )
+
+
+@dataclass(frozen=True)
+class Attacks:
+    """Guesses of one sensitive inference by each attacker; `told` is the guess from the true useful labels."""
+
+    raw: ByAttacker
+    static: ByAttacker
+    adaptive: ByAttacker
+    pooled: Pools
+    pooled_raw: Pools
+    told: Guesses
+
+    def sum_up(self, limit: bool, epsilon: float | None) -> Sensitive:  # noqa: FBT001
+        strongest = best(self.adaptive)
+        winner = self.adaptive[strongest]
+        return Sensitive(
+            raw=_highest(self.raw),
+            static=_highest(self.static),
+            adaptive=winner.accuracy,
+            adaptive_ci=winner.interval,
+            best_attacker=strongest,
+            pooled={size: _highest(guesses) for size, guesses in self.pooled.items()},
+            chance=winner.chance,
+            from_useful=self.told.accuracy,
+            limit=_limit(winner, epsilon) if limit else None,
+            attackers={name: guesses.accuracy for name, guesses in self.adaptive.items()},
+            pooled_raw={size: _highest(guesses) for size, guesses in self.pooled_raw.items()},
+            confusion=Confusion(winner.classes, winner.confusion),
+        )
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One release on one fold, or on several joined; `error` is the mean absolute error of each channel, scaled."""
+
+    useful: Mapping[str, Apps]
+    sensitive: Mapping[str, Attacks]
+    error: Floats
+    windows: int
+
+    @classmethod
+    def join(cls, parts: Sequence["Measured"]) -> "Measured":
+        windows = np.array([part.windows for part in parts])
+        return cls(
+            useful=_join([part.useful for part in parts]),
+            sensitive=_join([part.sensitive for part in parts]),
+            error=np.average([part.error for part in parts], axis=0, weights=windows),
+            windows=int(windows.sum()),
+        )
+
+    def sum_up(self, guarantee: str, epsilon: float | None) -> tuple[dict[str, Useful], dict[str, Sensitive]]:
+        """A named promise bounds its sensitive inferences just as ldp bounds every inference; others bound none."""
+        useful = {name: apps.sum_up(guarantee == "ldp", epsilon) for name, apps in self.useful.items()}
+        bounded = guarantee in ("ldp", "named")
+        return useful, {name: attacks.sum_up(bounded, epsilon) for name, attacks in self.sensitive.items()}
+
+
+def _join(parts: Sequence[Any]) -> Any:
+    """The same structure, with the guesses of all parts joined."""
+    first = parts[0]
+    if isinstance(first, Guesses):
+        return Guesses.join(parts)
+    if isinstance(first, Mapping):
+        return {key: _join([part[key] for part in parts]) for key in first}
+    return type(first)(**{name: _join([getattr(part, name) for part in parts]) for name in vars(first)})
+
+
+def _highest(guesses: ByAttacker) -> float:
+    return max(each.accuracy for each in guesses.values())
+
+
+def _limit(guesses: Guesses, epsilon: float | None) -> float | None:
+    """Acc* for the tested windows' own shares of classes."""
+    return None if epsilon is None else best_accuracy(epsilon, guesses.counts)

@@ -1,0 +1,200 @@
+"""What calibration counts say about a secret's classes: confidence sets, and the extremes of a mixture over them."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainc, betaincc
+
+from deeprotect.errors import BundleError, PolicyError
+from deeprotect.privacy.json_reader import JsonReader
+from deeprotect.privacy.names import check_names
+from deeprotect.privacy.step import Step
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+UNIT = 1 << 30  # ends of intervals are whole multiples of 2^-30, so that they can be checked in integers
+_MOST_COUNTS = 1 << 31
+
+
+@dataclass(frozen=True, eq=False)
+class SensitiveCounts:
+    """A named inference with the calibration windows of each class counted by code; counts is (class, code).
+
+    Its promise: no output is e^epsilon times as likely under one class as under another.
+    """
+
+    inference: str
+    classes: tuple[str, ...]
+    counts: NDArray[Any]
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        check_names((self.inference,), "the name of an inference")
+        check_names(self.classes, f"the name of a class of '{self.inference}'")
+        counts = np.asarray(self.counts)
+        if counts.ndim != 2 or counts.shape[0] != len(self.classes) or counts.size == 0:
+            raise PolicyError(f"'{self.inference}' needs one row of counts for each class and one column for each code")
+        if not (np.isfinite(counts).all() and counts.min() >= 0 and counts.max() <= _MOST_COUNTS):
+            raise PolicyError(f"'{self.inference}' has counts that are no numbers of windows")
+        if (counts != np.rint(counts)).any():
+            raise PolicyError(f"'{self.inference}' has counts that are not whole numbers")
+        if not self.epsilon >= 0:
+            raise PolicyError(f"'{self.inference}': epsilon = {self.epsilon} must not be negative")
+        object.__setattr__(self, "counts", counts.astype(np.int64))
+        object.__setattr__(self, "epsilon", float(self.epsilon))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"classes": list(self.classes), "counts": self.counts.tolist(), "epsilon": self.epsilon}
+
+    def evidence(self, derived_epsilon: float, *, confidence: float) -> dict[str, Any]:
+        """For a certificate: what was derived, from how much, with which confidence for all its classes together."""
+        windows = self.counts.sum(axis=1)
+        return {
+            "inference": self.inference,
+            "epsilon": self.epsilon,
+            "derived_epsilon": derived_epsilon,
+            "classes": len(self.classes),
+            "windows_per_class": [int(windows.min()), int(windows.max())],
+            "confidence": confidence,
+        }
+
+    def derived(self, epsilon: float, low: Integers, high: Integers, *, confidence: float) -> Step:
+        """For `verify`: the ε that sets with these ends give."""
+        fewest, widest = int(self.counts.sum(axis=1).min()), int((high - low).max()) / UNIT
+        found = (
+            f"{len(self.classes)} classes of {fewest}+ windows, intervals up to {widest:.4g} wide, all at once with "
+            f"confidence {confidence:g}; ε = {epsilon:.9g}, stated {self.epsilon:g}; the counts are taken as given"
+        )
+        return Step(f"ε for {self.inference}", holds=epsilon <= self.epsilon, found=found)
+
+    @classmethod
+    def read(cls, record: JsonReader, inference: str) -> "SensitiveCounts":
+        inner = record.inner(inference)
+        if inner is None:
+            raise BundleError(f"{record.name}: '{inference}' is empty; restore the bundle or train again")
+        return cls(inference, inner.texts("classes"), inner.matrix("counts"), inner.number("epsilon"))
+
+
+def sets(secrets: Sequence[SensitiveCounts], *, confidence: float) -> list[tuple[Floats, Floats]]:
+    """The intervals of each secret; with probability at least `confidence` all of all secrets hold together."""
+    each = confidence_of_each(confidence, len(secrets))
+    return [confidence_intervals(secret.counts, confidence=each) for secret in secrets]
+
+
+def confidence_of_each(confidence: float, secrets: int) -> float:
+    """What the sets of each of several secrets need for all to hold, rounded up.
+
+    Secrets are counted on the same windows, so nothing is known but that their misses add up.
+    """
+    _check(confidence)
+    if secrets <= 1:
+        return confidence
+    return min(1.0, math.nextafter(1.0 - (1.0 - confidence) / secrets, math.inf))
+
+
+def confidence_intervals(counts: ArrayLike, *, confidence: float) -> tuple[Floats, Floats]:
+    """Ends (low, high) of P(code | class), shape (class, code), for calibration counts of that shape.
+
+    With probability at least `confidence` all codes of all classes hold together.
+    docs/claims.md#channel-and-named-inferences
+    """
+    _check(confidence)
+    found = np.asarray(counts, dtype=np.int64)
+    windows = np.broadcast_to(found.sum(axis=1, keepdims=True), found.shape)
+    classes, codes = found.shape
+    if codes == 1:
+        return np.ones(found.shape), np.ones(found.shape)
+    # Two codes are one proportion seen from both sides: one event, not two.
+    miss = miss_of_each(confidence, classes) / (1 if codes == 2 else codes)
+    high = _upper(found, windows, miss)
+    low = UNIT - _upper(windows - found, windows, miss)
+    return low / UNIT, high / UNIT
+
+
+def miss_of_each(confidence: float, classes: int) -> float:
+    """1 - confidence^(1/classes): classes are independent samples, so all hold with probability (1 - miss)^classes."""
+    # Rounded down by far more than the logarithm and the exponential are off: a smaller miss is a wider set.
+    return -math.expm1(math.log(confidence) / classes) * (1.0 - 2.0**-40)
+
+
+def _check(confidence: float) -> None:
+    if not 0.5 <= confidence <= 1:
+        raise PolicyError(f"confidence = {confidence} must be between 0.5 and 1")
+
+
+def extremes(weights: ArrayLike, low: ArrayLike, high: ArrayLike) -> tuple[Floats, Floats]:
+    """The least and largest Σ_z p_z weights[z, j] over low ≤ p ≤ high, Σp = 1, rounded outward.
+
+    weights is (code, output); low and high are (code,) or (class, code); results (output,) or (class, output).
+    """
+    matrix = np.asarray(weights, dtype=np.float64)
+    lows, highs = np.atleast_2d(np.asarray(low, dtype=np.float64)), np.atleast_2d(np.asarray(high, dtype=np.float64))
+    slack = 1e-13 * np.abs(matrix).max(axis=0)
+    least = np.einsum("skj,kj->sj", worst(-matrix, lows, highs), matrix) - slack
+    most = np.einsum("skj,kj->sj", worst(matrix, lows, highs), matrix) + slack
+    return (least[0], most[0]) if np.ndim(low) == 1 else (least, most)
+
+
+def worst(order: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> NDArray[Any]:
+    """The p, shape (class, code, output), that puts most on codes with a high `order[z, j]`: greedy, and so optimal.
+
+    In units of `low` and `high` (class, code): fractions of 1, or integers out of UNIT.
+    """
+    total = 1 if low.dtype.kind == "f" else UNIT
+    first = np.argsort(order, axis=0, kind="stable")[::-1]
+    width = (high - low)[:, first]
+    before = np.cumsum(width, axis=1) - width
+    rest = total - low.sum(axis=1)
+    given = np.clip(rest[:, None, None] - before, 0, width)
+    result = np.empty_like(given)
+    np.put_along_axis(result, np.broadcast_to(first, given.shape), given, axis=1)
+    return np.asarray(result + low[:, :, None])
+
+
+def _upper(found: Integers, windows: Integers, miss: float) -> Integers:
+    """Blaker's upper end for each (found, windows), in units of 2^-30, rounded up and one unit more."""
+    pairs, where = np.unique(np.stack([found.ravel(), windows.ravel()]), axis=1, return_inverse=True)
+    ends = np.full(pairs.shape[1], UNIT, dtype=np.int64)
+    open_ended = pairs[0] < pairs[1]
+    ends[open_ended] = _blaker(pairs[0, open_ended], pairs[1, open_ended], miss=miss)
+    return np.asarray(np.minimum(ends[where] + 1, UNIT).reshape(found.shape))
+
+
+def _blaker(x: Integers, n: Integers, *, miss: float) -> Integers:
+    """The smallest grid point above the hull of {p : p-value of x under Binomial(n, p) ≥ miss} (Blaker 2000).
+
+    With T(k) = P(X ≥ k): the Clopper–Pearson end U is where P(X ≤ x) = miss/2. Let k be the least with
+    T(k) ≤ P(X ≤ x) at U. Between the p where T(k-1) passes P(X ≤ x) and U the p-value is P(X ≤ x) + T(k), which
+    falls and then may rise but is below `miss` at U; so "outside" is monotone there, and bisection finds its start.
+    """
+
+    def below(grid: Integers) -> Floats:
+        return np.asarray(betaincc(x + 1.0, n - x, grid / UNIT))
+
+    def above(k: Integers, grid: Integers) -> Floats:
+        return np.where(k > n, 0.0, betainc(k, np.maximum(n - k + 1.0, 1.0), grid / UNIT))
+
+    def outside(grid: Integers) -> NDArray[np.bool_]:
+        tail = below(grid)
+        return np.asarray((above(k - 1, grid) > tail) & (tail + above(k, grid) < miss))
+
+    start = -(-x * UNIT // n)
+    outer = _first(lambda grid: below(grid) < miss / 2, start, np.full_like(x, UNIT))
+    k = _first(lambda k: above(k, outer) <= below(outer), x + 1, n + 1)
+    return _first(outside, start, outer)
+
+
+def _first(holds: Callable[[Integers], NDArray[np.bool_]], low: Integers, high: Integers) -> Integers:
+    """The first integer of each low .. high at which the monotone `holds` is true; it is taken for true at high."""
+    low, high = low.copy(), high.copy()
+    while (low < high).any():
+        middle = (low + high) // 2
+        true = holds(middle) | (low >= high)
+        high, low = np.where(true, middle, high), np.where(true, low, middle + 1)
+        high = np.maximum(high, low)
+    return high

@@ -1,0 +1,263 @@
+"""The discrete channel: one of K codes in, one of J public outputs out, drawn exactly from integers out of 2^64."""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from deeprotect.errors import BundleError, InputError, PolicyError
+from deeprotect.privacy.channel.calibration import Floats, Integers, SensitiveCounts, confidence_of_each
+from deeprotect.privacy.channel.design import Design
+from deeprotect.privacy.channel.exact_draw import ExactDraw
+from deeprotect.privacy.channel.noise import codes_without_noise, noise_of
+from deeprotect.privacy.channel.ratios import WHOLE, Weights, integer_sets, ldp_ratio, log_up, named_ratio
+from deeprotect.privacy.channel.rounding import integers
+from deeprotect.privacy.entropy import Entropy
+from deeprotect.privacy.events import Event
+from deeprotect.privacy.json_reader import JsonReader
+from deeprotect.privacy.names import check_names
+from deeprotect.privacy.sampling import below
+from deeprotect.privacy.step import Step
+
+KIND = "channel"
+_ROW = re.compile(r"[0-9]{1,20}(?: [0-9]{1,20})*")
+_MOST_CODES = 1 << 11
+_MOST_VARIANTS = 1 << 20
+_LONGEST_CODE = 1000  # a code's name joins the classes of all useful inferences
+_ASSUMES = "calibration windows are independent draws, in each class from what is released later; one window is seen"
+
+
+@dataclass(frozen=True, eq=False)
+class DiscreteChannel:
+    """Code z becomes output j with probability weights[z][j] / 2^64, then a variant is drawn uniformly.
+
+    The released index is j * variants + variant. A channel whose epsilons, derived again from its own integers and
+    counts, exceed the stated ones cannot be made. docs/claims.md#channel-and-ldp and
+    docs/claims.md#channel-and-named-inferences
+    """
+
+    event: Event
+    weights: Weights
+    prior: tuple[float, ...]
+    cost: Floats
+    variants: int = 1
+    secrets: tuple[SensitiveCounts, ...] = ()
+    ldp_ceiling: float | None = None
+    codes: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    name = "channel"
+    dim = 1
+    takes_windows = False
+
+    def __post_init__(self) -> None:
+        self._check_shape()
+        self._check_event()
+        if self.ldp_ceiling is not None and self.ldp_epsilon > self.ldp_ceiling:
+            raise PolicyError(f"the weights give ldp epsilon {self.ldp_epsilon:.6g}, above {self.ldp_ceiling:.6g}")
+        for secret, derived in zip(self.secrets, self.named_epsilons, strict=True):
+            if derived > secret.epsilon:
+                raise PolicyError(
+                    f"the weights give epsilon {derived:.6g} for '{secret.inference}', "
+                    f"above the stated {secret.epsilon:.6g}; design the channel again"
+                )
+
+    def _check_shape(self) -> None:
+        sizes = {len(row) for row in self.weights}
+        if len(sizes) != 1 or not 1 <= len(self.weights) <= _MOST_CODES or 0 in sizes:
+            raise PolicyError(f"a channel needs 1 to {_MOST_CODES} rows of weights of one length")
+        if any(weight < 0 for row in self.weights for weight in row) or {sum(r) for r in self.weights} != {WHOLE}:
+            raise PolicyError("each row of a channel's weights must be non-negative and sum to 2^64")
+        if not 1 <= self.variants <= _MOST_VARIANTS:
+            raise PolicyError(f"variants = {self.variants} must be between 1 and {_MOST_VARIANTS}")
+        rows, columns = len(self.weights), len(self.weights[0])
+        if len(self.prior) != rows or self.cost.shape != (rows, columns):
+            raise PolicyError("a channel needs one prior for each code and one cost for each code and output")
+        if len(self.codes) not in (0, rows) or len(self.outputs) not in (0, columns):
+            raise PolicyError("a channel's labels must be one for each code and one for each output, or none")
+        if any(secret.counts.shape[1] != rows for secret in self.secrets):
+            raise PolicyError("the counts of a sensitive inference must have one column for each code")
+        check_names((*self.codes, *self.outputs), "the name of a code", longest=_LONGEST_CODE)
+
+    def _check_event(self) -> None:
+        """The event says no less than the integers are checked against."""
+        if self.secrets:
+            stated = ("named", max(s.epsilon for s in self.secrets), tuple(s.inference for s in self.secrets))
+        else:
+            stated = ("ldp", self.ldp_ceiling or math.nan, ())
+        if stated != (self.event.guarantee, self.event.epsilon, self.event.inferences) or self.event.delta:
+            raise PolicyError("the event does not state what the channel is checked for; state the same epsilons")
+        if not self.secrets and self.event.confidence != 1:
+            raise PolicyError("ldp holds with confidence 1; state it")
+
+    @cached_property
+    def ldp_epsilon(self) -> float:
+        """ε-LDP of the integers, rounded up; infinite where an output is possible for some codes only."""
+        return log_up(ldp_ratio(self.weights))
+
+    @cached_property
+    def named_epsilons(self) -> tuple[float, ...]:
+        """For each secret the ε over all conditionals in its confidence sets, rounded up."""
+        sets = integer_sets(self.secrets, confidence=self.event.confidence)
+        return tuple(log_up(named_ratio(self.weights, *ends)) for ends in sets)
+
+    @property
+    def real_epsilon(self) -> float:
+        """The ε that holds for the event's guarantee."""
+        return max(self.named_epsilons) if self.secrets else self.ldp_epsilon
+
+    @cached_property
+    def codes_without_noise(self) -> int:
+        """Codes that leave as one fixed output, for anyone to read; when it is all of them, no noise is added."""
+        return codes_without_noise(self.weights)
+
+    @property
+    def noise(self) -> str:
+        """The one sentence on it that is printed everywhere."""
+        return noise_of(self.weights)
+
+    @property
+    def probabilities(self) -> Floats:
+        return np.array([[weight / WHOLE for weight in row] for row in self.weights])
+
+    def privatise(self, code: Floats, *, entropy: Entropy) -> Floats:
+        """Released indices (n, 1) for codes (n, 1); total in its input: NaN is code 0, others go to the nearest."""
+        given = np.asarray(code, dtype=np.float64)
+        if given.ndim != 2 or given.shape[1] != 1:
+            raise InputError(f"codes of shape {given.shape} do not fit a channel; give one code for each window")
+        index = np.clip(np.rint(np.where(np.isnan(given), 0.0, given)), 0, len(self.weights) - 1)
+        output = self._draw(index[:, 0].astype(np.int16), entropy.words(len(given)))
+        variant = below(self.variants, len(given), entropy)
+        return (output * self.variants + variant).astype(np.float64)[:, None]
+
+    @cached_property
+    def _draw(self) -> ExactDraw:
+        return ExactDraw(self.weights)
+
+    @property
+    def public_outputs(self) -> int:
+        """Indices that can be released: outputs × variants."""
+        return len(self.weights[0]) * self.variants
+
+    def output_of(self, noisy_code: Floats) -> Integers:
+        """The output behind each released index: public, as the code book is."""
+        return np.asarray(noisy_code[:, 0].astype(np.int64) // self.variants)
+
+    def derive(self) -> Iterator[Step]:
+        """Every ε from integers and counts alone."""
+        whole = all(sum(row) == WHOLE and min(row) >= 0 for row in self.weights)
+        sizes = f"{len(self.weights)} codes × {len(self.weights[0])} outputs"
+        yield Step("integers", holds=whole, found=f"{sizes}, each row sums to 2^64")
+        yield self._derive_ldp()
+        yield Step("noise", holds=None, found=self.noise)
+        sets = integer_sets(self.secrets, confidence=self.event.confidence)
+        for secret, ends in zip(self.secrets, sets, strict=True):
+            epsilon = log_up(named_ratio(self.weights, *ends))
+            yield secret.derived(epsilon, *ends, confidence=self.event.confidence)
+
+    def _derive_ldp(self) -> Step:
+        epsilon = log_up(ldp_ratio(self.weights))
+        found = f"largest ratio of integers gives ε = {epsilon:.9g} ldp"
+        if self.ldp_ceiling is None:
+            return Step("ε from integers", holds=None, found=f"{found}; none is stated")
+        holds = epsilon <= self.ldp_ceiling
+        return Step("ε from integers", holds=holds, found=f"{found}, stated {self.ldp_ceiling:g}")
+
+    def expected_error(self) -> float:
+        """The expected cost of one window under the prior."""
+        return float(np.array(self.prior) @ (self.probabilities * self.cost).sum(axis=1))
+
+    def certificate(self) -> dict[str, Any]:
+        """The promise with everything it rests on, worked out from the channel's own integers and counts."""
+        finite = math.isfinite(self.ldp_epsilon)
+        return self.event.to_json() | {
+            "mechanism": self.name,
+            "neighbours": self._neighbours(),
+            "derived_epsilon": self.real_epsilon,
+            "ldp_epsilon": self.ldp_epsilon if finite else None,
+            "ldp_ceiling": self.ldp_ceiling,
+            "sensitivity": None,
+            "exact": True,
+            "method": "ratios of integers out of 2^64",
+            "assumes": [_ASSUMES, *self.event.assumes] if self.secrets else [],
+            "secrets": self._evidence(),
+            "codes": len(self.weights),
+            "outputs": len(self.weights[0]),
+            "variants": self.variants,
+            "noise": self.noise,
+            "codes_without_noise": self.codes_without_noise,
+            "integers_sha256": self._digest(),
+        }
+
+    def _neighbours(self) -> str:
+        if not self.secrets:
+            return "any two windows"
+        return f"windows of any two classes of {', '.join(self.event.inferences)}, each drawn as in calibration"
+
+    def _evidence(self) -> list[dict[str, Any]]:
+        each = confidence_of_each(self.event.confidence, len(self.secrets))
+        derived = zip(self.secrets, self.named_epsilons, strict=True)
+        return [secret.evidence(epsilon, confidence=each) for secret, epsilon in derived]
+
+    def _digest(self) -> str:
+        facts = [self._rows(), self.variants, [[s.inference, s.classes, s.counts.tolist()] for s in self.secrets]]
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+    def _rows(self) -> list[str]:
+        return [" ".join(map(str, row)) for row in self.weights]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": KIND,
+            "name": self.name,
+            "event": self.event.to_json(),
+            "weights": self._rows(),
+            "prior": list(self.prior),
+            "cost": self.cost.tolist(),
+            "variants": self.variants,
+            "secrets": {s.inference: s.to_json() for s in self.secrets},
+            "ldp_ceiling": [] if self.ldp_ceiling is None else [self.ldp_ceiling],
+            "codes": list(self.codes),
+            "outputs": list(self.outputs),
+        }
+
+    @classmethod
+    def read(cls, record: JsonReader, event: Event) -> "DiscreteChannel":
+        rows, ceiling, secrets = record.texts("weights"), record.floats("ldp_ceiling"), record.inner("secrets")
+        if secrets is None or len(ceiling) > 1 or not all(_ROW.fullmatch(row) for row in rows):
+            raise BundleError(f"{record.name}: a channel needs rows of whole numbers, secrets, at most one ldp_ceiling")
+        if set(secrets.fields) != set(event.inferences):
+            raise BundleError(f"{record.name}: 'secrets' must be the event's inferences; restore the bundle")
+        return cls(
+            event,
+            tuple(tuple(map(int, row.split(" "))) for row in rows),
+            record.floats("prior"),
+            record.matrix("cost"),
+            record.integer("variants"),
+            tuple(SensitiveCounts.read(secrets, inference) for inference in event.inferences),
+            ceiling[0] if ceiling else None,
+            record.texts("codes"),
+            record.texts("outputs"),
+        )
+
+
+def make(
+    plan: Design, *, variants: int = 1, codes: tuple[str, ...] = (), outputs: tuple[str, ...] = ()
+) -> DiscreteChannel:
+    """The plan in integers, mixed with as little of the constant channel as makes every epsilon hold exactly."""
+    return DiscreteChannel(
+        plan.event,
+        integers(plan),
+        tuple(plan.prior.tolist()),
+        plan.cost,
+        variants,
+        plan.secrets,
+        plan.ldp_epsilon,
+        codes,
+        outputs,
+    )

@@ -1,0 +1,83 @@
+"""Guarantees in words: what is promised, against whom, for how much data, and where it ends. The one place for it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+PLAIN = {
+    "ldp": "any two windows",
+    "named": "named inferences",
+    "rldp": "linear directions only",
+    "none": "no promise",
+}
+STRONGEST_FIRST = tuple(PLAIN)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a guarantee is and is not: whom it holds against, for how much data, and where it ends."""
+
+    against: str
+    covers: str
+    not_covered: str
+
+
+def promise(guarantee: str, epsilon: float | None = None, *, sensitive: Sequence[str] = ()) -> str:
+    """One sentence, for one ε or for any; `sensitive` are the inferences the guarantee names."""
+    hidden = _hidden(sensitive)
+    factor = "e^ε" if epsilon is None else _factor(epsilon)
+    if guarantee == "ldp":
+        return (
+            f"No observer, however clever, can tell any two windows apart by more than a factor {factor}; "
+            "this is per window, and T windows of one person cost T times that ε."
+        )
+    if guarantee == "named":
+        return (
+            f"No observer of one window can tell classes of {hidden} apart by more than a factor {factor}, "
+            "with the stated confidence; other inferences and several windows together are not bound."
+        )
+    if guarantee == "none":
+        return "Nothing is promised: what attackers reach is only measured, and a better one may reach more."
+    return (
+        f"Hides only the straight-line directions that a linear classifier of {hidden} uses; a nonlinear attacker "
+        "is not bound, so read the measured attacker and not the ε."
+    )
+
+
+def terms(guarantee: str, *, sensitive: Sequence[str] = ()) -> Terms:
+    """The small print of a guarantee, in large print."""
+    hidden = _hidden(sensitive)
+    if guarantee == "ldp":
+        return Terms(
+            against="Anyone: any model, any computing power, any side knowledge, the protector's own files included.",
+            covers="One window. Windows add up: T of them cost T·ε.",
+            not_covered="Time stamps, row counts and recording names, which are released as they are; and at a large ε "
+            "the factor allows much, so read what was measured beside it.",
+        )
+    if guarantee == "named":
+        return Terms(
+            against=f"Anyone who wants to learn {hidden} from one window, with whatever model.",
+            covers="One window of data like those the protector was calibrated on, with the stated confidence.",
+            not_covered="Inferences that are not named; several windows together; an observer who already knows more "
+            "about the window; people or sensors unlike the calibration data.",
+        )
+    if guarantee == "none":
+        return Terms(
+            against="Nobody.",
+            covers="Nothing. Such rows show what formal promises cost.",
+            not_covered="Everything: an attacker nobody has thought of yet may read all that raw windows tell.",
+        )
+    return Terms(
+        against=f"Linear classifiers of {hidden}.",
+        covers="One window, along the directions those classifiers use.",
+        not_covered="Every other attacker: forests, networks, and anyone who pools windows.",
+    )
+
+
+def _hidden(sensitive: Sequence[str]) -> str:
+    return " and ".join(sensitive) or "the sensitive inferences"
+
+
+def _factor(epsilon: float) -> str:
+    """With its value while a reader can make something of it."""
+    return f"e^{epsilon:g} ≈ {math.exp(epsilon):,.3g}" if epsilon < 7 else f"e^{epsilon:g}"

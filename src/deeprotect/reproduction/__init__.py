@@ -1,0 +1,1 @@
+"""The paper's case studies and figures, run again on public data."""

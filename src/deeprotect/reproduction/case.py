@@ -1,0 +1,86 @@
+"""A case study: where its data come from, the experiments it is made of, and what is compared in them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from deeprotect.attack.split_spec import Cut
+from deeprotect.datasets.dataset import Dataset
+from deeprotect.datasets.loading import load
+from deeprotect.datasets.registry import entry
+from deeprotect.errors import InputError
+from deeprotect.evaluation.evaluator import Setup
+from deeprotect.evaluation.methods import OPTIONS, Option
+from deeprotect.evaluation.runner import Plan
+from deeprotect.policy import Policy
+from deeprotect.reproduction.size import Size
+from deeprotect.training.dataset import LabelledWindows
+
+SHOWN_EPSILON = 5.0
+"""The ε whose numbers the paper states."""
+TRADE = tuple(option for option in OPTIONS if option.line in ("baseline", "paper rldp", "subspace")) + tuple(
+    option for option in OPTIONS if option.mechanism == "channel"
+)
+"""What the paper's trade-offs are drawn with; all mechanisms are compared on one part only, as in the paper."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One experiment of a case study; `facts` tell what a reader must know about its windows.
+
+    `curves`: whether the number of features is varied on it, too. `files`: where each recording is one to listen to.
+    """
+
+    name: str
+    title: str
+    windows: LabelledWindows
+    policy: Policy
+    cut: Cut
+    options: Sequence[Option] = TRADE
+    facts: Sequence[str] = ()
+    curves: bool = False
+    files: Sequence[Path] = ()
+
+    def plan(self, size: Size, *, jobs: int, seed: int) -> Plan:
+        setup = Setup(app=size.app, attackers=size.attackers, pools=(), seed=seed)
+        return Plan(self.options, size.epsilons, setup, self.cut, SHOWN_EPSILON, jobs)
+
+    @property
+    def useful(self) -> str:
+        return self.policy.inferences.useful[0]
+
+    @property
+    def sensitive(self) -> str:
+        return self.policy.inferences.sensitive[0]
+
+
+@dataclass(frozen=True)
+class Case:
+    """`read` gives the parts, or raises a DatasetError that says how to get what is missing."""
+
+    number: int
+    title: str
+    story: str
+    datasets: tuple[str, ...]
+    read: Callable[[Path | None, Size, int], list[Part]]
+
+    @property
+    def citations(self) -> list[str]:
+        return [f"{name}: {entry(name).citation} {entry(name).licence}." for name in self.datasets]
+
+
+def where(name: str, directory: Path | None) -> Path | None:
+    """The named folder where it holds this data set; None stands for the cache."""
+    if directory is not None and not directory.is_dir():
+        raise InputError(f"{directory} is not a folder; give the one that holds {name}.tar.xz")
+    here = directory is not None and entry(name).package is None and any(directory.glob(f"{name}*"))
+    return directory if here else None
+
+
+def open_data(name: str, directory: Path | None, *, rate_hz: float | None = None) -> Dataset:
+    return load(name, directory=where(name, directory), rate_hz=rate_hz)
+
+
+def trained(policy: Policy, size: Size, seed: int) -> Policy:
+    """The policy with the caps of this reproduction."""
+    return policy.vary(training={"max_epochs": size.epochs, "seed": seed})

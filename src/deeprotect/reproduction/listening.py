@@ -1,0 +1,121 @@
+"""Released speech as sound: what was said raw, through log-mel and back, and as each mechanism releases it."""
+
+import io
+import tempfile
+import wave
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from deeprotect.datasets.audio import RATE_HZ, read_wav, to_wav
+from deeprotect.errors import DeeprotectError
+from deeprotect.evaluation import tasks
+from deeprotect.evaluation.evaluator import Bench, Setup
+from deeprotect.evaluation.experiment import Experiment
+from deeprotect.evaluation.tasks import Task
+from deeprotect.evaluation.workers import Workers
+from deeprotect.reproduction.case import SHOWN_EPSILON, Part
+from deeprotect.signals.schema import Floats
+from deeprotect.training.dataset import Indices, LabelledWindows
+
+DIGITS = ("3", "7")
+RAW, THROUGH = "raw", "log-mel and back"
+Sound = NDArray[np.int16]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One utterance to listen to: `sounds` by who released it, `name` for files."""
+
+    digit: str
+    speaker: str
+    sounds: Mapping[str, Sound]
+
+    @property
+    def name(self) -> str:
+        return f"{self.digit}-{self.speaker}"
+
+    def files(self) -> dict[str, bytes]:
+        """wav files by name."""
+        return {self.file(way): as_wav(sound) for way, sound in self.sounds.items()}
+
+    def file(self, way: str) -> str:
+        return f"{self.name}-{way.replace(' ', '-')}.wav"
+
+
+def listen(part: Part, *, voices: int, jobs: int, seed: int) -> list[Sample]:
+    """Some tested utterances of the first fold; what is learnt for them is learnt on its other side."""
+    side = part.cut.sides(part.windows, seed=seed)[0]
+    learn, test = part.windows[side.learn], part.windows[side.test]
+    chosen = test[choose(test, voices=voices)]
+    released = _released(part, learn, chosen, jobs=jobs, seed=seed)
+    return [_sample(part, chosen, released, row) for row in range(len(chosen))]
+
+
+def choose(test: LabelledWindows, *, voices: int) -> Indices:
+    """The first tested utterance of each of some digits by each of some speakers."""
+    speakers = sorted({str(name) for name in test.labels["speaker"]})[:voices]
+    wanted = [(digit, speaker) for speaker in speakers for digit in DIGITS]
+    both = list(zip(test.labels["digit"], test.labels["speaker"], strict=True))
+    return np.array([both.index(each) for each in wanted if each in both], dtype=np.int64)
+
+
+def _released(
+    part: Part, learn: LabelledWindows, chosen: LabelledWindows, *, jobs: int, seed: int
+) -> dict[str, Floats]:
+    bench = Bench(learn, chosen, Setup(seed=seed), (part.useful,), {}, {}, {}, {}, {})
+    with tempfile.TemporaryDirectory() as folder, Workers(jobs) as workers:
+        path = Path(folder) / "voices"
+        joblib.dump((bench, part.policy), path)
+        wanted = tasks.split(part.options, [SHOWN_EPSILON], folds=1, shown=SHOWN_EPSILON)
+        several = list(workers([(release, (task, path), {}) for task in wanted]))
+    found = {line: windows for each in several for line, windows in each.items()}
+    return {option.line: found[option.line] for option in part.options if option.line in found}
+
+
+def release(task: Task, path: Path) -> dict[str, Floats]:
+    """The chosen windows by the name of each line; what cannot be learnt from so little is not heard."""
+    bench, policy = joblib.load(path, mmap_mode="r")
+    experiment, found = Experiment(bench, policy), {}
+    for option in task.options:
+        try:
+            found[option.line] = experiment.release(option, SHOWN_EPSILON)(bench.test.flat).windows
+        except DeeprotectError:
+            continue
+    return found
+
+
+def _sample(part: Part, chosen: LabelledWindows, released: Mapping[str, Floats], row: int) -> Sample:
+    """All cut to the utterance's own length, as the pipe does: row counts are public."""
+    frames = spoken(chosen.samples[row])
+    ways = {THROUGH: chosen.flat[row], **{line: windows[row] for line, windows in released.items()}}
+    schema = part.policy.schema()
+    shape = (1, schema.window, len(schema.channels))
+    sounds = {way: to_wav(schema.unscale(window.reshape(shape))[0, :frames]) for way, window in ways.items()}
+    raw = {RAW: read_wav(part.files[chosen.recording[row]])} if part.files else {}
+    return Sample(str(chosen.labels["digit"][row]), str(chosen.labels["speaker"][row]), raw | sounds)
+
+
+def spoken(window: Floats) -> int:
+    """Frames before the padding, which repeats the last one."""
+    differs = np.flatnonzero((window != window[-1]).any(axis=1))
+    return int(differs[-1]) + 2 if len(differs) else len(window)
+
+
+def as_wav(sound: Sound) -> bytes:
+    buffer = io.BytesIO()
+    with wave.open(buffer, "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(RATE_HZ)
+        file.writeframes(sound.astype("<i2").tobytes())
+    return buffer.getvalue()
+
+
+def ways(samples: Sequence[Sample]) -> list[str]:
+    """Columns of a table of sounds."""
+    return list(dict.fromkeys(way for sample in samples for way in sample.sounds))

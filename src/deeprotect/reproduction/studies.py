@@ -1,0 +1,149 @@
+"""Studies on real tables: the code book's channel on each, at the ε the documentation states, with attackers."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deeprotect.datasets.dataset import Dataset
+from deeprotect.datasets.loading import load
+from deeprotect.errors import DatasetError, PolicyError
+from deeprotect.evaluation.evaluator import Setup
+from deeprotect.evaluation.experiment import Experiment
+from deeprotect.evaluation.methods import Option
+from deeprotect.evaluation.results import Results, Row
+from deeprotect.policy import Policy
+from deeprotect.training.dataset import LabelledWindows, read_windows
+
+PROMISES = (("ldp", 5.0), ("named", 2.0), ("named", 1.0))
+
+
+@dataclass(frozen=True)
+class Study:
+    """A data set cut into windows, what an app may infer from it, and what nobody should."""
+
+    name: str
+    dataset: str
+    window: int
+    useful: str
+    sensitive: str | None
+    people: str
+    rate_hz: float | None = None
+    channels: tuple[str, ...] = ()  # none: all
+    classes: tuple[str, ...] = ()  # of the useful inference; none: all
+    hidden: tuple[str, ...] = ()  # of the sensitive inference; none: all. Windows of others carry no label of it
+
+    def policy(self, data: Dataset) -> Policy:
+        channels = {
+            each.name: {"unit": each.unit, "range": [each.low, each.high]}
+            for each in data.channels
+            if not self.channels or each.name in self.channels
+        }
+        return Policy.from_tables(
+            {
+                "version": 1,
+                "stream": {"rate_hz": data.rate_hz, "window": self.window, "channels": channels},
+                "inferences": {"useful": [self.useful], "sensitive": [self.sensitive] if self.sensitive else []},
+                "privacy": {"epsilon": 5.0, "mechanism": "channel"},
+                "training": {"people": self.people},
+            }
+        )
+
+    def windows(self, data: Dataset, policy: Policy) -> LabelledWindows:
+        """Windows that carry all labels of the study."""
+        windows = read_windows(data.table, policy)
+        wanted = np.logical_and.reduce([windows.labelled(name) for name in windows.labels])
+        if self.classes:
+            wanted &= np.isin(windows.labels[self.useful].astype(str), self.classes)
+        return self._hiding(windows[wanted])
+
+    def _hiding(self, windows: LabelledWindows) -> LabelledWindows:
+        if self.sensitive is None or not self.hidden:
+            return windows
+        labels = windows.labels[self.sensitive].copy()
+        labels[~np.isin(labels.astype(str), self.hidden)] = None
+        return replace(windows, labels={**windows.labels, self.sensitive: labels})
+
+
+ACCELEROMETER = ("acc_x", "acc_y", "acc_z")
+POSTURES = ("walking", "upstairs", "downstairs", "sitting", "standing", "lying")
+STUDIES = (
+    Study("watch-exercise", "watch", 10, "exercise", "person", people="person", rate_hz=10),
+    Study("watch-person", "watch", 10, "person", "exercise", people="person", rate_hz=10),
+    Study("hapt-mode", "hapt", 20, "mode", "person", people="person", rate_hz=10),
+    Study(
+        "hapt-person",
+        "hapt",
+        10,
+        "person",
+        "activity",
+        people="person",
+        rate_hz=10,
+        channels=ACCELEROMETER,
+        hidden=POSTURES,
+    ),
+    # The same with the six transitions between postures: 54 to 134 training windows each, against 30 codes.
+    Study("hapt-person-12", "hapt", 10, "person", "activity", people="person", rate_hz=10, channels=ACCELEROMETER),
+    Study("fsdd-digit", "fsdd", 64, "digit", "speaker", people="speaker"),
+    Study(
+        "tmd-mode", "tmd", 20, "transport_mode", None, people="person", rate_hz=10, classes=("car", "train", "walking")
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a study measured: one row for each promise it can make."""
+
+    study: Study
+    rows: Sequence[Row] = field(default_factory=tuple)
+    train: int = 0
+    test: int = 0
+    missing: str | None = None  # how to get the data, where it is not on this machine
+
+    def to_json(self) -> dict[str, Any]:
+        body = {"study": self.study.name, "train_windows": self.train, "test_windows": self.test}
+        if self.missing:
+            return body | {"missing": self.missing}
+        return body | Results(rows=self.rows).to_json()
+
+
+def studies(
+    names: Sequence[str] = (),
+    *,
+    directory: Path | None = None,
+    seed: int = 0,
+    report: Callable[[Finding], None] = lambda _: None,
+) -> list[Finding]:
+    """Run the named studies, or all; data that is not here is reported and the rest goes on."""
+    findings = []
+    for study in chosen(names):
+        findings.append(_run(study, directory, seed))
+        report(findings[-1])
+    return findings
+
+
+def chosen(names: Sequence[str]) -> list[Study]:
+    known = {study.name: study for study in STUDIES}
+    for name in names:
+        if name not in known:
+            raise PolicyError(f"no study '{name}'; known: {', '.join(known)}")
+    return [study for study in STUDIES if not names or study.name in names]
+
+
+def _run(study: Study, directory: Path | None, seed: int) -> Finding:
+    try:
+        data = load(study.dataset, directory=None if study.dataset == "watch" else directory, rate_hz=study.rate_hz)
+    except DatasetError as error:
+        return Finding(study, missing=str(error))
+    policy = study.policy(data)
+    setup = Setup(attackers=("ridge", "random_forest", "extra_trees"), seed=seed)
+    experiment = Experiment.on(study.windows(data, policy), policy, setup)
+    rows = [
+        experiment.row(Option("channel", guarantee), epsilon)
+        for guarantee, epsilon in PROMISES
+        if guarantee == "ldp" or study.sensitive
+    ]
+    return Finding(study, rows, train=len(experiment.bench.train), test=len(experiment.bench.test))

@@ -1,0 +1,1 @@
+"""Tables in constant memory, whoever reads them: sources, sinks, columns, rows."""

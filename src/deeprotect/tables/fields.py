@@ -1,0 +1,108 @@
+"""What a column may carry out beside its cells: name, type, nullability and a short unit; nothing else passes.
+
+Files and frames hold more than an app is shown: entries of a dictionary that no row uses, values that lie under a
+null, descriptions in metadata. All of it stays behind, because fields and arrays are made anew.
+"""
+
+import re
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from deeprotect.errors import TableError, printable
+from deeprotect.signals.schema import Floats
+
+LONGEST_UNIT = 32
+_UNIT = b"unit"
+_TIME_ZONE = re.compile(r"[\w+\-/:]{1,64}", re.ASCII)
+_PLAIN = (
+    pa.types.is_boolean,
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_date,
+    pa.types.is_time,
+    pa.types.is_timestamp,
+    pa.types.is_duration,
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_string_view,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_fixed_size_binary,
+    pa.types.is_null,
+)
+
+
+def check_names(table: pa.Schema, where: str) -> None:
+    """Each name once, and each printable: names are shown to people, in messages and by apps."""
+    try:
+        names = table.names
+    except UnicodeDecodeError:
+        raise TableError(f"{where}: a column's name is not text; rename it") from None
+    for name in names:
+        if not name.isprintable():
+            raise TableError(
+                f"{where}: column '{printable(name)}' has a name with characters that do not print; rename it"
+            )
+        if len(table.get_all_field_indices(name)) > 1:
+            raise TableError(f"{where} has two columns named '{printable(name)}'; rename one")
+
+
+def fresh_field(field: pa.Field, where: str) -> pa.Field:
+    """The field as it may leave; a column of a type that could hide something is refused."""
+    unit = stated_unit(field)
+    kept = unit is not None and 0 < len(unit) <= LONGEST_UNIT and unit.isprintable()
+    metadata = {_UNIT: unit} if kept else None
+    return pa.field(field.name, _plain_type(field, where), nullable=field.nullable, metadata=metadata)
+
+
+def stated_unit(field: pa.Field) -> str | None:
+    """The unit that a column states for itself, if it does."""
+    unit = (field.metadata or {}).get(_UNIT)
+    return None if unit is None else unit.decode("utf-8", errors="replace")
+
+
+def decoded(column: pa.Array) -> pa.Array:
+    """The cells in memory of their own: a dictionary's other entries and what lies under nulls is not copied."""
+    rows = pa.array(np.arange(len(column)))
+    if pa.types.is_dictionary(column.type):
+        column, rows = column.dictionary, column.indices
+    kind = column.type
+    if pa.types.is_string_view(kind):  # Arrow cannot take from views; a view also keeps whole buffers alive
+        column = column.cast(pa.large_string())
+    return column.take(rows).cast(kind)
+
+
+def saturated(values: Floats, kind: pa.DataType) -> pa.Array:
+    """Released values in the type of their column; what the type cannot hold becomes the nearest that it can."""
+    low, high = map(_inside, _limits(kind))
+    whole = np.rint(values) if pa.types.is_integer(kind) else values
+    return pa.array(np.clip(whole, low, high)).cast(kind, safe=False)
+
+
+def _limits(kind: pa.DataType) -> tuple[Fraction, Fraction]:
+    if pa.types.is_decimal(kind):
+        most = (10**kind.precision - 1) / Fraction(10) ** kind.scale
+        return -most, most
+    info = (np.iinfo if pa.types.is_integer(kind) else np.finfo)(kind.to_pandas_dtype())
+    return Fraction(int(info.min)), Fraction(int(info.max))
+
+
+def _inside(limit: Fraction) -> float:
+    """The float64 next to a limit that does not lie beyond it."""
+    nearest = float(limit)
+    return nearest if abs(Fraction(nearest)) <= abs(limit) else float(np.nextafter(nearest, 0.0))
+
+
+def _plain_type(field: pa.Field, where: str) -> pa.DataType:
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    if not any(is_plain(kind) for is_plain in _PLAIN):
+        raise TableError(
+            f"{where}: column '{printable(field.name)}' is {printable(str(kind))}, which may hold more than it shows; "
+            "convert it to text, numbers or time stamps"
+        )
+    if pa.types.is_timestamp(kind) and kind.tz is not None and not _TIME_ZONE.fullmatch(kind.tz):
+        raise TableError(f"{where}: column '{printable(field.name)}' has no usual time zone; convert it to UTC")
+    return kind

@@ -1,0 +1,46 @@
+"""Rows of a source as numbers, checked against the schema before anything else sees them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from deeprotect.signals import Channel, Schema
+from deeprotect.signals.checks import check_finite, largely_outside, refuse_outside
+from deeprotect.signals.clock import Clock
+from deeprotect.signals.schema import Floats
+from deeprotect.tables.columns import Columns
+from deeprotect.tables.sources import Source
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Consecutive rows: samples (row, channel) in units, their recording names, and the batch they came in."""
+
+    samples: Floats
+    recording: NDArray[np.generic] | None
+    batch: pa.RecordBatch
+
+
+def read_rows(
+    source: Source, columns: Columns, schema: Schema, *, outside: Callable[[Channel, str], object] = refuse_outside
+) -> Iterator[Rows]:
+    """Every row of the source, batch by batch; the first row that cannot be used raises a TableError.
+
+    `outside` is called with every channel that a batch shows largely outside its public range.
+    """
+    clock, first_row = Clock(schema.rate_hz, source.where), 0
+    for batch in source.batches:
+        if not batch.num_rows:
+            continue
+        rows = Rows(columns.samples(batch), columns.recording(batch), batch)
+        check_finite(rows.samples, schema, first_row=first_row, where=source.where)
+        for channel in largely_outside(rows.samples, schema):
+            outside(channel, source.where)
+        time = columns.time(batch)
+        if time is not None:
+            clock.check(time, rows.recording, first_row=first_row)
+        first_row += batch.num_rows
+        yield rows

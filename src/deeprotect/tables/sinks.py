@@ -1,0 +1,129 @@
+"""Where released tables go: written under a temporary name and renamed only when whole."""
+
+import csv
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deeprotect.errors import TableError
+from deeprotect.tables.atomic import whole_file
+
+BLOCK_ROWS = 65_536  # of every row group, record batch and stretch of CSV, however the input was cut up
+
+
+class Sink(Protocol):
+    """Takes released rows; nothing is visible under the final name before the sink is closed without error."""
+
+    def write(self, rows: pa.Table) -> None: ...
+
+
+class Memory:
+    """Keeps released rows, for tables that came from memory."""
+
+    def __init__(self) -> None:
+        self._tables: list[pa.Table] = []
+
+    @contextmanager
+    def open(self, schema: pa.Schema) -> Iterator[Sink]:
+        self._tables = [schema.empty_table()]
+        yield self
+
+    def write(self, rows: pa.Table) -> None:
+        self._tables.append(rows)
+
+    def table(self) -> pa.Table:
+        return pa.concat_tables(self._tables).combine_chunks()
+
+
+class _Blocks:
+    """Hands rows on in blocks of a fixed number, so that a layout tells nothing but the number of rows.
+
+    Blocks of CSV are so many bytes, and how many rows those are follows the number of digits of the raw samples.
+    """
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._held: list[pa.Table] = []
+        self._rows = 0
+
+    def write(self, rows: pa.Table) -> None:
+        self._held.append(rows)
+        self._rows += rows.num_rows
+        if self._rows >= BLOCK_ROWS:
+            table, whole = pa.concat_tables(self._held), self._rows - self._rows % BLOCK_ROWS
+            for start in range(0, whole, BLOCK_ROWS):
+                self._sink.write(table.slice(start, BLOCK_ROWS).combine_chunks())
+            self._held, self._rows = [table.slice(whole).combine_chunks()], self._rows - whole
+
+    def finish(self) -> None:
+        if self._rows:
+            self._sink.write(pa.concat_tables(self._held).combine_chunks())
+
+
+@contextmanager
+def open_sink(path: str | Path, schema: pa.Schema) -> Iterator[Sink]:
+    """A writer for a path by its suffix, or CSV on standard output for '-'."""
+    with _writer(path, schema) as writer:
+        blocks = _Blocks(writer)
+        yield blocks
+        blocks.finish()  # not after an error: what is held back then never leaves
+
+
+@contextmanager
+def _writer(path: str | Path, schema: pa.Schema) -> Iterator[Sink]:
+    if str(path) == "-":
+        yield _Csv(sys.stdout.buffer, schema)
+        return
+    kind = Path(path).suffix.lower()
+    if kind not in WRITERS:
+        raise TableError(f"{path}: unknown kind of table '{kind}'; use {', '.join(WRITERS)}, or - for CSV")
+    with whole_file(Path(path)) as stream, WRITERS[kind](stream, schema) as writer:
+        yield writer
+
+
+class _Csv:
+    """CSV with bare cells wherever quoting is not needed, as apps write it."""
+
+    def __init__(self, stream: BinaryIO, schema: pa.Schema) -> None:
+        self._stream = stream
+        self._text = [field.name for field in schema if _is_text(field.type)]
+        head = io.StringIO()
+        csv.writer(head, lineterminator="\n").writerow(schema.names)
+        stream.write(head.getvalue().encode())
+
+    def __enter__(self) -> "_Csv":
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def write(self, rows: pa.Table) -> None:
+        import pyarrow.csv as pa_csv
+
+        special = any(pc.any(pc.match_substring_regex(rows.column(name), '[",\r\n]')).as_py() for name in self._text)
+        style = "needed" if special else "none"
+        options = pa_csv.WriteOptions(include_header=False, quoting_style=style)
+        pa_csv.write_csv(rows, self._stream, options)
+        self._stream.flush()
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _parquet(stream: BinaryIO, schema: pa.Schema) -> Any:
+    import pyarrow.parquet as pa_parquet
+
+    return pa_parquet.ParquetWriter(stream, schema)
+
+
+def _arrow(stream: BinaryIO, schema: pa.Schema) -> Any:
+    return pa.ipc.new_file(stream, schema)
+
+
+WRITERS = {".csv": _Csv, ".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow}

@@ -1,0 +1,142 @@
+"""Protections put together: for each mechanism its encoder, its noise and its decoder."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import RidgeClassifier
+from torch import nn
+
+from deeprotect.bundle.network import Network
+from deeprotect.bundle.outputs import OutputTable
+from deeprotect.errors import PolicyError
+from deeprotect.policy import Policy
+from deeprotect.privacy import laplace
+from deeprotect.privacy.box import Box
+from deeprotect.privacy.channel.calibration import SensitiveCounts
+from deeprotect.privacy.channel.design import design
+from deeprotect.privacy.channel.discrete_channel import make
+from deeprotect.privacy.mechanism import Mechanism
+from deeprotect.privacy.relaxed import basis
+from deeprotect.privacy.subspace import subspace
+from deeprotect.signals.schema import Floats
+from deeprotect.training.codebook.codebook import CodeBook, Learnt, learn_codes
+from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.export import to_network
+from deeprotect.training.fitted import Parts, fitted
+from deeprotect.training.minimisers.minimiser import Minimiser
+from deeprotect.training.networks import Clip
+from deeprotect.training.trained import Protection
+
+TRIM = 0.01  # share of training features beyond each end of the clip box: less noise, a little clipping
+Build = Callable[[LabelledWindows, Policy, Parts], Protection]
+
+
+def baseline(windows: LabelledWindows, policy: Policy, _: Parts) -> Protection:
+    """Noise on every sample, nothing learnt."""
+    dim = windows.flat.shape[1]
+    noise = laplace.baseline(dim, _ldp_epsilon(policy))
+    return Protection(noise, Network((), dim), to_network(Clip(), dim), {"name": "none"})
+
+
+def certified(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
+    """Noise on the features, as much as their certified sensitivity needs."""
+    minimiser = fitted(windows, policy, parts)
+    return _on_features(laplace.certified(_box(windows, minimiser), _ldp_epsilon(policy)), minimiser)
+
+
+def _ldp_epsilon(policy: Policy) -> float:
+    """Noise on samples or features promises ε-LDP, and with it the named promise: the smaller of the two rules."""
+    return min(policy.privacy.epsilon, policy.privacy.ldp_ceiling or policy.privacy.epsilon)
+
+
+def paper(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
+    """The paper's λ on the features of the paper's autoencoder: mode 2 for rldp, otherwise mode 1."""
+    minimiser = fitted(windows, policy, parts)
+    epsilon, box = policy.privacy.epsilon, _box(windows, minimiser)
+    if policy.privacy.guarantee != "rldp":
+        return _on_features(laplace.paper_mode1(box, epsilon, dim_x=windows.flat.shape[1]), minimiser)
+    directions, hidden = sensitive_directions(windows, policy), policy.inferences.sensitive
+    return _on_features(laplace.paper_mode2(box, epsilon, directions=directions, inferences=hidden), minimiser)
+
+
+def along_subspace(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
+    """Noise on the window along the sensitive directions; the minimiser comes after it: post-processing."""
+    minimiser = fitted(windows, policy, parts)
+    directions = sensitive_directions(windows, policy)
+    noise = subspace(directions, policy.privacy.epsilon, inferences=policy.inferences.sensitive)
+    dim = windows.flat.shape[1]
+    decoder = to_network(nn.Sequential(Clip(), minimiser.encoder(), minimiser.decoder(), Clip()), dim)
+    return Protection(noise, Network((), dim), decoder, _description(minimiser))
+
+
+def through_channel(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
+    """One of K codes through the channel of least cost, then a synthetic window of the code that came out."""
+    if "codes" not in parts:
+        parts["codes"] = learn_codes(windows, policy)
+    learnt: Learnt = parts["codes"]
+    privacy, named = policy.privacy, policy.privacy.guarantee == "named"
+    book = learnt.doubting if named else learnt.book
+    costs, misread = policy.training.cost_matrix, book.cost({})
+    plan = design(
+        book.cost(costs),
+        book.prior,
+        ldp_epsilon=privacy.ldp_ceiling if named else privacy.epsilon,
+        secrets=[_secret(name, windows, policy, book) for name in policy.inferences.sensitive] if named else (),
+        confidence=privacy.confidence,
+        # Of channels that cost the same: the one read rightly more, or the one that moves windows less.
+        distortion=misread if costs else book.distortion,
+    )
+    outputs = book.outputs.samples
+    channel = make(plan, variants=outputs.shape[1], codes=book.codes, outputs=book.released)
+    made_of = {"name": "code book", "codes": list(book.codes), "variants": outputs.shape[1]}
+    made_of |= {"expected_accuracy": 1 - replace(plan, cost=misread).expected_cost}
+    made_of |= {"expected_cost": plan.expected_cost} if costs else {}
+    table = OutputTable(outputs.reshape(-1, outputs.shape[2]).astype(np.float32))
+    return Protection(channel, book.encoder, table, made_of)
+
+
+def _secret(name: str, windows: LabelledWindows, policy: Policy, book: CodeBook) -> SensitiveCounts:
+    """How often each code was given to windows of each class, by a model that had not seen them."""
+    known = windows.labelled(name)
+    classes, numbers = np.unique(windows.labels[name][known].astype(str), return_inverse=True)
+    counts = np.zeros((len(classes), len(book.codes)), dtype=np.int64)
+    np.add.at(counts, (numbers, book.coded[known]), 1)
+    return SensitiveCounts(name, tuple(classes.tolist()), counts, policy.privacy.epsilon)
+
+
+def _on_features(noise: Mechanism, minimiser: Minimiser) -> Protection:
+    encoder = to_network(minimiser.encoder(), minimiser.n_features_in_)
+    decoder = to_network(nn.Sequential(minimiser.decoder(), Clip()), noise.dim)
+    return Protection(noise, encoder, decoder, _description(minimiser))
+
+
+def _description(minimiser: Minimiser) -> dict[str, Any]:
+    return {"name": type(minimiser).__name__, "parameters": minimiser.get_params()}
+
+
+PROTECTIONS: dict[str, Build] = {
+    "baseline": baseline,
+    "laplace": certified,
+    "paper": paper,
+    "subspace": along_subspace,
+    "channel": through_channel,
+}
+
+
+def sensitive_directions(windows: LabelledWindows, policy: Policy) -> Floats:
+    """Basis of the span of the sensitive inferences' ridge classifiers, all classes of all of them (paper, mode 2)."""
+    if not policy.inferences.sensitive:
+        raise PolicyError('inferences.sensitive is empty; guarantee = "rldp" needs the inferences to hide')
+    weights = []
+    for name in policy.inferences.sensitive:
+        known = windows.labelled(name)
+        classifier = RidgeClassifier().fit(windows.flat[known], windows.labels[name][known].astype(str))
+        weights.append(np.atleast_2d(classifier.coef_).T)
+    return basis(np.hstack(weights))
+
+
+def _box(windows: LabelledWindows, minimiser: Minimiser) -> Box:
+    """Around the training features."""
+    return Box.fit(minimiser.transform(windows.flat), trim=TRIM)

@@ -1,0 +1,1 @@
+"""The code book: windows become one of K public codes, and codes become synthetic windows."""

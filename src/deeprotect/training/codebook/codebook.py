@@ -1,0 +1,133 @@
+"""The code book: windows become one of K public codes, and codes become synthetic windows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from torch import Tensor, nn
+
+from deeprotect.bundle.network import Network
+from deeprotect.errors import TableError
+from deeprotect.policy import Policy
+from deeprotect.signals.schema import Floats
+from deeprotect.training.codebook.cross_fitting import cross_fit
+from deeprotect.training.codebook.joint_classes import Codes, Joint
+from deeprotect.training.codebook.synthesis import Outputs, synthesise
+from deeprotect.training.dataset import Indices, LabelledWindows
+from deeprotect.training.export import to_network
+from deeprotect.training.labels import Targets
+from deeprotect.training.misclassification import Costs, matrix
+
+UNSURE = "unsure"
+"""The name of the code for windows that nobody can name."""
+COMPARED = 20  # windows of a code that stand for all of them when distances to outputs are taken
+DOUBT = (
+    0.5  # pseudo-windows of each class behind every code, so that a code never seen in cross-fitting is no certainty
+)
+
+
+@dataclass(frozen=True)
+class CodeBook:
+    """Everything about codes that does not depend on ε.
+
+    `meaning[inference]` is P(class | code), (code, class) in the order of `outputs.classes`, and `prior` is P(code),
+    both from windows coded by a model that did not learn from them; `coded` are those codes, one per training window.
+    `codes` go in and `released` come out. `distortion` (code, output) is how far an output lies from the code's
+    windows, in L1.
+    """
+
+    encoder: Network
+    codes: tuple[str, ...]
+    released: tuple[str, ...]
+    prior: Floats
+    meaning: dict[str, Floats]
+    coded: Indices
+    outputs: Outputs
+    distortion: Floats
+
+    def cost(self, costs: Costs) -> Floats:
+        """(code, output): what an app's misreadings cost, mean over useful inferences; without costs, how many."""
+        saved = [
+            meaning @ (1.0 - matrix(self.outputs.classes[name], costs.get(name, {}))) @ self.outputs.read[name].T
+            for name, meaning in self.meaning.items()
+        ]
+        return np.asarray(1.0 - np.mean(saved, axis=0))
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What books are made from: `scores` are each window's by a coder that did not learn from it."""
+
+    windows: LabelledWindows
+    useful: tuple[str, ...]
+    targets: Targets
+    joint: Joint
+    coder: nn.Module
+    scores: Tensor
+    outputs: Outputs
+
+    @cached_property
+    def book(self) -> CodeBook:
+        """A code for each class."""
+        return self._book(self.joint.coding(self.targets.counts, doubting=False))
+
+    @cached_property
+    def doubting(self) -> CodeBook:
+        """One code more, for windows that nobody can name: what a secret's classes do to those is then one number to
+        learn from few windows, and not one for each code."""
+        coding = self.joint.coding(self.targets.counts, doubting=True)
+        return self.book if coding.unsure is None else self._book(coding)
+
+    def _book(self, coding: Codes) -> CodeBook:
+        coded = coding(self.scores)[:, 0].numpy().astype(np.int64)
+        names = self.joint.names if coding.unsure is None else (*self.joint.names, UNSURE)
+        meaning = {
+            name: _meaning(coded, self.targets.codes[:, place], codes=len(names), classes=self.targets.counts[place])
+            for place, name in enumerate(self.useful)
+        }
+        labelled = coded[(self.targets.codes >= 0).any(axis=1)]
+        prior = np.bincount(labelled, minlength=len(names)) / len(labelled)
+        distortion = _distortion(self.windows.flat, coded, self.outputs.samples, codes=len(names))
+        encoder = to_network(nn.Sequential(self.coder, coding), self.windows.flat.shape[1])
+        return CodeBook(encoder, names, self.joint.names, prior, meaning, coded, self.outputs, distortion)
+
+
+def learn_codes(windows: LabelledWindows, policy: Policy) -> Learnt:
+    """Learn coder and outputs; cross-fit the coder over all windows for honest counts."""
+    useful = policy.inferences.useful
+    targets = Targets.read(windows.targets(useful), len(windows))
+    _check_several(windows, useful)
+    joint = Joint.of(targets)
+    coder, scores = cross_fit(windows, targets, policy)
+    outputs = synthesise(windows, joint.codes, useful=useful, people=windows.people, seed=policy.training.seed)
+    return Learnt(windows, tuple(useful), targets, joint, coder, scores, outputs)
+
+
+def _check_several(windows: LabelledWindows, useful: Sequence[str]) -> None:
+    """Targets leave out an inference of one class, and would no longer stand in the order of the useful ones."""
+    for name in useful:
+        if len(set(windows.labels[name][windows.labelled(name)])) < 2:
+            raise TableError(f"the training windows show fewer than two classes of '{name}'; record more of it")
+
+
+def _distortion(flat: Floats, coded: Indices, outputs: Floats, *, codes: int) -> Floats:
+    """Mean L1 distance from windows of each code, a few spread over all of them, to each output's windows."""
+    released, variants, values = outputs.shape
+    distances = np.zeros((codes, released))
+    for code in np.unique(coded):
+        members = np.flatnonzero(coded == code)
+        some = members[np.linspace(0, len(members) - 1, min(COMPARED, len(members))).astype(np.int64)]
+        apart = cdist(flat[some], outputs.reshape(-1, values), metric="cityblock")
+        distances[code] = apart.reshape(len(some), released, variants).mean(axis=(0, 2))
+    return distances
+
+
+def _meaning(coded: Indices, truth: Indices, *, codes: int, classes: int) -> Floats:
+    """P(class | code) of one inference; classes a priori as frequent as they are."""
+    known = truth >= 0
+    counts = np.zeros((codes, classes))
+    np.add.at(counts, (coded[known], truth[known]), 1)
+    counts += DOUBT * counts.sum(axis=0) / max(1.0, counts.sum())
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))

@@ -1,0 +1,139 @@
+"""The network behind the code book: a small residual convolution that classifies a window's useful inferences.
+
+Series are (row, time, channel) throughout, as a window lies in memory.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from deeprotect.training.coarse import to_grid
+from deeprotect.training.minimisers.linear import window_samples
+
+FILTERS, KERNEL, DEPTH, WIDTH = 64, 3, 3, 256
+LONGEST = 20
+"""Samples after which a layer may halve the window: long windows need no finer time."""
+BINS, MOST_BINS = 64, 768
+"""Bins for each level of a window, and for all of its levels together."""
+TRIM, GRID = 0.01, 1 / 32
+"""Share of the levels beyond each end of the bins, and the grid of their edges in standard deviations."""
+DROP = 0.2
+"""Standard deviation of the noise that multiplies hidden values in training, in place of dropout."""
+
+
+class Statistics(nn.Module):
+    """Summary statistics in time: (row, time, channel) -> the channels' means, then spreads, minima and maxima."""
+
+    PER_CHANNEL = 4
+
+    def forward(self, series: Tensor) -> Tensor:
+        mean = series.mean(dim=1)
+        spread = ((series - mean[:, None]).square().mean(dim=1) + 1e-6).sqrt()
+        return torch.cat([mean, spread, series.amin(dim=1), series.amax(dim=1)], dim=-1)
+
+
+class Spectrum(nn.Module):
+    """Amplitude of each frequency of each channel: (row, time, channel) -> (row, frequency * channel)."""
+
+    waves: Tensor
+
+    def __init__(self, samples: int) -> None:
+        super().__init__()
+        angles = 2 * torch.pi * torch.outer(torch.arange(samples // 2 + 1), torch.arange(samples)) / samples
+        self.register_buffer("waves", torch.cat([angles.cos(), angles.sin()]) / samples**0.5)
+
+    def forward(self, series: Tensor) -> Tensor:
+        cosines, sines = torch.matmul(self.waves, series).chunk(2, dim=1)
+        return (cosines.square() + sines.square() + 1e-6).sqrt().flatten(1)
+
+
+class PiecewiseLinearEncoding(nn.Module):
+    """How far each level has come through bins between quantiles: (row, level) -> (row, bin), each 0 to 1.
+
+    A tree parts levels that differ by a hundredth of their spread; a network learns that only from steep inputs
+    (Gorishniy et al. 2022). Quantiles are levels of single windows: the outermost are left out, and edges lie on a
+    coarse grid, so that none of them is a participant's own level.
+    """
+
+    low: Tensor
+    width: Tensor
+
+    def __init__(self, levels: Tensor) -> None:
+        super().__init__()
+        bins = max(1, min(BINS, MOST_BINS // levels.shape[1]))
+        quantiles = np.quantile(levels.double().numpy(), np.linspace(TRIM, 1 - TRIM, bins + 1), axis=0)
+        edges = torch.tensor(to_grid(quantiles, GRID), dtype=torch.float32)
+        self.register_buffer("low", edges[:-1])
+        # Quantiles that fall together share a bin of one step.
+        self.register_buffer("width", edges.diff(dim=0).clamp(min=GRID))
+
+    @property
+    def bins(self) -> int:
+        return self.low.numel()
+
+    def forward(self, levels: Tensor) -> Tensor:
+        return ((levels[:, None, :] - self.low) / self.width).clamp(0, 1).flatten(-2)
+
+
+class Convolution(nn.Conv1d):
+    """A convolution in time: (row, time, channel) -> (row, time, filter)."""
+
+    def forward(self, series: Tensor) -> Tensor:
+        # As a picture of height 1 the series is "channels last" without a copy, for which torch has its fastest code.
+        found = functional.conv2d(
+            series.mT.unsqueeze(2),
+            self.weight.unsqueeze(2),
+            self.bias,
+            stride=(1, *self.stride),
+            padding=(0, self.kernel_size[0] // 2),
+        )
+        return found.squeeze(2).mT
+
+
+class Coder(nn.Module):
+    """Standardised flat windows to one score per useful class; `noise` multiplies hidden values in training."""
+
+    def __init__(self, windows: Tensor, channels: int, *, classes: int) -> None:
+        """`windows` are those to learn from; only the edges of bins are taken from them here."""
+        super().__init__()
+        samples = window_samples(windows.shape[1], channels)
+        self.channels = channels
+        self.statistics, self.spectrum = Statistics(), Spectrum(samples)
+        self.encoding = PiecewiseLinearEncoding(self.statistics(self._series(windows)))
+        self.convolutions = nn.ModuleList()
+        length, width = samples, channels
+        for _ in range(DEPTH):
+            stride = 2 if length > LONGEST else 1
+            self.convolutions.append(Convolution(width, FILTERS, KERNEL, stride=stride, padding=KERNEL // 2))
+            length, width = (length - 1) // stride + 1, FILTERS
+        others = channels * (samples // 2 + 1 + Statistics.PER_CHANNEL) + self.encoding.bins
+        self.hidden = FILTERS * length + others
+        self.first, self.last = nn.Linear(self.hidden, WIDTH), nn.Linear(WIDTH, classes)
+
+    @property
+    def noise(self) -> int:
+        """Hidden values that take noise in training."""
+        return self.hidden + WIDTH
+
+    def forward(self, windows: Tensor, noise: Tensor | None = None) -> Tensor:
+        hidden = self._features(self._series(windows))
+        if noise is not None:
+            hidden = hidden * (1 + DROP * noise[:, : self.hidden])
+        hidden = functional.relu(self.first(hidden))
+        if noise is not None:
+            hidden = hidden * (1 + DROP * noise[:, self.hidden :])
+        scores: Tensor = self.last(hidden)
+        return scores
+
+    def _series(self, windows: Tensor) -> Tensor:
+        return torch.unflatten(windows, -1, (-1, self.channels))
+
+    def _features(self, series: Tensor) -> Tensor:
+        """Convolved (time, filter), spectrum, statistics, and the piecewise linear encoding of the statistics."""
+        convolved = series
+        for layer in self.convolutions:
+            new = functional.relu(layer(convolved))
+            convolved = new + convolved if new.shape == convolved.shape else new
+        statistics = self.statistics(series)
+        return torch.cat([convolved.flatten(1), self.spectrum(series), statistics, self.encoding(statistics)], dim=-1)

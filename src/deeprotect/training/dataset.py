@@ -1,0 +1,164 @@
+"""Labelled windows: what minimisers, apps and attackers learn from."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from deeprotect.errors import TableError
+from deeprotect.policy import Policy
+from deeprotect.signals import Windows, cut
+from deeprotect.signals.schema import Floats
+from deeprotect.tables.columns import Columns
+from deeprotect.tables.rows import Rows, read_rows
+from deeprotect.tables.sources import open_source
+from deeprotect.training.segments import runs
+
+Labels = NDArray[np.object_]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LabelledWindows:
+    """Scaled windows (window, time, channel) with one label column per inference; None where a label is missing."""
+
+    samples: Floats
+    labels: dict[str, Labels]
+    recording: Indices  # number of the recording each window was cut from
+    rows: int
+    fingerprint: str
+    person: Indices | None = None
+    place: Indices | None = None  # number of each window in its table; neighbours in time have neighbouring numbers
+    group: Indices | None = None  # what a split must keep together, where the caller names a column for it
+
+    @property
+    def following(self) -> Floats:
+        """For each window the one right after it in its recording; NaN where that is not here."""
+        place = np.arange(len(self)) if self.place is None else self.place
+        next_is_here = np.append((np.diff(place) == 1) & (np.diff(self.recording) == 0), False)
+        return np.where(next_is_here[:, None, None], np.roll(self.samples, -1, axis=0), np.nan)
+
+    @property
+    def people(self) -> Indices:
+        """Number of the person behind each window; of the recording, where the policy names no column for people."""
+        return self.recording if self.person is None else self.person
+
+    @property
+    def groups(self) -> Indices:
+        """Number of each window's group; of the recording, where no column was named."""
+        return self.recording if self.group is None else self.group
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    @property
+    def flat(self) -> Floats:
+        """(window, time * channel), as classifiers and encoders take them."""
+        return self.samples.reshape(len(self), -1)
+
+    def __getitem__(self, chosen: Indices | NDArray[np.bool_]) -> Self:
+        return replace(
+            self,
+            samples=self.samples[chosen],
+            labels={name: column[chosen] for name, column in self.labels.items()},
+            recording=self.recording[chosen],
+            person=None if self.person is None else self.person[chosen],
+            place=None if self.place is None else self.place[chosen],
+            group=None if self.group is None else self.group[chosen],
+        )
+
+    def labelled(self, inference: str) -> NDArray[np.bool_]:
+        """Which windows carry a label of this inference."""
+        return np.array([label is not None for label in self.labels[inference]], dtype=bool)
+
+    def targets(self, inferences: Iterable[str]) -> Labels:
+        """Label columns side by side, (window, inference)."""
+        return np.column_stack([self.labels[name] for name in inferences])
+
+
+def read_windows(table: Any, policy: Policy, *, group: str | None = None) -> LabelledWindows:
+    """Cut a whole table into windows; a window has a label only where all its rows agree on it.
+
+    `group` names a column whose values a split keeps together.
+    """
+    schema, inferences = policy.schema(), [*policy.inferences.useful, *policy.inferences.sensitive]
+    wanted = list(dict.fromkeys([*inferences, *filter(None, [policy.training.people, group])]))
+    with open_source(table, numbers=map(policy.stream.column, schema.names)) as source:
+        columns = Columns.of(source.schema, schema, mapping=policy.stream.columns, where=source.where)
+        _check_labels(source.schema, wanted, source.where)
+        rows = [replace(each, batch=each.batch.select(wanted)) for each in read_rows(source, columns, schema)]
+    if not rows:
+        raise TableError(f"{source.where}: it has no rows; training needs labelled recordings")
+    samples = ((each.samples, each.recording) for each in rows)
+    batches = list(cut(samples, window=schema.window, channels=len(schema.channels)))
+    labels = pa.Table.from_batches([each.batch for each in rows])
+    codes = {name: _codes(labels.column(name)) for name in inferences}
+    person, grouped = (
+        None if name is None else _codes(labels.column(name))[0] for name in (policy.training.people, group)
+    )
+    return _assemble(batches, codes, _numbers(rows), person=person, group=grouped, scale=schema.scale)
+
+
+def _check_labels(schema: pa.Schema, inferences: Iterable[str], where: str) -> None:
+    for name in inferences:
+        if name not in schema.names:
+            raise TableError(
+                f"{where}: no column '{name}' with the labels of that inference; it has: {', '.join(schema.names)}"
+            )
+
+
+def _codes(column: pa.ChunkedArray) -> tuple[Indices, Labels]:
+    """Row labels as numbers, -1 where missing, and the names behind the numbers."""
+    encoded = column.cast(pa.string()).combine_chunks().dictionary_encode()
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    names = np.array([*encoded.dictionary.to_pylist(), None], dtype=object)
+    return np.where((codes >= 0) & (names[codes] == ""), -1, codes), names
+
+
+def _numbers(rows: list[Rows]) -> Indices:
+    """Each row's recording as a running number."""
+    if rows[0].recording is None:
+        return np.zeros(sum(len(each.samples) for each in rows), dtype=np.int64)
+    names = np.concatenate([each.recording for each in rows if each.recording is not None])
+    return runs(names)
+
+
+def _assemble(
+    batches: list[Windows],
+    codes: dict[str, tuple[Indices, Labels]],
+    numbers: Indices,
+    *,
+    person: Indices | None,
+    group: Indices | None,
+    scale: Any,
+) -> LabelledWindows:
+    samples = np.concatenate([batch.samples for batch in batches])
+    starts = np.concatenate([batch.frame.first_rows for batch in batches])
+    lengths = np.concatenate([batch.frame.lengths for batch in batches])
+    fingerprint = hashlib.sha256(samples.tobytes())
+    labels = {}
+    for name, (row_codes, names) in codes.items():
+        fingerprint.update(name.encode() + row_codes.tobytes())
+        lowest, highest = np.minimum.reduceat(row_codes, starts), np.maximum.reduceat(row_codes, starts)
+        labels[name] = names[np.where(lowest == highest, lowest, -1)]
+    whole = LabelledWindows(
+        scale(samples),
+        labels,
+        numbers[starts],
+        len(numbers),
+        fingerprint.hexdigest(),
+        None if person is None else person[starts],
+        np.arange(len(starts)),
+        None if group is None else group[starts],
+    )
+    return whole[_worth_keeping(lengths, whole.recording, samples.shape[1])]
+
+
+def _worth_keeping(lengths: Indices, recording: Indices, window: int) -> NDArray[np.bool_]:
+    """A tail that is mostly padding teaches nothing, unless it is all there is of its recording."""
+    alone = np.bincount(recording)[recording] == 1
+    return np.asarray(alone | (2 * lengths >= window))

@@ -1,0 +1,137 @@
+"""Classical minimisers: orthonormal transforms of each channel in time, cut to the first m coefficients; and PCA."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import pywt
+import torch
+from scipy.fft import dct
+from torch import nn
+
+from deeprotect.errors import InputError
+from deeprotect.training.labels import Targets
+from deeprotect.training.minimisers.minimiser import Floats, Minimiser
+from deeprotect.training.networks import unset
+
+
+class _Linear(Minimiser):
+    """features = components (x - mean), x ≈ componentsᵀ features + mean; the components' rows are orthonormal."""
+
+    components_: Floats
+    mean_: Floats
+
+    @abstractmethod
+    def _basis(self, X: Floats) -> tuple[Floats, Floats]:
+        """Orthonormal rows (value, value), the most telling first, and the mean (value,)."""
+
+    def _learn(
+        self, models: Sequence[Self], data: Sequence[tuple[Floats, Targets]]
+    ) -> list[tuple[nn.Module, nn.Module]]:
+        return [model._solve(X) for model, (X, _) in zip(models, data, strict=True)]
+
+    def _solve(self, X: Floats) -> tuple[nn.Module, nn.Module]:
+        basis, self.mean_ = self._basis(X)
+        self.components_ = basis[: self._n_features_out]
+        encoder = affine(self.components_, -self.components_ @ self.mean_)
+        return encoder, affine(self.components_.T, self.mean_)
+
+
+class _TimeTransform(_Linear):
+    """A fixed basis in time for every channel; coarse coefficients of all channels come first."""
+
+    def __init__(self, n_features: int = 7, *, channels: int = 1) -> None:
+        self.n_features = n_features
+        self.channels = channels
+
+    @staticmethod
+    @abstractmethod
+    def _time_basis(samples: int) -> Floats:
+        """Orthonormal rows (coefficient, time), the coarsest first."""
+
+    def _basis(self, X: Floats) -> tuple[Floats, Floats]:
+        samples = window_samples(X.shape[1], self.channels)
+        # kron puts channel fastest on both axes, as the flattened window does.
+        basis = np.kron(self._time_basis(samples), np.eye(self.channels))
+        return np.asarray(basis, dtype=np.float64), np.zeros(X.shape[1])
+
+
+class DFT(_TimeTransform):
+    """Real Fourier coefficients: the mean, then cosine and sine of each frequency."""
+
+    @staticmethod
+    def _time_basis(samples: int) -> Floats:
+        time = np.arange(samples)
+        waves = [np.ones(samples)]
+        for frequency in range(1, samples // 2 + 1):
+            angle = 2 * np.pi * frequency * time / samples
+            waves += [np.cos(angle)] if 2 * frequency == samples else [np.cos(angle), np.sin(angle)]
+        basis = np.stack(waves)
+        return np.asarray(basis / np.linalg.norm(basis, axis=1, keepdims=True))
+
+
+class DCT(_TimeTransform):
+    """Cosine coefficients (type II), lowest frequency first."""
+
+    @staticmethod
+    def _time_basis(samples: int) -> Floats:
+        return np.asarray(dct(np.eye(samples), norm="ortho", axis=0))
+
+
+class Haar(_TimeTransform):
+    """Haar wavelet coefficients, coarsest scale first."""
+
+    @staticmethod
+    def _time_basis(samples: int) -> Floats:
+        """A length that is no power of two takes the longer basis, cut and orthonormalised in its own order."""
+        padded = 1 << (samples - 1).bit_length()
+        units = np.eye(padded)
+        levels = padded.bit_length() - 1
+        rows = np.concatenate(pywt.wavedec(units, "haar", mode="periodization", level=levels, axis=0))
+        return _orthonormal(rows[:, :samples])
+
+
+class PCA(_Linear):
+    """Principal components of the training windows."""
+
+    def __init__(self, n_features: int = 7) -> None:
+        self.n_features = n_features
+
+    def _basis(self, X: Floats) -> tuple[Floats, Floats]:
+        mean = X.mean(axis=0)
+        centred = X - mean
+        _, vectors = np.linalg.eigh(centred.T @ centred)
+        rows = vectors.T[::-1]
+        strongest = np.abs(rows).argmax(axis=1)
+        # The sign of a component is arbitrary: fixed, so that two fits agree.
+        return rows * np.sign(rows[np.arange(len(rows)), strongest])[:, None], mean
+
+
+def window_samples(values: int, channels: int) -> int:
+    """Samples of a flattened window."""
+    if channels < 1 or values % channels:
+        raise InputError(f"channels = {channels} does not divide a window of {values} values; set it to the stream's")
+    return values // channels
+
+
+def affine(weight: Any, bias: Any) -> nn.Linear:
+    """The layer x -> weight x + bias, in double precision."""
+    layer = unset(nn.Linear, weight.shape[1], weight.shape[0], dtype=torch.float64)
+    with torch.no_grad():
+        layer.weight.copy_(torch.as_tensor(weight))
+        layer.bias.copy_(torch.as_tensor(bias))
+    return layer
+
+
+def _orthonormal(rows: Floats) -> Floats:
+    """Gram–Schmidt in the given order; rows that the earlier ones already span are left out."""
+    kept: list[Floats] = []
+    for row in rows:
+        rest = row.copy()
+        for _ in range(2):  # twice is enough for working precision (Kahan, Parlett)
+            rest = rest - sum(((vector @ rest) * vector for vector in kept), np.zeros_like(row))
+        length = np.linalg.norm(rest)
+        if length > 1e-9:
+            kept.append(rest / length)
+    return np.stack(kept)

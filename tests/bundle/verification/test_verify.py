@@ -1,0 +1,131 @@
+import pytest
+from tests.bundle.conftest import KINDS
+
+from deeprotect.bundle import Bundle
+from deeprotect.bundle.tensors import TENSORS
+from deeprotect.bundle.verification.verify import verify
+from deeprotect.errors import BundleError
+
+
+def failed(path, **options):
+    return {step.name: step.found for step in verify(path, **options).steps if step.breaks}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_bundle_of_every_mechanism_holds(made, kind, tmp_path):
+    made(kind).save(tmp_path / "bundle.zip")
+    report = verify(tmp_path / "bundle.zip")
+    assert report.holds, report
+    assert any(step.name.startswith("ε") and step.holds for step in report.steps)
+    assert report.verdict.startswith(f"holds: {made(kind).mechanism.event}")
+    for assumption in made(kind).mechanism.certificate()["assumes"]:
+        assert assumption in report.verdict
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_edited_epsilon_is_refused_by_verify_and_by_loading(made, forge, kind):
+    path = forge(made(kind), mechanism__event__epsilon=0.001, policy__privacy__epsilon=0.001)
+    assert set(failed(path)) == {"mechanism"}
+    with pytest.raises(BundleError, match="epsilon"):
+        Bundle.load(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_half_the_noise_is_refused(made, forge, kind):
+    mechanism = made(kind).manifest.mechanism
+    if mechanism["kind"] == "channel":
+        less = {"mechanism__weights": [f"{(1 << 64) - 1} 1", f"1 {(1 << 64) - 1}"]}
+    else:
+        place = "scales" if "scales" in mechanism else "scale"
+        halves = [f"{int(n) // 64}/{d}" for n, d in (each.split("/") for each in mechanism[place])]
+        less = {f"mechanism__{place}": halves}
+    path = forge(made(kind), **less)
+    assert failed(path)
+    with pytest.raises(BundleError):
+        Bundle.load(path)
+
+
+def test_a_changed_byte_in_the_tensors_is_a_step_that_fails(made, tmp_path):
+    made("laplace pca").save(tmp_path / "bundle")
+    path = tmp_path / "bundle" / TENSORS
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    assert f"SHA-256 of {TENSORS} differs" in failed(tmp_path / "bundle")["files"]
+
+
+def test_a_changed_word_in_the_manifest_is_a_step_that_fails(made, tmp_path):
+    made("laplace pca").save(tmp_path / "bundle")
+    path = tmp_path / "bundle" / "manifest.json"
+    path.write_bytes(path.read_bytes().replace(b'"name": "PCA"', b'"name": "ACP"'))
+    assert failed(tmp_path / "bundle") == {"manifest": "altered: digest differs"}
+
+
+def test_an_edited_certificate_is_named(made, forge):
+    assert "'derived_epsilon'" in failed(forge(made("laplace"), certificate__derived_epsilon=0.5))["certificate"]
+
+
+def test_a_policy_that_promises_more_is_refused(made, forge):
+    path = forge(made("subspace"), policy__privacy__guarantee="ldp", policy__privacy__mechanism="auto")
+    assert "gives rldp, the policy promises ldp" in failed(path)["policy"]
+    with pytest.raises(BundleError, match="gives rldp"):
+        Bundle.load(path)
+
+
+def test_a_sensitive_inference_that_the_mechanism_forgets_is_refused(made, forge):
+    path = forge(made("channel named"), policy__inferences__sensitive=["person", "mood"])
+    assert "'mood'" in failed(path)["policy"]
+
+
+def test_a_ceiling_that_the_mechanism_does_not_keep_is_refused(made, forge):
+    for kind in ("channel named", "laplace"):
+        path = forge(
+            made(kind),
+            policy__privacy__guarantee="named",
+            policy__privacy__ldp_ceiling=3.0,
+        )
+        assert "ldp_ceiling" in failed(path)["policy"]
+
+
+def test_an_encoder_before_subspace_noise_is_refused(made, forge):
+    path = forge(made("subspace"), encoder=[{"op": "activation", "function": "relu"}])
+    assert "voids the promise" in failed(path)["networks"]
+    with pytest.raises(BundleError, match="voids the promise"):
+        Bundle.load(path)
+
+
+def test_an_exchanged_encoder_behind_a_clip_box_costs_accuracy_and_not_privacy(made, forge):
+    """What no check without a signature can find, and what no promise rests on."""
+    layers = [*made("laplace").manifest.encoder, {"op": "activation", "function": "relu"}]
+    report = verify(forge(made("laplace"), encoder=layers))
+    assert report.holds, report
+
+
+def test_networks_of_another_shape_are_refused(made, forge):
+    path = forge(made("laplace"), encoder=made("laplace").manifest.encoder[:-2])
+    assert "networks" in failed(path)
+    with pytest.raises(BundleError):
+        Bundle.load(path)
+
+
+def test_what_is_no_file_of_tensors_is_a_step_that_fails(made, forge):
+    assert "not a file of tensors" in failed(forge(made("laplace"), files={TENSORS: b"no tensors"}))["networks"]
+
+
+def test_a_manifest_without_tensors_is_refused(made, forge):
+    with pytest.raises(BundleError, match="one file beside its manifest"):
+        verify(forge(made("laplace"), files={TENSORS: None}))
+
+
+def test_a_channel_whose_table_is_too_short_is_refused(made, forge):
+    bundle = made("channel ldp")
+    path = forge(bundle, mechanism__variants=bundle.mechanism.variants + 1)
+    assert "networks" in failed(path)
+
+
+def test_what_cannot_be_read_is_wrong_input(tmp_path):
+    with pytest.raises(BundleError, match="no such bundle"):
+        verify(tmp_path / "none")
+    (tmp_path / "manifest.json").write_text("[]")
+    with pytest.raises(BundleError, match="not a DEEProtect bundle"):
+        verify(tmp_path)

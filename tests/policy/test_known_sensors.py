@@ -1,0 +1,75 @@
+"""Sensors are known by the names people give their columns, with ranges that belong to the hardware."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deeprotect.errors import PolicyError
+from deeprotect.policy.known_sensors import KNOWN, recognise, scale_of, unit_in
+from deeprotect.signals import Channel
+
+NAMES = {
+    "accelerometer": ["acc_x", "ax", "a_y", "accel-x", "AccX", "xacc", "userAcceleration.z", "body_acc_x", "acc1"],
+    "gyroscope": ["gyro_z", "gyr_y", "wx", "gx", "rotationRate.x", "wrist.gyro.z", "Gyroscope y (rad/s)"],
+    "magnetic_field": ["mag_x", "mx", "magnetometer_z"],
+    "orientation": ["pitch", "attitude.roll", "azimuth", "rot_x", "qw"],
+    "microphone": ["audio", "mic", "mel_07"],
+    "gps": ["latitude", "lng"],
+    "touch_screen": ["touch_x"],
+}
+PAIRS = [(kind, name) for kind, names in NAMES.items() for name in names]
+STRANGERS = ["x", "time", "timestamp", "recording", "activity", "subject", "label", "day", "max", "accuracy", "my_id"]
+
+
+@pytest.mark.parametrize(("kind", "name"), PAIRS)
+def test_a_usual_column_name_is_recognised(kind: str, name: str) -> None:
+    sensor = recognise(name)
+    assert sensor is not None
+    assert sensor.kind == kind
+
+
+@pytest.mark.parametrize("name", STRANGERS)
+def test_a_name_that_is_no_sensor_is_left_alone(name: str) -> None:
+    assert recognise(name) is None
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_any_name_is_recognised_or_not_without_failing(name: str) -> None:
+    assert recognise(name) is None or recognise(name) in KNOWN
+
+
+@pytest.mark.parametrize("sensor", KNOWN, ids=lambda sensor: sensor.short)
+def test_every_known_range_makes_a_channel(sensor) -> None:
+    for unit, scale in sensor.scales.items():
+        assert Channel(sensor.short, unit, scale.low, scale.high, scale.resolution).high > scale.low
+
+
+def test_a_range_is_the_same_motion_in_every_unit() -> None:
+    acc, gyro = recognise("acc_x"), recognise("gyro_x")
+    assert acc is not None
+    assert gyro is not None
+    assert acc.scales["m/s²"].high == pytest.approx(acc.scales["g"].high * 9.80665)
+    assert gyro.scales["rad/s"].high == pytest.approx(math.radians(gyro.scales["°/s"].high), abs=1e-4)
+
+
+@pytest.mark.parametrize(("spelling", "unit"), [("m/s^2", "m/s²"), ("m/s2", "m/s²"), (" G ", "g"), ("mg", "mg")])
+def test_a_unit_may_be_spelt_in_several_ways(spelling: str, unit: str) -> None:
+    assert scale_of(recognise("acc_x"), spelling, column="acc_x")[0] == unit
+
+
+def test_both_micro_signs_are_one_unit() -> None:
+    sensor = recognise("mag_x")
+    assert scale_of(sensor, "\u00b5T", column="mag_x") == scale_of(sensor, "\u03bcT", column="mag_x")
+
+
+def test_a_unit_without_a_known_range_is_refused_rather_than_guessed() -> None:
+    with pytest.raises(PolicyError, match=r"column 'acc_x': no accelerometer range is known in unit 'ft/s²'"):
+        scale_of(recognise("acc_x"), "ft/s²", column="acc_x")
+
+
+def test_a_unit_in_brackets_is_read_from_the_name() -> None:
+    assert unit_in("Acceleration x (m/s^2)") == "m/s^2"
+    assert unit_in("mean()-X") is None

@@ -1,0 +1,410 @@
+"""The channel keeps its epsilons in exact integers, draws what they say, and cannot be loaded once it does not."""
+
+import copy
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from deeprotect.errors import BundleError, InputError, PolicyError
+from deeprotect.privacy.accounting import totals
+from deeprotect.privacy.channel.calibration import UNIT, confidence_intervals
+from deeprotect.privacy.channel.design import SensitiveCounts, design
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel, make
+from deeprotect.privacy.channel.ratios import WHOLE, log_up
+from deeprotect.privacy.channel.rounding import round_rows
+from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
+from deeprotect.privacy.events import Event
+from deeprotect.privacy.mechanism import load
+
+seeds = st.integers(0, 10**6)
+COUNTS = np.array([[90, 60, 30, 20], [40, 60, 50, 50], [60, 60, 40, 40]])
+
+
+def wrong(codes):
+    return 1.0 - np.eye(codes)
+
+
+def person(counts=COUNTS, epsilon=1.0):
+    return SensitiveCounts("person", tuple(f"p{number}" for number in range(len(counts))), np.asarray(counts), epsilon)
+
+
+def ldp(codes=5, epsilon=2.0, **more):
+    return make(design(wrong(codes), np.ones(codes), ldp_epsilon=epsilon), **more)
+
+
+def named(epsilon=1.0, ceiling=None, **more):
+    return make(design(wrong(4), np.ones(4), secrets=[person(epsilon=epsilon)], ldp_epsilon=ceiling), **more)
+
+
+def worst_ratio(channel):
+    """The largest ratio of two entries of one column, by comparing all of them."""
+    return max(Fraction(a, b) for column in zip(*channel.weights, strict=True) for a in column for b in column if b)
+
+
+class Script:
+    """Entropy that gives the words it was told to give, and then zeros."""
+
+    def __init__(self, *words):
+        self._words = list(words)
+
+    def words(self, count):
+        given, self._words = self._words[:count], self._words[count:]
+        return np.array(given + [0] * (count - len(given)), dtype=np.uint64)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 7), st.floats(1e-4, 60.0), seeds)
+def test_the_ldp_of_the_integers_never_exceeds_the_stated_one(codes, epsilon, seed):
+    rng = np.random.default_rng(seed)
+    plan = design(rng.random((codes, 4)), rng.dirichlet(np.ones(codes)), ldp_epsilon=epsilon)
+    channel = make(plan)
+    assert all(sum(row) == WHOLE for row in channel.weights)
+    assert all(min(column) > 0 or max(column) == 0 for column in zip(*channel.weights, strict=True))
+    assert channel.real_epsilon <= epsilon
+    assert log_up(worst_ratio(channel)) == channel.ldp_epsilon
+    assert channel.expected_error() == pytest.approx(plan.expected_cost, abs=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, st.integers(1, 5), st.integers(1, 4), st.floats(0.01, 30.0), st.booleans())
+def test_the_named_epsilon_of_the_integers_never_exceeds_the_stated_one(seed, codes, classes, epsilon, capped):
+    rng = np.random.default_rng(seed)
+    secret = person(rng.integers(0, 50, (classes, codes)), epsilon)
+    plan = design(wrong(codes), rng.dirichlet(np.ones(codes)), secrets=[secret], ldp_epsilon=2.0 if capped else None)
+    channel = make(plan)
+    assert channel.real_epsilon <= epsilon
+    assert not capped or channel.ldp_epsilon <= 2.0
+    assert channel.real_epsilon <= channel.ldp_epsilon
+    assert channel.expected_error() == pytest.approx(plan.expected_cost, abs=1e-5)
+
+
+def exact_extreme(column, low, high, *, most):
+    """Greedy in fractions, one output and one class at a time."""
+    p, left = list(low), 1 - sum(low)
+    for z in sorted(range(len(low)), key=lambda z: column[z], reverse=most):
+        more = min(left, high[z] - low[z])
+        p[z], left = p[z] + more, left - more
+    return sum(weight * part for weight, part in zip(column, p, strict=True))
+
+
+@settings(max_examples=25, deadline=None)
+@given(seeds, st.integers(2, 5), st.integers(2, 4))
+def test_the_named_epsilon_is_the_largest_ratio_in_exact_fractions(seed, codes, classes):
+    rng = np.random.default_rng(seed)
+    secret = person(rng.integers(0, 50, (classes, codes)), 50.0)
+    weights = round_rows(rng.dirichlet(np.full(3, 0.3), size=codes) * 0.999 + 0.001 / 3)
+    event = Event("named", 50.0, inferences=("person",), confidence=0.9)
+    channel = DiscreteChannel(event, weights, (1.0,) * codes, np.zeros((codes, 3)), secrets=(secret,))
+    low, high = (
+        [[Fraction(int(end * UNIT), UNIT) for end in row] for row in ends]
+        for ends in confidence_intervals(secret.counts, confidence=0.9)
+    )
+    ratios = [
+        exact_extreme(column, low[a], high[a], most=True) / exact_extreme(column, low[b], high[b], most=False)
+        for column in zip(*weights, strict=True)
+        for a in range(classes)
+        for b in range(classes)
+        if a != b
+    ]
+    assert channel.named_epsilons == (log_up(max(ratios)),)
+
+
+def test_a_logarithm_is_never_too_small():
+    assert log_up(None) == float("inf")
+    assert log_up(Fraction(1)) == 0.0
+    for ratio in (Fraction(3, 2), Fraction(WHOLE), Fraction(WHOLE + 1, WHOLE), Fraction(10**30, 3)):
+        up = log_up(ratio)
+        assert up > 0
+        assert up == pytest.approx(float(np.log1p(float(ratio - 1))), rel=1e-15, abs=1e-300)
+    assert log_up(Fraction(np.exp(1.0).item())) <= 1.0 < log_up(Fraction(np.nextafter(np.e, 3.0).item()))
+
+
+def test_the_promise_holds_for_true_conditionals_as_often_as_stated():
+    rng = np.random.default_rng(11)
+    kept = 0
+    for _ in range(60):
+        truth = rng.dirichlet([8.0, 5.0, 2.0], size=2)
+        counts = np.array([rng.multinomial(80, p) for p in truth])
+        channel = make(design(wrong(3), np.ones(3), secrets=[person(counts, 0.7)], confidence=0.8))
+        released = truth @ channel.probabilities
+        kept += bool(np.log(released.max(axis=0) / released.min(axis=0)).max() <= 0.7)
+    assert kept >= 0.8 * 60
+
+
+def test_a_class_seen_rarely_is_given_more_noise():
+    few, many = (make(design(wrong(4), np.ones(4), secrets=[person(n * COUNTS // 10)])) for n in (1, 100))
+    assert few.expected_error() > many.expected_error() + 0.1
+
+
+def test_each_word_gives_the_output_whose_interval_holds_it():
+    weights = ((3, 0, 5, WHOLE - 8), (0, WHOLE - 1, 0, 1), (0, 0, WHOLE, 0))
+    event = Event("named", 1.0, inferences=("person",), confidence=0.95)
+    channel = DiscreteChannel(event, weights, (1.0,) * 3, np.zeros((3, 4)), secrets=(person([[1, 2, 3]]),))
+    for code, row in enumerate(weights):
+        start = 0
+        for output, weight in enumerate(row):
+            borders = {start, start + weight - 1} if weight else set()
+            for word in borders:
+                drawn = channel.privatise(np.array([[float(code)]]), entropy=Script(word))
+                assert drawn.tolist() == [[float(output)]], (code, output, word)
+            start += weight
+        assert start == WHOLE
+
+
+def test_frequencies_match_the_integers():
+    channel = named(0.8, variants=3)
+    code = np.tile(np.arange(4.0), 30_000)[:, None]
+    released = channel.privatise(code, entropy=SeededEntropy(7))[:, 0].astype(int)
+    for z in range(4):
+        seen = np.bincount(released[z::4], minlength=12)
+        expected = np.repeat(channel.probabilities[z] / 3, 3) * 30_000
+        assert stats.chisquare(seen, expected).pvalue > 1e-3
+
+
+def test_half_a_promise_would_be_noticed_by_that_test():
+    channel = ldp(3, 1.0)
+    released = channel.privatise(np.zeros((30_000, 1)), entropy=SeededEntropy(1))[:, 0].astype(int)
+    expected = ldp(3, 2.0).probabilities[0] * 30_000
+    assert stats.chisquare(np.bincount(released, minlength=3), expected).pvalue < 1e-9
+
+
+def test_windows_are_drawn_independently_of_their_neighbours():
+    channel = ldp(4, 1.0)
+    released = channel.privatise(np.zeros((60_000, 1)), entropy=SeededEntropy(3))[:, 0].astype(int)
+    table = np.zeros((4, 4))
+    np.add.at(table, (released[:-1:2], released[1::2]), 1)
+    assert stats.chi2_contingency(table).pvalue > 1e-3
+
+
+def test_any_number_is_answered_as_some_code():
+    strange = np.array([[np.nan], [-np.inf], [-3.0], [0.49], [0.51], [np.inf], [1e300]])
+    # At ε = 15 an answer other than the code itself is as rare as one in a million.
+    answers = ldp(3, 15.0).privatise(strange, entropy=SeededEntropy(0))
+    assert answers[:, 0].tolist() == [0, 0, 0, 0, 1, 2, 2]
+
+
+def test_released_indices_are_whole_and_within_the_table():
+    channel = named(variants=5)
+    for count in (0, 1, 1000):
+        code = np.random.default_rng(0).integers(0, 4, (count, 1)).astype(np.float32)
+        before = code.copy()
+        released = channel.privatise(code, entropy=SystemEntropy())
+        assert released.shape == (count, 1)
+        assert released.dtype == np.float64
+        assert np.isin(released, np.arange(20)).all()
+        assert (code == before).all()
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 2), ()])
+def test_more_than_one_code_for_a_window_is_refused(shape):
+    with pytest.raises(InputError, match="one code for each window"):
+        ldp().privatise(np.zeros(shape), entropy=SeededEntropy(0))
+
+
+def test_expected_error_is_the_measured_cost():
+    channel = ldp(6, 1.5)
+    code = np.tile(np.arange(6.0), 10_000)[:, None]
+    released = channel.privatise(code, entropy=SeededEntropy(2))
+    assert (released != code).mean() == pytest.approx(channel.expected_error(), abs=0.01)
+
+
+def test_an_output_that_is_no_use_never_comes():
+    cost = np.hstack([wrong(3), np.ones((3, 2))])
+    channel = make(design(cost, np.ones(3), ldp_epsilon=1.0))
+    assert all(row[3:] == (0, 0) for row in channel.weights)
+    assert channel.ldp_epsilon <= 1.0
+
+
+def test_the_event_says_what_is_promised():
+    assert ldp().event == Event("ldp", 2.0)
+    assert named(ceiling=3.0).event == Event("named", 1.0, inferences=("person",), confidence=0.95)
+    assert totals([(named().event, 1)]).per_stream == 1.0
+    assert totals([(named().event, 2)]).per_stream == float("inf")
+
+
+def test_without_budget_there_is_no_channel():
+    with pytest.raises(PolicyError, match="positive"):
+        ldp(epsilon=0.0)
+
+
+def test_a_certificate_states_what_it_rests_on():
+    certificate = named(1.0, 3.0, variants=7).certificate()
+    assert certificate == json.loads(json.dumps(certificate))
+    assert 0.999 < certificate["derived_epsilon"] <= certificate["epsilon"] == 1.0
+    assert certificate["ldp_epsilon"] <= certificate["ldp_ceiling"] == 3.0
+    assert certificate["confidence"] == 0.95
+    assert certificate["secrets"][0]["windows_per_class"] == [200, 200]
+    assert certificate["secrets"][0]["confidence"] == 0.95
+    assert "counts" in " ".join(certificate["assumes"])
+    assert ldp().certificate()["assumes"] == []
+    assert {"guarantee", "method", "exact", "neighbours", "sensitivity", "mechanism"} <= certificate.keys()
+
+
+def test_the_stated_confidence_is_that_of_all_sensitive_inferences_together():
+    """Not of each class, which alone needs narrower sets: at ε = 1 those give a channel that is refused."""
+    gender = SensitiveCounts("gender", ("f", "m"), COUNTS[:2], 1.0)
+    plan = design(wrong(4), np.ones(4), secrets=[person(), gender])
+    certificate = make(plan).certificate()
+    assert certificate["confidence"] == 0.95
+    assert [each["confidence"] for each in certificate["secrets"]] == pytest.approx([0.975, 0.975])
+    each_class_at_95 = design(wrong(4), np.ones(4), secrets=[person(), gender], confidence=1 - 2 * (1 - 0.95**3))
+    with pytest.raises(PolicyError, match="above the stated"):
+        replace(make(plan), weights=make(each_class_at_95).weights)
+
+
+FIXED = ((WHOLE, 0, 0), (0, WHOLE, 0), (0, WHOLE, 0))
+
+
+def without_promise(weights):
+    """Any weights, under a promise so weak that they keep it."""
+    event = Event("named", 1.0, inferences=("person",), confidence=0.95)
+    return DiscreteChannel(event, weights, (1.0,) * 3, np.zeros((3, 3)), secrets=(person([[1, 2, 3]]),))
+
+
+def test_a_channel_without_noise_says_so():
+    dust = ((WHOLE - 9, 4, 5), *FIXED[1:])
+    for channel in (without_promise(FIXED), without_promise(dust)):
+        assert channel.codes_without_noise == 3
+        assert channel.noise.startswith("none: each code leaves as one fixed output")
+        assert channel.certificate()["noise"] == channel.noise
+        assert channel.certificate()["codes_without_noise"] == 3
+
+
+def test_codes_that_leave_without_noise_are_counted():
+    often = WHOLE // 10**5
+    channel = without_promise((FIXED[0], (often, WHOLE - often, 0), (0, WHOLE // 2, WHOLE // 2)))
+    assert channel.codes_without_noise == 1
+    assert channel.noise.startswith("on 2 of 3 codes: the others leave as one fixed output each")
+
+
+def test_noise_on_every_code_is_said_and_so_is_a_channel_that_tells_nothing():
+    for channel in (ldp(5, 2.0), ldp(5, 10.0), named(1.0, 5.0)):
+        assert channel.codes_without_noise == 0
+        assert channel.noise == f"on each of {len(channel.weights)} codes"
+    dust = tuple((WHOLE - n, n, 0) for n in (7, 8, 9))
+    for weights in (((0, WHOLE, 0),) * 3, dust):
+        assert without_promise(weights).codes_without_noise == 0
+        assert without_promise(weights).noise.startswith("not needed: all windows leave as one and the same output")
+
+
+def test_a_promise_that_needs_no_noise_is_designed_without_and_says_so():
+    """Codes that tell nothing about the secret pass as they are, unless a ceiling is set."""
+    alike = person(np.full((2, 4), 300), 2.0)
+    assert make(design(wrong(4), np.ones(4), secrets=[alike])).noise.startswith("none: ")
+    assert make(design(wrong(4), np.ones(4), secrets=[alike], ldp_epsilon=5.0)).noise == "on each of 4 codes"
+
+
+EVERY = {
+    "ldp": ldp(variants=4),
+    "named": named(codes=("a", "b", "c", "d"), outputs=("a", "b", "c", "d")),
+    "both": named(1.0, 1.5),
+}
+
+
+@pytest.mark.parametrize("channel", EVERY.values(), ids=EVERY.keys())
+def test_a_channel_survives_its_json(channel):
+    again = load(json.loads(json.dumps(channel.to_json())))
+    assert again.to_json() == channel.to_json()
+    assert again.certificate() == channel.certificate()
+    code = np.random.default_rng(0).integers(0, 4, (50, 1)).astype(float)
+    released = [m.privatise(code, entropy=SeededEntropy(1)) for m in (channel, again)]
+    assert (released[0] == released[1]).all()
+
+
+def test_permuted_rows_and_edited_counts_change_the_certificate():
+    fields = EVERY["ldp"].to_json()
+    fields["weights"] = fields["weights"][::-1]
+    assert load(fields).certificate() != EVERY["ldp"].certificate()
+    fields = EVERY["both"].to_json()
+    fields["secrets"]["person"]["counts"][0][0] -= 1
+    fields["event"]["epsilon"] = fields["secrets"]["person"]["epsilon"] = 1.2
+    changed = load(fields).certificate()
+    assert changed["integers_sha256"] != EVERY["both"].certificate()["integers_sha256"]
+    assert changed["derived_epsilon"] != EVERY["both"].certificate()["derived_epsilon"]
+
+
+def shifted(amount):
+    """The first row gives `amount` more to its first output, taken from its second."""
+    row = [int(part) for part in EVERY["ldp"].to_json()["weights"][0].split()]
+    return " ".join(map(str, [row[0] + amount, row[1] - amount, *row[2:]]))
+
+
+def broken(path, value, source="named"):
+    fields = copy.deepcopy(EVERY[source].to_json())
+    *parents, last = path
+    inner = fields
+    for name in parents:
+        inner = inner[name]
+    if value is ...:
+        del inner[last]
+    else:
+        inner[last] = value
+    return fields
+
+
+WRONG = {
+    "weights raised": broken(["weights", 0], shifted(1 << 58), "ldp"),
+    "weights raised by little": broken(["weights", 0], shifted(1 << 30), "ldp"),
+    "row does not sum": broken(["weights", 0], " ".join(["1"] * 5), "ldp"),
+    "row of another length": broken(["weights", 0], str(WHOLE), "ldp"),
+    "row of words": broken(["weights", 0], "a b c d e", "ldp"),
+    "negative weight": broken(["weights", 0], f"-1 {WHOLE + 1} 0 0 0", "ldp"),
+    "endless digits": broken(["weights", 0], "1" * 5000, "ldp"),
+    "weights as numbers": broken(["weights"], [[1, 2]], "ldp"),
+    "no weights": broken(["weights"], [], "ldp"),
+    "smaller epsilon": broken(["event", "epsilon"], 1.0, "ldp"),
+    "smaller epsilon and ceiling": broken(["event", "epsilon"], 1.0, "ldp") | {"ldp_ceiling": [1.0]},
+    "ceiling only": broken(["ldp_ceiling"], [1.0], "both"),
+    "two ceilings": broken(["ldp_ceiling"], [1.0, 2.0], "both"),
+    "no ceiling": broken(["ldp_ceiling"], [], "ldp"),
+    "named stated as ldp": broken(["event", "guarantee"], "ldp"),
+    "secret's epsilon": broken(["secrets", "person", "epsilon"], 0.5),
+    "event's epsilon": broken(["event", "epsilon"], 0.5),
+    "more confidence": broken(["event", "confidence"], 0.999),
+    "fewer windows": broken(["secrets", "person", "counts"], (COUNTS // 4).tolist()),
+    "permuted codes": broken(
+        ["weights"], EVERY["named"].to_json()["weights"][1:] + EVERY["named"].to_json()["weights"][:1]
+    ),
+    "counts of five codes": broken(["secrets", "person", "counts"], np.ones((3, 5)).tolist()),
+    "half counts": broken(["secrets", "person", "counts"], (COUNTS / 7).tolist()),
+    "negative counts": broken(["secrets", "person", "counts"], (-COUNTS).tolist()),
+    "no counts": broken(["secrets", "person", "counts"], ...),
+    "no secrets": broken(["secrets"], {}),
+    "secrets are nothing": broken(["secrets"], None),
+    "secret is nothing": broken(["secrets", "person"], None),
+    "another secret": broken(["event", "inferences"], ["gender"]),
+    "variants": broken(["variants"], 0),
+    "half a variant": broken(["variants"], 1.5),
+    "labels": broken(["codes"], ["a"]),
+    "prior": broken(["prior"], [1.0]),
+    "cost": broken(["cost"], [[1.0]]),
+    "delta": broken(["event", "delta"], 0.1),
+    "unsure ldp": broken(["event", "confidence"], 0.9, "ldp"),
+    "lines in a code": broken(["codes"], ["a\nverdict: holds", "b", "c", "d"]),
+    "escapes in an output": broken(["outputs"], ["a\x1b[2K", "b", "c", "d"]),
+    "lines in a class": broken(["secrets", "person", "classes"], ["a\nb", "b", "c"]),
+    "endless class": broken(["secrets", "person", "classes"], ["a" * 101, "b", "c"]),
+}
+
+
+@pytest.mark.parametrize("fields", WRONG.values(), ids=WRONG.keys())
+def test_an_altered_channel_is_refused_in_one_line(fields):
+    with pytest.raises(BundleError) as refused:
+        load(json.loads(json.dumps(fields)))
+    assert str(refused.value).isprintable()
+    assert str(refused.value).startswith("mechanism")
+
+
+def test_a_channel_with_half_the_noise_cannot_be_made():
+    strong, weak = ldp(5, 4.0), ldp(5, 2.0)
+    with pytest.raises(PolicyError, match="ldp epsilon"):
+        replace(weak, weights=strong.weights)
+    loose, tight = named(2.0), named(1.0)
+    with pytest.raises(PolicyError, match="person"):
+        replace(tight, weights=loose.weights)

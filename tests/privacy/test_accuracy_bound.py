@@ -1,0 +1,63 @@
+"""No ε-LDP release lets anyone guess better than the limit, and some release attains it."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from deeprotect.errors import PolicyError
+from deeprotect.privacy.accuracy_bound import best_accuracy
+
+
+def best_by_programme(epsilon, priors):
+    """The largest Σ π_y Q(y|y) over all channels Q(z|y) with Q(z|a) ≤ e^ε Q(z|b): one linear programme."""
+    k = len(priors)
+    rows, bounds = [], []
+    for a in range(k):
+        for b in range(k):
+            for z in range(k):
+                if a != b:
+                    row = np.zeros((k, k))
+                    row[a, z], row[b, z] = np.exp(-epsilon), -1.0
+                    rows.append(row.ravel())
+                    bounds.append(0.0)
+    total = np.kron(np.eye(k), np.ones(k))
+    cost = -np.diag(priors).ravel()
+    solved = linprog(cost, A_ub=np.array(rows), b_ub=bounds, A_eq=total, b_eq=np.ones(k), method="highs")
+    return -solved.fun
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(0.0, 6.0), st.lists(st.floats(0.01, 1.0), min_size=2, max_size=5))
+def test_it_equals_the_best_channel_of_all(epsilon, weights):
+    priors = np.array(weights) / np.sum(weights)
+    assert best_accuracy(epsilon, priors) == pytest.approx(best_by_programme(epsilon, priors), abs=1e-6)
+
+
+@pytest.mark.parametrize(("classes", "limit"), [(2, 0.993), (3, 0.987), (7, 0.961), (20, 0.887), (36, 0.809)])
+def test_known_values_at_epsilon_five(classes, limit):
+    assert best_accuracy(5.0, np.ones(classes)) == pytest.approx(limit, abs=6e-4)
+
+
+def test_without_budget_it_is_the_majority_class():
+    assert best_accuracy(0.0, [0.2, 0.5, 0.3]) == 0.5
+
+
+@given(st.floats(0.0, 5000.0), st.floats(0.0, 10.0), st.lists(st.floats(0.01, 1.0), min_size=1, max_size=9))
+def test_it_grows_with_epsilon_and_stays_a_probability(epsilon, more, priors):
+    assert max(priors) / sum(priors) <= best_accuracy(epsilon, priors) + 1e-12
+    assert best_accuracy(epsilon, priors) <= best_accuracy(epsilon + more, priors) + 1e-12
+    assert best_accuracy(epsilon + more, priors) <= 1.0
+
+
+@pytest.mark.parametrize("priors", [[], [0.0, 0.0], [-0.1, 1.1], [float("nan"), 1.0]])
+def test_priors_that_are_none_are_refused(priors):
+    with pytest.raises(PolicyError):
+        best_accuracy(1.0, priors)
+
+
+@pytest.mark.parametrize("epsilon", [-1.0, float("nan")])
+def test_an_epsilon_that_is_none_is_refused(epsilon):
+    with pytest.raises(PolicyError):
+        best_accuracy(epsilon, [0.5, 0.5])

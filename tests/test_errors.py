@@ -1,0 +1,42 @@
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deeprotect.errors import printable
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)  # surrogates too: names of files hold them
+
+
+@given(ANY_TEXT, st.integers(2, 120))
+def test_whatever_comes_in_is_printable_of_one_line_and_bounded(text, most):
+    shown = printable(text, most)
+    assert shown.isprintable()
+    assert len(shown) <= most
+    assert len(shown.splitlines()) <= 1
+
+
+@given(st.text(st.characters(categories=("L", "N", "P", "S")), max_size=80))
+def test_plain_names_of_any_script_stay_as_they_are(text):
+    assert printable(unicodedata.normalize("NFC", text), 400) == unicodedata.normalize("NFC", text)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("acc x", "acc x"),
+        ("x\nverdict: holds", r"x\nverdict: holds"),
+        ("\x1b[2J", r"\x1b[2J"),
+        ("\u202egnol", r"\u202egnol"),
+        ("a\u2028b", r"a\u2028b"),
+        ("a\u200bb", r"a\u200bb"),
+        ("\udcff", r"\udcff"),
+    ],
+)
+def test_what_could_steer_a_line_or_a_terminal_is_escaped(name, shown):
+    assert printable(name) == shown
+
+
+def test_a_long_name_shows_its_beginning_and_that_it_goes_on():
+    assert printable("n" * 200, 5) == "nnnn…"

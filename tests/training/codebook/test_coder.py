@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+import torch
+
+from deeprotect.training.codebook.coder import (
+    BINS,
+    GRID,
+    MOST_BINS,
+    Coder,
+    Convolution,
+    PiecewiseLinearEncoding,
+    Spectrum,
+    Statistics,
+)
+
+CHANNELS = 2
+
+
+@pytest.mark.parametrize("samples", [1, 6, 50])
+def test_a_coder_takes_windows_of_any_length(samples):
+    windows = torch.rand(40, samples * CHANNELS)
+    scores = Coder(windows, CHANNELS, classes=3)(windows[:4])
+    assert scores.shape == (4, 3)
+
+
+def test_a_level_fills_one_bin_after_the_other():
+    encoding = PiecewiseLinearEncoding(torch.linspace(-2, 2, BINS * 10 + 1)[:, None])
+    filled = encoding(torch.tensor([[-3.0], [-1.96], [-1.0], [0.0], [1.0], [1.96], [3.0]])).sum(dim=1) / BINS
+    assert torch.allclose(filled, torch.tensor([0.0, 0.0, 0.25, 0.5, 0.75, 1.0, 1.0]), atol=0.02)
+
+
+def test_levels_in_a_crowd_come_out_far_apart_whatever_lies_far_away():
+    crowd = torch.cat([torch.linspace(0, 2, 1000), torch.tensor([-100.0, 100.0])])[:, None]
+    low, high = PiecewiseLinearEncoding(crowd)(torch.tensor([[0.5], [1.5]]))
+    assert (high - low).sum() > BINS / 3
+
+
+def test_a_level_that_never_changes_stays_finite():
+    found = PiecewiseLinearEncoding(torch.full((30, 1), 0.3))(torch.tensor([[0.3], [0.4], [-5.0]]))
+    assert found.isfinite().all()
+    assert found.min() >= 0
+    assert found.max() <= 1
+
+
+@pytest.mark.parametrize("levels", [1, 24, 500, 2000])
+def test_many_levels_share_the_bins(levels):
+    assert PiecewiseLinearEncoding(torch.rand(20, levels)).bins <= max(MOST_BINS, levels)
+
+
+def test_every_edge_lies_on_the_public_grid():
+    encoding = PiecewiseLinearEncoding(torch.randn(500, 3, generator=torch.Generator().manual_seed(0)))
+    for numbers in (encoding.low, encoding.width):
+        steps = numbers.double().numpy() / GRID
+        assert np.array_equal(steps, np.rint(steps))
+    assert encoding.width.min() >= GRID
+
+
+def test_one_window_far_away_moves_no_edge():
+    levels = torch.randn(500, 3, generator=torch.Generator().manual_seed(0))
+    without, beyond = levels.clone(), levels.clone()
+    without[0], beyond[0] = levels.amax(dim=0), 1000.0
+    assert torch.equal(PiecewiseLinearEncoding(without).low, PiecewiseLinearEncoding(beyond).low)
+
+
+def series(*, rows: int = 5, samples: int = 8) -> torch.Tensor:
+    return torch.rand(rows, samples, CHANNELS, generator=torch.Generator().manual_seed(0))
+
+
+def test_statistics_stand_by_kind_then_channel():
+    windows = series()
+    found = Statistics()(windows).unflatten(-1, (Statistics.PER_CHANNEL, CHANNELS))
+    expected = [windows.mean(dim=1), windows.std(dim=1, correction=0), windows.amin(dim=1), windows.amax(dim=1)]
+    assert torch.allclose(found, torch.stack(expected, dim=1), atol=1e-4)
+
+
+@pytest.mark.parametrize("samples", [1, 7, 8])
+def test_a_spectrum_is_the_amplitude_of_each_frequency_then_channel(samples):
+    windows = series(samples=samples)
+    expected = torch.fft.rfft(windows, dim=1, norm="ortho").abs().flatten(1)
+    assert torch.allclose(Spectrum(samples)(windows), (expected.square() + 1e-6).sqrt(), atol=1e-5)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_a_convolution_is_torchs_with_channels_last(stride):
+    layer, windows = Convolution(CHANNELS, 3, 3, stride=stride, padding=1), series()
+    usual = torch.nn.functional.conv1d(windows.mT, layer.weight, layer.bias, stride=stride, padding=1).mT
+    assert torch.allclose(layer(windows), usual, atol=1e-6)

@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+import torch
+
+from deeprotect.privacy.channel.design import SensitiveCounts, design
+from deeprotect.training.codebook.codebook import UNSURE
+from deeprotect.training.codebook.joint_classes import Codes, Joint
+from deeprotect.training.dataset import read_windows
+from deeprotect.training.fit import learn
+from deeprotect.training.labels import Targets
+
+
+def test_a_joint_class_without_a_code_goes_to_the_one_that_agrees_most():
+    codes = Codes((2, 2), np.array([0, 0, 1, 1]))
+    scores = torch.tensor([[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]])
+    assert codes(scores).tolist() == [[0.0], [1.0]]
+
+
+def joint(*counts):
+    """Every combination of so many classes, ten windows each."""
+    every = np.stack(np.unravel_index(np.arange(np.prod(counts)), counts), axis=1)
+    return Joint.of(Targets(np.repeat(every, 10, axis=0), tuple(np.arange(count) for count in counts)))
+
+
+def test_a_window_that_nobody_can_name_gets_a_code_of_its_own():
+    coding = joint(5).coding((5,), doubting=True)
+    sure, torn, blank = torch.eye(5)[0] * 9, torch.tensor([1.0, 1.1, 1.0, 1.0, 0.0]), torch.zeros(5)
+    assert coding(torch.stack([sure, torn, blank]))[:, 0].tolist() == [0, 5, 5]
+    assert joint(5).coding((5,), doubting=False)(torch.stack([sure, torn]))[:, 0].tolist() == [0, 1]
+
+
+def test_doubt_about_one_inference_is_doubt_about_the_window():
+    coding = joint(2, 4).coding((2, 4), doubting=True)
+    certain, torn = torch.eye(4)[1] * 9, torch.zeros(4)
+    even = torch.zeros(2)  # one of two classes always has half
+    assert coding(torch.stack([torch.cat([even, certain]), torch.cat([even, torn])]))[:, 0].tolist() == [1, 8]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_of_few_classes_one_always_has_a_third(classes):
+    assert joint(classes).coding((classes,), doubting=True).unsure is None
+
+
+@pytest.fixture(scope="module")
+def naming_people(gym_table, gym_policy):
+    """Who it is may be known, what they do may not: five codes."""
+    inferences = {"useful": ["person"], "sensitive": ["activity"]}
+    policy = gym_policy.vary(inferences=inferences, privacy={"guarantee": "named", "epsilon": 2.0})
+    return {
+        guarantee: learn(read_windows(gym_table, policy), policy.vary(privacy={"guarantee": guarantee}), parts=parts)
+        for parts in [{}]
+        for guarantee in ("named", "ldp")
+    }
+
+
+def test_a_named_promise_is_made_with_doubt_and_ldp_without(naming_people, gym_windows):
+    named, ldp = naming_people["named"].mechanism, naming_people["ldp"].mechanism
+    assert named.codes == (*ldp.codes, UNSURE) == (*ldp.outputs, UNSURE)
+    assert named.outputs == ldp.outputs
+    (secret,) = named.secrets
+    assert secret.counts.shape == (3, 6)
+    assert secret.counts.sum() == len(gym_windows)
+    assert named.real_epsilon <= 2.0
+
+
+def test_doubt_is_a_code_that_the_bundle_gives(naming_people):
+    windows = np.random.default_rng(0).uniform(size=(4000, 16))
+    assert set(naming_people["named"].encode(windows)[:, 0]) == {0, 1, 2, 3, 4, 5}
+
+
+def test_doubt_saves_noise_where_a_rare_class_is_named_at_random():
+    """Forty windows of a rare class, spread over six codes, may lie anywhere; in one code they say where they are."""
+    often = np.full((2, 6), 300)
+    spread, gathered = np.array([[12, 1, 9, 2, 10, 6]]), np.array([[0, 0, 0, 0, 0, 0, 40]])
+    plain = SensitiveCounts("move", ("a", "b", "rare"), np.vstack([often, spread]), 1.0)
+    doubting = SensitiveCounts("move", ("a", "b", "rare"), np.vstack([np.pad(often, ((0, 0), (0, 1))), gathered]), 1.0)
+    costs = 1 - np.eye(6)
+    without = design(costs, np.full(6, 1 / 6), secrets=[plain])
+    with_it = design(np.vstack([costs, np.full((1, 6), 5 / 6)]), [*[0.16] * 6, 0.04], secrets=[doubting])
+    assert 1 - with_it.expected_cost > 1 - without.expected_cost + 0.1

@@ -1,0 +1,96 @@
+"""Every minimiser keeps scikit-learn's rules and the shared face."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from deeprotect.errors import InputError
+from deeprotect.training.minimisers.autoencoder import Autoencoder
+from deeprotect.training.minimisers.linear import DCT, DFT, PCA, Haar
+from deeprotect.training.minimisers.minimiser import Minimiser
+from deeprotect.training.minimisers.paper_autoencoder import PaperAutoencoder
+from deeprotect.training.minimisers.sparse import BlindCompressiveSensing
+
+MINIMISERS: list[Minimiser] = [
+    DFT(),
+    DCT(),
+    Haar(),
+    PCA(),
+    BlindCompressiveSensing(max_iter=2, steps=5, random_state=0),
+    PaperAutoencoder(max_iter=2, random_state=0),
+    Autoencoder(max_epochs=2, hidden=8, random_state=0),
+    Autoencoder(max_epochs=2, hidden=8, random_state=0, network="conv"),
+]
+
+
+@parametrize_with_checks(MINIMISERS)
+def test_a_minimiser_is_a_scikit_learn_estimator(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def rows(count: int = 60, values: int = 12) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(0)
+    X = generator.random((count, values))
+    return X, np.stack([X[:, 0] > 0.5, (3 * X[:, 1]).astype(int)], axis=1).astype(object)
+
+
+@pytest.mark.parametrize("minimiser", MINIMISERS, ids=repr)
+def test_windows_come_back_in_their_own_shape(minimiser: Minimiser) -> None:
+    X, y = rows()
+    y[:5, 0] = None
+    features = minimiser.fit(X, y).transform(X)
+    assert features.shape == (60, 7)
+    assert minimiser.inverse_transform(features).shape == X.shape
+
+
+@pytest.mark.parametrize("minimiser", MINIMISERS, ids=repr)
+def test_more_features_than_values_are_lowered_to_the_values(minimiser: Minimiser) -> None:
+    X, y = rows(values=5)
+    assert minimiser.fit(X, y).transform(X).shape == (60, 5)
+
+
+@pytest.mark.parametrize("minimiser", MINIMISERS, ids=repr)
+def test_the_modules_compute_what_the_estimator_does(minimiser: Minimiser) -> None:
+    import torch
+
+    X, y = rows()
+    features = minimiser.fit(X, y).transform(X)
+    encoded = minimiser.encoder()(torch.tensor(X, dtype=torch.float32))
+    assert encoded.dtype == torch.float32
+    np.testing.assert_allclose(encoded.numpy(), features, atol=1e-5)
+    decoded = minimiser.decoder()(torch.tensor(features, dtype=torch.float32))
+    np.testing.assert_allclose(decoded.numpy(), minimiser.inverse_transform(features), atol=1e-5)
+
+
+@pytest.mark.parametrize("minimiser", MINIMISERS, ids=repr)
+def test_training_leaves_the_global_generators_alone(minimiser: Minimiser) -> None:
+    import torch
+
+    X, y = rows()
+    before = torch.get_rng_state(), np.random.get_state()[1].copy()  # type: ignore[index]
+    minimiser.fit(X, y)
+    assert torch.equal(before[0], torch.get_rng_state())
+    assert np.array_equal(before[1], np.random.get_state()[1])  # type: ignore[index]
+
+
+@pytest.mark.parametrize("minimiser", MINIMISERS, ids=repr)
+def test_many_models_trained_together_equal_models_trained_apart(minimiser: Minimiser) -> None:
+    jobs = [(X[start:], y[start:]) for start in (0, 1, 30) for X, y in [rows(90)]]
+    seeds = [3, 4, 5] if "random_state" in minimiser.get_params() else None
+    together = minimiser.fit_many(jobs, random_states=seeds)
+    for place, (model, (X, y)) in enumerate(zip(together, jobs, strict=True)):
+        apart = minimiser.fit_many([(X, y)], random_states=seeds and [seeds[place]])[0]
+        np.testing.assert_allclose(model.transform(X), apart.transform(X), atol=1e-4)
+
+
+def test_no_features_at_all_are_refused() -> None:
+    with pytest.raises(InputError, match="n_features"):
+        PCA(n_features=0).fit(np.zeros((4, 2)))
+
+
+def test_features_of_another_minimiser_are_refused() -> None:
+    X, y = rows()
+    with pytest.raises(InputError, match="7"):
+        PCA().fit(X, y).inverse_transform(X)
