@@ -12,7 +12,7 @@ RIGHT_IN_CLUSTERS = st.lists(st.tuples(st.booleans(), st.integers(0, 30)), min_s
 
 
 def _simulated(seed: int, *, clusters: int, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Right guesses whose chance differs from cluster to cluster, 0.7 on average; cluster sizes differ, too."""
+    """Right predictions whose chance differs from cluster to cluster, 0.7 on average; cluster sizes differ, too."""
     rng = np.random.default_rng(seed)
     cluster = np.repeat(np.arange(clusters), rng.integers(1, 2 * size, size=clusters))
     return rng.random(len(cluster)) < rng.beta(2.1, 0.9, size=clusters)[cluster], cluster

@@ -1,31 +1,31 @@
-"""Guesses beside the truth."""
+"""Predictions beside the truth."""
 
 import numpy as np
 import pytest
 
-from deeprotect.attack.attackers import Targets
-from deeprotect.attack.predictions import Guesses
+from deeprotect.attack.attackers import LabelledRows
+from deeprotect.attack.predictions import Predictions
 
 
-def _guesses(truth: str, guess: str, *, stretch: list[int] | None = None) -> Guesses:
-    runs = np.array(stretch or range(len(truth)), dtype=np.int64)
-    return Guesses.of(np.array(list(truth), dtype=object), np.array(list(guess)), runs)
+def _guesses(truth: str, guess: str, *, segment: list[int] | None = None) -> Predictions:
+    runs = np.array(segment or range(len(truth)), dtype=np.int64)
+    return Predictions.of(np.array(list(truth), dtype=object), np.array(list(guess)), runs)
 
 
 def test_accuracy_chance_and_confusion_are_those_of_the_tested_windows() -> None:
-    guesses = _guesses("aaab", "aabb")
-    assert (guesses.accuracy, guesses.chance) == (0.75, 0.75)
-    assert guesses.classes == ("a", "b")
-    assert guesses.confusion == [[2, 1], [0, 1]]
-    low, high = guesses.interval
+    predictions = _guesses("aaab", "aabb")
+    assert (predictions.accuracy, predictions.chance) == (0.75, 0.75)
+    assert predictions.classes == ("a", "b")
+    assert predictions.confusion == [[2, 1], [0, 1]]
+    low, high = predictions.interval
     assert low <= 0.75 <= high
 
 
-def test_joining_folds_keeps_their_stretches_apart_and_their_classes_right() -> None:
-    whole = Guesses.join([_guesses("ab", "ab", stretch=[0, 0]), _guesses("bc", "cc", stretch=[0, 1])])
+def test_joining_folds_keeps_their_segments_apart_and_their_classes_right() -> None:
+    whole = Predictions.join([_guesses("ab", "ab", segment=[0, 0]), _guesses("bc", "cc", segment=[0, 1])])
     assert whole.classes == ("a", "b", "c")
     assert whole.accuracy == 0.75
-    assert whole.stretch.tolist() == [0, 0, 1, 2]
+    assert whole.segment.tolist() == [0, 0, 1, 2]
     assert whole.confusion == [[1, 0, 0], [0, 1, 1], [0, 0, 1]]
 
 
@@ -39,7 +39,7 @@ def test_more_than_two_labels_are_not_turned_round() -> None:
     assert wrong.either_way() is wrong
 
 
-def test_a_stretch_ends_with_its_recording_and_with_its_label() -> None:
+def test_a_segment_ends_with_its_recording_and_with_its_label() -> None:
     labels = np.array(["a", "a", "b", "b", "b"], dtype=object)
-    targets = Targets(np.zeros((5, 1)), labels, np.array([0, 0, 0, 1, 1]))
-    assert targets.stretch.tolist() == [0, 0, 1, 2, 2]
+    rows = LabelledRows(np.zeros((5, 1)), labels, np.array([0, 0, 0, 1, 1]))
+    assert rows.segment.tolist() == [0, 0, 1, 2, 2]

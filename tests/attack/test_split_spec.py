@@ -1,11 +1,11 @@
-"""Cuts: what is learnt from and what is tested never touch."""
+"""Splits: what is learnt from and what is tested never touch."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from deeprotect.attack.split_spec import KINDS, Cut
+from deeprotect.attack.split_spec import KINDS, SplitSpec
 from deeprotect.errors import InputError, TableError
 from deeprotect.training.dataset import LabelledWindows
 
@@ -19,52 +19,52 @@ def grouped(windows: LabelledWindows) -> LabelledWindows:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("folds", [1, 3])
 def test_neighbouring_windows_are_never_on_both_sides(grouped: LabelledWindows, kind: str, folds: int) -> None:
-    for sides in Cut(kind, folds=folds).sides(grouped, seed=0):
+    for fold in SplitSpec(kind, folds=folds).make_folds(grouped, seed=0):
         side = np.zeros(len(grouped), dtype=int)
-        side[sides.learn], side[sides.test] = 1, 2
+        side[fold.train], side[fold.test] = 1, 2
         touching = (np.diff(grouped.recording) == 0) & (side[1:] * side[:-1] == 2)
         assert not touching.any()
-        assert len(sides.learn)
-        assert len(sides.test)
+        assert len(fold.train)
+        assert len(fold.test)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_folds_test_every_window_once(grouped: LabelledWindows, kind: str) -> None:
-    tested = np.concatenate([sides.test for sides in Cut(kind, folds=3).sides(grouped, seed=0)])
+    tested = np.concatenate([fold.test for fold in SplitSpec(kind, folds=3).make_folds(grouped, seed=0)])
     assert sorted(tested) == list(range(len(grouped)))
 
 
 def test_a_group_is_on_one_side_only(grouped: LabelledWindows) -> None:
     assert grouped.group is not None
-    for sides in Cut("group", folds=3).sides(grouped, seed=1):
-        assert not set(grouped.group[sides.learn]) & set(grouped.group[sides.test])
+    for fold in SplitSpec("group", folds=3).make_folds(grouped, seed=1):
+        assert not set(grouped.group[fold.train]) & set(grouped.group[fold.test])
 
 
 def test_each_repeat_has_a_seed_of_its_own(grouped: LabelledWindows) -> None:
-    every = Cut("recording", repeats=3).sides(grouped, seed=4)
-    assert [sides.seed for sides in every] == [4, 5, 6]
-    assert len({tuple(sides.test) for sides in every}) > 1
+    every = SplitSpec("recording", repeats=3).make_folds(grouped, seed=4)
+    assert [fold.seed for fold in every] == [4, 5, 6]
+    assert len({tuple(fold.test) for fold in every}) > 1
 
 
-def test_thinning_keeps_as_many_windows_as_asked_a_share_of_every_stretch(windows: LabelledWindows) -> None:
-    (whole,), (thin,) = (cut.sides(windows, seed=0) for cut in (Cut(), Cut(most=90)))
-    assert abs(len(thin.learn) - 90) <= 1
+def test_thinning_keeps_as_many_windows_as_asked_a_share_of_every_segment(windows: LabelledWindows) -> None:
+    (whole,), (thin,) = (spec.make_folds(windows, seed=0) for spec in (SplitSpec(), SplitSpec(most=90)))
+    assert abs(len(thin.train) - 90) <= 1
     assert abs(len(thin.test) - 30) <= 1
-    assert set(thin.learn) <= set(whole.learn)
+    assert set(thin.train) <= set(whole.train)
     assert set(thin.test) <= set(whole.test)
-    for side in (thin.learn, thin.test):
+    for side in (thin.train, thin.test):
         counts = np.unique(windows.recording[side], return_counts=True)[1]
         assert len(counts) == 9
         assert np.ptp(counts) <= 1
-    assert (np.diff(thin.learn) == 1).sum() == len(thin.learn) - 9  # neighbours stay together
+    assert (np.diff(thin.train) == 1).sum() == len(thin.train) - 9  # neighbours stay together
 
 
-@pytest.mark.parametrize("cut", [{"kind": "moon"}, {"folds": 0}, {"repeats": 0}])
-def test_a_wrong_cut_is_refused(cut: dict) -> None:
+@pytest.mark.parametrize("wrong", [{"kind": "moon"}, {"folds": 0}, {"repeats": 0}])
+def test_a_wrong_split_is_refused(wrong: dict) -> None:
     with pytest.raises(InputError):
-        Cut(**cut)
+        SplitSpec(**wrong)
 
 
 def test_more_folds_than_groups_are_refused(grouped: LabelledWindows) -> None:
     with pytest.raises(TableError, match="fewer folds"):
-        Cut("group", folds=4).sides(grouped, seed=0)
+        SplitSpec("group", folds=4).make_folds(grouped, seed=0)

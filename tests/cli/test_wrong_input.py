@@ -100,9 +100,9 @@ WRONG = {
     "nothing to audit": (as_is, ("audit", "none"), "no such bundle"),
     "no public key": (as_is, (*PROTECT, "--key", "none.pem"), "none.pem"),
     # measurements
-    "unknown study": (as_is, ("studies", "mood"), "no study 'mood'"),
-    "features of an unknown study": (as_is, ("features", "mood"), "no study 'mood'"),
-    "features of data not here": (as_is, ("features", "--from", "."), "hapt"),
+    "unknown study": (as_is, ("reproduce", "--study", "mood"), "no study 'mood'"),
+    "features of an unknown study": (as_is, ("reproduce", "--features", "mood"), "no study 'mood'"),
+    "features of data not here": (as_is, ("reproduce", "--features", "hapt-person", "--from", "."), "hapt"),
     # data
     "unknown data set": (as_is, ("datasets", "fetch", "wach"), "watch"),
     "data set not in the folder": (as_is, ("datasets", "fetch", "hapt", "--from", "."), "hapt"),

@@ -1,17 +1,22 @@
 """A small made-up stream: what is done shows in the swing of one channel, who does it in the rest of the other."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from deeprotect.evaluation.evaluator import Bench, Setup
-from deeprotect.evaluation.experiment import Experiment
+from deeprotect.attack.split_spec import SplitSpec
+from deeprotect.evaluation.evaluator import Evaluator, Setup
+from deeprotect.evaluation.runner import Runner, prepared
 from deeprotect.policy import Policy
+from deeprotect.training import fitted
 from deeprotect.training.dataset import LabelledWindows, read_windows
 
 ACTIVITIES = {"sit": 0.05, "walk": 0.3, "run": 0.7}
 PEOPLE = {"ann": -0.5, "bob": 0.0, "eve": 0.5}
 ROWS = 200  # of each recording
+SETUP = Setup(attackers=("ridge", "random_forest"), pools=(1, 4))
 
 
 @pytest.fixture(scope="session")
@@ -52,6 +57,19 @@ def windows(table: pa.Table, policy: Policy) -> LabelledWindows:
     return read_windows(table, policy)
 
 
+def one_fold(windows: LabelledWindows, policy: Policy, setup: Setup) -> Evaluator:
+    (fold,) = SplitSpec().make_folds(windows, seed=setup.seed)
+    return Evaluator.prepare(windows[fold.train], windows[fold.test], policy, setup=setup)
+
+
 @pytest.fixture(scope="session")
-def bench(windows: LabelledWindows, policy: Policy) -> Bench:
-    return Experiment.on(windows, policy, Setup(attackers=("ridge", "random_forest"), pools=(1, 4))).bench
+def evaluator(windows: LabelledWindows, policy: Policy) -> Evaluator:
+    return one_fold(windows, policy, SETUP)
+
+
+@pytest.fixture(scope="module")
+def runner(windows: LabelledWindows, policy: Policy) -> Iterator[Runner]:
+    """One fold, in this process; the paper's autoencoder takes few steps."""
+    with pytest.MonkeyPatch.context() as patch, prepared(windows, policy, split=SplitSpec(), setup=SETUP) as runner:
+        patch.setattr(fitted, "STEPS", 50)
+        yield runner

@@ -7,13 +7,13 @@ import pytest
 
 from deeprotect.errors import DatasetError, InputError
 from deeprotect.evaluation import demo as demos
-from deeprotect.evaluation.demo import Plan, demo
-from deeprotect.evaluation.methods import Option
+from deeprotect.evaluation.demo import DemoPlan, demo
+from deeprotect.evaluation.methods import Method
 
-SMALL = Plan(
+SMALL = DemoPlan(
     epsilons=(5.0, 20.0),
-    options=(Option("baseline", "ldp"), Option("laplace", "ldp")),
-    noise_options=(),
+    methods=(Method("baseline", "ldp"), Method("laplace", "ldp")),
+    noise_methods=(),
     minimisers=("pca", "dct"),
     max_epochs=8,
 )

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from deeprotect.evaluation.evaluate import Request, evaluate
+from deeprotect.evaluation.evaluate import EvaluateRequest, evaluate
 from deeprotect.policy import Policy
 
-REQUEST = Request(mechanisms=("baseline", "pca", "downsampling"), epsilons=(1.0, 20.0), quick=True)
+REQUEST = EvaluateRequest(mechanisms=("baseline", "pca", "downsampling"), epsilons=(1.0, 20.0), quick=True)
 
 
 def test_everything_a_reader_needs_is_written(table: pa.Table, policy: Policy, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_other_splits(table: pa.Table, policy: Policy, tmp_path: Path, split: st
     places = pa.array([f"place {row // 50 % 4}" for row in range(table.num_rows)])
     names = pa.array([f"{row // 50}" for row in range(table.num_rows)])
     moved = table.drop_columns(["recording"]).append_column("place", places).append_column("recording", names)
-    request = Request(mechanisms=("baseline",), epsilons=(20.0,), quick=True, split=split, group=group)
+    request = EvaluateRequest(mechanisms=("baseline",), epsilons=(20.0,), quick=True, split=split, group=group)
     results, _ = evaluate(policy, moved, tmp_path, request=request)
     assert split in results.run["split"]
     assert results.rows[0].useful["activity"].clean > 0.8

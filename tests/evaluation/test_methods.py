@@ -3,18 +3,18 @@
 import pytest
 
 from deeprotect.errors import InputError
-from deeprotect.evaluation import methods as options
-from deeprotect.evaluation.methods import EVERY, OPTIONS, Option, chosen
+from deeprotect.evaluation import methods
+from deeprotect.evaluation.methods import ALL_METHODS, MAIN_METHODS, Method, Setting, select
 from deeprotect.evaluation.peers import PEERS
 from deeprotect.policy import Policy
 
 
 def test_without_names_everything_is_compared_that_can_be_repeated(policy: Policy) -> None:
-    found, left_out = chosen((), policy)
+    found, left_out = select((), policy)
     absent = [peer for peer in PEERS.values() if not peer.installed() or not peer.seeded]
-    assert len(found) + len(absent) == len(EVERY)
+    assert len(found) + len(absent) == len(ALL_METHODS)
     assert len(left_out) == len(absent)
-    assert {"laplace pca", "channel named", "paper rldp", "leace", "features"} <= {option.line for option in found}
+    assert {"laplace pca", "channel named", "paper rldp", "leace", "features"} <= {method.line for method in found}
 
 
 @pytest.mark.parametrize(
@@ -28,45 +28,45 @@ def test_without_names_everything_is_compared_that_can_be_repeated(policy: Polic
     ],
 )
 def test_mechanisms_are_chosen_by_name(names: list[str], lines: list[str], policy: Policy) -> None:
-    assert [option.line for option in chosen(names, policy)[0]] == lines
+    assert [method.line for method in select(names, policy)[0]] == lines
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones(policy: Policy) -> None:
     with pytest.raises(InputError, match="'magic' is unknown; use one of: baseline, paper, laplace"):
-        chosen(["magic"], policy)
+        select(["magic"], policy)
 
 
 def test_without_a_sensitive_inference_only_what_needs_none_remains(policy: Policy) -> None:
     open_policy = policy.vary(inferences={"sensitive": []}, privacy={"guarantee": "ldp"})
-    found, left_out = chosen([option.mechanism for option in OPTIONS], open_policy)
-    assert {option.guarantee for option in found} == {"ldp"}
+    found, left_out = select([method.mechanism for method in MAIN_METHODS], open_policy)
+    assert {method.guarantee for method in found} == {"ldp"}
     assert "channel named: the policy names no sensitive inference" in left_out
 
 
 def test_a_peer_that_is_not_installed_is_left_out_and_said_so(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     peer = next(iter(PEERS.values()))
     absent = type(peer)(peer.name, peer.what, peer.guarantee, peer.fit, lambda: False)
-    monkeypatch.setitem(options.PEERS, peer.name, absent)
-    assert chosen([peer.name], policy) == ([], [f"{peer.name}: not installed"])
+    monkeypatch.setitem(methods.PEERS, peer.name, absent)
+    assert select([peer.name], policy) == ([], [f"{peer.name}: not installed"])
 
 
 def test_a_peer_without_a_seed_runs_only_when_it_is_asked_for(policy: Policy) -> None:
-    assert any(line.startswith("opendp: ") for line in chosen((), policy)[1])
+    assert any(line.startswith("opendp: ") for line in select((), policy)[1])
     if PEERS["opendp"].installed():
-        assert [option.line for option in chosen(["opendp"], policy)[0]] == ["opendp"]
+        assert [method.line for method in select(["opendp"], policy)[0]] == ["opendp"]
 
 
 def test_a_ceiling_beside_the_named_epsilon_is_no_obstacle_to_other_guarantees(policy: Policy) -> None:
     """`init --sensitive` writes one."""
     capped = policy.vary(privacy={"guarantee": "named", "ldp_ceiling": 3.0})
-    for option in OPTIONS:
-        privacy = option.policy(capped, 2.0).privacy
-        assert (privacy.guarantee, privacy.epsilon) == (option.guarantee, 2.0)
-        assert privacy.ldp_ceiling == (3.0 if option.guarantee == "named" else None)
+    for method in MAIN_METHODS:
+        privacy = Setting(method, 2.0).policy(capped).privacy
+        assert (privacy.guarantee, privacy.epsilon) == (method.guarantee, 2.0)
+        assert privacy.ldp_ceiling == (3.0 if method.guarantee == "named" else None)
 
 
 def test_an_option_says_what_it_is_made_of() -> None:
-    assert Option("baseline", "ldp").made_of == "none"
-    assert Option("channel", "named").made_of == "code book"
-    assert Option("paper", "ldp").made_of == "paper"
-    assert Option("laplace", "ldp", minimiser="pca").made_of == "pca"
+    assert Method("baseline", "ldp").made_of == "none"
+    assert Method("channel", "named").made_of == "code book"
+    assert Method("paper", "ldp").made_of == "paper"
+    assert Method("laplace", "ldp", minimiser="pca").made_of == "pca"

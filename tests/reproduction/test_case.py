@@ -14,7 +14,7 @@ from deeprotect.policy import Policy
 from deeprotect.reproduction import speech as third
 from deeprotect.reproduction import transport as second
 from deeprotect.reproduction.case import open_data
-from deeprotect.reproduction.owners import OTHER, OWNER, EachGroup, against_the_rest, choose
+from deeprotect.reproduction.owners import OTHER, OWNER, EachGroupSplit, against_the_rest, choose
 from deeprotect.reproduction.sampling import RUN, spread
 from deeprotect.reproduction.size import FULL, QUICK
 from deeprotect.training.dataset import LabelledWindows, read_windows
@@ -81,13 +81,13 @@ def test_owners_are_chosen_by_the_seed_alone():
 
 
 def test_experiments_of_different_owners_share_no_fold(owned):
-    sides = EachGroup(folds=4).sides(owned, seed=0)
-    assert len(sides) == 8
-    for side in sides:
-        groups = {*owned.groups[side.learn].tolist(), *owned.groups[side.test].tolist()}
+    folds = EachGroupSplit(folds=4).make_folds(owned, seed=0)
+    assert len(folds) == 8
+    for fold in folds:
+        groups = {*owned.groups[fold.train].tolist(), *owned.groups[fold.test].tolist()}
         assert len(groups) == 1
-        assert not set(owned.place[side.learn].tolist()) & set(owned.place[side.test].tolist())
-    tested = np.concatenate([side.test for side in sides])
+        assert not set(owned.place[fold.train].tolist()) & set(owned.place[fold.test].tolist())
+    tested = np.concatenate([fold.test for fold in folds])
     assert sorted(tested.tolist()) == list(range(len(owned)))
 
 

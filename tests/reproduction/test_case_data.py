@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from deeprotect.attack.models import train
-from deeprotect.evaluation.evaluator import targets
+from deeprotect.evaluation.evaluator import labelled_rows
 from deeprotect.reproduction import authentication as first
 from deeprotect.reproduction import transport as second
 from deeprotect.reproduction.size import QUICK
@@ -39,9 +39,9 @@ def test_thirty_people_and_three_modes_in_windows_of_thirty_values(archives):
 def test_an_attacker_reads_digits_from_raw_presses_of_files_it_never_saw(archives):
     (part,) = second.read(archives, QUICK, 0)
     right = tested = 0
-    for side in part.cut.sides(part.windows, seed=0):
-        learn, test = (targets(part.windows[rows], "digit") for rows in (side.learn, side.test))
-        guess = train("extra_trees", learn.windows, learn.labels, seed=0).predict(test.windows)
+    for fold in part.split.make_folds(part.windows, seed=0):
+        learn, test = (labelled_rows(part.windows[rows], "digit") for rows in (fold.train, fold.test))
+        guess = train("extra_trees", learn.rows, learn.labels, seed=0).predict(test.rows)
         right, tested = right + int((guess == test.labels).sum()), tested + len(guess)
     assert tested == 958
     assert right / tested > 0.16  # chance is 0.105; half of the presses to learn from give about 0.22

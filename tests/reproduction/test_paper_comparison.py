@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from deeprotect.attack.split_spec import Cut
+from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.evaluation.results import Confusion, Results, Row, Sensitive, Useful
 from deeprotect.policy import Policy
 from deeprotect.reproduction.case import Part
@@ -46,7 +46,7 @@ def part() -> Part:
         }
     )
     nothing = LabelledWindows.__new__(LabelledWindows)
-    return Part("1c", "authentication", nothing, policy, Cut())
+    return Part("1c", "authentication", nothing, policy, SplitSpec())
 
 
 def sentences(part: Part, rows=(), found=()) -> str:

@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deeprotect.attack.split_spec import Cut
+from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.datasets.audio import RATE_HZ, read_wav, write_wav
 from deeprotect.errors import DatasetError, InputError
-from deeprotect.evaluation.methods import Option
+from deeprotect.evaluation.methods import Method
 from deeprotect.evaluation.minimiser_comparison import NAMES
 from deeprotect.policy import Policy
 from deeprotect.reproduction import listening
 from deeprotect.reproduction.case import Case, Part
-from deeprotect.reproduction.reproduce import Request, reproduce
+from deeprotect.reproduction.reproduce import ReproduceRequest, reproduce
 from deeprotect.reproduction.size import Size
 from deeprotect.training.dataset import LabelledWindows
 
@@ -35,7 +35,7 @@ SMALL = Size(
     attackers=("ridge",),
     app="ridge",
 )
-CHEAP = (Option("baseline", "ldp"), Option("laplace", "ldp"), Option("subspace", "rldp"), Option("channel", "named"))
+CHEAP = (Method("baseline", "ldp"), Method("laplace", "ldp"), Method("subspace", "rldp"), Method("channel", "named"))
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,9 @@ def part() -> Part:
             "training": {"max_epochs": 2},
         }
     )
-    return Part("1x", "mode against person", windows, policy, Cut(folds=2, most=300), CHEAP, ["made up"], curves=True)
+    return Part(
+        "1x", "mode against person", windows, policy, SplitSpec(folds=2, most=300), CHEAP, ["made up"], curves=True
+    )
 
 
 def case(number: int, parts) -> Case:
@@ -83,7 +85,7 @@ def cases(part: Part) -> list[Case]:
 @pytest.fixture(scope="module")
 def folder(cases, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("reproduced")
-    reproduce(out, Request(size=SMALL, cases=cases))
+    reproduce(out, ReproduceRequest(size=SMALL, cases=cases))
     return out
 
 
@@ -100,18 +102,18 @@ def test_what_is_missing_is_said_and_the_rest_runs(folder, written):
 
 def test_where_nothing_can_run_the_message_says_how_to_get_the_data(cases, tmp_path):
     with pytest.raises(DatasetError, match="datasets fetch moon"):
-        reproduce(tmp_path, Request([2], size=SMALL, cases=cases))
+        reproduce(tmp_path, ReproduceRequest([2], size=SMALL, cases=cases))
     assert not (tmp_path / "report.html").exists()
 
 
 def test_an_unknown_case_is_wrong_input_before_any_work(cases, tmp_path):
     with pytest.raises(InputError, match="case study 7 is unknown; use 1, 2"):
-        reproduce(tmp_path / "new", Request([7], size=SMALL, cases=cases))
+        reproduce(tmp_path / "new", ReproduceRequest([7], size=SMALL, cases=cases))
     assert not (tmp_path / "new").exists()
 
 
 def test_the_same_seed_gives_the_same_results(written, cases, tmp_path):
-    reproduce(tmp_path, Request([1], size=SMALL, cases=cases))
+    reproduce(tmp_path, ReproduceRequest([1], size=SMALL, cases=cases))
     again = json.loads((tmp_path / "results.json").read_text())
     assert again["cases"] == written["cases"]
     assert again["paper"] == written["paper"]
@@ -138,8 +140,10 @@ def test_figures_and_tables_stand_beside_a_page_that_needs_no_network(folder):
 
 def test_progress_grows_to_one(part, tmp_path):
     shares: list[float] = []
-    short = case(1, lambda: [replace(part, options=CHEAP[:1], cut=Cut())])
-    reproduce(tmp_path, Request([1], size=replace(SMALL, features=(1,)), cases=[short]), progress=shares.append)
+    short = case(1, lambda: [replace(part, methods=CHEAP[:1], split=SplitSpec())])
+    reproduce(
+        tmp_path, ReproduceRequest([1], size=replace(SMALL, features=(1,)), cases=[short]), progress=shares.append
+    )
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
 
@@ -168,12 +172,14 @@ def spoken(tmp_path_factory) -> Part:
     )
     file = tmp_path_factory.mktemp("voices") / "hum.wav"
     write_wav(file, (3000 * np.sin(np.arange(640) / 3)).astype(np.int16))
-    return Part("3x", "digit against speaker", windows, policy, Cut(folds=2), CHEAP, files=[file] * 120)
+    return Part("3x", "digit against speaker", windows, policy, SplitSpec(folds=2), CHEAP, files=[file] * 120)
 
 
 @pytest.fixture(scope="module")
 def samples(spoken: Part) -> list[listening.Sample]:
-    return listening.listen(spoken, voices=2, jobs=1, seed=0)
+    plan = spoken.plan(SMALL, jobs=1, seed=0)
+    with plan.prepared(spoken.windows, spoken.policy) as runner:
+        return listening.listen(spoken, runner, voices=2)
 
 
 def test_several_speakers_say_several_digits(samples):

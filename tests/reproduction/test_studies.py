@@ -8,28 +8,26 @@ import pytest
 from deeprotect.cli.printing import study_lines
 from deeprotect.datasets.loading import load
 from deeprotect.errors import DatasetError, PolicyError
-from deeprotect.reproduction.studies import STUDIES, Finding, Study, chosen, studies
+from deeprotect.reproduction.studies import STUDIES, Study, run_study, select_studies
 from deeprotect.training.dataset import LabelledWindows
 
 
 def test_a_study_is_chosen_by_name_and_an_unknown_one_is_named() -> None:
-    assert [study.name for study in chosen(["tmd-mode", "watch-person"])] == ["watch-person", "tmd-mode"]
-    assert len(chosen([])) == len(STUDIES)
+    assert [study.name for study in select_studies(["tmd-mode", "watch-person"])] == ["watch-person", "tmd-mode"]
+    assert len(select_studies([])) == len(STUDIES)
     with pytest.raises(PolicyError, match="no study 'mood'; known: watch-exercise"):
-        chosen(["mood"])
+        select_studies(["mood"])
 
 
 def test_data_that_is_not_here_is_reported_and_the_rest_goes_on(tmp_path: Path) -> None:
-    seen: list[Finding] = []
-    found = studies(["hapt-mode", "fsdd-digit"], directory=tmp_path, report=seen.append)
-    assert seen == found
+    found = [run_study(study, directory=tmp_path) for study in select_studies(["hapt-mode", "fsdd-digit"])]
     assert all(finding.missing for finding in found)
     assert "hapt-mode: " in next(iter(study_lines(found[0])))
     assert "missing" in found[0].to_json()
 
 
 def test_a_studys_windows_carry_all_its_labels() -> None:
-    (study,) = chosen(["watch-exercise"])
+    (study,) = select_studies(["watch-exercise"])
     try:
         data = load(study.dataset, rate_hz=study.rate_hz)
     except DatasetError as error:

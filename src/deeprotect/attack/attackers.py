@@ -8,79 +8,79 @@ from typing import Any
 
 import numpy as np
 
-from deeprotect.attack.models import Labels, Trained
-from deeprotect.attack.predictions import Guesses, Indices, Texts
+from deeprotect.attack.models import Labels, TrainedModel
+from deeprotect.attack.predictions import Indices, Predictions, Texts
 from deeprotect.signals.schema import Floats
 from deeprotect.training.segments import place_in, runs
 
 
 @dataclass(frozen=True)
-class Targets:
-    """Windows (window, value) whose label is to be guessed, and the recording each comes from."""
+class LabelledRows:
+    """What an attacker reads (row, value): windows, features or codes, each with its label and its recording."""
 
-    windows: Floats
+    rows: Floats
     labels: Labels
     recording: Indices
 
-    def released(self, windows: Floats) -> "Targets":
-        """The same targets, seen through a release."""
-        return Targets(windows, self.labels, self.recording)
+    def with_rows(self, rows: Floats) -> "LabelledRows":
+        """The same labels, seen through a release or as features."""
+        return LabelledRows(rows, self.labels, self.recording)
 
     @cached_property
-    def stretch(self) -> Indices:
-        """Number of the run of equal labels in one recording that each window lies in."""
+    def segment(self) -> Indices:
+        """Number of the run of equal labels in one recording that each row lies in."""
         return runs(self.recording, self.labels.astype(str))
 
-    def judge(self, guess: Texts) -> Guesses:
-        return Guesses.of(self.labels, guess, self.stretch)
+    def predictions(self, guess: Texts) -> Predictions:
+        return Predictions.of(self.labels, guess, self.segment)
 
 
-Pooled = dict[int, Guesses]
-"""Guesses for T windows at a time, by T."""
+Pooled = dict[int, Predictions]
+"""Predictions for T windows at a time, by T."""
 
 
-def attack(attacker: Trained, test: Targets, *, pools: Sequence[int] = ()) -> tuple[Guesses, Pooled]:
+def attack(attacker: TrainedModel, test: LabelledRows, *, pools: Sequence[int] = ()) -> tuple[Predictions, Pooled]:
     """Window by window, and pooled over several windows of one recording."""
-    scores = attacker.scores(test.windows)
+    scores = attacker.scores(test.rows)
     pooled = {size: pool(attacker, scores, test, size=size).either_way() for size in pools}
-    return test.judge(attacker.choose(scores)).either_way(), pooled
+    return test.predictions(attacker.choose(scores)).either_way(), pooled
 
 
-def reread(attacker: Trained, seen: Targets, test: Targets) -> Guesses:
+def reread(attacker: TrainedModel, seen: LabelledRows, test: LabelledRows) -> Predictions:
     """A static attacker that learnt, on released windows with known labels, what its own guesses mean there.
 
     A release may turn its guesses round (who is called Ann is always Bob); that hides nothing from someone who looks.
     Where a guess was never made on the seen windows, it stands.
     """
-    meaning = _most_common(attacker.predict(seen.windows).tolist(), seen.labels.tolist())
-    guesses = attacker.predict(test.windows)
-    plain = test.judge(guesses).either_way()
-    turned = test.judge(np.array([meaning.get(guess, guess) for guess in guesses.tolist()], dtype=str))
+    meaning = _most_common(attacker.predict(seen.rows).tolist(), seen.labels.tolist())
+    guesses = attacker.predict(test.rows)
+    plain = test.predictions(guesses).either_way()
+    turned = test.predictions(np.array([meaning.get(guess, guess) for guess in guesses.tolist()], dtype=str))
     return max(plain, turned, key=lambda each: each.accuracy)
 
 
-def pool(attacker: Trained, scores: Floats, test: Targets, *, size: int) -> Guesses:
+def pool(attacker: TrainedModel, scores: Floats, test: LabelledRows, *, size: int) -> Predictions:
     """One guess for `size` neighbouring windows of one recording by adding up scores; the rest of it counts as one."""
-    groups = _groups(test.stretch, size)
+    groups = _groups(test.segment, size)
     first, members = np.unique(groups, return_index=True, return_counts=True)[1:]
     totals = np.zeros((len(first), scores.shape[1]))
     np.add.at(totals, groups, scores)
     if attacker.probabilistic:  # each posterior holds the prior; a pool must count it once
         totals -= (members - 1)[:, None] * attacker.log_prior
-    return Guesses.of(test.labels[first], attacker.choose(totals), test.stretch[first])
+    return Predictions.of(test.labels[first], attacker.choose(totals), test.segment[first])
 
 
-def _groups(stretch: Indices, size: int) -> Indices:
+def _groups(segment: Indices, size: int) -> Indices:
     """Running number of the pool of each window; pools never cross a recording or a change of label."""
-    return np.cumsum(place_in(stretch) % size == 0).astype(np.int64) - 1
+    return np.cumsum(place_in(segment) % size == 0).astype(np.int64) - 1
 
 
-def best(guesses: Mapping[str, Guesses]) -> str:
+def best(predictions: Mapping[str, Predictions]) -> str:
     """The attacker that was right most often; it is chosen on the tested windows, which flatters the attackers."""
-    return max(guesses, key=lambda name: guesses[name].accuracy)
+    return max(predictions, key=lambda name: predictions[name].accuracy)
 
 
-def from_useful(useful: Labels, sensitive: Labels, *, test_useful: Labels) -> Texts:
+def guess_from_useful(useful: Labels, sensitive: Labels, *, test_useful: Labels) -> Texts:
     """Guesses of the sensitive label from the true useful labels (window, inference) alone.
 
     The rule is learnt on training labels. No protection that keeps the useful inferences can hide this much.

@@ -20,7 +20,7 @@ KERNELS = (5, 3)
 LONGEST = 20
 """Samples after which a layer halves the window: long windows need no finer time."""
 PARTS = 4
-"""Stretches of the window over which the filters' answers are pooled."""
+"""Parts of the window over which the filters' answers are pooled."""
 DROP = 0.5
 """Standard deviation of the noise that multiplies hidden values in training, in place of dropout."""
 SMOOTHING = 0.05
@@ -29,7 +29,7 @@ AT_ONCE = 4096
 """Windows that are read in one go, so that memory does not grow with a table."""
 
 
-class Network(nn.Module):
+class ConvolutionalNetwork(nn.Module):
     """Flat windows to one score per class: two convolutions, pooled, beside a summary of the window itself."""
 
     def __init__(self, windows: Floats, channels: int, *, classes: int) -> None:
@@ -65,7 +65,7 @@ class Network(nn.Module):
 class _Loss(nn.Module):
     """Cross-entropy with label smoothing."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: ConvolutionalNetwork) -> None:
         super().__init__()
         self.network = network
 
@@ -73,7 +73,7 @@ class _Loss(nn.Module):
         return functional.cross_entropy(self.network(windows, noise), numbers, label_smoothing=SMOOTHING)
 
 
-class Convolutional:
+class ConvolutionalClassifier:
     """Trained for a fixed number of steps, whatever the number of windows; the same seed gives the same network."""
 
     def __init__(self, channels: int, *, seed: int) -> None:
@@ -96,9 +96,9 @@ class Convolutional:
             scores = torch.cat([self.network(part) for part in torch.split(rows, AT_ONCE)])
             return np.asarray(scores.double().softmax(dim=-1).numpy())
 
-    def _trained(self, windows: Floats, numbers: NDArray[np.int64]) -> Network:
+    def _trained(self, windows: Floats, numbers: NDArray[np.int64]) -> ConvolutionalNetwork:
         generator = torch.Generator().manual_seed(self.seed)
-        network = Network(windows, self.channels, classes=len(self.classes_))
+        network = ConvolutionalNetwork(windows, self.channels, classes=len(self.classes_))
         initialise(network, generator)
         rows = torch.tensor(windows, dtype=torch.float32), torch.tensor(numbers)
         none = rows[0][:0], rows[1][:0]

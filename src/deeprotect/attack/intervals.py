@@ -28,7 +28,7 @@ def wilson(correct: int, total: int) -> Interval:
 
 
 def clustered(right: NDArray[np.bool_], cluster: NDArray[np.int64], *, seed: int = 0) -> Interval:
-    """95 % interval of the share of right guesses whose windows come in clusters (stretches of one recording).
+    """95 % interval of the share of right predictions whose windows come in clusters (segments of one recording).
 
     The hull of Wilson's interval and a bootstrap that draws whole clusters (Field and Welsh 2007). Fewer than five
     clusters: Wilson's alone, for so few hardly say how much clusters differ, and their resamples repeat each other;

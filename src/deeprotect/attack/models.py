@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from deeprotect.attack.cnn import Convolutional
+from deeprotect.attack.cnn import ConvolutionalClassifier
 from deeprotect.errors import InputError
 from deeprotect.signals.schema import Floats
 
@@ -30,12 +30,12 @@ BOOSTED_TREES, MOST_ROUNDS, FEWEST_ROUNDS = 600, 60, 5
 """Boosting grows a tree per class and round: many classes get fewer rounds, so that none takes minutes."""
 BOOSTED_VALUES = 120
 """Values of a window that boosting looks at; its time grows with them."""
-DOUBT = 0.01
+PRIOR_SHARE = 0.01
 """Share of the prior in a posterior: a forest's zero means "seen in no leaf", it must not veto a pooled guess."""
 
 
 @dataclass(frozen=True)
-class Given:
+class ModelSpec:
     """What a model may know before it sees its training windows."""
 
     rows: int
@@ -76,46 +76,46 @@ def _column(windows: Floats) -> Floats:
     return windows[:, 0]
 
 
-def _ridge(_: Given) -> Any:
+def _ridge(_: ModelSpec) -> Any:
     return make_pipeline(StandardScaler(), RidgeClassifier())
 
 
-def _kernel_ridge(given: Given) -> Any:
+def _kernel_ridge(spec: ModelSpec) -> Any:
     """Nyström's approximation: exact kernel ridge takes rows³ time and rows² memory, minutes for 10,000 windows."""
-    landmarks = Nystroem(n_components=min(LANDMARKS, given.rows), random_state=given.seed)
+    landmarks = Nystroem(n_components=min(LANDMARKS, spec.rows), random_state=spec.seed)
     return make_pipeline(StandardScaler(), landmarks, RidgeClassifier(alpha=KERNEL_PENALTY))
 
 
-def _random_forest(given: Given) -> Any:
-    return RandomForestClassifier(TREES, random_state=given.seed)
+def _random_forest(spec: ModelSpec) -> Any:
+    return RandomForestClassifier(TREES, random_state=spec.seed)
 
 
-def _extra_trees(given: Given) -> Any:
-    return ExtraTreesClassifier(TREES, random_state=given.seed)
+def _extra_trees(spec: ModelSpec) -> Any:
+    return ExtraTreesClassifier(TREES, random_state=spec.seed)
 
 
-def _gradient_boosting(given: Given) -> Any:
-    some = np.sort(np.random.default_rng(given.seed).permutation(given.values)[:BOOSTED_VALUES])
+def _gradient_boosting(spec: ModelSpec) -> Any:
+    some = np.sort(np.random.default_rng(spec.seed).permutation(spec.values)[:BOOSTED_VALUES])
     boosting = HistGradientBoostingClassifier(
-        max_iter=int(np.clip(BOOSTED_TREES // given.classes, FEWEST_ROUNDS, MOST_ROUNDS)),
+        max_iter=int(np.clip(BOOSTED_TREES // spec.classes, FEWEST_ROUNDS, MOST_ROUNDS)),
         learning_rate=0.15,
         max_features=0.2,
         max_bins=63,
         early_stopping=False,  # it would cut a held-out part that a class with one window cannot be in
-        random_state=given.seed,
+        random_state=spec.seed,
     )
     return make_pipeline(make_column_transformer(("passthrough", some)), boosting)
 
 
-def _cnn(given: Given) -> Any:
-    return Convolutional(given.channels, seed=given.seed)
+def _cnn(spec: ModelSpec) -> Any:
+    return ConvolutionalClassifier(spec.channels, seed=spec.seed)
 
 
-def _code_table(_: Given) -> Any:
+def _code_table(_: ModelSpec) -> Any:
     return CodeTable()
 
 
-MODELS: dict[str, Callable[[Given], Any]] = {
+MODELS: dict[str, Callable[[ModelSpec], Any]] = {
     "ridge": _ridge,
     "kernel_ridge": _kernel_ridge,
     "random_forest": _random_forest,
@@ -127,7 +127,7 @@ MODELS: dict[str, Callable[[Given], Any]] = {
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedModel:
     """A fitted model; windows are flat (window, value)."""
 
     name: str
@@ -150,8 +150,8 @@ class Trained:
         return np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
 
     def _log_posteriors(self, probabilities: Floats) -> Floats:
-        doubt = 0.0 if isinstance(self.estimator, CodeTable) else DOUBT  # a code table smooths by itself
-        return np.asarray(np.log((1 - doubt) * probabilities + doubt * np.exp(self.log_prior)))
+        share = 0.0 if isinstance(self.estimator, CodeTable) else PRIOR_SHARE  # a code table smooths by itself
+        return np.asarray(np.log((1 - share) * probabilities + share * np.exp(self.log_prior)))
 
     def choose(self, scores: Floats) -> NDArray[np.str_]:
         """The class of the highest score in each row."""
@@ -161,7 +161,7 @@ class Trained:
         return self.choose(self.scores(windows))
 
 
-def train(name: str, windows: Floats, labels: Labels, *, seed: int, channels: int = 1) -> Trained:
+def train(name: str, windows: Floats, labels: Labels, *, seed: int, channels: int = 1) -> TrainedModel:
     """Fit a model by name, on one core (experiments run side by side); labels are complete.
 
     Windows are flat (window, time * channels + channel).
@@ -173,9 +173,9 @@ def train(name: str, windows: Floats, labels: Labels, *, seed: int, channels: in
     texts = labels.astype(str)
     classes, counts = np.unique(texts, return_counts=True)
     rows, values = windows.shape
-    given = Given(rows, values, channels=channels, classes=len(classes), seed=seed)
+    spec = ModelSpec(rows, values, channels=channels, classes=len(classes), seed=seed)
     # A single class cannot be told apart from anything; most models refuse it.
-    estimator = MODELS[name](given) if len(classes) > 1 else DummyClassifier()
+    estimator = MODELS[name](spec) if len(classes) > 1 else DummyClassifier()
     with threadpool_limits(1):
         estimator.fit(windows, texts)
-    return Trained(name, classes, estimator, np.log(counts / counts.sum()))
+    return TrainedModel(name, classes, estimator, np.log(counts / counts.sum()))

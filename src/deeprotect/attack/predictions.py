@@ -1,4 +1,4 @@
-"""Guesses beside the truth: what every accuracy, interval and confusion matrix of a result is made of."""
+"""Predictions beside the truth: what every accuracy, interval and confusion matrix of a result is made of."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,30 +15,30 @@ Texts = NDArray[np.str_]
 
 
 @dataclass(frozen=True)
-class Guesses:
+class Predictions:
     """One guess and the truth per tested window (or pool of windows), as numbers of `classes`.
 
-    `stretch` numbers runs of neighbouring windows, which resemble each other.
+    `segment` numbers runs of neighbouring windows, which resemble each other.
     """
 
     classes: tuple[str, ...]
     truth: Indices
     guess: Indices
-    stretch: Indices
+    segment: Indices
 
     @classmethod
-    def of(cls, truth: Labels | Texts, guess: Labels | Texts, stretch: Indices) -> Self:
+    def of(cls, truth: Labels | Texts, guess: Labels | Texts, segment: Indices) -> Self:
         names, numbers = np.unique(np.concatenate([truth.astype(str), guess.astype(str)]), return_inverse=True)
-        return cls(tuple(names.tolist()), numbers[: len(truth)], numbers[len(truth) :], stretch)
+        return cls(tuple(names.tolist()), numbers[: len(truth)], numbers[len(truth) :], segment)
 
     @classmethod
-    def join(cls, parts: Sequence["Guesses"]) -> Self:
-        """Of several folds: a stretch of one fold is not a stretch of another."""
-        first = np.cumsum([0, *(int(part.stretch.max(initial=-1)) + 1 for part in parts)])[: len(parts)]
-        stretch = np.concatenate([part.stretch + start for part, start in zip(parts, first, strict=True)])
+    def join(cls, parts: Sequence["Predictions"]) -> Self:
+        """Of several folds: a segment of one fold is not a segment of another."""
+        first = np.cumsum([0, *(int(part.segment.max(initial=-1)) + 1 for part in parts)])[: len(parts)]
+        segment = np.concatenate([part.segment + start for part, start in zip(parts, first, strict=True)])
         truth = np.concatenate([np.array(part.classes, dtype=str)[part.truth] for part in parts])
         guess = np.concatenate([np.array(part.classes, dtype=str)[part.guess] for part in parts])
-        return cls.of(truth, guess, stretch)
+        return cls.of(truth, guess, segment)
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -53,7 +53,7 @@ class Guesses:
 
     @property
     def interval(self) -> Interval:
-        return clustered(self.right, self.stretch)
+        return clustered(self.right, self.segment)
 
     @property
     def counts(self) -> Indices:
@@ -73,8 +73,8 @@ class Guesses:
         table: list[list[int]] = counts.tolist()
         return table
 
-    def either_way(self) -> "Guesses":
-        """Of two labels, all guesses turned round where most are wrong: a coin guessed in 20 % is known in 80 %."""
+    def either_way(self) -> "Predictions":
+        """Of two labels, all predictions turned round where most are wrong: a coin guessed in 20 % is known in 80 %."""
         if len(self.classes) != 2 or self.accuracy >= 0.5:
             return self
-        return Guesses(self.classes, self.truth, 1 - self.guess, self.stretch)
+        return Predictions(self.classes, self.truth, 1 - self.guess, self.segment)

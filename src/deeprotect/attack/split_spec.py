@@ -1,4 +1,4 @@
-"""Cutting a table into sides to learn from and to test on; neighbouring windows are never on both."""
+"""How a table is split into folds, each with windows to train on and to test on that are never neighbours."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,11 +14,11 @@ KINDS = ("time", "recording", "group")
 
 
 @dataclass(frozen=True)
-class Cut:
+class SplitSpec:
     """`kind`: in time inside recordings, by whole recordings, or by the windows' groups (people, say).
 
     One fold holds out a share, several are cross-validation; each repeat has a seed of its own. `most` limits the
-    windows to learn from, and a third of it those to test on.
+    windows to train on, and a third of it those to test on.
     """
 
     kind: str = "time"
@@ -33,14 +33,14 @@ class Cut:
         if self.folds < 1 or self.repeats < 1:
             raise InputError("folds and repeats count from 1")
 
-    def sides(self, windows: LabelledWindows, *, seed: int) -> list["Sides"]:
+    def make_folds(self, windows: LabelledWindows, *, seed: int) -> list["Fold"]:
         """Of all repeats and folds."""
-        every = [sides for repeat in range(self.repeats) for sides in self._sides(windows, seed + repeat)]
-        return every if self.most is None else [sides.thinned(windows, self.most) for sides in every]
+        every = [fold for repeat in range(self.repeats) for fold in self._folds(windows, seed + repeat)]
+        return every if self.most is None else [fold.thinned(windows, self.most) for fold in every]
 
-    def _sides(self, windows: LabelledWindows, seed: int) -> Iterator["Sides"]:
-        for learn, test in self._masks(windows, seed):
-            yield Sides(np.flatnonzero(learn), np.flatnonzero(test), seed)
+    def _folds(self, windows: LabelledWindows, seed: int) -> Iterator["Fold"]:
+        for train, test in self._masks(windows, seed):
+            yield Fold(np.flatnonzero(train), np.flatnonzero(test), seed)
 
     def _masks(self, windows: LabelledWindows, seed: int) -> list[tuple[Mask, Mask]]:
         if self.kind != "time":
@@ -63,30 +63,30 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Sides:
-    """Numbers of the windows to learn from and to test on, and the seed of everything random on them."""
+class Fold:
+    """Numbers of the windows to train on and to test on, and the seed of everything random on them."""
 
-    learn: Indices
+    train: Indices
     test: Indices
     seed: int
 
-    def thinned(self, windows: LabelledWindows, most: int) -> "Sides":
+    def thinned(self, windows: LabelledWindows, most: int) -> "Fold":
         return replace(
             self,
-            learn=_some(windows, self.learn, most, seed=self.seed),
+            train=_some(windows, self.train, most, seed=self.seed),
             test=_some(windows, self.test, most // 3, seed=self.seed),
         )
 
 
 def _some(windows: LabelledWindows, chosen: Indices, most: int, *, seed: int) -> Indices:
-    """A run somewhere in every stretch, the same share of each: everyone stays in, neighbours stay together."""
+    """A run somewhere in every segment, the same share of each: everyone stays in, neighbours stay together."""
     if len(chosen) <= most:
         return chosen
     random = np.random.default_rng(seed)
-    stretch = stretches_of(windows[chosen])
-    sizes = np.bincount(stretch)
-    # Shares are rounded so that what is kept of the first k stretches is never off by one window or more.
+    segment = stretches_of(windows[chosen])
+    sizes = np.bincount(segment)
+    # Shares are rounded so that what is kept of the first k segments is never off by one window or more.
     kept = np.diff(np.floor(np.cumsum(sizes) * (most / len(chosen)) + random.random()).astype(np.int64), prepend=0)
     starts = random.integers(sizes - kept + 1)
-    place = place_in(stretch)
-    return np.asarray(chosen[(place >= starts[stretch]) & (place < (starts + kept)[stretch])])
+    place = place_in(segment)
+    return np.asarray(chosen[(place >= starts[segment]) & (place < (starts + kept)[segment])])

@@ -2,8 +2,7 @@
 
 import typer
 
-from deeprotect.cli import data, evaluations, experiments, studies
-from deeprotect.cli import protect as bundles
+from deeprotect.cli import data, evaluate, protect
 
 app = typer.Typer(
     help="Name what an app may infer from your sensors; release data that carries only that.",
@@ -12,20 +11,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # its tracebacks print local variables, and those can be private samples
     rich_markup_mode=None,
 )
-app.command()(experiments.demo)
+app.command()(evaluate.demo)
 app.command()(data.inferences)
 app.add_typer(data.datasets, name="datasets")
 app.command()(data.init)
-app.command()(bundles.train)
-app.command()(bundles.protect)
-app.command()(bundles.describe)
-app.command()(bundles.verify)
-app.command()(experiments.audit)
-app.command()(evaluations.evaluate)
-app.command()(evaluations.reproduce)
-app.command()(studies.studies)
-app.command()(studies.features)
-app.command()(experiments.bench)
+app.command()(protect.train)
+app.command()(protect.protect)
+app.command()(protect.describe)
+app.command()(protect.verify)
+app.command()(evaluate.audit)
+app.command()(evaluate.evaluate)
+app.command()(evaluate.reproduce)
+app.command()(evaluate.bench)
 
 
 @app.callback(invoke_without_command=True)

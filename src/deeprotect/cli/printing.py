@@ -1,6 +1,7 @@
 """Tables for people, printed with rich."""
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -11,6 +12,9 @@ from deeprotect.evaluation.results import line_name
 from deeprotect.policy.repository import Inference, Repository
 
 if TYPE_CHECKING:
+    from deeprotect.benchmark.ratio import Ratio
+    from deeprotect.reproduction.case_page import Story
+    from deeprotect.reproduction.case_result import Outcome
     from deeprotect.reproduction.feature_comparison import Comparison
     from deeprotect.reproduction.studies import Finding
 
@@ -81,6 +85,7 @@ def study_lines(finding: "Finding") -> Iterator[str]:
     if finding.missing:
         yield f"{study.name}: {finding.missing}"
         return
+    yield from (f"{study.name}: left out: {line}" for line in finding.left_out)
     yield f"{study.name}: {study.useful} useful, {study.sensitive or '–'} sensitive; {finding.test} test windows"
     for row in finding.rows:
         useful = row.useful[study.useful]
@@ -109,3 +114,44 @@ def features_table(comparison: "Comparison") -> None:
         )
     console.print(table)
     console.print(comparison.findings)
+
+
+def case_table(story: "Story", epsilon: float) -> None:
+    """Each mechanism at one ε: how often the app and the best attacker are right; then the paper's numbers."""
+    console, case = Console(), story.chapter.case
+    console.print(f"\nCase study {case.number}: {case.title}", style="bold", highlight=False)
+    table = Table("part", "mechanism", "ε", box=None, pad_edge=False)
+    for title in ("app", "raw", "chance", "attacker", "raw", "chance"):
+        table.add_column(title, justify="right")
+    for outcome in story.chapter.outcomes:
+        _add_case_rows(table, outcome, epsilon)
+    console.print(table)
+    for part, line in story.beside:
+        console.print(f"{part} {line.what}. Paper: {line.paper}. Ours: {line.ours}.", highlight=False, markup=False)
+
+
+def _add_case_rows(table: Table, outcome: "Outcome", epsilon: float) -> None:
+    part = outcome.part
+    for line in dict.fromkeys(row.line for row in outcome.rows):
+        row = outcome.row(line, epsilon)
+        if row is not None:
+            app, attack = row.useful[part.useful], row.sensitive[part.sensitive]
+            shares = (app.app, app.clean, app.chance, attack.adaptive, attack.raw, attack.chance)
+            table.add_row(part.name, line, f"{row.epsilon:g}", *map(_number, shares))
+
+
+_BETTER = {"throughput": "more", "time": "less", "memory": "less"}
+
+
+def ratios_table(ratios: Sequence["Ratio"]) -> None:
+    """One row per ratio, and which way is better."""
+    table = Table("what", "against", "quantity", "ratio", "better")
+    for each in ratios:
+        table.add_row(each.what, each.peer, each.quantity, f"{each.ratio:.3g} ×", _BETTER[each.quantity])
+    Console().print(table)
+
+
+def print_seconds(seconds: Mapping[str, float]) -> None:
+    """On standard error, longest first: results are on standard output, and repeat."""
+    parts = [f"{stage} {spent:.0f} s" for stage, spent in sorted(seconds.items(), key=lambda part: -part[1])]
+    print(f"time, over all processes: {', '.join(parts)}", file=sys.stderr)

@@ -6,23 +6,22 @@ from typing import Any
 
 from deeprotect.datasets.dataset import Dataset
 from deeprotect.datasets.loading import load
-from deeprotect.evaluation import minimiser_comparison as minimisers
-from deeprotect.evaluation import noise_comparison as noise
-from deeprotect.evaluation.evaluator import Bench, Setup
-from deeprotect.evaluation.excerpt import Excerpt
-from deeprotect.evaluation.experiment import Experiment, Progress
-from deeprotect.evaluation.methods import FEATURES, OPTIONS, Option
+from deeprotect.evaluation import minimiser_comparison, noise_comparison
+from deeprotect.evaluation.evaluator import Setup
+from deeprotect.evaluation.methods import FEATURES, MAIN_METHODS, Method, grid
 from deeprotect.evaluation.promises import aim
 from deeprotect.evaluation.report import files, story
-from deeprotect.evaluation.results import Results, Row
+from deeprotect.evaluation.results import Results
+from deeprotect.evaluation.rows import Plan, RunResult, choose_excerpt, measure_rows, release_windows
+from deeprotect.evaluation.runner import Progress
 from deeprotect.policy import Policy
-from deeprotect.training.dataset import read_windows
+from deeprotect.training.dataset import LabelledWindows, read_windows
 
 READY, MEASURED, COMPARED = 0.05, 0.9, 0.97  # shares of the whole time, for the progress bar
 
 
 @dataclass(frozen=True)
-class Plan:
+class DemoPlan:
     """What the demo measures; the defaults take about a minute on two cores."""
 
     dataset: str = "watch"
@@ -33,9 +32,9 @@ class Plan:
     epsilons: tuple[float, ...] = (1.0, 2.0, 5.0)
     shown_epsilon: float = 5.0
     features: int = 3  # noise grows with every feature; three tell seven exercises apart
-    options: tuple[Option, ...] = (*OPTIONS, Option(FEATURES, "none"))
-    noise_options: tuple[Option, ...] = noise.OPTIONS
-    minimisers: tuple[str, ...] = minimisers.NAMES
+    methods: tuple[Method, ...] = (*MAIN_METHODS, Method(FEATURES, "none"))
+    noise_methods: tuple[Method, ...] = noise_comparison.METHODS
+    minimisers: tuple[str, ...] = minimiser_comparison.NAMES
     max_epochs: int | None = 40  # of every network; more read a little better and take longer
     # Extremely randomised trees: on these windows a stronger attacker than a forest, in half the time.
     setup: Setup = field(default_factory=lambda: Setup(attackers=("ridge", "extra_trees")))
@@ -54,58 +53,46 @@ class Plan:
         )
 
 
-def demo(out: Path, *, progress: Progress = lambda _: None, plan: Plan | None = None) -> dict[str, Any]:
+def demo(out: Path, *, progress: Progress = lambda _: None, plan: DemoPlan | None = None) -> dict[str, Any]:
     """Writes report.html, results.json and the figures into `out`; returns what results.json holds."""
-    files.make_folder(out)
-    plan = plan or Plan()
-    data = load(plan.dataset, rate_hz=plan.rate_hz)
-    policy = plan.policy(data)
-    experiment = Experiment.on(read_windows(data.table, policy), policy, plan.setup)
-    progress(READY)
-    rows = _rows(experiment, plan, progress)
-    results = Results(
-        rows=rows,
-        noise=noise.noise_rows(experiment, plan.noise_options, plan.shown_epsilon),
-        minimisers=minimisers.compare(experiment, names=plan.minimisers),
-        run=_run(data, experiment.bench),
-    )
-    progress(COMPARED)
+    files.make_folders(out, files.FIGURES, files.TABLES)
+    wanted = plan or DemoPlan()
+    data = load(wanted.dataset, rate_hz=wanted.rate_hz)
+    policy, epsilon = wanted.policy(data), wanted.shown_epsilon
+    windows = read_windows(data.table, policy)
+    rows = Plan(grid(wanted.methods, wanted.epsilons), wanted.setup)
+    with rows.prepared(windows, policy) as runner:
+        progress(READY)
+        found = measure_rows(runner, rows, progress=lambda share: progress(READY + (MEASURED - READY) * share))
+        results = Results(
+            rows=found.rows,
+            noise=noise_comparison.compare_noise(runner, epsilon, methods=wanted.noise_methods),
+            minimisers=minimiser_comparison.compare_minimisers(runner, names=wanted.minimisers),
+            left_out=found.left_out,
+            run=_run(data, windows, found, seed=wanted.setup.seed),
+        )
+        progress(COMPARED)
+        excerpt = choose_excerpt(runner, epsilon)
+        released = release_windows(runner, grid(wanted.methods, [epsilon]), excerpt.windows)
     page = story.tell(
-        results, title=_title(data), lead=aim(policy), excerpt=_excerpt(experiment, plan), epsilon=plan.shown_epsilon
+        results, title=_title(data), lead=aim(policy), excerpt=replace(excerpt, released=released), epsilon=epsilon
     )
     files.write(out, results, page)
     progress(1.0)
     return results.to_json()
 
 
-def _rows(experiment: Experiment, plan: Plan, progress: Progress) -> list[Row]:
-    rows: list[Row] = []
-    total = len(plan.options) * len(plan.epsilons)
-    for row in experiment.rows(plan.options, plan.epsilons):
-        rows.append(row)
-        progress(READY + (MEASURED - READY) * len(rows) / total)
-    return rows
-
-
-def _excerpt(experiment: Experiment, plan: Plan) -> Excerpt:
-    excerpt = Excerpt.choose(experiment.bench.test, experiment.policy.schema(), epsilon=plan.shown_epsilon)
-    released = {
-        option.line: experiment.release(option, plan.shown_epsilon)(excerpt.windows).windows for option in plan.options
-    }
-    return replace(excerpt, released=released)
-
-
 def _title(data: Dataset) -> str:
     return f"{data.entry.title}: what a protected stream still tells"
 
 
-def _run(data: Dataset, bench: Bench) -> dict[str, Any]:
+def _run(data: Dataset, windows: LabelledWindows, found: RunResult, *, seed: int) -> dict[str, Any]:
     return {
         "command": "deeprotect demo",
         "data": f"{data.name}: {data.entry.contains} ({data.entry.publisher}, {data.entry.licence})",
         "citation": data.entry.citation,
-        "fingerprint": bench.train.fingerprint,
-        "windows": f"{len(bench.train)} to train on, {len(bench.test)} to test on; the last part of each recording",
-        "seed": bench.setup.seed,
+        "fingerprint": windows.fingerprint,
+        "windows": f"{found.train} to train on, {found.test} to test on; the last part of each recording",
+        "seed": seed,
         "versions": files.versions(),
     }

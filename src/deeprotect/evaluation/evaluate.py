@@ -7,29 +7,29 @@ from typing import Any
 
 import pyarrow as pa
 
-from deeprotect.attack.split_spec import Cut
-from deeprotect.evaluation import runner as running
+from deeprotect.attack.split_spec import SplitSpec
+from deeprotect.errors import InputError
 from deeprotect.evaluation.evaluator import Setup
-from deeprotect.evaluation.experiment import Progress
 from deeprotect.evaluation.form import Unpacked, check_form
-from deeprotect.evaluation.methods import chosen
+from deeprotect.evaluation.methods import grid, select
 from deeprotect.evaluation.promises import aim
 from deeprotect.evaluation.report import files, story
 from deeprotect.evaluation.results import Check, Results
-from deeprotect.evaluation.runner import Found, Plan
+from deeprotect.evaluation.rows import Plan, RunResult, run
+from deeprotect.evaluation.runner import Progress
 from deeprotect.policy import Policy
 from deeprotect.tables.sources import open_source
 from deeprotect.training.dataset import LabelledWindows, read_windows
 from deeprotect.training.fit import learn
 
-QUICK_EPSILONS = (1.0, 5.0)
+EPSILONS, QUICK_EPSILONS = (1.0, 2.0, 5.0, 10.0), (1.0, 5.0)
 QUICK_WINDOWS, QUICK_EPOCHS = 1500, 6
 QUICK_ATTACKERS = ("ridge", "extra_trees")
 MEASURED = 0.93
 
 
 @dataclass(frozen=True)
-class Request:
+class EvaluateRequest:
     """What a user asks for; empty means all mechanisms, or the usual ε."""
 
     mechanisms: Sequence[str] = ()
@@ -45,13 +45,14 @@ class Request:
 
     def plan(self, policy: Policy) -> tuple[Plan, list[str]]:
         """The plan, and what cannot be in it."""
-        options, left_out = chosen(self.mechanisms, policy)
-        setup, cut = Setup(seed=self.seed), Cut(self.split, folds=self.folds, repeats=self.repeats)
-        plan = Plan(options, tuple(self.epsilons) or Plan.epsilons, setup, cut, policy.privacy.epsilon, self.jobs)
+        methods, left_out = select(self.mechanisms, policy)
+        if not methods:
+            raise InputError(f"nothing can be measured: {'; '.join(left_out)}")
+        setup, split = Setup(seed=self.seed), SplitSpec(self.split, folds=self.folds, repeats=self.repeats)
         if self.quick:
-            setup, cut = replace(setup, attackers=QUICK_ATTACKERS), replace(cut, most=QUICK_WINDOWS)
-            plan = replace(plan, epsilons=tuple(self.epsilons) or QUICK_EPSILONS, setup=setup, cut=cut)
-        return plan, left_out
+            setup, split = replace(setup, attackers=QUICK_ATTACKERS), replace(split, most=QUICK_WINDOWS)
+        epsilons = self.epsilons or (QUICK_EPSILONS if self.quick else EPSILONS)
+        return Plan(grid(methods, epsilons), setup, split, self.jobs), left_out
 
     def policy(self, policy: Policy) -> Policy:
         """With the seed of this evaluation; networks learn less where time matters more."""
@@ -62,21 +63,22 @@ class Request:
 
 
 def evaluate(
-    policy: Policy, table: Any, out: Path, *, request: Request, progress: Progress = lambda _: None
+    policy: Policy, table: Any, out: Path, *, request: EvaluateRequest, progress: Progress = lambda _: None
 ) -> tuple[Results, dict[str, float]]:
     """Writes report.html, results.json, figures and tables into `out`; returns results and where the time went."""
     plan, left_out = request.plan(policy)
     policy = request.policy(policy)
-    files.make_folder(out)
+    files.make_folders(out, files.FIGURES, files.TABLES)
     windows = read_windows(table, policy, group=request.group)
-    found = running.run(windows, policy, plan, progress=lambda share: progress(MEASURED * share))
+    epsilon = plan.nearest(policy.privacy.epsilon)
+    found = run(windows, policy, plan, shown_epsilon=epsilon, progress=lambda share: progress(MEASURED * share))
     results = Results(
         rows=found.rows,
         form=_form(table, windows, policy),
         left_out=[*left_out, *found.left_out],
         run=_run(request, plan, windows, found),
     )
-    page = story.tell(results, title=_title(policy), lead=aim(policy), excerpt=found.excerpt, epsilon=plan.drawn)
+    page = story.tell(results, title=_title(policy), lead=aim(policy), excerpt=found.excerpt, epsilon=epsilon)
     files.write(out, results, page)
     progress(1.0)
     return results, found.seconds
@@ -95,12 +97,12 @@ def _title(policy: Policy) -> str:
     return f"{' and '.join(policy.inferences.useful)}: what a protected stream still tells"
 
 
-def _run(request: Request, plan: Plan, windows: LabelledWindows, found: Found) -> dict[str, Any]:
+def _run(request: EvaluateRequest, plan: Plan, windows: LabelledWindows, found: RunResult) -> dict[str, Any]:
     return {
         "command": request.command,
         "fingerprint": windows.fingerprint,
         "windows": f"{len(windows)} in the table; {found.train} to train on, {found.test} to test on",
-        "split": plan.cut.words,
+        "split": plan.split.words,
         "quick": request.quick,
         "app": plan.setup.app,
         "attackers": ", ".join(plan.setup.attackers),

@@ -1,4 +1,4 @@
-"""The test bench: one split, the apps and attackers trained on raw windows, and the measuring of releases on it."""
+"""The evaluator of one fold: apps and attackers trained on raw windows, and what they read of a release."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deeprotect.attack.attackers import Targets, attack, from_useful, reread
-from deeprotect.attack.models import Trained, train
-from deeprotect.attack.predictions import Guesses, Indices
+from deeprotect.attack.attackers import LabelledRows, attack, guess_from_useful, reread
+from deeprotect.attack.models import TrainedModel
+from deeprotect.attack.models import train as fit_model
+from deeprotect.attack.predictions import Indices, Predictions
 from deeprotect.errors import TableError
-from deeprotect.evaluation.fold_predictions import Apps, Attacks, Measured
+from deeprotect.evaluation.fold_predictions import Apps, Attacks, FoldPredictions
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
@@ -42,43 +43,46 @@ class Setup:
 
 
 @dataclass(frozen=True)
-class Bench:
+class Evaluator:
     """Everything that does not depend on the release, made once: `apps` and `attackers` know raw windows only.
 
-    `clean`, `raw` and `told` are their guesses on raw test windows, and those from the true useful labels alone.
+    `clean`, `raw` and `from_useful` are predictions on raw test windows, and from the true useful labels alone.
     """
 
     train: LabelledWindows
     test: LabelledWindows
     setup: Setup
-    useful: tuple[str, ...]
-    apps: Mapping[str, Trained]
-    clean: Mapping[str, Guesses]
-    attackers: Mapping[str, Mapping[str, Trained]]
-    raw: Mapping[str, Mapping[str, tuple[Guesses, Mapping[int, Guesses]]]]
-    told: Mapping[str, Guesses]
+    apps: Mapping[str, TrainedModel]
+    clean: Mapping[str, Predictions]
+    attackers: Mapping[str, Mapping[str, TrainedModel]]
+    raw: Mapping[str, Mapping[str, tuple[Predictions, Mapping[int, Predictions]]]]
+    from_useful: Mapping[str, Predictions]
 
     @classmethod
-    def prepare(cls, learn: LabelledWindows, test: LabelledWindows, policy: Policy, setup: Setup) -> "Bench":
-        """Train apps and attackers on the raw windows of one side."""
+    def prepare(cls, train: LabelledWindows, test: LabelledWindows, policy: Policy, *, setup: Setup) -> "Evaluator":
+        """Train apps and attackers on raw windows."""
         useful, sensitive = policy.inferences.useful, policy.inferences.sensitive
         for name in (*useful, *sensitive):
-            _check_labelled(name, learn, test)
+            _check_labelled(name, train, test)
         fit = _Fit(setup, channels=len(policy.stream.channels))
-        apps = {name: fit(setup.app, targets(learn, name)) for name in useful}
-        clean = {name: _read(apps[name], targets(test, name)) for name in useful}
-        attackers = {name: {model: fit(model, targets(learn, name)) for model in setup.attackers} for name in sensitive}
+        learn = {name: labelled_rows(train, name) for name in (*useful, *sensitive)}
+        tested = {name: labelled_rows(test, name) for name in (*useful, *sensitive)}
+        apps = {name: fit(setup.app, learn[name]) for name in useful}
+        clean = {name: _read(apps[name], tested[name]) for name in useful}
+        attackers = {name: {model: fit(model, learn[name]) for model in setup.attackers} for name in sensitive}
         raw = {
-            name: {
-                model: attack(each, targets(test, name), pools=setup.pools) for model, each in attackers[name].items()
-            }
-            for name in sensitive
+            name: {model: attack(each, tested[name], pools=setup.pools) for model, each in models.items()}
+            for name, models in attackers.items()
         }
-        told = {name: _told(name, learn, test, useful) for name in sensitive}
-        return cls(learn, test, setup, useful, apps, clean, attackers, raw, told)
+        from_useful = {name: _from_useful(name, train, test, useful=useful) for name in sensitive}
+        return cls(train, test, setup, apps, clean, attackers, raw, from_useful)
 
-    def measure(self, release: Release, *, stopwatch: Stopwatch | None = None) -> Measured:
-        """Release both sides of the split and see what apps and attackers still read."""
+    def rows(self, name: str) -> tuple[LabelledRows, LabelledRows]:
+        """Raw windows that carry a label of this inference, to learn from and to be tested on."""
+        return labelled_rows(self.train, name), labelled_rows(self.test, name)
+
+    def predictions(self, release: Release, *, stopwatch: Stopwatch | None = None) -> FoldPredictions:
+        """Release both sides of the fold and see what apps and attackers still read."""
         stopwatch = stopwatch or Stopwatch()
         with stopwatch("release"):
             seen, tested = release(self.train.flat), release(self.test.flat)
@@ -88,7 +92,7 @@ class Bench:
             sensitive = {name: self._attacks(name, seen, tested) for name in self.attackers}
         channels = self.test.samples.shape[2]
         error = np.abs(tested.windows - self.test.flat).reshape(-1, channels).mean(axis=0)
-        return Measured(useful, sensitive, error, len(self.test))
+        return FoldPredictions(useful, sensitive, error, len(self.test))
 
     def _apps(self, name: str, seen: Released, tested: Released) -> Apps:
         learn, test = self._released(name, seen.windows, tested.windows)
@@ -108,13 +112,13 @@ class Bench:
             adaptive={model: window for model, (window, _) in attacks.items()},
             pooled={size: {model: pooled[size] for model, (_, pooled) in attacks.items()} for size in setup.pools},
             pooled_raw={size: {model: pooled[size] for model, (_, pooled) in raw.items()} for size in setup.pools},
-            told=self.told[name],
+            from_useful=self.from_useful[name],
         )
 
-    def _released(self, name: str, seen: Floats, tested: Floats) -> tuple[Targets, Targets]:
+    def _released(self, name: str, seen: Floats, tested: Floats) -> tuple[LabelledRows, LabelledRows]:
         """Released windows with labels, to learn from and to be tested on."""
-        learn, test = targets(self.train, name), targets(self.test, name)
-        return learn.released(seen[self.train.labelled(name)]), test.released(tested[self.test.labelled(name)])
+        learn, test = self.rows(name)
+        return learn.with_rows(seen[self.train.labelled(name)]), test.with_rows(tested[self.test.labelled(name)])
 
     @property
     def _fit(self) -> "_Fit":
@@ -123,35 +127,35 @@ class Bench:
 
 @dataclass(frozen=True)
 class _Fit:
-    """Models by name, all with the bench's seed."""
+    """Models by name, all with the evaluator's seed."""
 
     setup: Setup
     channels: int
 
-    def __call__(self, model: str, learn: Targets) -> Trained:
-        return train(model, learn.windows, learn.labels, seed=self.setup.seed, channels=self.channels)
+    def __call__(self, model: str, rows: LabelledRows) -> TrainedModel:
+        return fit_model(model, rows.rows, rows.labels, seed=self.setup.seed, channels=self.channels)
 
 
-def targets(side: LabelledWindows, name: str) -> Targets:
+def labelled_rows(side: LabelledWindows, name: str) -> LabelledRows:
     """The raw windows that carry a label of this inference."""
     labelled = side[side.labelled(name)]
-    return Targets(labelled.flat, labelled.labels[name], labelled.recording)
+    return LabelledRows(labelled.flat, labelled.labels[name], labelled.recording)
 
 
-def _read(app: Trained, test: Targets) -> Guesses:
-    return test.judge(app.predict(test.windows))
+def _read(app: TrainedModel, test: LabelledRows) -> Predictions:
+    return test.predictions(app.predict(test.rows))
 
 
-def _told(name: str, learn: LabelledWindows, test: LabelledWindows, useful: tuple[str, ...]) -> Guesses:
-    learn, test = (side[side.labelled(name)] for side in (learn, test))
-    guess = from_useful(learn.targets(useful), learn.labels[name], test_useful=test.targets(useful))
-    return targets(test, name).judge(guess)
+def _from_useful(name: str, train: LabelledWindows, test: LabelledWindows, *, useful: tuple[str, ...]) -> Predictions:
+    train, test = (side[side.labelled(name)] for side in (train, test))
+    guess = guess_from_useful(train.targets(useful), train.labels[name], test_useful=test.targets(useful))
+    return labelled_rows(test, name).predictions(guess)
 
 
-def _check_labelled(name: str, learn: LabelledWindows, test: LabelledWindows) -> None:
-    for side, what in ((learn, "to train on"), (test, "to test on")):
+def _check_labelled(name: str, train: LabelledWindows, test: LabelledWindows) -> None:
+    for side, what in ((train, "to train on"), (test, "to test on")):
         if not side.labelled(name).any():
             raise TableError(f"no window {what} has a label '{name}'; give longer recordings or more of them")
-    known = [{label for label in side.labels[name] if label is not None} for side in (learn, test)]
+    known = [{label for label in side.labels[name] if label is not None} for side in (train, test)]
     if not known[0] & known[1]:
         raise TableError(f"no class of '{name}' is on both sides of the split; split in another way")

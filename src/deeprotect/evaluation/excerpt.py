@@ -1,4 +1,4 @@
-"""A stretch of one channel to look at: raw, and as each mechanism releases it."""
+"""A segment of one channel to look at: raw, and as each mechanism releases it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What apps and attackers guessed on one release, and how it is summed up over folds."""
+"""What apps and attackers predicted on one release, and how it is summed up over folds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,22 +7,22 @@ from typing import Any
 import numpy as np
 
 from deeprotect.attack.attackers import best
-from deeprotect.attack.predictions import Guesses
+from deeprotect.attack.predictions import Predictions
 from deeprotect.evaluation.results import Confusion, Sensitive, Useful
 from deeprotect.privacy.accuracy_bound import best_accuracy
 from deeprotect.signals.schema import Floats
 
-ByAttacker = Mapping[str, Guesses]
+ByAttacker = Mapping[str, Predictions]
 Pools = Mapping[int, ByAttacker]
 
 
 @dataclass(frozen=True)
 class Apps:
-    """Guesses of one useful inference: raw windows, released ones, released ones by a retrained app."""
+    """Predictions of one useful inference: raw windows, released ones, released ones by a retrained app."""
 
-    clean: Guesses
-    app: Guesses
-    retrained: Guesses
+    clean: Predictions
+    app: Predictions
+    retrained: Predictions
 
     def sum_up(self, limit: bool, epsilon: float | None) -> Useful:  # noqa: FBT001
         return Useful(
@@ -38,14 +38,14 @@ class Apps:
 
 @dataclass(frozen=True)
 class Attacks:
-    """Guesses of one sensitive inference by each attacker; `told` is the guess from the true useful labels."""
+    """Predictions of one sensitive inference by each attacker; `from_useful`: from the true useful labels."""
 
     raw: ByAttacker
     static: ByAttacker
     adaptive: ByAttacker
     pooled: Pools
     pooled_raw: Pools
-    told: Guesses
+    from_useful: Predictions
 
     def sum_up(self, limit: bool, epsilon: float | None) -> Sensitive:  # noqa: FBT001
         strongest = best(self.adaptive)
@@ -56,18 +56,18 @@ class Attacks:
             adaptive=winner.accuracy,
             adaptive_ci=winner.interval,
             best_attacker=strongest,
-            pooled={size: _highest(guesses) for size, guesses in self.pooled.items()},
+            pooled={size: _highest(predictions) for size, predictions in self.pooled.items()},
             chance=winner.chance,
-            from_useful=self.told.accuracy,
+            from_useful=self.from_useful.accuracy,
             limit=_limit(winner, epsilon) if limit else None,
-            attackers={name: guesses.accuracy for name, guesses in self.adaptive.items()},
-            pooled_raw={size: _highest(guesses) for size, guesses in self.pooled_raw.items()},
+            attackers={name: predictions.accuracy for name, predictions in self.adaptive.items()},
+            pooled_raw={size: _highest(predictions) for size, predictions in self.pooled_raw.items()},
             confusion=Confusion(winner.classes, winner.confusion),
         )
 
 
 @dataclass(frozen=True)
-class Measured:
+class FoldPredictions:
     """One release on one fold, or on several joined; `error` is the mean absolute error of each channel, scaled."""
 
     useful: Mapping[str, Apps]
@@ -76,7 +76,7 @@ class Measured:
     windows: int
 
     @classmethod
-    def join(cls, parts: Sequence["Measured"]) -> "Measured":
+    def join(cls, parts: Sequence["FoldPredictions"]) -> "FoldPredictions":
         windows = np.array([part.windows for part in parts])
         return cls(
             useful=_join([part.useful for part in parts]),
@@ -93,19 +93,19 @@ class Measured:
 
 
 def _join(parts: Sequence[Any]) -> Any:
-    """The same structure, with the guesses of all parts joined."""
+    """The same structure, with the predictions of all parts joined."""
     first = parts[0]
-    if isinstance(first, Guesses):
-        return Guesses.join(parts)
+    if isinstance(first, Predictions):
+        return Predictions.join(parts)
     if isinstance(first, Mapping):
         return {key: _join([part[key] for part in parts]) for key in first}
     return type(first)(**{name: _join([getattr(part, name) for part in parts]) for name in vars(first)})
 
 
-def _highest(guesses: ByAttacker) -> float:
-    return max(each.accuracy for each in guesses.values())
+def _highest(predictions: ByAttacker) -> float:
+    return max(each.accuracy for each in predictions.values())
 
 
-def _limit(guesses: Guesses, epsilon: float | None) -> float | None:
+def _limit(predictions: Predictions, epsilon: float | None) -> float | None:
     """Acc* for the tested windows' own shares of classes."""
-    return None if epsilon is None else best_accuracy(epsilon, guesses.counts)
+    return None if epsilon is None else best_accuracy(epsilon, predictions.counts)

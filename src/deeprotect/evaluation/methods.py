@@ -13,18 +13,12 @@ FEATURES = "features"
 
 
 @dataclass(frozen=True)
-class Option:
+class Method:
     """A mechanism with the guarantee it is asked to give; `minimiser` only where it is not the mechanism's own."""
 
     mechanism: str
     guarantee: str
     minimiser: str | None = None
-
-    def policy(self, policy: Policy, epsilon: float) -> Policy:
-        privacy = {"mechanism": self.mechanism, "guarantee": self.guarantee, "epsilon": epsilon}
-        if self.guarantee != "named":
-            privacy["ldp_ceiling"] = None  # the policy's, for its named promise
-        return policy.vary(privacy=privacy, training={"minimiser": self.learnt})
 
     @property
     def learnt(self) -> str:
@@ -39,6 +33,13 @@ class Option:
         return "none" if self.mechanism == "baseline" or self.mechanism in PEERS else self.learnt
 
     @property
+    def shared(self) -> str:
+        """What has to be learnt before any ε; methods that share it are measured in one process."""
+        if self.mechanism in PEERS:
+            return self.mechanism
+        return self.learnt if self.mechanism == FEATURES else self.made_of
+
+    @property
     def line(self) -> str:
         return line_name(self.mechanism, self.guarantee, self.made_of)
 
@@ -46,40 +47,69 @@ class Option:
     def epsilon_matters(self) -> bool:
         return self.guarantee != "none"
 
-    def at(self, epsilons: Sequence[float]) -> Sequence[float]:
-        """The ε to measure it at: one stands for all where it does not matter."""
-        return epsilons if self.epsilon_matters else epsilons[:1]
-
     @property
     def needs_secrets(self) -> bool:
         """Whether it means nothing without a sensitive inference."""
         return self.guarantee in ("named", "rldp") or self.mechanism in ("leace", "adversarial")
 
 
-OPTIONS = (
-    Option("baseline", "ldp"),
-    Option("paper", "ldp"),
-    Option("laplace", "ldp"),
-    Option("paper", "rldp"),
-    Option("subspace", "rldp"),
-    Option("channel", "ldp"),
-    Option("channel", "named"),
+@dataclass(frozen=True)
+class Setting:
+    """A method at an ε, where it promises one; `features` only where their number is not the policy's."""
+
+    method: Method
+    epsilon: float | None = None
+    features: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.method.epsilon_matters and not (self.epsilon or 0.0) > 0.0:
+            raise InputError("epsilon must be positive, and there must be one")
+
+    def policy(self, policy: Policy) -> Policy:
+        privacy = {"mechanism": self.method.mechanism, "guarantee": self.method.guarantee, "epsilon": self.epsilon}
+        if self.method.guarantee != "named":
+            privacy["ldp_ceiling"] = None  # the policy's, for its named promise
+        return policy.vary(privacy=privacy, training={"minimiser": self.method.learnt})
+
+    @property
+    def shared(self) -> str:
+        return self.method.shared if self.features is None else f"{self.method.shared}, {self.features} features"
+
+
+def grid(methods: Sequence[Method], epsilons: Sequence[float]) -> list[Setting]:
+    """Every method at every ε, or once where it promises nothing."""
+    if not epsilons:
+        raise InputError("epsilon must be positive, and there must be one")
+    settings = [
+        Setting(method, epsilon if method.epsilon_matters else None) for method in methods for epsilon in epsilons
+    ]
+    return list(dict.fromkeys(settings))
+
+
+MAIN_METHODS = (
+    Method("baseline", "ldp"),
+    Method("paper", "ldp"),
+    Method("laplace", "ldp"),
+    Method("paper", "rldp"),
+    Method("subspace", "rldp"),
+    Method("channel", "ldp"),
+    Method("channel", "named"),
 )
-EVERY = (
-    *OPTIONS,
-    *(Option("laplace", "ldp", minimiser=name) for name in CLASSICAL),
-    Option(FEATURES, "none"),
-    *(Option(peer.name, peer.guarantee) for peer in PEERS.values()),
+ALL_METHODS = (
+    *MAIN_METHODS,
+    *(Method("laplace", "ldp", minimiser=name) for name in CLASSICAL),
+    Method(FEATURES, "none"),
+    *(Method(peer.name, peer.guarantee) for peer in PEERS.values()),
 )
 
 
-def chosen(names: Sequence[str], policy: Policy) -> tuple[list[Option], list[str]]:
-    """Options by mechanism or by classical features, or all; and, for each that cannot be, why it is left out."""
-    known = list(dict.fromkeys(name for option in EVERY for name in (option.mechanism, option.minimiser) if name))
+def select(names: Sequence[str], policy: Policy) -> tuple[list[Method], list[str]]:
+    """Methods by mechanism or by classical features, or all; and, for each that cannot be, why it is left out."""
+    known = list(dict.fromkeys(name for method in ALL_METHODS for name in (method.mechanism, method.minimiser) if name))
     for name in names:
         if name not in known:
             raise InputError(f"mechanism '{name}' is unknown; use one of: {', '.join(known)}")
-    wanted = [each for each in EVERY if not names or {each.mechanism, each.minimiser} & set(names)]
+    wanted = [each for each in ALL_METHODS if not names or {each.mechanism, each.minimiser} & set(names)]
     if names and "laplace" in names:  # certified noise on the default features; classical ones go by their own names
         wanted = [each for each in wanted if each.minimiser is None or each.minimiser in names]
     reasons = {each: _reason(each, policy, asked_for=bool(names)) for each in wanted}
@@ -87,12 +117,12 @@ def chosen(names: Sequence[str], policy: Policy) -> tuple[list[Option], list[str
     return [each for each, reason in reasons.items() if not reason], left_out
 
 
-def _reason(option: Option, policy: Policy, *, asked_for: bool) -> str | None:
-    if option.needs_secrets and not policy.inferences.sensitive:
+def _reason(method: Method, policy: Policy, *, asked_for: bool) -> str | None:
+    if method.needs_secrets and not policy.inferences.sensitive:
         return "the policy names no sensitive inference"
-    peer = PEERS.get(option.mechanism)
+    peer = PEERS.get(method.mechanism)
     if peer is None or (peer.seeded and peer.installed()):
         return None
     if not peer.installed():
         return "not installed"
-    return None if asked_for else f"takes no seed, so results would not repeat; ask for it by name ({option.mechanism})"
+    return None if asked_for else f"takes no seed, so results would not repeat; ask for it by name ({method.mechanism})"

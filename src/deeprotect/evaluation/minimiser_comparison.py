@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
-from deeprotect.attack.attackers import Targets
+from deeprotect.attack.attackers import LabelledRows
 from deeprotect.attack.intervals import wilson
 from deeprotect.attack.models import train
-from deeprotect.evaluation.evaluator import targets
-from deeprotect.evaluation.experiment import Experiment
+from deeprotect.attack.predictions import Predictions
+from deeprotect.evaluation.fitted_fold import FittedFold
+from deeprotect.evaluation.methods import FEATURES, Method, Setting
 from deeprotect.evaluation.results import FeatureRow
+from deeprotect.evaluation.runner import Cell, Runner
 from deeprotect.training.minimisers.informativeness import informativeness
 
 NAMES = ("default", "paper", "pca", "bcs", "dct", "dft", "haar")
@@ -15,27 +17,35 @@ RAW = "raw"
 """All values of the window, as the reference."""
 
 
-def compare(experiment: Experiment, *, names: Sequence[str] = NAMES) -> list[FeatureRow]:
+def compare_minimisers(runner: Runner, *, names: Sequence[str] = NAMES) -> list[FeatureRow]:
     """Ridge accuracy on the policy's number of features for its first useful inference; last, on all raw values."""
-    bench, inference = experiment.bench, experiment.policy.inferences.useful[0]
-    learn, test = targets(bench.train, inference), targets(bench.test, inference)
-    rows = []
-    for name in names:
-        features = experiment.minimiser(name).transform
-        rows.append(_row(name, learn.released(features(learn.windows)), test.released(features(test.windows))))
-    return [*rows, _row(RAW, learn, test)]
+    settings = [features_of(name) for name in (*names, RAW)]
+    return list(runner.measure(settings, _feature_row, folds=1).values.values())
 
 
-def _row(name: str, learn: Targets, test: Targets) -> FeatureRow:
+def features_of(name: str, *, count: int | None = None) -> Setting:
+    """Features of one kind, without noise: as many as the policy says, or `count`."""
+    return Setting(Method(FEATURES, "none", minimiser=name), features=count)
+
+
+def read_with_ridge(learn: LabelledRows, test: LabelledRows) -> Predictions:
+    return test.predictions(train("ridge", learn.rows, learn.labels, seed=0).predict(test.rows))
+
+
+def _feature_row(fold: FittedFold, cell: Cell) -> FeatureRow:
     """Informativeness is measured on the test side: a feature must not profit from having been fitted."""
-    app = train("ridge", learn.windows, learn.labels, seed=0)
-    right = int((app.predict(test.windows) == test.labels.astype(str)).sum())
-    shares = informativeness(test.windows, test.labels)
+    name = cell.setting.method.learnt
+    learn, test = fold.evaluator.rows(fold.policy.inferences.useful[0])
+    if name != RAW:
+        features = fold.minimiser(name).transform
+        learn, test = learn.with_rows(features(learn.rows)), test.with_rows(features(test.rows))
+    right = read_with_ridge(learn, test).right
+    shares = informativeness(test.rows, test.labels)
     return FeatureRow(
         minimiser=name,
-        features=test.windows.shape[1],
-        accuracy=right / len(test.labels),
-        accuracy_ci=wilson(right, len(test.labels)),
+        features=test.rows.shape[1],
+        accuracy=float(right.mean()),
+        accuracy_ci=wilson(int(right.sum()), len(right)),
         informativeness_mean=float(shares.mean()),
         informativeness_max=float(shares.max()),
     )

@@ -1,41 +1,44 @@
 """How much each mechanism disturbs at the same ε: of its code, and of the window that is released."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
-from deeprotect.evaluation.experiment import Experiment
-from deeprotect.evaluation.methods import Option
+from deeprotect.evaluation.fitted_fold import FittedFold
+from deeprotect.evaluation.methods import Method, grid
 from deeprotect.evaluation.results import NoiseRow
+from deeprotect.evaluation.runner import Cell, Runner
 from deeprotect.signals.schema import Floats
 
 # Certified against literal noise on the paper's own encoder, then on the default one; then mode 2 both ways.
-OPTIONS = (
-    Option("baseline", "ldp"),
-    Option("paper", "ldp"),
-    Option("laplace", "ldp", minimiser="paper"),
-    Option("laplace", "ldp"),
-    Option("paper", "rldp"),
-    Option("subspace", "rldp"),
+METHODS = (
+    Method("baseline", "ldp"),
+    Method("paper", "ldp"),
+    Method("laplace", "ldp", minimiser="paper"),
+    Method("laplace", "ldp"),
+    Method("paper", "rldp"),
+    Method("subspace", "rldp"),
 )
 
 
-def noise_rows(experiment: Experiment, options: Sequence[Option], epsilon: float) -> list[NoiseRow]:
-    """Measured on the bench's test windows."""
-    return [_row(experiment, option, epsilon) for option in options]
+def compare_noise(runner: Runner, epsilon: float, *, methods: Sequence[Method] = METHODS) -> list[NoiseRow]:
+    """Measured on the test windows of the first fold."""
+    measure = partial(_noise_row, epsilon=epsilon)
+    return list(runner.measure(grid(methods, [epsilon]), measure, folds=1).values.values())
 
 
-def _row(experiment: Experiment, option: Option, epsilon: float) -> NoiseRow:
-    protection = experiment.protection(option, epsilon)
-    private = experiment.bench.test.flat
+def _noise_row(fold: FittedFold, cell: Cell, *, epsilon: float) -> NoiseRow:
+    method, protection = cell.setting.method, fold.protection(cell.setting)
+    private = fold.test.flat
     code = protection.encode(private)
-    released = experiment.release(option, epsilon)(private).windows
+    released = fold.release(cell.setting)(private).windows
     without_noise = protection.decode(code)
     return NoiseRow(
-        mechanism=option.mechanism,
-        guarantee=option.guarantee,
+        mechanism=method.mechanism,
+        guarantee=method.guarantee,
         epsilon=epsilon,
-        minimiser=option.made_of,
+        minimiser=method.made_of,
         dimensions=code.shape[1],
         code_error=protection.mechanism.expected_error(),
         code_spread=_spread(code),

@@ -1,118 +1,201 @@
-"""Running a plan: folds × mechanisms × ε over several processes, joined into rows."""
+"""The loop of every experiment: folds are prepared once, then cells are measured, here or in several processes."""
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
+from typing import Generic, TypeVar
 
-from deeprotect.attack.split_spec import Cut
-from deeprotect.errors import InputError
-from deeprotect.evaluation import tasks
-from deeprotect.evaluation.evaluator import Setup
-from deeprotect.evaluation.excerpt import Excerpt
-from deeprotect.evaluation.experiment import Progress, sum_up
-from deeprotect.evaluation.fold_predictions import Measured
-from deeprotect.evaluation.methods import OPTIONS, Option
-from deeprotect.evaluation.results import Row
-from deeprotect.evaluation.tasks import Done, Task
-from deeprotect.evaluation.workers import Workers
+import joblib
+
+from deeprotect.attack.split_spec import Fold, SplitSpec
+from deeprotect.errors import DeeprotectError
+from deeprotect.evaluation.evaluator import Evaluator, Setup
+from deeprotect.evaluation.fitted_fold import FittedFold
+from deeprotect.evaluation.methods import Method, Setting
+from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.policy import Policy
 from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.threads import single_thread
 
-PREPARED = 0.15
-"""Share of the time that goes into what does not depend on a release."""
+T = TypeVar("T")
+Progress = Callable[[float], None]
+"""Takes the share of the work that is done, 0 to 1."""
+# Seconds, roughly, for the order of tasks and the progress bar: learning what comes before ε, then each cell.
+LEARNING = {"code book": 60, "default": 15, "paper": 10, "bcs": 8, "adversarial": 15}
+CELL = 5
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is measured, on which splits, by whom; `shown` is the ε that pictures show."""
+class Cell:
+    """One release to be measured: learnt on one side of a fold, tested on the other."""
 
-    options: Sequence[Option] = OPTIONS
-    epsilons: Sequence[float] = (1.0, 2.0, 5.0, 10.0)
-    setup: Setup = field(default_factory=Setup)
-    cut: Cut = field(default_factory=Cut)
-    shown: float = 5.0
-    jobs: int = 1
+    fold: int
+    setting: Setting
 
-    def __post_init__(self) -> None:
-        if not self.epsilons or min(self.epsilons) <= 0:
-            raise InputError("epsilon must be positive, and there must be one")
-        if self.jobs < 1:
-            raise InputError(f"jobs = {self.jobs} must be 1 or more")
+
+Measure = Callable[[FittedFold, Cell], T]
+"""What is wanted of a cell; it must be known by its name in other processes."""
+
+
+@dataclass(frozen=True)
+class EvaluationTask:
+    """Cells of one fold that share what is learnt, so that one process learns it once."""
+
+    cells: tuple[Cell, ...]
 
     @property
-    def drawn(self) -> float:
-        """The measured ε nearest to the one to be shown."""
-        return min(self.epsilons, key=lambda epsilon: abs(epsilon - self.shown))
+    def fold(self) -> int:
+        return self.cells[0].fold
+
+    @property
+    def weight(self) -> float:
+        """Seconds to expect."""
+        return LEARNING.get(self.cells[0].setting.shared, 0) + CELL * len(self.cells)
 
 
 @dataclass(frozen=True)
-class Found:
-    """Rows in the order of the plan, what was left out, a stretch to draw, sizes, and where the time went."""
+class TaskResult(Generic[T]):
+    """What was measured, why some methods were not, and where the time went."""
 
-    rows: list[Row]
-    left_out: list[str]
-    excerpt: Excerpt
-    train: int
-    test: int
-    seconds: dict[str, float]
+    task: EvaluationTask
+    values: Mapping[Cell, T]
+    failed: Mapping[Method, str]
+    seconds: Mapping[str, float]
 
 
-def run(windows: LabelledWindows, policy: Policy, plan: Plan, *, progress: Progress = lambda _: None) -> Found:
-    """Benches first, one per fold; then mechanisms, the longest first. The same plan gives the same rows on any
-    number of jobs."""
-    sides = plan.cut.sides(windows, seed=plan.setup.seed)
-    with tempfile.TemporaryDirectory() as folder, Workers(plan.jobs) as workers:
-        paths = [Path(folder) / f"{fold}" for fold in range(len(sides))]
-        prepared = [
-            (tasks.prepare, (windows, side, policy), {"setup": plan.setup, "path": path})
-            for side, path in zip(sides, paths, strict=True)
-        ]
-        seconds: Counter[str] = Counter()
-        for part in workers(prepared):
-            seconds.update(part)
-        progress(PREPARED)
-        wanted = tasks.split(plan.options, plan.epsilons, folds=len(sides), shown=plan.drawn)
-        done = list(_performed(workers, wanted, paths, progress))
-        for each in done:
-            seconds.update(each.seconds)
-    test = windows[sides[0].test]
-    return Found(
-        rows=_rows(plan, policy, done),
-        left_out=[f"{option.line}: {reason}" for each in done for option, reason in each.failed.items()],
-        excerpt=_excerpt(test, policy, plan, done),
-        train=len(sides[0].learn),
-        test=sum(len(side.test) for side in sides),
-        seconds=dict(seconds),
-    )
+@dataclass(frozen=True)
+class CellResults(Generic[T]):
+    """Everything that was measured; `failed` names the methods that could not be learnt on some fold, and why."""
+
+    values: Mapping[Cell, T]
+    failed: Sequence[tuple[Method, str]]
+
+    def by_setting(self) -> dict[Setting, list[T]]:
+        """All folds of each setting; a method that failed on one of them has none."""
+        failed = {method for method, _ in self.failed}
+        found: dict[Setting, list[T]] = {}
+        for cell, value in self.values.items():
+            if cell.setting.method not in failed:
+                found.setdefault(cell.setting, []).append(value)
+        return found
 
 
-def _performed(workers: Workers, wanted: Sequence[Task], paths: Sequence[Path], progress: Progress) -> Iterator[Done]:
-    total, finished = sum(task.weight for task in wanted), 0.0
-    for done in workers([(tasks.perform, (task, paths[task.fold]), {}) for task in wanted]):
-        finished += done.task.weight
-        progress(PREPARED + (1 - PREPARED) * finished / total)
-        yield done
+@dataclass(frozen=True)
+class Runner:
+    """Folds with their apps and attackers, and processes to measure cells on them, as often as asked."""
+
+    windows: LabelledWindows
+    policy: Policy
+    folds: Sequence[Fold]
+    seconds: Counter[str]
+    _folder: Path
+    _parallel: joblib.Parallel
+
+    def measure(
+        self,
+        settings: Sequence[Setting],
+        measure: Measure[T],
+        *,
+        folds: int | None = None,
+        progress: Progress = lambda _: None,
+    ) -> CellResults[T]:
+        """Every setting on every fold, or on the first few: the same values on any number of processes."""
+        tasks = split_into_tasks(settings, folds=len(self.folds) if folds is None else folds)
+        total, finished = sum(task.weight for task in tasks), 0.0
+        results: dict[EvaluationTask, TaskResult[T]] = {}
+        for result in self._parallel(joblib.delayed(_perform)(task, measure, self._path(task.fold)) for task in tasks):
+            results[result.task] = result
+            self.seconds.update(result.seconds)
+            finished += result.task.weight
+            progress(finished / total)
+        return _joined(settings, [results[task] for task in tasks])
+
+    def test(self, fold: int) -> LabelledWindows:
+        return self.windows[self.folds[fold].test]
+
+    def prepare(self, setup: Setup) -> None:
+        """Apps and attackers on raw windows, before anything is measured."""
+        calls = (
+            joblib.delayed(_prepare)(self.windows, fold, self.policy, setup=setup, path=self._path(number))
+            for number, fold in enumerate(self.folds)
+        )
+        for seconds in self._parallel(calls):
+            self.seconds.update(seconds)
+
+    def _path(self, fold: int) -> Path:
+        return self._folder / f"{fold}"
 
 
-def _rows(plan: Plan, policy: Policy, done: Sequence[Done]) -> list[Row]:
-    """A row joins all folds; where one fold could not be measured, there is none."""
-    parts: dict[tuple[Option, float], list[Measured]] = {}
-    for each in sorted(done, key=lambda one: one.task.fold):
-        for key, measured in each.measured.items():
-            parts.setdefault(key, []).append(measured)
-    failed = {option for each in done for option in each.failed}
-    keys = [(option, epsilon) for option in plan.options for epsilon in plan.epsilons if (option, epsilon) in parts]
-    return [
-        sum_up(option, epsilon, Measured.join(parts[option, epsilon]), policy=policy)
-        for option, epsilon in keys
-        if option not in failed
+@contextmanager
+def prepared(
+    windows: LabelledWindows, policy: Policy, *, split: SplitSpec, setup: Setup, jobs: int = 1
+) -> Iterator[Runner]:
+    """A runner on all folds of a split; `jobs` are processes, this one alone where that is 1."""
+    folds = split.make_folds(windows, seed=setup.seed)
+    parallel = joblib.Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered")
+    with tempfile.TemporaryDirectory() as folder, parallel:
+        runner = Runner(windows, policy, folds, Counter(), Path(folder), parallel)
+        runner.prepare(setup)
+        try:
+            yield runner
+        finally:
+            _fitted.cache_clear()
+
+
+def split_into_tasks(settings: Sequence[Setting], *, folds: int) -> list[EvaluationTask]:
+    """Longest first, and fold by fold."""
+    groups: dict[str, list[Setting]] = {}
+    for setting in settings:
+        groups.setdefault(setting.shared, []).append(setting)
+    tasks = [
+        EvaluationTask(tuple(Cell(fold, setting) for setting in group))
+        for fold in range(folds)
+        for group in groups.values()
     ]
+    return sorted(tasks, key=lambda task: -task.weight)
 
 
-def _excerpt(test: LabelledWindows, policy: Policy, plan: Plan, done: Sequence[Done]) -> Excerpt:
-    released = {line: windows for each in done for line, windows in each.released.items()}
-    lines = [option.line for option in plan.options if option.line in released]
-    excerpt = Excerpt.choose(test, policy.schema(), epsilon=plan.drawn)
-    return replace(excerpt, released={line: released[line] for line in lines})
+def _joined(settings: Sequence[Setting], results: Sequence[TaskResult[T]]) -> CellResults[T]:
+    """In the order of the settings and folds, whichever was ready first."""
+    order = {setting: place for place, setting in enumerate(settings)}
+    values = [item for result in results for item in result.values.items()]
+    values.sort(key=lambda item: (order[item[0].setting], item[0].fold))
+    failed = [(method, reason) for result in results for method, reason in result.failed.items()]
+    return CellResults(dict(values), failed)
+
+
+def _prepare(windows: LabelledWindows, fold: Fold, policy: Policy, *, setup: Setup, path: Path) -> dict[str, float]:
+    """Train what does not depend on a release and leave it in a file; says how long that took."""
+    stopwatch = Stopwatch()
+    with stopwatch("apps and attackers on raw windows"):
+        setup = replace(setup, seed=fold.seed)
+        evaluator = Evaluator.prepare(windows[fold.train], windows[fold.test], policy, setup=setup)
+    joblib.dump((evaluator, policy.vary(training={"seed": fold.seed})), path)
+    return dict(stopwatch.seconds)
+
+
+def _perform(task: EvaluationTask, measure: Measure[T], path: Path) -> TaskResult[T]:
+    """What cannot be learnt from these windows is reported, and the rest goes on."""
+    fold = _fitted(path)
+    fold.stopwatch.seconds.clear()
+    values: dict[Cell, T] = {}
+    failed: dict[Method, str] = {}
+    with single_thread():
+        for cell in task.cells:
+            if cell.setting.method not in failed:
+                try:
+                    values[cell] = measure(fold, cell)
+                except DeeprotectError as error:
+                    failed[cell.setting.method] = str(error)
+    return TaskResult(task, values, failed, dict(fold.stopwatch.seconds))
+
+
+@lru_cache(maxsize=1)
+def _fitted(path: Path) -> FittedFold:
+    """Kept for the next task of this process; arrays stay in the file, shared by all processes."""
+    evaluator, policy = joblib.load(path, mmap_mode="r")
+    return FittedFold(evaluator, policy)

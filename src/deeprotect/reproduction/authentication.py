@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from deeprotect.attack.split_spec import Cut
+from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.datasets.dataset import Dataset
 from deeprotect.errors import DatasetError
-from deeprotect.evaluation.methods import OPTIONS
+from deeprotect.evaluation.methods import MAIN_METHODS
 from deeprotect.reproduction.case import Case, Part, open_data, trained
-from deeprotect.reproduction.owners import OWNER, EachGroup, against_the_rest, choose
+from deeprotect.reproduction.owners import OWNER, EachGroupSplit, against_the_rest, choose
 from deeprotect.reproduction.size import Size
 from deeprotect.reproduction.studies import ACCELEROMETER, Study
 
@@ -40,18 +40,18 @@ def parts(data: Dataset, mode: str, size: Size, seed: int, *, note: str | None =
         f"Owners, drawn with the seed: {', '.join(owners)}. Each has as many windows as the {people - 1} others "
         "together, whose windows are drawn in runs of neighbours; chance is one half."
     )
-    cut = Cut(folds=size.folds, most=size.windows)
+    split = SplitSpec(folds=size.folds, most=size.windows)
     authentication = who_policy.vary(inferences={"useful": [OWNER]})
     return [
-        Part("1a", f"who is it (useful) against {mode}", windows, who_policy, cut, facts=facts, curves=True),
-        Part("1b", f"{mode} (useful) against who is it", windows, doing_policy, cut, facts=facts),
+        Part("1a", f"who is it (useful) against {mode}", windows, who_policy, split, facts=facts, curves=True),
+        Part("1b", f"{mode} (useful) against who is it", windows, doing_policy, split, facts=facts),
         Part(
             "1c",
             f"authentication: is it the owner (useful) against {mode}",
             several,
             authentication,
-            EachGroup(folds=size.folds),
-            options=OPTIONS,
+            EachGroupSplit(folds=size.folds),
+            methods=MAIN_METHODS,
             facts=[*facts, drawn],
             curves=True,
         ),

@@ -4,22 +4,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from deeprotect.attack.split_spec import Cut
+from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.datasets.dataset import Dataset
 from deeprotect.datasets.loading import load
 from deeprotect.datasets.registry import entry
 from deeprotect.errors import InputError
 from deeprotect.evaluation.evaluator import Setup
-from deeprotect.evaluation.methods import OPTIONS, Option
-from deeprotect.evaluation.runner import Plan
+from deeprotect.evaluation.methods import MAIN_METHODS, Method, grid
+from deeprotect.evaluation.rows import Plan
 from deeprotect.policy import Policy
 from deeprotect.reproduction.size import Size
 from deeprotect.training.dataset import LabelledWindows
 
 SHOWN_EPSILON = 5.0
 """The ε whose numbers the paper states."""
-TRADE = tuple(option for option in OPTIONS if option.line in ("baseline", "paper rldp", "subspace")) + tuple(
-    option for option in OPTIONS if option.mechanism == "channel"
+TRADE = tuple(method for method in MAIN_METHODS if method.line in ("baseline", "paper rldp", "subspace")) + tuple(
+    method for method in MAIN_METHODS if method.mechanism == "channel"
 )
 """What the paper's trade-offs are drawn with; all mechanisms are compared on one part only, as in the paper."""
 
@@ -35,15 +35,15 @@ class Part:
     title: str
     windows: LabelledWindows
     policy: Policy
-    cut: Cut
-    options: Sequence[Option] = TRADE
+    split: SplitSpec
+    methods: Sequence[Method] = TRADE
     facts: Sequence[str] = ()
     curves: bool = False
     files: Sequence[Path] = ()
 
     def plan(self, size: Size, *, jobs: int, seed: int) -> Plan:
         setup = Setup(app=size.app, attackers=size.attackers, pools=(), seed=seed)
-        return Plan(self.options, size.epsilons, setup, self.cut, SHOWN_EPSILON, jobs)
+        return Plan(grid(self.methods, size.epsilons), setup, self.split, jobs)
 
     @property
     def useful(self) -> str:

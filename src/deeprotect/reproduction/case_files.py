@@ -7,8 +7,15 @@ from dataclasses import asdict
 from pathlib import Path
 
 from deeprotect.evaluation.report.csv_tables import tables
-from deeprotect.evaluation.report.files import TABLES, versions, write_drawings, write_file, write_results
-from deeprotect.evaluation.report.files import make_folder as make_report_folder
+from deeprotect.evaluation.report.files import (
+    FIGURES,
+    TABLES,
+    make_folders,
+    versions,
+    write_drawings,
+    write_file,
+    write_json,
+)
 from deeprotect.evaluation.results import SCHEMA
 from deeprotect.reproduction.case_page import Story, render
 
@@ -17,8 +24,7 @@ AUDIO = "audio"
 
 def make_folder(out: Path) -> None:
     """Before the work begins: a wrong path should not cost half an hour."""
-    make_report_folder(out)
-    (out / AUDIO).mkdir(exist_ok=True)
+    make_folders(out, FIGURES, TABLES, AUDIO)
 
 
 def write(
@@ -36,7 +42,7 @@ def write(
     outcomes = [outcome.to_json() for story in stories for outcome in story.chapter.outcomes]
     beside = [{"case": part, **asdict(line)} for story in stories for part, line in story.beside]
     body = {"schema": SCHEMA, "cases": outcomes, "paper": beside, "missing": missing, "caps": caps, "run": run}
-    write_results(out, body)
+    write_json(out / "results.json", body)
     write_file(out / "report.html", render(stories, missing=missing, caps=caps, run=run).encode())
 
 

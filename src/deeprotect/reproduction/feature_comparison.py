@@ -4,17 +4,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deeprotect.datasets.loading import load
-from deeprotect.evaluation import minimiser_comparison as minimisers
-from deeprotect.evaluation import noise_comparison as noise
+from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.evaluation.evaluator import Setup
-from deeprotect.evaluation.experiment import Experiment
+from deeprotect.evaluation.minimiser_comparison import compare_minimisers
+from deeprotect.evaluation.noise_comparison import compare_noise
 from deeprotect.evaluation.report.reading import findings
 from deeprotect.evaluation.results import FeatureRow, NoiseRow, Results
-from deeprotect.reproduction.studies import Study, chosen
+from deeprotect.evaluation.runner import prepared
+from deeprotect.reproduction.studies import Study, select_studies
 
 EPSILON = 5.0
-DEFAULT = "hapt-person"  # three-axis accelerometer, 10 Hz, ten samples: the paper's 30 values
 
 
 @dataclass(frozen=True)
@@ -33,12 +32,11 @@ class Comparison:
         return {"study": self.study.name} | Results(rows=[], noise=self.noise, minimisers=self.features).to_json()
 
 
-def compare(name: str = DEFAULT, *, directory: Path | None = None, seed: int = 0) -> Comparison:
+def compare(name: str, *, directory: Path | None = None, seed: int = 0) -> Comparison:
     """Every minimiser on the windows of one study; its first useful inference is what the features should tell."""
-    (study,) = chosen([name])
-    data = load(study.dataset, directory=None if study.dataset == "watch" else directory, rate_hz=study.rate_hz)
+    (study,) = select_studies([name])
+    data = study.load(directory)
     policy = study.policy(data)
     setup = Setup(app="ridge", attackers=("ridge",), pools=(), seed=seed)
-    experiment = Experiment.on(study.windows(data, policy), policy, setup)
-    features = minimisers.compare(experiment)
-    return Comparison(study, features, noise.noise_rows(experiment, noise.OPTIONS, EPSILON))
+    with prepared(study.windows(data, policy), policy, split=SplitSpec(), setup=setup) as runner:
+        return Comparison(study, compare_minimisers(runner), compare_noise(runner, EPSILON))

@@ -1,23 +1,17 @@
 """Released speech as sound: what was said raw, through log-mel and back, and as each mechanism releases it."""
 
 import io
-import tempfile
 import wave
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.datasets.audio import RATE_HZ, read_wav, to_wav
-from deeprotect.errors import DeeprotectError
-from deeprotect.evaluation import tasks
-from deeprotect.evaluation.evaluator import Bench, Setup
-from deeprotect.evaluation.experiment import Experiment
-from deeprotect.evaluation.tasks import Task
-from deeprotect.evaluation.workers import Workers
+from deeprotect.evaluation.methods import grid
+from deeprotect.evaluation.rows import release_windows
+from deeprotect.evaluation.runner import Runner
 from deeprotect.reproduction.case import SHOWN_EPSILON, Part
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import Indices, LabelledWindows
@@ -47,12 +41,11 @@ class Sample:
         return f"{self.name}-{way.replace(' ', '-')}.wav"
 
 
-def listen(part: Part, *, voices: int, jobs: int, seed: int) -> list[Sample]:
-    """Some tested utterances of the first fold; what is learnt for them is learnt on its other side."""
-    side = part.cut.sides(part.windows, seed=seed)[0]
-    learn, test = part.windows[side.learn], part.windows[side.test]
+def listen(part: Part, runner: Runner, *, voices: int) -> list[Sample]:
+    """Some tested utterances of the first fold; what cannot be learnt from its other side is not heard."""
+    test = runner.test(0)
     chosen = test[choose(test, voices=voices)]
-    released = _released(part, learn, chosen, jobs=jobs, seed=seed)
+    released = release_windows(runner, grid(part.methods, [SHOWN_EPSILON]), chosen.flat)
     return [_sample(part, chosen, released, row) for row in range(len(chosen))]
 
 
@@ -62,31 +55,6 @@ def choose(test: LabelledWindows, *, voices: int) -> Indices:
     wanted = [(digit, speaker) for speaker in speakers for digit in DIGITS]
     both = list(zip(test.labels["digit"], test.labels["speaker"], strict=True))
     return np.array([both.index(each) for each in wanted if each in both], dtype=np.int64)
-
-
-def _released(
-    part: Part, learn: LabelledWindows, chosen: LabelledWindows, *, jobs: int, seed: int
-) -> dict[str, Floats]:
-    bench = Bench(learn, chosen, Setup(seed=seed), (part.useful,), {}, {}, {}, {}, {})
-    with tempfile.TemporaryDirectory() as folder, Workers(jobs) as workers:
-        path = Path(folder) / "voices"
-        joblib.dump((bench, part.policy), path)
-        wanted = tasks.split(part.options, [SHOWN_EPSILON], folds=1, shown=SHOWN_EPSILON)
-        several = list(workers([(release, (task, path), {}) for task in wanted]))
-    found = {line: windows for each in several for line, windows in each.items()}
-    return {option.line: found[option.line] for option in part.options if option.line in found}
-
-
-def release(task: Task, path: Path) -> dict[str, Floats]:
-    """The chosen windows by the name of each line; what cannot be learnt from so little is not heard."""
-    bench, policy = joblib.load(path, mmap_mode="r")
-    experiment, found = Experiment(bench, policy), {}
-    for option in task.options:
-        try:
-            found[option.line] = experiment.release(option, SHOWN_EPSILON)(bench.test.flat).windows
-        except DeeprotectError:
-            continue
-    return found
 
 
 def _sample(part: Part, chosen: LabelledWindows, released: Mapping[str, Floats], row: int) -> Sample:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from deeprotect.attack.split_spec import Cut, Sides
+from deeprotect.attack.split_spec import Fold, SplitSpec
 from deeprotect.reproduction.sampling import spread
 from deeprotect.training.dataset import Indices, LabelledWindows
 
@@ -22,7 +22,7 @@ def against_the_rest(windows: LabelledWindows, *, person: str, owners: list[str]
     """For each owner their windows and as many of others, so that chance is one half; the group is the owner.
 
     The label `owner` replaces `person`. A window of someone who is `other` in several experiments stands here several
-    times, and must not be learnt from in one and tested in another: cut with EachGroup.
+    times, and must not be learnt from in one and tested in another: split with EachGroupSplit.
     """
     drawn = [_drawn(windows, windows.labels[person] == name, seed=seed) for name in owners]
     rows = np.concatenate(drawn)
@@ -42,15 +42,15 @@ def _drawn(windows: LabelledWindows, own: Indices, *, seed: int) -> Indices:
 
 
 @dataclass(frozen=True)
-class EachGroup(Cut):
+class EachGroupSplit(SplitSpec):
     """Each group is an experiment of its own, with folds of its own; results join them all."""
 
-    def sides(self, windows: LabelledWindows, *, seed: int) -> list[Sides]:
+    def make_folds(self, windows: LabelledWindows, *, seed: int) -> list[Fold]:
         found = []
         for group in np.unique(windows.groups):
             rows = np.flatnonzero(windows.groups == group)
-            for side in super().sides(windows[rows], seed=seed):
-                found.append(Sides(rows[side.learn], rows[side.test], side.seed))
+            for fold in super().make_folds(windows[rows], seed=seed):
+                found.append(Fold(rows[fold.train], rows[fold.test], fold.seed))
         return found
 
     @property

@@ -6,20 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deeprotect.errors import DatasetError, InputError
-from deeprotect.evaluation import runner as running
-from deeprotect.evaluation import tasks
-from deeprotect.evaluation.experiment import Progress
+from deeprotect.evaluation.methods import grid
 from deeprotect.evaluation.results import Results
+from deeprotect.evaluation.rows import measure_rows
+from deeprotect.evaluation.runner import Progress, split_into_tasks
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.reproduction import authentication as first
 from deeprotect.reproduction import case_files as files
-from deeprotect.reproduction import feature_curves as features
-from deeprotect.reproduction import listening
+from deeprotect.reproduction import feature_curves, listening
 from deeprotect.reproduction import speech as third
 from deeprotect.reproduction import transport as second
 from deeprotect.reproduction.case import SHOWN_EPSILON, Case, Part
 from deeprotect.reproduction.case_page import Story
 from deeprotect.reproduction.case_result import Chapter, Outcome
+from deeprotect.reproduction.feature_curves import Point
+from deeprotect.reproduction.listening import Sample
 from deeprotect.reproduction.size import FULL, Size
 
 CASES = (first.CASE, second.CASE, third.CASE)
@@ -28,7 +29,7 @@ READ = 0.02
 
 
 @dataclass(frozen=True)
-class Request:
+class ReproduceRequest:
     """What a user asks for; no numbers mean all of `cases`."""
 
     numbers: Sequence[int] = ()
@@ -61,13 +62,13 @@ class Reproduction:
     seconds: dict[str, float]
 
 
-Tell = Callable[[Story], None]
+Report = Callable[[Story], None]
 
 
 def reproduce(
-    out: Path, request: Request, *, progress: Progress = lambda _: None, tell: Tell = lambda _: None
+    out: Path, request: ReproduceRequest, *, progress: Progress = lambda _: None, report: Report = lambda _: None
 ) -> Reproduction:
-    """Writes report.html, results.json, figures, tables and sounds into `out`; `tell` gets each case once done."""
+    """Writes report.html, results.json, figures, tables and sounds into `out`; `report` gets each case once done."""
     chosen, size = request.chosen, request.size  # wrong input before any work
     files.make_folder(out)
     with (watch := Stopwatch())("reading data"):
@@ -81,13 +82,13 @@ def reproduce(
             story = Story.of(_chapter(case, parts[case.number], request, meter))
             seconds.update(story.chapter.seconds)
             stories.append(story)
-            tell(story)
+            report(story)
     files.write(out, stories, missing=missing, caps=list(size.words), command=request.command, seed=request.seed)
     progress(1.0)
     return Reproduction(stories, missing, dict(seconds))
 
 
-def _read(cases: Sequence[Case], request: Request) -> tuple[dict[int, list[Part]], list[str]]:
+def _read(cases: Sequence[Case], request: ReproduceRequest) -> tuple[dict[int, list[Part]], list[str]]:
     parts, missing = {}, []
     for case in cases:
         try:
@@ -97,30 +98,31 @@ def _read(cases: Sequence[Case], request: Request) -> tuple[dict[int, list[Part]
     return parts, missing
 
 
-def _chapter(case: Case, parts: Sequence[Part], request: Request, meter: "_Meter") -> Chapter:
+def _chapter(case: Case, parts: Sequence[Part], request: ReproduceRequest, meter: "_Meter") -> Chapter:
     """All experiments of a case, and the sounds of those that can be heard."""
-    size, watch, seconds = request.size, Stopwatch(), Counter[str]()
-    outcomes = [_outcome(part, request, meter, seconds=seconds) for part in parts]
-    samples = []
-    with watch("sounds"):
-        for part in (part for part in parts if part.files):
-            samples += listening.listen(part, voices=size.voices, jobs=request.jobs, seed=request.seed)
-            meter.done(f"sounds {part.name}")
-    seconds.update(watch.seconds)
+    seconds: Counter[str] = Counter()
+    outcomes, samples = [], []
+    for part in parts:
+        outcome, heard, spent = _outcome(part, request, meter)
+        outcomes.append(outcome)
+        samples += heard
+        seconds.update(spent)
     return Chapter(case, outcomes, samples, dict(seconds))
 
 
-def _outcome(part: Part, request: Request, meter: "_Meter", *, seconds: Counter[str]) -> Outcome:
-    size, jobs, seed = request.size, request.jobs, request.seed
-    plan = part.plan(size, jobs=jobs, seed=seed)
-    found = running.run(part.windows, part.policy, plan, progress=meter.part(part.name))
-    seconds.update(found.seconds)
-    meter.done(part.name)
-    points: list[features.Point] = []
-    if part.curves:
-        points, spent = features.curves(part, size, jobs=jobs, seed=seed, progress=meter.part(f"features {part.name}"))
-        seconds.update(spent)
-        meter.done(f"features {part.name}")
+def _outcome(part: Part, request: ReproduceRequest, meter: "_Meter") -> tuple[Outcome, list[Sample], Counter[str]]:
+    """Rows, curves and sounds, all on the same folds."""
+    plan = part.plan(request.size, jobs=request.jobs, seed=request.seed)
+    points: list[Point] = []
+    samples: list[Sample] = []
+    with plan.prepared(part.windows, part.policy) as runner:
+        shown = plan.nearest(SHOWN_EPSILON)
+        found = measure_rows(runner, plan, shown_epsilon=shown, progress=meter.stage(part.name))
+        if part.curves:
+            points = feature_curves.curves(runner, request.size, progress=meter.stage(f"features {part.name}"))
+        if part.files:
+            samples = listening.listen(part, runner, voices=request.size.voices)
+            meter.stage(f"sounds {part.name}")(1.0)
     results = Results(
         rows=found.rows,
         minimisers=[point.row for point in points],
@@ -128,25 +130,27 @@ def _outcome(part: Part, request: Request, meter: "_Meter", *, seconds: Counter[
         run={
             "fingerprint": part.windows.fingerprint,
             "windows": f"{len(part.windows)} in all; {found.train} to train on, {found.test} tests over all folds",
-            "split": part.cut.words,
+            "split": part.split.words,
         },
     )
-    return Outcome(part, results, points)
+    return Outcome(part, results, points), samples, runner.seconds
 
 
 def _weights(parts: dict[int, list[Part]], size: Size, seed: int) -> dict[str, float]:
     """Seconds to expect for each stage, roughly."""
     weights: dict[str, float] = {}
     for part in (part for several in parts.values() for part in several):
-        folds = len(part.cut.sides(part.windows, seed=seed))
-        wanted = tasks.split(part.options, size.epsilons, folds=folds, shown=SHOWN_EPSILON)
-        weights[part.name] = sum(task.weight for task in wanted)
+        folds = len(part.split.make_folds(part.windows, seed=seed))
+        weights[part.name] = _seconds(part, size.epsilons, folds=folds)
         if part.curves:
-            weights[f"features {part.name}"] = features.weight(size, folds)
+            weights[f"features {part.name}"] = feature_curves.weight(size, folds)
         if part.files:
-            sounds = tasks.split(part.options, [SHOWN_EPSILON], folds=1, shown=SHOWN_EPSILON)
-            weights[f"sounds {part.name}"] = sum(task.weight for task in sounds)
+            weights[f"sounds {part.name}"] = _seconds(part, [SHOWN_EPSILON], folds=1)
     return weights
+
+
+def _seconds(part: Part, epsilons: Sequence[float], *, folds: int) -> float:
+    return sum(task.weight for task in split_into_tasks(grid(part.methods, epsilons), folds=folds))
 
 
 class _Meter:
@@ -158,13 +162,10 @@ class _Meter:
         self._finished: dict[str, float] = dict.fromkeys(weights, 0.0)
         progress(READ)
 
-    def part(self, stage: str) -> Progress:
+    def stage(self, stage: str) -> Progress:
         def report(share: float) -> None:
             self._finished[stage] = share
             done = sum(self._weights[name] * share for name, share in self._finished.items())
             self._progress(READ + (1 - READ) * 0.99 * done / sum(self._weights.values()))
 
         return report
-
-    def done(self, stage: str) -> None:
-        self.part(stage)(1.0)

@@ -27,6 +27,6 @@ def _runs(windows: LabelledWindows, candidates: Indices, over: Indices) -> Indic
     """The number of each candidate's run, from 0: neighbours in one recording, RUN at most."""
     place = np.arange(len(windows)) if windows.place is None else windows.place
     gapless = place[candidates] - np.arange(len(candidates))  # the same while no window is missing between them
-    stretch = runs(gapless, windows.recording[candidates], over)
-    inside = place_in(stretch) // RUN
-    return runs(stretch, inside)
+    segment = runs(gapless, windows.recording[candidates], over)
+    inside = place_in(segment) // RUN
+    return runs(segment, inside)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 
-from deeprotect.attack.split_spec import Cut
+from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.datasets.fetching import locate
 from deeprotect.reproduction.case import Case, Part, open_data, trained, where
 from deeprotect.reproduction.size import Size
@@ -27,10 +27,10 @@ def read(directory: Path | None, size: Size, seed: int) -> list[Part]:
         "The paper had 36 words (letters, too) and 20 speakers; here chance is 1/10 for the digit and 1/6 for the "
         "speaker, and every tested speaker is known from training.",
     ]
-    cut = Cut(folds=size.folds, most=size.utterances)
+    split = SplitSpec(folds=size.folds, most=size.utterances)
     root = locate("fsdd", where("fsdd", directory))
     files = [root / f"{name}.wav" for name in pc.unique(data.table["recording"]).to_pylist()]
-    return [Part("3", "spoken digit (useful) against speaker", windows, policy, cut, facts=facts, files=files)]
+    return [Part("3", "spoken digit (useful) against speaker", windows, policy, split, facts=facts, files=files)]
 
 
 def utterances(windows: LabelledWindows) -> LabelledWindows:

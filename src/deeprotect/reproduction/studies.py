@@ -1,6 +1,6 @@
 """Studies on real tables: the code book's channel on each, at the ε the documentation states, with attackers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,17 @@ from deeprotect.datasets.dataset import Dataset
 from deeprotect.datasets.loading import load
 from deeprotect.errors import DatasetError, PolicyError
 from deeprotect.evaluation.evaluator import Setup
-from deeprotect.evaluation.experiment import Experiment
-from deeprotect.evaluation.methods import Option
+from deeprotect.evaluation.methods import Method, Setting
 from deeprotect.evaluation.results import Results, Row
+from deeprotect.evaluation.rows import Plan, run
 from deeprotect.policy import Policy
 from deeprotect.training.dataset import LabelledWindows, read_windows
 
-PROMISES = (("ldp", 5.0), ("named", 2.0), ("named", 1.0))
+SETTINGS = tuple(
+    Setting(Method("channel", guarantee), epsilon)
+    for guarantee, epsilon in (("ldp", 5.0), ("named", 2.0), ("named", 1.0))
+)
+ATTACKERS = ("ridge", "random_forest", "extra_trees")
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,10 @@ class Study:
     channels: tuple[str, ...] = ()  # none: all
     classes: tuple[str, ...] = ()  # of the useful inference; none: all
     hidden: tuple[str, ...] = ()  # of the sensitive inference; none: all. Windows of others carry no label of it
+
+    def load(self, directory: Path | None) -> Dataset:
+        """From a folder of archives, but for what arrives with a package."""
+        return load(self.dataset, directory=None if self.dataset == "watch" else directory, rate_hz=self.rate_hz)
 
     def policy(self, data: Dataset) -> Policy:
         channels = {
@@ -101,31 +109,17 @@ class Finding:
     rows: Sequence[Row] = field(default_factory=tuple)
     train: int = 0
     test: int = 0
+    left_out: Sequence[str] = ()
     missing: str | None = None  # how to get the data, where it is not on this machine
 
     def to_json(self) -> dict[str, Any]:
         body = {"study": self.study.name, "train_windows": self.train, "test_windows": self.test}
         if self.missing:
             return body | {"missing": self.missing}
-        return body | Results(rows=self.rows).to_json()
+        return body | Results(rows=self.rows, left_out=self.left_out).to_json()
 
 
-def studies(
-    names: Sequence[str] = (),
-    *,
-    directory: Path | None = None,
-    seed: int = 0,
-    report: Callable[[Finding], None] = lambda _: None,
-) -> list[Finding]:
-    """Run the named studies, or all; data that is not here is reported and the rest goes on."""
-    findings = []
-    for study in chosen(names):
-        findings.append(_run(study, directory, seed))
-        report(findings[-1])
-    return findings
-
-
-def chosen(names: Sequence[str]) -> list[Study]:
+def select_studies(names: Sequence[str]) -> list[Study]:
     known = {study.name: study for study in STUDIES}
     for name in names:
         if name not in known:
@@ -133,17 +127,14 @@ def chosen(names: Sequence[str]) -> list[Study]:
     return [study for study in STUDIES if not names or study.name in names]
 
 
-def _run(study: Study, directory: Path | None, seed: int) -> Finding:
+def run_study(study: Study, *, directory: Path | None = None, seed: int = 0) -> Finding:
+    """What the channel keeps and hides on one table; data that is not here is reported."""
     try:
-        data = load(study.dataset, directory=None if study.dataset == "watch" else directory, rate_hz=study.rate_hz)
+        data = study.load(directory)
     except DatasetError as error:
         return Finding(study, missing=str(error))
     policy = study.policy(data)
-    setup = Setup(attackers=("ridge", "random_forest", "extra_trees"), seed=seed)
-    experiment = Experiment.on(study.windows(data, policy), policy, setup)
-    rows = [
-        experiment.row(Option("channel", guarantee), epsilon)
-        for guarantee, epsilon in PROMISES
-        if guarantee == "ldp" or study.sensitive
-    ]
-    return Finding(study, rows, train=len(experiment.bench.train), test=len(experiment.bench.test))
+    settings = [each for each in SETTINGS if each.method.guarantee == "ldp" or study.sensitive]
+    plan = Plan(settings, Setup(attackers=ATTACKERS, seed=seed))
+    found = run(study.windows(data, policy), policy, plan)
+    return Finding(study, found.rows, train=found.train, test=found.test, left_out=found.left_out)

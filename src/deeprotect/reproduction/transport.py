@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deeprotect.attack.split_spec import Cut
+from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.datasets.dataset import Dataset
 from deeprotect.policy import Policy
 from deeprotect.reproduction.case import Case, Part, open_data, trained
@@ -38,7 +38,12 @@ def read(directory: Path | None, size: Size, seed: int) -> list[Part]:
     ]
     return [
         Part(
-            "2", "transport (useful) against typed digit", windows, policy, Cut("group", folds=size.folds), facts=facts
+            "2",
+            "transport (useful) against typed digit",
+            windows,
+            policy,
+            SplitSpec("group", folds=size.folds),
+            facts=facts,
         )
     ]
 

@@ -58,5 +58,5 @@ def test_a_table_of_an_earlier_run_does_not_stay_beside_newer_results(tmp_path: 
 def test_a_file_in_the_way_is_refused_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("mine")
     with pytest.raises(InputError, match="--out"):
-        files.make_folder(tmp_path / "out")
+        files.make_folders(tmp_path / "out", files.FIGURES)
     assert (tmp_path / "out").read_text() == "mine"

@@ -19,22 +19,22 @@ FIGURES = "figures"
 TABLES = "tables"
 
 
-def make_folder(out: Path) -> None:
+def make_folders(out: Path, *inside: str) -> None:
     """Before the work begins: a wrong path should not cost a minute."""
     try:
-        for name in (FIGURES, TABLES):
-            (out / name).mkdir(parents=True, exist_ok=True)
+        for folder in (out, *(out / name for name in inside)):
+            folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{out}: cannot be made a folder ({error.strerror}); give another --out") from None
 
 
 def write(out: Path, results: Results, page: Page) -> None:
     """The page comes last: where it stands, all it speaks of stands, too."""
-    make_folder(out)
+    make_folders(out, FIGURES, TABLES)
     write_drawings(out, (drawing for group in page.groups for drawing in group.drawings))
     for name, text in tables(results).items():
         _write_table(out / TABLES / name, text)
-    write_results(out, results.to_json())
+    write_json(out / "results.json", results.to_json())
     write_file(out / "report.html", page.render(results).encode())
 
 
@@ -44,9 +44,9 @@ def write_drawings(out: Path, drawings: Iterable[Drawing]) -> None:
         write_file(out / FIGURES / f"{drawing.name}.png", drawing.png())
 
 
-def write_results(out: Path, content: dict[str, Any]) -> None:
+def write_json(path: Path, content: Any) -> None:
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-    write_file(out / "results.json", f"{text}\n".encode())
+    write_file(path, f"{text}\n".encode())
 
 
 def versions() -> dict[str, str]:

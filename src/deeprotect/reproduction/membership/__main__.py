@@ -7,7 +7,7 @@ from pathlib import Path
 
 from deeprotect.datasets.loading import load
 from deeprotect.reproduction.membership.trial import Found, run
-from deeprotect.reproduction.studies import chosen
+from deeprotect.reproduction.studies import select_studies
 
 PRIVACY = {"guarantee": "named", "epsilon": 2.0, "ldp_ceiling": 5.0}
 """Under the named promise a bundle holds calibration counts as well."""
@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
-    (study,) = chosen([given.study])
+    (study,) = select_studies([given.study])
     data = load(study.dataset, directory=None if study.dataset == "watch" else given.directory, rate_hz=study.rate_hz)
     policy = study.policy(data).vary(privacy=PRIVACY, training={"max_epochs": given.epochs} if given.epochs else {})
     found = run(

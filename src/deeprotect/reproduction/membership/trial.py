@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import joblib
 import numpy as np
 
 from deeprotect.errors import InputError
-from deeprotect.evaluation.workers import Workers
 from deeprotect.policy import Policy
 from deeprotect.reproduction.membership.exposed import Exposed
 from deeprotect.reproduction.membership.guessing import Members, attacks
@@ -60,11 +60,11 @@ def run(
     """Train bundles on half of the people each, with the windows that `fit` would take, and attack them."""
     members = draw_members(len(np.unique(windows.people)), bundles, seed=seed)
     scores = np.empty((bundles, len(SETTINGS), len(SCORES), members.shape[1]))
-    with Workers(jobs) as workers:
-        calls = [(_scores, (windows, policy, members[place]), {"seed": place}) for place in range(bundles)]
-        for done, (place, found) in enumerate(workers(calls), start=1):
-            scores[place] = found
-            report(done)
+    calls = (joblib.delayed(_scores)(windows, policy, members[place], seed=place) for place in range(bundles))
+    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
+    for done, (place, found) in enumerate(parallel(calls), start=1):
+        scores[place] = found
+        report(done)
     return [
         judge(setting, dict(zip(SCORES, scores[:, place].swapaxes(0, 1), strict=True)), members)
         for place, setting in enumerate(SETTINGS)

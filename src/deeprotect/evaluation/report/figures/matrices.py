@@ -23,7 +23,7 @@ def confusion(kind: str, inference: str, confusion: Confusion, *, caption: str) 
     shares = counts / np.maximum(1.0, counts.sum(axis=1, keepdims=True))
     figure, axes = canvas(4.8, min(4.4, 2.4 + 0.2 * len(counts)))
     # One colour, more or less transparent: that reads on light and on dark ground. By the root of the share, so
-    # that guesses spread over many classes can still be seen.
+    # that predictions spread over many classes can still be seen.
     shade = np.broadcast_to(to_rgb(_SHADES[kind]), (*shares.shape, 3))
     axes.imshow(np.dstack([shade, 0.7 * np.sqrt(shares)]), interpolation="none", aspect="equal")
     if len(counts) <= NUMBERED:

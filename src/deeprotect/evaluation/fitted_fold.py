@@ -1,0 +1,77 @@
+"""What is learnt on one fold, made once for all settings that share it: minimisers, protectors, releases."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from deeprotect.evaluation.evaluator import Evaluator, Release, Released
+from deeprotect.evaluation.methods import FEATURES, Setting
+from deeprotect.evaluation.peers import PEERS
+from deeprotect.evaluation.stopwatch import Stopwatch
+from deeprotect.policy import Policy
+from deeprotect.privacy.entropy import SeededEntropy
+from deeprotect.signals.schema import Floats
+from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.fit import learn
+from deeprotect.training.fitted import fitted
+from deeprotect.training.minimisers.minimiser import Minimiser
+from deeprotect.training.trained import Protection
+
+
+@dataclass(frozen=True)
+class FittedFold:
+    """Learns on the evaluator's training windows; the evaluator measures on its test windows."""
+
+    evaluator: Evaluator
+    policy: Policy
+    stopwatch: Stopwatch = field(default_factory=Stopwatch)
+    _parts: dict[str, Any] = field(default_factory=dict)
+    _protections: dict[Setting, Protection] = field(default_factory=dict)
+
+    @property
+    def train(self) -> LabelledWindows:
+        return self.evaluator.train
+
+    @property
+    def test(self) -> LabelledWindows:
+        return self.evaluator.test
+
+    def release(self, setting: Setting) -> Release:
+        """From its first draw, and seeded, so that results repeat; a real release refuses this entropy."""
+        with self.stopwatch(f"learning {setting.method.mechanism}"):
+            if setting.method.mechanism == FEATURES:
+                return self._features()
+            if setting.method.mechanism in PEERS:
+                return self._peer(setting)
+            return _seeded(self.protection(setting), self.evaluator.setup.seed)
+
+    def protection(self, setting: Setting) -> Protection:
+        """Fitted once; minimisers once for all protections that use them."""
+        if setting not in self._protections:
+            self._protections[setting] = learn(self.train, setting.policy(self.policy), parts=self._parts)
+        return self._protections[setting]
+
+    def minimiser(self, name: str) -> Minimiser:
+        """The same minimisers by name, for those who want features and no noise."""
+        policy = self.policy.vary(privacy={"mechanism": "auto"}, training={"minimiser": name})
+        return fitted(self.train, policy, self._parts)
+
+    def _features(self) -> Release:
+        minimiser = self.minimiser("default")
+        return lambda private: Released(np.clip(minimiser.inverse_transform(minimiser.transform(private)), 0.0, 1.0))
+
+    def _peer(self, setting: Setting) -> Release:
+        peer = PEERS[setting.method.mechanism].fit(self.train, self.policy, setting.epsilon)
+        return lambda private: Released(peer(private))
+
+
+def _seeded(protection: Protection, seed: int) -> Release:
+    entropy, mechanism = SeededEntropy(seed), protection.mechanism
+
+    def release(private: Floats) -> Released:
+        noisy = mechanism.privatise(protection.encode(private), entropy=entropy)
+        # The code book is public: whoever sees a released window knows the code behind it.
+        return Released(protection.decode(noisy), mechanism.output_of(noisy))
+
+    return release

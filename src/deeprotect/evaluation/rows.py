@@ -1,0 +1,150 @@
+"""From a plan to rows: what apps and attackers read of every release of it, summed up over folds."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import NamedTuple
+
+from deeprotect.attack.split_spec import SplitSpec
+from deeprotect.errors import InputError
+from deeprotect.evaluation.evaluator import Setup
+from deeprotect.evaluation.excerpt import Excerpt
+from deeprotect.evaluation.fitted_fold import FittedFold
+from deeprotect.evaluation.fold_predictions import FoldPredictions
+from deeprotect.evaluation.methods import Setting
+from deeprotect.evaluation.results import Row
+from deeprotect.evaluation.runner import Cell, Progress, Runner, prepared
+from deeprotect.policy import Policy
+from deeprotect.privacy.guarantees import promise
+from deeprotect.signals.schema import Floats
+from deeprotect.training.dataset import LabelledWindows
+
+PREPARED = 0.15
+"""Share of the time that goes into what does not depend on a release."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured, on which folds, by whom, in how many processes."""
+
+    settings: Sequence[Setting]
+    setup: Setup = field(default_factory=Setup)
+    split: SplitSpec = field(default_factory=SplitSpec)
+    jobs: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.settings:
+            raise InputError("there is nothing to measure; name a mechanism and an epsilon")
+        if self.jobs < 1:
+            raise InputError(f"jobs = {self.jobs} must be 1 or more")
+
+    def nearest(self, epsilon: float) -> float:
+        """The measured ε nearest to this one."""
+        measured = [setting.epsilon for setting in self.settings if setting.epsilon is not None]
+        return min(measured, key=lambda each: abs(each - epsilon), default=epsilon)
+
+    def prepared(self, windows: LabelledWindows, policy: Policy) -> AbstractContextManager[Runner]:
+        return prepared(windows, policy, split=self.split, setup=self.setup, jobs=self.jobs)
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """Rows in the order of the plan, what was left out, windows to draw, sizes, and where the time went."""
+
+    rows: list[Row]
+    left_out: list[str]
+    excerpt: Excerpt | None
+    train: int
+    test: int
+    seconds: dict[str, float]
+
+
+class CellMeasure(NamedTuple):
+    """What one release gave: predictions of everyone who reads it, and some windows of it where they are wanted."""
+
+    predictions: FoldPredictions
+    shown: Floats | None
+
+
+def run(
+    windows: LabelledWindows,
+    policy: Policy,
+    plan: Plan,
+    *,
+    shown_epsilon: float | None = None,
+    progress: Progress = lambda _: None,
+) -> RunResult:
+    """All rows of a plan; at `shown_epsilon` some released windows are kept, to be looked at."""
+    with plan.prepared(windows, policy) as runner:
+        progress(PREPARED)
+        return measure_rows(
+            runner,
+            plan,
+            shown_epsilon=shown_epsilon,
+            progress=lambda share: progress(PREPARED + (1 - PREPARED) * share),
+        )
+
+
+def measure_rows(
+    runner: Runner, plan: Plan, *, shown_epsilon: float | None = None, progress: Progress = lambda _: None
+) -> RunResult:
+    """The same on folds that are prepared already."""
+    excerpt = None if shown_epsilon is None else choose_excerpt(runner, shown_epsilon)
+    results = runner.measure(plan.settings, partial(_measure, excerpt=excerpt), progress=progress)
+    shown = {cell.setting.method.line: value.shown for cell, value in results.values.items() if value.shown is not None}
+    return RunResult(
+        rows=[_row(setting, several, runner.policy) for setting, several in results.by_setting().items()],
+        left_out=[f"{method.line}: {reason}" for method, reason in results.failed],
+        excerpt=excerpt and replace(excerpt, released=shown),
+        train=len(runner.folds[0].train),
+        test=sum(len(fold.test) for fold in runner.folds),
+        seconds=dict(runner.seconds),
+    )
+
+
+def choose_excerpt(runner: Runner, epsilon: float) -> Excerpt:
+    return Excerpt.choose(runner.test(0), runner.policy.schema(), epsilon=epsilon)
+
+
+def release_windows(runner: Runner, settings: Sequence[Setting], windows: Floats) -> dict[str, Floats]:
+    """Windows as each line releases them first, after it has learnt on the first fold; lines that cannot have none."""
+    results = runner.measure(settings, partial(_release, windows=windows), folds=1)
+    return {cell.setting.method.line: released for cell, released in results.values.items()}
+
+
+def _release(fold: FittedFold, cell: Cell, *, windows: Floats) -> Floats:
+    return fold.release(cell.setting)(windows).windows
+
+
+def _measure(fold: FittedFold, cell: Cell, *, excerpt: Excerpt | None) -> CellMeasure:
+    release, shown = fold.release(cell.setting), None
+    if excerpt is not None and cell.fold == 0 and _is_shown(cell.setting, excerpt.epsilon):
+        shown = release(excerpt.windows).windows
+    return CellMeasure(fold.evaluator.predictions(release, stopwatch=fold.stopwatch), shown)
+
+
+def _is_shown(setting: Setting, epsilon: float) -> bool:
+    """Classical features are there for their numbers."""
+    return setting.method.minimiser is None and setting.epsilon in (epsilon, None)
+
+
+def _row(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> Row:
+    """One line of the results, from all folds joined."""
+    method, epsilon = setting.method, setting.epsilon
+    joined = FoldPredictions.join([each.predictions for each in several])
+    useful, sensitive = joined.sum_up(method.guarantee, epsilon)
+    channels = policy.schema().channels
+    return Row(
+        mechanism=method.mechanism,
+        guarantee=method.guarantee,
+        epsilon=epsilon,
+        minimiser=method.made_of,
+        useful=useful,
+        sensitive=sensitive,
+        promise=promise(method.guarantee, epsilon, sensitive=policy.inferences.sensitive),
+        signal={
+            channel.name: float(error * (channel.high - channel.low))
+            for channel, error in zip(channels, joined.error, strict=True)
+        },
+    )
