@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression, RidgeClassifier
 
 from deeprotect.errors import InputError, PolicyError, TableError
 from deeprotect.evaluation.peers import PEERS, Release, opendp
-from deeprotect.evaluation.peers.downsampling import ALL_METHODS
+from deeprotect.evaluation.peers.downsampling import EVERY
 from deeprotect.evaluation.peers.leace import erasure
 from deeprotect.policy import Policy
 from deeprotect.privacy.box import CELLS
@@ -87,11 +87,11 @@ def test_downsampling_keeps_every_fifth_sample_and_straight_lines_between(policy
     series = np.random.default_rng(0).uniform(size=(4, 13, 2))
     windows = LabelledWindows(series, {}, np.zeros(4, np.int64), rows=52, fingerprint="")
     released = _fit("downsampling", windows, policy)(windows.flat).reshape(series.shape)
-    kept = [0, ALL_METHODS, 2 * ALL_METHODS]
+    kept = [0, EVERY, 2 * EVERY]
     np.testing.assert_allclose(released[:, kept], series[:, kept])
-    bends = np.diff(released[:, : 2 * ALL_METHODS + 1], 2, axis=1)
+    bends = np.diff(released[:, : 2 * EVERY + 1], 2, axis=1)
     np.testing.assert_allclose(bends[:, [0, 1, 2, 3, 5, 6, 7, 8]], 0, atol=1e-12)  # lines meet in the fifth
-    np.testing.assert_allclose(released[:, 2 * ALL_METHODS :], np.repeat(series[:, [2 * ALL_METHODS]], 3, axis=1))
+    np.testing.assert_allclose(released[:, 2 * EVERY :], np.repeat(series[:, [2 * EVERY]], 3, axis=1))
 
 
 @given(samples=st.integers(1, 40))
@@ -99,7 +99,7 @@ def test_downsampling_leaves_two_samples_of_any_window_that_has_them(samples: in
     line = np.linspace(0.1, 0.9, samples)[None, :, None]
     windows = LabelledWindows(line, {}, np.zeros(1, np.int64), rows=samples, fingerprint="")
     released = PEERS["downsampling"].fit(windows, None, None)(windows.flat)  # type: ignore[arg-type]
-    held = (samples - 1) % max(1, min(ALL_METHODS, samples - 1)) if samples > 1 else 0
+    held = (samples - 1) % max(1, min(EVERY, samples - 1)) if samples > 1 else 0
     np.testing.assert_allclose(released[0, : samples - held], line[0, : samples - held, 0])
 
 

@@ -5,13 +5,14 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
-import torch
 from tests.training.conftest import gym
 
-from deeprotect.training.codebook.coder import Summary
+from deeprotect.bundle.layers.structure import Unflatten
+from deeprotect.bundle.layers.summaries import Statistics
+from deeprotect.bundle.network import Network
+from deeprotect.bundle.tensors import TensorWriter
 from deeprotect.training.dataset import read_windows
 from deeprotect.training.fit import learn
-from deeprotect.training.networks import Standardise, Unflatten
 
 SAME = 1e-6
 
@@ -61,17 +62,17 @@ def test_numbers_of_a_bundle_are_found_when_they_are_there(protection):
 
 
 def levels_of(windows, protection):
-    standardise = next(each for each in protection.encoder.modules() if isinstance(each, Standardise))
-    series = Unflatten(2)(standardise(torch.tensor(windows.flat, dtype=torch.float32)))
-    return Summary(windows.samples.shape[1])(series)[:, : 2 * Summary.LEVELS].double().numpy()
+    standardise = protection.encoder.layers[0]
+    return Network((standardise, Unflatten(2), Statistics()), windows.flat.shape[1])(windows.flat)
 
 
 def numbers_of(protection):
     """Every number that a bundle is made of: of both networks, of the mechanism and of what describes them."""
-    tensors = [*protection.encoder.state_dict().values(), *protection.decoder.state_dict().values()]
-    described = json.dumps([protection.mechanism.to_json(), protection.mechanism.certificate(), protection.made_of])
-    plain = [float(each) for each in _leaves(json.loads(described)) if isinstance(each, int | float)]
-    return np.concatenate([*(tensor.double().numpy().ravel() for tensor in tensors), plain])
+    tensors = TensorWriter()
+    layers = [protection.encoder.to_json(tensors), protection.decoder.to_json(tensors)]
+    facts = [layers, protection.mechanism.to_json(), protection.mechanism.certificate(), protection.made_of]
+    plain = [float(each) for each in _leaves(json.loads(json.dumps(facts))) if isinstance(each, int | float)]
+    return np.concatenate([*(array.astype(np.float64).ravel() for array in tensors.arrays.values()), plain])
 
 
 def found(wanted, numbers):

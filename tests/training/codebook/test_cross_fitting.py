@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from deeprotect.training.codebook.codebook import cross_fitting as crossfit
+from deeprotect.training.codebook import cross_fitting as crossfit
 from deeprotect.training.codebook.coder_training import SCHEDULE, CoderData
 from deeprotect.training.labels import Targets
 

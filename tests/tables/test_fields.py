@@ -3,12 +3,12 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from deeprotect.release.fields import check_names, decoded, fresh_field, saturated
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from deeprotect.errors import TableError
+from deeprotect.tables.fields import check_names, decoded, fresh_field, saturated
 
 SECRET = bytes(range(200, 232))
 FIXED = [
