@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from deeprotect.errors import TableError
-from deeprotect.release.fields import check_names, decoded, fresh_field, saturated
+from deeprotect.tables.fields import check_names, decoded, fresh_field, saturated
 
 SECRET = bytes(range(200, 232))
 FIXED = [
