@@ -72,6 +72,17 @@ def test_all_people_of_a_class_are_in_its_outputs_where_they_are_few(people):
     assert outputs.share.max() <= LARGEST_SHARE + 1e-9
 
 
+def test_two_people_who_are_far_apart_have_outputs_between_them():
+    windows, people = recordings()
+    windows, people = windows[people < 2], people[people < 2]
+    windows.samples[people == 1] += 0.2
+    codes = codes_of(windows, "activity")
+    outputs = synthesise(windows, codes, useful=["activity"], people=people, variants=4)
+    for code, samples in enumerate(outputs.samples):
+        first, second = (windows.flat[(codes == code) & (people == who)].mean() for who in (0, 1))
+        assert np.abs(samples.mean(axis=1) - (first + second) / 2).max() < (second - first) / 4
+
+
 def test_people_whom_apps_misread_are_mixed_in_where_the_others_are_too_few():
     windows, people = recordings()
     walks = windows.labels["activity"] == "walk"

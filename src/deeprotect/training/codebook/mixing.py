@@ -98,8 +98,10 @@ class Material:
         Windows that are not in a mixture are not looked at: it has nothing of theirs, and whoever is near to an output
         could otherwise show that they took no part in training.
         """
+        # What two people share equally lies between them: nothing there is a whole gap away from both.
+        enough = margin / 2 if self.fewest_people == 2 else margin
         few, much = mixtures.people < self.fewest_people, mixtures.share > LARGEST_SHARE + 1e-9
-        return np.asarray((mixtures.clearance >= margin) & ~few & ~much)
+        return np.asarray((mixtures.clearance >= enough) & ~few & ~much)
 
     def _clearance(self, mixed: Floats, parts: Floats) -> Floats:
         """From each mixture to the nearest of its parts (mixture, part, value), in gaps; the worse scale counts."""

@@ -42,7 +42,7 @@ class Outputs:
     read[inference]: (code, class), how often a forest of fresh seed reads a code's windows as each class.
     classes[inference]: the names of those columns.
     clearance: (code,), the smallest distance from an output to a window it was mixed from, as a multiple of what is
-    typical between windows of different people; more than 1.
+    typical between windows of different people; more than 1, or 0.5 where a code has two people.
     people: (code,), the fewest that an output was mixed from; windows where all are of one person.
     share: (code,), the most that one of them has of an output.
     """
