@@ -149,6 +149,13 @@ def test_a_pandas_frame_comes_back_with_a_new_index_and_without_its_categories(p
     assert SECRET.encode() not in pickle.dumps(back)
 
 
+def test_time_in_the_index_of_a_frame_comes_back_as_a_column(protector, table):
+    back = protector.protect(table.to_pandas().set_index("time"))
+    assert sorted(back.columns) == ["acc_x", "acc_y", "recording", "time"]
+    assert list(back["time"]) == table["time"].to_pylist()
+    assert back.index.equals(pandas.RangeIndex(ROWS))
+
+
 @pytest.mark.parametrize("kind", [polars.Categorical, polars.Enum(["r1", SECRET, "r0"])], ids=str)
 def test_a_polars_frame_comes_back_without_its_categories(protector, table, kind):
     frame = polars.from_arrow(table)
