@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from deeprotect.errors import DatasetError, InputError
 from deeprotect.policy import Policy
-from deeprotect.reproduction import speech as third
-from deeprotect.reproduction import transport as second
+from deeprotect.reproduction import speech, transport
 from deeprotect.reproduction.case import open_data
 from deeprotect.reproduction.owners import OTHER, OWNER, EachGroupSplit, against_the_rest, choose
 from deeprotect.reproduction.sampling import RUN, spread
@@ -122,7 +121,7 @@ def stacked() -> LabelledWindows:
             "privacy": {"epsilon": 5.0},
         }
     )
-    return read_windows(second.stack(*sources()), policy, group=second.TRIP)
+    return read_windows(transport.stack(*sources()), policy, group=transport.TRIP)
 
 
 def test_stacking_keeps_labels_apart(stacked):
@@ -148,14 +147,14 @@ def test_pieces_of_one_trip_and_presses_of_one_file_stay_together(stacked):
 
 
 def test_every_press_is_kept_and_each_mode_equally_often(stacked):
-    some = second.some(stacked, count=9, seed=0)
+    some = transport.some(stacked, count=9, seed=0)
     assert some.labelled("digit").sum() == 3
-    assert [(some.labels["transport"] == mode).sum() for mode in second.MODES] == [3, 3, 3]
+    assert [(some.labels["transport"] == mode).sum() for mode in transport.MODES] == [3, 3, 3]
 
 
 def test_an_utterance_is_one_window():
     windows = made_up()
-    assert third.utterances(windows).recording.tolist() == sorted(set(windows.recording.tolist()))
+    assert speech.utterances(windows).recording.tolist() == sorted(set(windows.recording.tolist()))
 
 
 def test_the_quick_plan_is_smaller_in_everything():
@@ -176,4 +175,4 @@ def test_a_source_that_is_no_folder_is_wrong_input(tmp_path: Path):
 def test_missing_data_say_how_to_get_them(tmp_path: Path, monkeypatch):
     monkeypatch.setattr("deeprotect.datasets.fetching.default_cache", lambda: tmp_path / "cache")
     with pytest.raises(DatasetError, match="deeprotect datasets fetch fsdd"):
-        third.read(tmp_path, QUICK, 0)
+        speech.read(tmp_path, QUICK, 0)

@@ -8,8 +8,7 @@ import pytest
 
 from deeprotect.attack.models import train
 from deeprotect.evaluation.evaluator import labelled_rows
-from deeprotect.reproduction import authentication as first
-from deeprotect.reproduction import transport as second
+from deeprotect.reproduction import authentication, transport
 from deeprotect.reproduction.size import QUICK
 
 BESIDE_PROJECT = Path(__file__).parents[3] / "shared" / "datasets"
@@ -28,7 +27,7 @@ def archives(tmp_path, monkeypatch) -> Path:
 
 
 def test_thirty_people_and_three_modes_in_windows_of_thirty_values(archives):
-    who, _, owner = first.read(archives, QUICK, 0)
+    who, _, owner = authentication.read(archives, QUICK, 0)
     assert who.windows.flat.shape[1] == 30
     assert len(set(who.windows.labels["person"])) == 30
     assert set(who.windows.labels["mode"]) == {"walk", "stairs", "still"}
@@ -37,10 +36,10 @@ def test_thirty_people_and_three_modes_in_windows_of_thirty_values(archives):
 
 
 def test_an_attacker_reads_digits_from_raw_presses_of_files_it_never_saw(archives):
-    (part,) = second.read(archives, QUICK, 0)
+    (experiment,) = transport.read(archives, QUICK, 0)
     right = tested = 0
-    for fold in part.split.make_folds(part.windows, seed=0):
-        learn, test = (labelled_rows(part.windows[rows], "digit") for rows in (fold.train, fold.test))
+    for fold in experiment.split.make_folds(experiment.windows, seed=0):
+        learn, test = (labelled_rows(experiment.windows[rows], "digit") for rows in (fold.train, fold.test))
         guess = train("extra_trees", learn.rows, learn.labels, seed=0).predict(test.rows)
         right, tested = right + int((guess == test.labels).sum()), tested + len(guess)
     assert tested == 958

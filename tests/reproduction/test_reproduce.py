@@ -17,7 +17,7 @@ from deeprotect.evaluation.methods import Method
 from deeprotect.evaluation.minimiser_comparison import NAMES
 from deeprotect.policy import Policy
 from deeprotect.reproduction import listening
-from deeprotect.reproduction.case import Case, Part
+from deeprotect.reproduction.case import Case, CaseExperiment
 from deeprotect.reproduction.reproduce import ReproduceRequest, reproduce
 from deeprotect.reproduction.size import Size
 from deeprotect.training.dataset import LabelledWindows
@@ -39,7 +39,7 @@ CHEAP = (Method("baseline", "ldp"), Method("laplace", "ldp"), Method("subspace",
 
 
 @pytest.fixture(scope="module")
-def part() -> Part:
+def experiment() -> CaseExperiment:
     """What is done shows in the first channel, who does it in the second."""
     rng = np.random.default_rng(0)
     recording = np.repeat(np.arange(6), 50)
@@ -65,21 +65,21 @@ def part() -> Part:
             "training": {"max_epochs": 2},
         }
     )
-    return Part(
+    return CaseExperiment(
         "1x", "mode against person", windows, policy, SplitSpec(folds=2, most=300), CHEAP, ["made up"], curves=True
     )
 
 
-def case(number: int, parts) -> Case:
-    return Case(number, f"case {number}", "a story", ("watch",), lambda *_: parts())
+def case(number: int, experiments) -> Case:
+    return Case(number, f"case {number}", "a purpose", ("watch",), lambda *_: experiments())
 
 
 @pytest.fixture(scope="module")
-def cases(part: Part) -> list[Case]:
+def cases(experiment: CaseExperiment) -> list[Case]:
     def missing():
         raise DatasetError("data set 'moon' is not here; run: deeprotect datasets fetch moon")
 
-    return [case(1, lambda: [part]), case(2, missing)]
+    return [case(1, lambda: [experiment]), case(2, missing)]
 
 
 @pytest.fixture(scope="module")
@@ -138,9 +138,9 @@ def test_figures_and_tables_stand_beside_a_page_that_needs_no_network(folder):
     assert {"1-paper.csv", "1x-results.csv", "1x-features.csv"} <= tables
 
 
-def test_progress_grows_to_one(part, tmp_path):
+def test_progress_grows_to_one(experiment, tmp_path):
     shares: list[float] = []
-    short = case(1, lambda: [replace(part, methods=CHEAP[:1], split=SplitSpec())])
+    short = case(1, lambda: [replace(experiment, methods=CHEAP[:1], split=SplitSpec())])
     reproduce(
         tmp_path, ReproduceRequest([1], size=replace(SMALL, features=(1,)), cases=[short]), progress=shares.append
     )
@@ -149,7 +149,7 @@ def test_progress_grows_to_one(part, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def spoken(tmp_path_factory) -> Part:
+def spoken(tmp_path_factory) -> CaseExperiment:
     """Two speakers who hum three digits: a band each for the digit, and a level each for the speaker."""
     rng = np.random.default_rng(0)
     digits, speakers = np.tile(["1", "3", "7"], 40), np.repeat(["ann", "bob"], 60)
@@ -172,11 +172,11 @@ def spoken(tmp_path_factory) -> Part:
     )
     file = tmp_path_factory.mktemp("voices") / "hum.wav"
     write_wav(file, (3000 * np.sin(np.arange(640) / 3)).astype(np.int16))
-    return Part("3x", "digit against speaker", windows, policy, SplitSpec(folds=2), CHEAP, files=[file] * 120)
+    return CaseExperiment("3x", "digit against speaker", windows, policy, SplitSpec(folds=2), CHEAP, files=[file] * 120)
 
 
 @pytest.fixture(scope="module")
-def samples(spoken: Part) -> list[listening.Sample]:
+def samples(spoken: CaseExperiment) -> list[listening.SpeechSample]:
     plan = spoken.plan(SMALL, jobs=1, seed=0)
     with plan.prepared(spoken.windows, spoken.policy) as runner:
         return listening.listen(spoken, runner, voices=2)
@@ -198,7 +198,7 @@ def test_released_sounds_are_valid_wav_files(samples, tmp_path):
         assert np.array_equal(read_wav(tmp_path / name), samples[0].sounds[_way(samples[0], name)])
 
 
-def _way(sample: listening.Sample, name: str) -> str:
+def _way(sample: listening.SpeechSample, name: str) -> str:
     return next(way for way in sample.sounds if sample.file(way) == name)
 
 

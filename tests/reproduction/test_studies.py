@@ -21,7 +21,7 @@ def test_a_study_is_chosen_by_name_and_an_unknown_one_is_named() -> None:
 
 def test_data_that_is_not_here_is_reported_and_the_rest_goes_on(tmp_path: Path) -> None:
     found = [run_study(study, directory=tmp_path) for study in select_studies(["hapt-mode", "fsdd-digit"])]
-    assert all(finding.missing for finding in found)
+    assert all(result.missing for result in found)
     assert "hapt-mode: " in next(iter(study_lines(found[0])))
     assert "missing" in found[0].to_json()
 

@@ -126,11 +126,11 @@ def _case_studies(request: "ReproduceRequest", out: Path) -> None:
     from deeprotect.reproduction.reproduce import reproduce as run
 
     with bar("reproducing") as progress:
-        done = run(out, request, progress=progress, report=lambda story: case_table(story, SHOWN_EPSILON))
+        done = run(out, request, progress=progress, report=lambda layout: case_table(layout, SHOWN_EPSILON))
     for line in done.missing:
         typer.echo(f"not run: {line}", err=True)
-    for story in done.stories:
-        for line in story.chapter.left_out:
+    for layout in done.layouts:
+        for line in layout.result.left_out:
             typer.echo(f"left out: {line}", err=True)
     print_seconds(done.seconds)
     typer.echo(f"\nReport: {out / 'report.html'}")

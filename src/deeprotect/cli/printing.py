@@ -13,10 +13,10 @@ from deeprotect.policy.repository import Inference, Repository
 
 if TYPE_CHECKING:
     from deeprotect.benchmark.ratio import Ratio
-    from deeprotect.reproduction.case_page import Story
-    from deeprotect.reproduction.case_result import Outcome
+    from deeprotect.reproduction.case_page import CaseLayout
+    from deeprotect.reproduction.case_result import ExperimentResult
     from deeprotect.reproduction.feature_comparison import Comparison
-    from deeprotect.reproduction.studies import Finding
+    from deeprotect.reproduction.studies import StudyResult
 
 
 def inferences_table(inferences: Sequence[Inference], repository: Repository) -> None:
@@ -79,15 +79,15 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def study_lines(finding: "Finding") -> Iterator[str]:
+def study_lines(result: "StudyResult") -> Iterator[str]:
     """One line per promise: the app before and after with its interval, the best attacker and what is fair to it."""
-    study = finding.study
-    if finding.missing:
-        yield f"{study.name}: {finding.missing}"
+    study = result.study
+    if result.missing:
+        yield f"{study.name}: {result.missing}"
         return
-    yield from (f"{study.name}: left out: {line}" for line in finding.left_out)
-    yield f"{study.name}: {study.useful} useful, {study.sensitive or '–'} sensitive; {finding.test} test windows"
-    for row in finding.rows:
+    yield from (f"{study.name}: left out: {line}" for line in result.left_out)
+    yield f"{study.name}: {study.useful} useful, {study.sensitive or '–'} sensitive; {result.test} test windows"
+    for row in result.rows:
         useful = row.useful[study.useful]
         interval = "[{:.3f}, {:.3f}]".format(*useful.app_ci)
         line = f"  {row.guarantee:5} ε={row.epsilon:g}  clean {useful.clean:.3f}  app {useful.app:.3f} {interval}"
@@ -116,28 +116,28 @@ def features_table(comparison: "Comparison") -> None:
     console.print(comparison.findings)
 
 
-def case_table(story: "Story", epsilon: float) -> None:
+def case_table(layout: "CaseLayout", epsilon: float) -> None:
     """Each mechanism at one ε: how often the app and the best attacker are right; then the paper's numbers."""
-    console, case = Console(), story.chapter.case
+    console, case = Console(), layout.result.case
     console.print(f"\nCase study {case.number}: {case.title}", style="bold", highlight=False)
     table = Table("part", "mechanism", "ε", box=None, pad_edge=False)
     for title in ("app", "raw", "chance", "attacker", "raw", "chance"):
         table.add_column(title, justify="right")
-    for outcome in story.chapter.outcomes:
-        _add_case_rows(table, outcome, epsilon)
+    for result in layout.result.experiments:
+        _add_case_rows(table, result, epsilon)
     console.print(table)
-    for part, line in story.beside:
-        console.print(f"{part} {line.what}. Paper: {line.paper}. Ours: {line.ours}.", highlight=False, markup=False)
+    for name, line in layout.comparisons:
+        console.print(f"{name} {line.what}. Paper: {line.paper}. Ours: {line.ours}.", highlight=False, markup=False)
 
 
-def _add_case_rows(table: Table, outcome: "Outcome", epsilon: float) -> None:
-    part = outcome.part
-    for line in dict.fromkeys(row.line for row in outcome.rows):
-        row = outcome.row(line, epsilon)
+def _add_case_rows(table: Table, result: "ExperimentResult", epsilon: float) -> None:
+    experiment = result.experiment
+    for line in dict.fromkeys(row.line for row in result.rows):
+        row = result.row(line, epsilon)
         if row is not None:
-            app, attack = row.useful[part.useful], row.sensitive[part.sensitive]
+            app, attack = row.useful[experiment.useful], row.sensitive[experiment.sensitive]
             shares = (app.app, app.clean, app.chance, attack.adaptive, attack.raw, attack.chance)
-            table.add_row(part.name, line, f"{row.epsilon:g}", *map(_number, shares))
+            table.add_row(experiment.name, line, f"{row.epsilon:g}", *map(_number, shares))
 
 
 _BETTER = {"throughput": "more", "time": "less", "memory": "less"}

@@ -6,7 +6,7 @@ from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.datasets.dataset import Dataset
 from deeprotect.errors import DatasetError
 from deeprotect.evaluation.methods import MAIN_METHODS
-from deeprotect.reproduction.case import Case, Part, open_data, trained
+from deeprotect.reproduction.case import Case, CaseExperiment, open_data, trained
 from deeprotect.reproduction.owners import OWNER, EachGroupSplit, against_the_rest, choose
 from deeprotect.reproduction.size import Size
 from deeprotect.reproduction.studies import ACCELEROMETER, Study
@@ -15,16 +15,16 @@ RATE_HZ, WINDOW = 10.0, 10  # the paper's: three axes of ten samples are 30 valu
 PERSON = "person"
 
 
-def read(directory: Path | None, size: Size, seed: int) -> list[Part]:
+def read(directory: Path | None, size: Size, seed: int) -> list[CaseExperiment]:
     """On `hapt`; where it is not here on the wrist data, whose seven exercises stand for activity modes."""
     try:
-        return parts(open_data("hapt", directory, rate_hz=RATE_HZ), "mode", size, seed)
+        return experiments(open_data("hapt", directory, rate_hz=RATE_HZ), "mode", size, seed)
     except DatasetError as missing:
         instead = f"The wrist data stand in, exercises for activity modes: {missing}"
-        return parts(open_data("watch", directory, rate_hz=RATE_HZ), "exercise", size, seed, note=instead)
+        return experiments(open_data("watch", directory, rate_hz=RATE_HZ), "exercise", size, seed, note=instead)
 
 
-def parts(data: Dataset, mode: str, size: Size, seed: int, *, note: str | None = None) -> list[Part]:
+def experiments(data: Dataset, mode: str, size: Size, seed: int, *, note: str | None = None) -> list[CaseExperiment]:
     """1a who is it, 1b what are they doing, 1c is it the owner."""
     who, doing = (
         Study(data.name, data.name, WINDOW, useful, sensitive, people=PERSON, rate_hz=RATE_HZ, channels=ACCELEROMETER)
@@ -43,9 +43,11 @@ def parts(data: Dataset, mode: str, size: Size, seed: int, *, note: str | None =
     split = SplitSpec(folds=size.folds, most=size.windows)
     authentication = who_policy.vary(inferences={"useful": [OWNER]})
     return [
-        Part("1a", f"who is it (useful) against {mode}", windows, who_policy, split, facts=facts, curves=True),
-        Part("1b", f"{mode} (useful) against who is it", windows, doing_policy, split, facts=facts),
-        Part(
+        CaseExperiment(
+            "1a", f"who is it (useful) against {mode}", windows, who_policy, split, facts=facts, curves=True
+        ),
+        CaseExperiment("1b", f"{mode} (useful) against who is it", windows, doing_policy, split, facts=facts),
+        CaseExperiment(
             "1c",
             f"authentication: is it the owner (useful) against {mode}",
             several,
@@ -61,7 +63,7 @@ def parts(data: Dataset, mode: str, size: Size, seed: int, *, note: str | None =
 CASE = Case(
     number=1,
     title="Authentication against activity modes",
-    story="A device should know its owner by the way they move; nobody should learn what they are doing.",
+    purpose="A device should know its owner by the way they move; nobody should learn what they are doing.",
     datasets=("hapt", "watch"),
     read=read,
 )

@@ -21,11 +21,11 @@ SHOWN_EPSILON = 5.0
 TRADE = tuple(method for method in MAIN_METHODS if method.line in ("baseline", "paper rldp", "subspace")) + tuple(
     method for method in MAIN_METHODS if method.mechanism == "channel"
 )
-"""What the paper's trade-offs are drawn with; all mechanisms are compared on one part only, as in the paper."""
+"""What the paper's trade-offs are drawn with; all mechanisms are compared on one experiment only, as in the paper."""
 
 
 @dataclass(frozen=True)
-class Part:
+class CaseExperiment:
     """One experiment of a case study; `facts` tell what a reader must know about its windows.
 
     `curves`: whether the number of features is varied on it, too. `files`: where each recording is one to listen to.
@@ -56,13 +56,13 @@ class Part:
 
 @dataclass(frozen=True)
 class Case:
-    """`read` gives the parts, or raises a DatasetError that says how to get what is missing."""
+    """`read` gives the experiments, or raises a DatasetError that says how to get what is missing."""
 
     number: int
     title: str
-    story: str
+    purpose: str
     datasets: tuple[str, ...]
-    read: Callable[[Path | None, Size, int], list[Part]]
+    read: Callable[[Path | None, Size, int], list[CaseExperiment]]
 
     @property
     def citations(self) -> list[str]:

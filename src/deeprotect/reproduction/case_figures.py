@@ -13,7 +13,7 @@ from deeprotect.evaluation.report.figures.curves import PERCENT, apart
 from deeprotect.evaluation.report.figures.drawing import GREY, LEGEND_ROW, canvas, file_name
 from deeprotect.evaluation.report.figures.palette import MAIN
 from deeprotect.evaluation.results import Row
-from deeprotect.reproduction.feature_curves import SHOWN, Point
+from deeprotect.reproduction.feature_curves import SHOWN, CurvePoint
 
 EPSILON = "ε per window (further right: less noise)"
 APP, ATTACKER = "#0072b2", "#d55e00"
@@ -29,7 +29,7 @@ class Stroke(NamedTuple):
 TRADE = {"channel named": Stroke("-", 1.0), "subspace": Stroke("--", 0.6), "paper rldp": Stroke(":", 0.6)}
 
 
-def accuracy_of_features(part: str, points: Sequence[Point], useful: str) -> Drawing:
+def accuracy_of_features(part: str, points: Sequence[CurvePoint], useful: str) -> Drawing:
     """Ridge accuracy against the number of features, a line for each kind."""
     few = [point for point in points if point.minimiser != RAW]
     series = []
@@ -48,7 +48,7 @@ def accuracy_of_features(part: str, points: Sequence[Point], useful: str) -> Dra
     )
 
 
-def told_by_features(part: str, points: Sequence[Point], useful: str) -> Drawing:
+def informativeness_of_features(part: str, points: Sequence[CurvePoint], useful: str) -> Drawing:
     """Informativeness of each of the seven features, highest first."""
     shown = [point for point in points if point.informativeness]
     series = [

@@ -17,7 +17,7 @@ from deeprotect.evaluation.report.files import (
     write_json,
 )
 from deeprotect.evaluation.results import SCHEMA
-from deeprotect.reproduction.case_page import Story, render
+from deeprotect.reproduction.case_page import CaseLayout, render
 
 AUDIO = "audio"
 
@@ -28,34 +28,39 @@ def make_folder(out: Path) -> None:
 
 
 def write(
-    out: Path, stories: Sequence[Story], *, missing: Sequence[str], caps: Sequence[str], command: str, seed: int
+    out: Path, layouts: Sequence[CaseLayout], *, missing: Sequence[str], caps: Sequence[str], command: str, seed: int
 ) -> None:
     """The page comes last: where it stands, all it speaks of stands, too."""
     run = {"command": command, "seed": seed, "versions": versions()}
-    for story in stories:
-        write_drawings(out, story.drawings)
-        for name, text in _tables(story).items():
+    for layout in layouts:
+        write_drawings(out, layout.drawings)
+        for name, text in _tables(layout).items():
             write_file(out / TABLES / name, text.encode())
-        for sample in story.chapter.samples:
+        for sample in layout.result.samples:
             for name, content in sample.files().items():
                 write_file(out / AUDIO / name, content)
-    outcomes = [outcome.to_json() for story in stories for outcome in story.chapter.outcomes]
-    beside = [{"case": part, **asdict(line)} for story in stories for part, line in story.beside]
-    body = {"schema": SCHEMA, "cases": outcomes, "paper": beside, "missing": missing, "caps": caps, "run": run}
+    body = {
+        "schema": SCHEMA,
+        "cases": [result.to_json() for layout in layouts for result in layout.result.experiments],
+        "paper": [{"case": name, **asdict(line)} for layout in layouts for name, line in layout.comparisons],
+        "missing": missing,
+        "caps": caps,
+        "run": run,
+    }
     write_json(out / "results.json", body)
-    write_file(out / "report.html", render(stories, missing=missing, caps=caps, run=run).encode())
+    write_file(out / "report.html", render(layouts, missing=missing, caps=caps, run=run).encode())
 
 
-def _tables(story: Story) -> dict[str, str]:
-    """The tables of every report, for each part; and the paper's numbers beside ours."""
+def _tables(layout: CaseLayout) -> dict[str, str]:
+    """The tables of every report, for each experiment; and the paper's numbers beside ours."""
     found = {
-        f"{outcome.part.name}-{name}": text
-        for outcome in story.chapter.outcomes
-        for name, text in tables(outcome.results).items()
+        f"{result.experiment.name}-{name}": text
+        for result in layout.result.experiments
+        for name, text in tables(result.results).items()
         if text
     }
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(["part", "what", "paper", "ours", "why"])
-    writer.writerows([part, *asdict(line).values()] for part, line in story.beside)
-    return {f"{story.chapter.case.number}-paper.csv": buffer.getvalue(), **found}
+    writer.writerows([name, *asdict(line).values()] for name, line in layout.comparisons)
+    return {f"{layout.result.case.number}-paper.csv": buffer.getvalue(), **found}

@@ -9,48 +9,52 @@ from deeprotect.evaluation.report.page import template
 from deeprotect.reproduction import case_figures as drawings
 from deeprotect.reproduction import listening
 from deeprotect.reproduction.case import SHOWN_EPSILON
-from deeprotect.reproduction.case_result import Chapter, Outcome
-from deeprotect.reproduction.paper_comparison import Beside, beside
+from deeprotect.reproduction.case_result import CaseResult, ExperimentResult
+from deeprotect.reproduction.paper_comparison import PaperComparison, compare_with_paper
 
 
 @dataclass(frozen=True)
-class Story:
-    """A chapter with its drawings and the paper's numbers beside its own."""
+class CaseLayout:
+    """How a case study stands on the page: its result, its drawings, and the paper's numbers beside its own."""
 
-    chapter: Chapter
+    result: CaseResult
     drawings: Sequence[Drawing]
-    beside: Sequence[tuple[str, Beside]]
+    comparisons: Sequence[tuple[str, PaperComparison]]
 
     @classmethod
-    def of(cls, chapter: Chapter) -> "Story":
-        drawn = [drawing for outcome in chapter.outcomes for drawing in _drawings(outcome)]
-        lines = [(outcome.part.name, line) for outcome in chapter.outcomes for line in beside(outcome)]
-        return cls(chapter, drawn, lines)
+    def of(cls, result: CaseResult) -> "CaseLayout":
+        drawn = [drawing for each in result.experiments for drawing in _drawings(each)]
+        lines = [(each.experiment.name, line) for each in result.experiments for line in compare_with_paper(each)]
+        return cls(result, drawn, lines)
 
     @property
     def facts(self) -> list[str]:
-        """Each once, though parts share some."""
-        return list(dict.fromkeys(fact for outcome in self.chapter.outcomes for fact in outcome.part.facts))
+        """Each once, though experiments share some."""
+        return list(dict.fromkeys(fact for each in self.result.experiments for fact in each.experiment.facts))
 
     @property
     def ways(self) -> list[str]:
-        return listening.ways(self.chapter.samples)
+        return listening.ways(self.result.samples)
 
 
-def _drawings(outcome: Outcome) -> list[Drawing]:
+def _drawings(result: ExperimentResult) -> list[Drawing]:
     """The paper's order: features, what they tell, mechanisms, the trade-off."""
-    part, drawn = outcome.part, []
-    if outcome.points:
-        drawn.append(drawings.accuracy_of_features(part.name, outcome.points, part.useful))
-    if any(point.informativeness for point in outcome.points):
-        drawn.append(drawings.told_by_features(part.name, outcome.points, part.useful))
-    if any(row.line == "laplace" for row in outcome.rows):
-        drawn.append(drawings.useful_of_mechanisms(part.name, outcome.rows, part.useful))
-    if outcome.rows:
-        drawn.append(drawings.trade_off(part.name, outcome.rows, part.useful, sensitive=part.sensitive))
+    experiment, drawn = result.experiment, []
+    if result.points:
+        drawn.append(drawings.accuracy_of_features(experiment.name, result.points, experiment.useful))
+    if any(point.informativeness for point in result.points):
+        drawn.append(drawings.informativeness_of_features(experiment.name, result.points, experiment.useful))
+    if any(row.line == "laplace" for row in result.rows):
+        drawn.append(drawings.useful_of_mechanisms(experiment.name, result.rows, experiment.useful))
+    if result.rows:
+        drawn.append(
+            drawings.trade_off(experiment.name, result.rows, experiment.useful, sensitive=experiment.sensitive)
+        )
     return drawn
 
 
-def render(stories: Sequence[Story], *, missing: Sequence[str], caps: Sequence[str], run: Mapping[str, Any]) -> str:
+def render(
+    layouts: Sequence[CaseLayout], *, missing: Sequence[str], caps: Sequence[str], run: Mapping[str, Any]
+) -> str:
     page = template(__package__, "cases.html")
-    return page.render(stories=stories, missing=missing, caps=caps, run=run, epsilon=SHOWN_EPSILON)
+    return page.render(layouts=layouts, missing=missing, caps=caps, run=run, epsilon=SHOWN_EPSILON)

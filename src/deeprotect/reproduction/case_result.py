@@ -1,22 +1,24 @@
 """What was found on a case study, ready to be told."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from deeprotect.evaluation.results import Results, Row
-from deeprotect.reproduction.case import Case, Part
-from deeprotect.reproduction.feature_curves import Point
-from deeprotect.reproduction.listening import Sample
+from deeprotect.reproduction.case import Case, CaseExperiment
+from deeprotect.reproduction.feature_curves import CurvePoint
+from deeprotect.reproduction.listening import SpeechSample
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """One experiment: its rows, and its feature curves where it has them."""
+class ExperimentResult:
+    """Rows, feature curves and sounds where there are some; `seconds` say where the time went, over all processes."""
 
-    part: Part
+    experiment: CaseExperiment
     results: Results
-    points: Sequence[Point] = ()
+    points: Sequence[CurvePoint] = ()
+    samples: Sequence[SpeechSample] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -29,20 +31,22 @@ class Outcome:
 
     def to_json(self) -> dict[str, Any]:
         points = Results(rows=[], run={"features": [vars(point) for point in self.points]}).to_json()
-        return {"case": self.part.name, "title": self.part.title, **self.results.to_json(), **points["run"]}
+        return {"case": self.experiment.name, "title": self.experiment.title, **self.results.to_json(), **points["run"]}
 
 
 @dataclass(frozen=True)
-class Chapter:
-    """A case study with its outcomes; `seconds` say where the time went, over all processes."""
+class CaseResult:
+    """A case study with the results of its experiments."""
 
     case: Case
-    outcomes: Sequence[Outcome]
-    samples: Sequence[Sample] = ()
-    seconds: dict[str, float] = field(default_factory=dict)
+    experiments: Sequence[ExperimentResult]
+
+    @property
+    def samples(self) -> list[SpeechSample]:
+        return [sample for result in self.experiments for sample in result.samples]
 
     @property
     def left_out(self) -> Iterator[str]:
-        for outcome in self.outcomes:
-            for line in dict.fromkeys(outcome.results.left_out):
-                yield f"{outcome.part.name}: {line}"
+        for result in self.experiments:
+            for line in dict.fromkeys(result.results.left_out):
+                yield f"{result.experiment.name}: {line}"

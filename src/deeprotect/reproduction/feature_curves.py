@@ -30,7 +30,7 @@ _WEIGHT = 0.05  # of the seconds that rows take for the same tasks: one linear a
 
 
 @dataclass(frozen=True)
-class Point:
+class CurvePoint:
     """Ridge accuracy on so many features of one kind, all folds joined; `raw` are all values of a window.
 
     `informativeness` is I(f; y) / H(y) of each feature on tested windows, highest first, the mean over folds; only
@@ -71,19 +71,19 @@ def weight(size: Size, folds: int) -> float:
     return _WEIGHT * sum(task.weight for task in split_into_tasks(settings(size, 1), folds=folds))
 
 
-def curves(runner: Runner, size: Size, *, progress: Progress = lambda _: None) -> list[Point]:
+def curves(runner: Runner, size: Size, *, progress: Progress = lambda _: None) -> list[CurvePoint]:
     """Every kind and number of features, all folds joined."""
     wanted = settings(size, runner.policy.stream.dim)
     results = runner.measure(wanted, partial(_read, steps=size.steps), progress=progress)
     return [_point(setting, readings) for setting, readings in results.by_setting().items()]
 
 
-def _point(setting: Setting, readings: Sequence[_Reading]) -> Point:
+def _point(setting: Setting, readings: Sequence[_Reading]) -> CurvePoint:
     name, count = setting.method.learnt, setting.features or 0
     joined = Predictions.join([each.predictions for each in readings])
     shares = [each.informativeness for each in readings if each.informativeness is not None]
     means = tuple(map(float, np.mean(shares, axis=0))) if shares else ()
-    return Point(name, count, joined.accuracy, joined.interval, joined.chance, means)
+    return CurvePoint(name, count, joined.accuracy, joined.interval, joined.chance, means)
 
 
 def _read(fold: FittedFold, cell: Cell, *, steps: int) -> _Reading:

@@ -12,7 +12,7 @@ from deeprotect.datasets.audio import RATE_HZ, read_wav, to_wav
 from deeprotect.evaluation.methods import grid
 from deeprotect.evaluation.rows import release_windows
 from deeprotect.evaluation.runner import Runner
-from deeprotect.reproduction.case import SHOWN_EPSILON, Part
+from deeprotect.reproduction.case import SHOWN_EPSILON, CaseExperiment
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import Indices, LabelledWindows
 
@@ -22,7 +22,7 @@ Sound = NDArray[np.int16]
 
 
 @dataclass(frozen=True)
-class Sample:
+class SpeechSample:
     """One utterance to listen to: `sounds` by who released it, `name` for files."""
 
     digit: str
@@ -41,12 +41,12 @@ class Sample:
         return f"{self.name}-{way.replace(' ', '-')}.wav"
 
 
-def listen(part: Part, runner: Runner, *, voices: int) -> list[Sample]:
+def listen(experiment: CaseExperiment, runner: Runner, *, voices: int) -> list[SpeechSample]:
     """Some tested utterances of the first fold; what cannot be learnt from its other side is not heard."""
     test = runner.test(0)
     chosen = test[choose(test, voices=voices)]
-    released = release_windows(runner, grid(part.methods, [SHOWN_EPSILON]), chosen.flat)
-    return [_sample(part, chosen, released, row) for row in range(len(chosen))]
+    released = release_windows(runner, grid(experiment.methods, [SHOWN_EPSILON]), chosen.flat)
+    return [_sample(experiment, chosen, released, row=row) for row in range(len(chosen))]
 
 
 def choose(test: LabelledWindows, *, voices: int) -> Indices:
@@ -57,15 +57,17 @@ def choose(test: LabelledWindows, *, voices: int) -> Indices:
     return np.array([both.index(each) for each in wanted if each in both], dtype=np.int64)
 
 
-def _sample(part: Part, chosen: LabelledWindows, released: Mapping[str, Floats], row: int) -> Sample:
+def _sample(
+    experiment: CaseExperiment, chosen: LabelledWindows, released: Mapping[str, Floats], *, row: int
+) -> SpeechSample:
     """All cut to the utterance's own length, as the pipe does: row counts are public."""
     frames = spoken(chosen.samples[row])
     ways = {THROUGH: chosen.flat[row], **{line: windows[row] for line, windows in released.items()}}
-    schema = part.policy.schema()
+    schema = experiment.policy.schema()
     shape = (1, schema.window, len(schema.channels))
     sounds = {way: to_wav(schema.unscale(window.reshape(shape))[0, :frames]) for way, window in ways.items()}
-    raw = {RAW: read_wav(part.files[chosen.recording[row]])} if part.files else {}
-    return Sample(str(chosen.labels["digit"][row]), str(chosen.labels["speaker"][row]), raw | sounds)
+    raw = {RAW: read_wav(experiment.files[chosen.recording[row]])} if experiment.files else {}
+    return SpeechSample(str(chosen.labels["digit"][row]), str(chosen.labels["speaker"][row]), raw | sounds)
 
 
 def spoken(window: Floats) -> int:
@@ -84,6 +86,6 @@ def as_wav(sound: Sound) -> bytes:
     return buffer.getvalue()
 
 
-def ways(samples: Sequence[Sample]) -> list[str]:
+def ways(samples: Sequence[SpeechSample]) -> list[str]:
     """Columns of a table of sounds."""
     return list(dict.fromkeys(way for sample in samples for way in sample.sounds))

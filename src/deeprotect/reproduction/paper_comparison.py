@@ -8,8 +8,8 @@ import numpy as np
 from deeprotect.evaluation.minimiser_comparison import RAW
 from deeprotect.evaluation.results import CLASSICAL, Row, Sensitive, Useful
 from deeprotect.reproduction.case import SHOWN_EPSILON
-from deeprotect.reproduction.case_result import Outcome
-from deeprotect.reproduction.feature_curves import SHOWN, Point
+from deeprotect.reproduction.case_result import ExperimentResult
+from deeprotect.reproduction.feature_curves import SHOWN, CurvePoint
 
 NAMED = "channel named"
 _SMALL = 0.02  # smaller differences of accuracy are not spoken of
@@ -17,7 +17,7 @@ _FEATURES_ELSEWHERE = 0.4102  # the paper's bound for all other features
 
 
 @dataclass(frozen=True)
-class Beside:
+class PaperComparison:
     """One number of the paper beside ours; `why` is the honest sentence."""
 
     what: str
@@ -27,7 +27,7 @@ class Beside:
 
 
 @dataclass(frozen=True)
-class Stated:
+class PaperStatement:
     """What the paper states about a case study at ε = 5, mode 2."""
 
     useful: float
@@ -35,22 +35,22 @@ class Stated:
 
 
 TRADE = {
-    "1a": Stated(0.80, "more than 80 % against about 5 %, as authentication among 20 people"),
-    "1c": Stated(0.80, "more than 80 % against about 5 %, called random guessing (1/20)"),
-    "2": Stated(0.78, "more than 78 % against less than 10 % (of 36 keys)"),
-    "3": Stated(0.79, "more than 79 % (of 36 words) against less than 7 % (of 20 speakers)"),
+    "1a": PaperStatement(0.80, "more than 80 % against about 5 %, as authentication among 20 people"),
+    "1c": PaperStatement(0.80, "more than 80 % against about 5 %, called random guessing (1/20)"),
+    "2": PaperStatement(0.78, "more than 78 % against less than 10 % (of 36 keys)"),
+    "3": PaperStatement(0.79, "more than 79 % (of 36 words) against less than 7 % (of 20 speakers)"),
 }
 
 
-def beside(outcome: Outcome) -> list[Beside]:
-    """Every number that the paper states and this part measured."""
-    found = [*_features(outcome), *_mechanisms(outcome), *_trade(outcome)]
+def compare_with_paper(result: ExperimentResult) -> list[PaperComparison]:
+    """Every number that the paper states and this experiment measured."""
+    found = [*_features(result), *_mechanisms(result), *_trade(result)]
     return [each for each in found if each.ours]
 
 
-def _features(outcome: Outcome) -> Iterator[Beside]:
-    at = {point.minimiser: point for point in outcome.points if point.features == SHOWN}
-    raw = next((point for point in outcome.points if point.minimiser == RAW), None)
+def _features(result: ExperimentResult) -> Iterator[PaperComparison]:
+    at = {point.minimiser: point for point in result.points if point.features == SHOWN}
+    raw = next((point for point in result.points if point.minimiser == RAW), None)
     classical = [at[name] for name in CLASSICAL if name in at]
     if raw is None or not classical or "default" not in at or "paper" not in at:
         return
@@ -62,8 +62,8 @@ def _features(outcome: Outcome) -> Iterator[Beside]:
     )
     why = [*_floor(raw.chance), _gap(at["default"], best), *_literal(at), _kept(at["default"], raw)]
     stated = "86.13 % with 7 features, less than 41.02 % with others, 88.39 % with all 30 values"
-    yield Beside(f"accuracy of few features, {outcome.part.useful}", stated, ours, " ".join(why))
-    yield _informativeness(at["default"], classical, outcome.part.useful)
+    yield PaperComparison(f"accuracy of few features, {result.experiment.useful}", stated, ours, " ".join(why))
+    yield _informativeness(at["default"], classical, result.experiment.useful)
 
 
 def _floor(chance: float) -> Iterator[str]:
@@ -74,7 +74,7 @@ def _floor(chance: float) -> Iterator[str]:
         )
 
 
-def _gap(learnt: Point, classical: Point) -> str:
+def _gap(learnt: CurvePoint, classical: CurvePoint) -> str:
     ratio = learnt.accuracy / classical.accuracy
     if ratio >= 2:
         return f"Learnt features are {ratio:.1f}× as good, as the paper finds."
@@ -85,7 +85,7 @@ def _gap(learnt: Point, classical: Point) -> str:
     return "Learnt and classical features are within each other's interval."
 
 
-def _literal(at: dict[str, Point]) -> Iterator[str]:
+def _literal(at: dict[str, CurvePoint]) -> Iterator[str]:
     if at["paper"].accuracy < at["default"].accuracy - _SMALL:
         yield (
             "The paper's autoencoder taken literally stays lower: orthonormal weights before a sigmoid leave its "
@@ -93,13 +93,13 @@ def _literal(at: dict[str, Point]) -> Iterator[str]:
         )
 
 
-def _kept(learnt: Point, raw: Point) -> str:
+def _kept(learnt: CurvePoint, raw: CurvePoint) -> str:
     if learnt.accuracy >= raw.accuracy:
         return f"A linear reader does better with them than with all {raw.features} values: the encoder is not linear."
     return f"They keep {_share(learnt.accuracy / raw.accuracy)} of what all values give; the paper's kept 97 %."
 
 
-def _informativeness(learnt: Point, classical: Sequence[Point], useful: str) -> Beside:
+def _informativeness(learnt: CurvePoint, classical: Sequence[CurvePoint], useful: str) -> PaperComparison:
     means = {point.minimiser: float(np.mean(point.informativeness)) for point in (learnt, *classical)}
     name = max((point.minimiser for point in classical), key=means.__getitem__)
     own, other = means[learnt.minimiser], means[name]
@@ -107,22 +107,22 @@ def _informativeness(learnt: Point, classical: Sequence[Point], useful: str) -> 
     ours = f"{own:.3f} a feature on average against {other:.3f} ({name}): {ratio:.1f}×"
     reading = "At least as much as the paper's" if ratio >= 2 else "Higher, by less" if ratio > 1 else "Not higher here"
     why = f"{reading}; measured on tested windows, with the bias of small samples taken off."
-    return Beside(f"informativeness, {useful}", "up to 2×", ours, why)
+    return PaperComparison(f"informativeness, {useful}", "up to 2×", ours, why)
 
 
-def _mechanisms(outcome: Outcome) -> Iterator[Beside]:
+def _mechanisms(result: ExperimentResult) -> Iterator[PaperComparison]:
     """Only where all mechanisms were compared, as in the paper's figure."""
     wanted = ("baseline", "paper ldp", "paper rldp", "laplace", "subspace", "channel ldp", NAMED)
-    rows = {line: outcome.row(line, SHOWN_EPSILON) for line in wanted}
-    known = {line: row.useful[outcome.part.useful] for line, row in rows.items() if row is not None}
+    rows = {line: result.row(line, SHOWN_EPSILON) for line in wanted}
+    known = {line: row.useful[result.experiment.useful] for line, row in rows.items() if row is not None}
     if "laplace" not in known or "baseline" not in known:
         return
     base = known["baseline"]
     listed = ", ".join(f"{line} {_share(each.app)}" for line, each in known.items())
     ours = f"{listed}; raw {_share(base.clean)}, guessing {_share(base.chance)}"
-    why = [*_ratio(known), *_noise(known, outcome), *_promises(known)]
+    why = [*_ratio(known), *_noise(known, result), *_promises(known)]
     stated = "79.58 % at ε = 5 under mode 2, 8× the baseline"
-    yield Beside(f"mechanisms at {_epsilon(rows)}, {outcome.part.useful}", stated, ours, " ".join(why))
+    yield PaperComparison(f"mechanisms at {_epsilon(rows)}, {result.experiment.useful}", stated, ours, " ".join(why))
 
 
 def _ratio(known: dict[str, Useful]) -> Iterator[str]:
@@ -136,11 +136,11 @@ def _ratio(known: dict[str, Useful]) -> Iterator[str]:
         )
 
 
-def _noise(known: dict[str, Useful], outcome: Outcome) -> Iterator[str]:
-    lost = [line for line in ("paper ldp", "paper rldp") if line in known and _guesses(known[line])]
+def _noise(known: dict[str, Useful], result: ExperimentResult) -> Iterator[str]:
+    lost = [line for line in ("paper ldp", "paper rldp") if line in known and _is_guessing(known[line])]
     if not lost:
         return
-    dim, features = outcome.part.policy.stream.dim, outcome.part.policy.training.features
+    dim, features = result.experiment.policy.stream.dim, result.experiment.policy.training.features
     scale = features**0.5 * dim / SHOWN_EPSILON
     yield (
         f"The paper's own noise ({' and '.join(lost)}) leaves guessing: its λ = √m·d·ΔQ/ε is {scale:.0f} in mode 1 at "
@@ -148,7 +148,7 @@ def _noise(known: dict[str, Useful], outcome: Outcome) -> Iterator[str]:
     )
 
 
-def _guesses(facts: Useful) -> bool:
+def _is_guessing(facts: Useful) -> bool:
     return facts.app_ci[0] <= facts.chance + _SMALL
 
 
@@ -160,30 +160,31 @@ def _promises(known: dict[str, Useful]) -> Iterator[str]:
         )
 
 
-def _trade(outcome: Outcome) -> Iterator[Beside]:
-    row = outcome.row(NAMED, SHOWN_EPSILON)
+def _trade(result: ExperimentResult) -> Iterator[PaperComparison]:
+    row = result.row(NAMED, SHOWN_EPSILON)
     if row is None:
         return
-    part, stated = outcome.part, TRADE.get(outcome.part.name)
-    app, attack = row.useful[part.useful], row.sensitive[part.sensitive]
+    experiment, stated = result.experiment, TRADE.get(result.experiment.name)
+    useful, sensitive = experiment.useful, experiment.sensitive
+    app, attack = row.useful[useful], row.sensitive[sensitive]
     ours = (
-        f"{part.useful} {_share(app.app)} (raw {_share(app.clean)}) against {part.sensitive} {_share(attack.adaptive)} "
-        f"(raw {_share(attack.raw)}, guessing {_share(attack.chance)}, told only {part.useful} "
+        f"{useful} {_share(app.app)} (raw {_share(app.clean)}) against {sensitive} {_share(attack.adaptive)} "
+        f"(raw {_share(attack.raw)}, guessing {_share(attack.chance)}, told only {useful} "
         f"{_share(attack.from_useful)})"
     )
-    why = [*_chance(part.name, attack), _gain(attack), *([_cost(app, stated)] if stated else [])]
+    why = [*_chance(experiment.name, attack), _gain(attack), *([_cost(app, stated)] if stated else [])]
     words = stated.words if stated else "not in the paper: its first case study the other way round"
-    yield Beside(f"trade-off at ε = {row.epsilon:g}, {NAMED}", words, ours, " ".join(why))
+    yield PaperComparison(f"trade-off at ε = {row.epsilon:g}, {NAMED}", words, ours, " ".join(why))
 
 
-def _chance(part: str, attack: Sensitive) -> Iterator[str]:
+def _chance(name: str, attack: Sensitive) -> Iterator[str]:
     classes = len(attack.confusion.classes) if attack.confusion else 0
-    if part in ("1a", "1c") and attack.chance > 0.05:
+    if name in ("1a", "1c") and attack.chance > 0.05:
         yield (
             f"1/20 is the chance for 20 people, not for activity modes: of these {classes} classes the most common one "
             f"is right in {_share(attack.chance)}, and an attacker at 5 % would only have to avoid its own guesses."
         )
-    if part == "3" and attack.chance > 0.07:
+    if name == "3" and attack.chance > 0.07:
         yield f"Among {classes} speakers guessing is right in {_share(attack.chance)}, so 7 % cannot be reached."
 
 
@@ -195,7 +196,7 @@ def _gain(attack: Sensitive) -> str:
     return f"The best retrained attacker gains nothing that these windows could show over {_share(floor)}."
 
 
-def _cost(app: Useful, stated: Stated) -> str:
+def _cost(app: Useful, stated: PaperStatement) -> str:
     if app.app >= stated.useful:
         return f"The app keeps more than the paper's {_share(stated.useful)}."
     if app.clean < stated.useful:

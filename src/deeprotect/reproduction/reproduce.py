@@ -8,22 +8,19 @@ from pathlib import Path
 from deeprotect.errors import DatasetError, InputError
 from deeprotect.evaluation.methods import grid
 from deeprotect.evaluation.results import Results
-from deeprotect.evaluation.rows import measure_rows
+from deeprotect.evaluation.rows import RunResult, measure_rows
 from deeprotect.evaluation.runner import Progress, split_into_tasks
 from deeprotect.evaluation.stopwatch import Stopwatch
-from deeprotect.reproduction import authentication as first
+from deeprotect.reproduction import authentication, feature_curves, listening, speech, transport
 from deeprotect.reproduction import case_files as files
-from deeprotect.reproduction import feature_curves, listening
-from deeprotect.reproduction import speech as third
-from deeprotect.reproduction import transport as second
-from deeprotect.reproduction.case import SHOWN_EPSILON, Case, Part
-from deeprotect.reproduction.case_page import Story
-from deeprotect.reproduction.case_result import Chapter, Outcome
-from deeprotect.reproduction.feature_curves import Point
-from deeprotect.reproduction.listening import Sample
+from deeprotect.reproduction.case import SHOWN_EPSILON, Case, CaseExperiment
+from deeprotect.reproduction.case_page import CaseLayout
+from deeprotect.reproduction.case_result import CaseResult, ExperimentResult
+from deeprotect.reproduction.feature_curves import CurvePoint
+from deeprotect.reproduction.listening import SpeechSample
 from deeprotect.reproduction.size import FULL, Size
 
-CASES = (first.CASE, second.CASE, third.CASE)
+CASES = (authentication.CASE, transport.CASE, speech.CASE)
 READ = 0.02
 """Share of the time that goes into reading data."""
 
@@ -55,14 +52,14 @@ class ReproduceRequest:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The stories that could be told, how to get what was missing for the others, and where the time went."""
+    """The case studies that could be run, how to get what was missing for the others, and where the time went."""
 
-    stories: Sequence[Story]
+    layouts: Sequence[CaseLayout]
     missing: Sequence[str]
     seconds: dict[str, float]
 
 
-Report = Callable[[Story], None]
+Report = Callable[[CaseLayout], None]
 
 
 def reproduce(
@@ -72,85 +69,77 @@ def reproduce(
     chosen, size = request.chosen, request.size  # wrong input before any work
     files.make_folder(out)
     with (watch := Stopwatch())("reading data"):
-        parts, missing = _read(chosen, request)
-    if not parts:
+        experiments, missing = _read(chosen, request)
+    if not experiments:
         raise DatasetError(missing[0] if len(missing) == 1 else f"no case study has its data: {'; '.join(missing)}")
-    seconds, meter = Counter(watch.seconds), _Meter(progress, _weights(parts, size, request.seed))
-    stories = []
-    for case in chosen:
-        if case.number in parts:
-            story = Story.of(_chapter(case, parts[case.number], request, meter))
-            seconds.update(story.chapter.seconds)
-            stories.append(story)
-            report(story)
-    files.write(out, stories, missing=missing, caps=list(size.words), command=request.command, seed=request.seed)
+    seconds, meter = Counter(watch.seconds), _Meter(progress, _weights(experiments, size, request.seed))
+    layouts = []
+    for case in (case for case in chosen if case.number in experiments):
+        results = [_run(experiment, request, meter) for experiment in experiments[case.number]]
+        for result in results:
+            seconds.update(result.seconds)
+        layouts.append(CaseLayout.of(CaseResult(case, results)))
+        report(layouts[-1])
+    files.write(out, layouts, missing=missing, caps=list(size.words), command=request.command, seed=request.seed)
     progress(1.0)
-    return Reproduction(stories, missing, dict(seconds))
+    return Reproduction(layouts, missing, dict(seconds))
 
 
-def _read(cases: Sequence[Case], request: ReproduceRequest) -> tuple[dict[int, list[Part]], list[str]]:
-    parts, missing = {}, []
+def _read(cases: Sequence[Case], request: ReproduceRequest) -> tuple[dict[int, list[CaseExperiment]], list[str]]:
+    experiments, missing = {}, []
     for case in cases:
         try:
-            parts[case.number] = case.read(request.directory, request.size, request.seed)
+            experiments[case.number] = case.read(request.directory, request.size, request.seed)
         except DatasetError as error:
             missing.append(f"case study {case.number}: {error}")
-    return parts, missing
+    return experiments, missing
 
 
-def _chapter(case: Case, parts: Sequence[Part], request: ReproduceRequest, meter: "_Meter") -> Chapter:
-    """All experiments of a case, and the sounds of those that can be heard."""
-    seconds: Counter[str] = Counter()
-    outcomes, samples = [], []
-    for part in parts:
-        outcome, heard, spent = _outcome(part, request, meter)
-        outcomes.append(outcome)
-        samples += heard
-        seconds.update(spent)
-    return Chapter(case, outcomes, samples, dict(seconds))
-
-
-def _outcome(part: Part, request: ReproduceRequest, meter: "_Meter") -> tuple[Outcome, list[Sample], Counter[str]]:
+def _run(experiment: CaseExperiment, request: ReproduceRequest, meter: "_Meter") -> ExperimentResult:
     """Rows, curves and sounds, all on the same folds."""
-    plan = part.plan(request.size, jobs=request.jobs, seed=request.seed)
-    points: list[Point] = []
-    samples: list[Sample] = []
-    with plan.prepared(part.windows, part.policy) as runner:
+    plan, size = experiment.plan(request.size, jobs=request.jobs, seed=request.seed), request.size
+    points: list[CurvePoint] = []
+    samples: list[SpeechSample] = []
+    with plan.prepared(experiment.windows, experiment.policy) as runner:
         shown = plan.nearest(SHOWN_EPSILON)
-        found = measure_rows(runner, plan, shown_epsilon=shown, progress=meter.stage(part.name))
-        if part.curves:
-            points = feature_curves.curves(runner, request.size, progress=meter.stage(f"features {part.name}"))
-        if part.files:
-            samples = listening.listen(part, runner, voices=request.size.voices)
-            meter.stage(f"sounds {part.name}")(1.0)
-    results = Results(
+        found = measure_rows(runner, plan, shown_epsilon=shown, progress=meter.stage(experiment.name))
+        if experiment.curves:
+            points = feature_curves.curves(runner, size, progress=meter.stage(f"features {experiment.name}"))
+        if experiment.files:
+            samples = listening.listen(experiment, runner, voices=size.voices)
+            meter.stage(f"sounds {experiment.name}")(1.0)
+    return ExperimentResult(experiment, _results(experiment, found, points), points, samples, runner.seconds)
+
+
+def _results(experiment: CaseExperiment, found: RunResult, points: Sequence[CurvePoint]) -> Results:
+    windows = experiment.windows
+    return Results(
         rows=found.rows,
         minimisers=[point.row for point in points],
         left_out=found.left_out,
         run={
-            "fingerprint": part.windows.fingerprint,
-            "windows": f"{len(part.windows)} in all; {found.train} to train on, {found.test} tests over all folds",
-            "split": part.split.words,
+            "fingerprint": windows.fingerprint,
+            "windows": f"{len(windows)} in all; {found.train} to train on, {found.test} tests over all folds",
+            "split": experiment.split.words,
         },
     )
-    return Outcome(part, results, points), samples, runner.seconds
 
 
-def _weights(parts: dict[int, list[Part]], size: Size, seed: int) -> dict[str, float]:
+def _weights(experiments: dict[int, list[CaseExperiment]], size: Size, seed: int) -> dict[str, float]:
     """Seconds to expect for each stage, roughly."""
     weights: dict[str, float] = {}
-    for part in (part for several in parts.values() for part in several):
-        folds = len(part.split.make_folds(part.windows, seed=seed))
-        weights[part.name] = _seconds(part, size.epsilons, folds=folds)
-        if part.curves:
-            weights[f"features {part.name}"] = feature_curves.weight(size, folds)
-        if part.files:
-            weights[f"sounds {part.name}"] = _seconds(part, [SHOWN_EPSILON], folds=1)
+    for experiment in (experiment for several in experiments.values() for experiment in several):
+        folds = len(experiment.split.make_folds(experiment.windows, seed=seed))
+        weights[experiment.name] = _seconds(experiment, size.epsilons, folds=folds)
+        if experiment.curves:
+            weights[f"features {experiment.name}"] = feature_curves.weight(size, folds)
+        if experiment.files:
+            weights[f"sounds {experiment.name}"] = _seconds(experiment, [SHOWN_EPSILON], folds=1)
     return weights
 
 
-def _seconds(part: Part, epsilons: Sequence[float], *, folds: int) -> float:
-    return sum(task.weight for task in split_into_tasks(grid(part.methods, epsilons), folds=folds))
+def _seconds(experiment: CaseExperiment, epsilons: Sequence[float], *, folds: int) -> float:
+    return sum(task.weight for task in split_into_tasks(grid(experiment.methods, epsilons), folds=folds))
 
 
 class _Meter:

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.datasets.fetching import locate
-from deeprotect.reproduction.case import Case, Part, open_data, trained, where
+from deeprotect.reproduction.case import Case, CaseExperiment, open_data, trained, where
 from deeprotect.reproduction.size import Size
 from deeprotect.reproduction.studies import Study
 from deeprotect.training.dataset import LabelledWindows
@@ -16,7 +16,7 @@ from deeprotect.training.dataset import LabelledWindows
 STUDY = Study("fsdd", "fsdd", 64, "digit", "speaker", people="speaker")
 
 
-def read(directory: Path | None, size: Size, seed: int) -> list[Part]:
+def read(directory: Path | None, size: Size, seed: int) -> list[CaseExperiment]:
     data = open_data("fsdd", directory)
     # Frames of speech are long windows, whose networks learn slowly but need few epochs.
     policy = trained(STUDY.policy(data), replace(size, epochs=max(1, size.epochs // 2)), seed)
@@ -30,7 +30,9 @@ def read(directory: Path | None, size: Size, seed: int) -> list[Part]:
     split = SplitSpec(folds=size.folds, most=size.utterances)
     root = locate("fsdd", where("fsdd", directory))
     files = [root / f"{name}.wav" for name in pc.unique(data.table["recording"]).to_pylist()]
-    return [Part("3", "spoken digit (useful) against speaker", windows, policy, split, facts=facts, files=files)]
+    return [
+        CaseExperiment("3", "spoken digit (useful) against speaker", windows, policy, split, facts=facts, files=files)
+    ]
 
 
 def utterances(windows: LabelledWindows) -> LabelledWindows:
@@ -41,7 +43,7 @@ def utterances(windows: LabelledWindows) -> LabelledWindows:
 CASE = Case(
     number=3,
     title="Speech to text against speaker identity",
-    story="An app may learn which digit was said; nobody should learn who said it.",
+    purpose="An app may learn which digit was said; nobody should learn who said it.",
     datasets=("fsdd",),
     read=read,
 )

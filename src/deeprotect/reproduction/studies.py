@@ -102,7 +102,7 @@ STUDIES = (
 
 
 @dataclass(frozen=True)
-class Finding:
+class StudyResult:
     """What a study measured: one row for each promise it can make."""
 
     study: Study
@@ -127,14 +127,14 @@ def select_studies(names: Sequence[str]) -> list[Study]:
     return [study for study in STUDIES if not names or study.name in names]
 
 
-def run_study(study: Study, *, directory: Path | None = None, seed: int = 0) -> Finding:
+def run_study(study: Study, *, directory: Path | None = None, seed: int = 0) -> StudyResult:
     """What the channel keeps and hides on one table; data that is not here is reported."""
     try:
         data = study.load(directory)
     except DatasetError as error:
-        return Finding(study, missing=str(error))
+        return StudyResult(study, missing=str(error))
     policy = study.policy(data)
     settings = [each for each in SETTINGS if each.method.guarantee == "ldp" or study.sensitive]
     plan = Plan(settings, Setup(attackers=ATTACKERS, seed=seed))
     found = run(study.windows(data, policy), policy, plan)
-    return Finding(study, found.rows, train=found.train, test=found.test, left_out=found.left_out)
+    return StudyResult(study, found.rows, train=found.train, test=found.test, left_out=found.left_out)

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.datasets.dataset import Dataset
 from deeprotect.policy import Policy
-from deeprotect.reproduction.case import Case, Part, open_data, trained
+from deeprotect.reproduction.case import Case, CaseExperiment, open_data, trained
 from deeprotect.reproduction.sampling import spread
 from deeprotect.reproduction.size import Size
 from deeprotect.reproduction.studies import ACCELEROMETER
@@ -21,7 +21,7 @@ TRANSPORT, DIGIT, TRIP = "transport", "digit", "trip"
 MODES = ("car", "train", "walking")
 
 
-def read(directory: Path | None, size: Size, seed: int) -> list[Part]:
+def read(directory: Path | None, size: Size, seed: int) -> list[CaseExperiment]:
     trips, taps = (open_data(name, directory, rate_hz=RATE_HZ) for name in ("tmd", "taps"))
     policy = trained(_policy(trips), size, seed)
     windows = some(read_windows(stack(trips.table, taps.table), policy, group=TRIP), count=size.transport, seed=seed)
@@ -37,7 +37,7 @@ def read(directory: Path | None, size: Size, seed: int) -> list[Part]:
         "that is typical between people, keep that between trips (or files of presses) here.",
     ]
     return [
-        Part(
+        CaseExperiment(
             "2",
             "transport (useful) against typed digit",
             windows,
@@ -99,7 +99,7 @@ def _policy(trips: Dataset) -> Policy:
 CASE = Case(
     number=2,
     title="Transport against typed text",
-    story="An app may count trips by car, by train and on foot; nobody should learn what was typed on the way.",
+    purpose="An app may count trips by car, by train and on foot; nobody should learn what was typed on the way.",
     datasets=("tmd", "taps"),
     read=read,
 )
