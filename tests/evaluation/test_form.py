@@ -9,12 +9,13 @@ from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.fit import learn
+from deeprotect.training.fitted import FittedModels
 
 
 @pytest.fixture(scope="module")
 def bundle(windows: LabelledWindows, policy: Policy) -> object:
     plain = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp"})
-    return Unpacked(plain.schema(), learn(windows, plain))
+    return Unpacked(plain.schema(), learn(FittedModels(windows), plain))
 
 
 def test_a_real_release_keeps_every_form(table: pa.Table, bundle: object) -> None:

@@ -5,6 +5,7 @@ from deeprotect import Protector
 from deeprotect.bundle import Bundle
 from deeprotect.errors import TableError
 from deeprotect.training.fit import learn
+from deeprotect.training.fitted import FittedModels
 
 OPTIONS = [
     ("baseline", "ldp", "default"),
@@ -86,10 +87,9 @@ def test_costs_of_a_class_that_no_window_shows_are_refused_with_the_known_ones(g
 
 
 def test_certified_noise_is_at_least_five_times_smaller_than_the_papers(gym_windows, gym_policy):
-    parts = {}
+    models = FittedModels(gym_windows)
     literal, certified = (
-        learn(gym_windows, asking_for(gym_policy, mechanism, "ldp", "paper"), parts=parts).mechanism
-        for mechanism in ("paper", "laplace")
+        learn(models, asking_for(gym_policy, mechanism, "ldp", "paper")).mechanism for mechanism in ("paper", "laplace")
     )
     assert literal.expected_error() >= 5 * certified.expected_error()
 

@@ -13,6 +13,7 @@ from deeprotect.bundle.network import Network
 from deeprotect.bundle.tensors import TensorWriter
 from deeprotect.training.dataset import read_windows
 from deeprotect.training.fit import learn
+from deeprotect.training.fitted import FittedModels
 
 SAME = 1e-6
 
@@ -37,7 +38,7 @@ def windows(table, gym_policy):
 @pytest.fixture(scope="module")
 def protection(windows, gym_policy):
     privacy = {"guarantee": "named", "epsilon": 2.0}
-    return learn(windows, gym_policy.vary(privacy=privacy, training={"max_epochs": 2}))
+    return learn(FittedModels(windows), gym_policy.vary(privacy=privacy, training={"max_epochs": 2}))
 
 
 def test_no_extreme_level_of_a_participant_is_among_the_numbers_of_a_bundle(windows, protection):

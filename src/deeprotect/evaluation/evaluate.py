@@ -21,6 +21,7 @@ from deeprotect.policy import Policy
 from deeprotect.tables.sources import open_source
 from deeprotect.training.dataset import LabelledWindows, read_windows
 from deeprotect.training.fit import learn
+from deeprotect.training.fitted import FittedModels
 
 EPSILONS, QUICK_EPSILONS = (1.0, 2.0, 5.0, 10.0), (1.0, 5.0)
 QUICK_WINDOWS, QUICK_EPOCHS = 1500, 6
@@ -87,7 +88,7 @@ def evaluate(
 def _form(table: Any, windows: LabelledWindows, policy: Policy) -> list[Check]:
     """Of the cheapest protector that the policy could get: form is the pipe's doing, whatever the mechanism."""
     wanted = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp", "ldp_ceiling": None})
-    protector = Unpacked(policy.schema(), learn(windows, wanted))
+    protector = Unpacked(policy.schema(), learn(FittedModels(windows), wanted))
     with open_source(table, numbers=map(policy.stream.column, policy.schema().names)) as source:
         beginning = pa.Table.from_batches([next(source.batches)])
     return check_form(beginning, protector, mapping=policy.stream.columns)

@@ -1,7 +1,7 @@
 """What is learnt on one fold, made once for all settings that share it: minimisers, protectors, releases."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.fit import learn
-from deeprotect.training.fitted import fitted
+from deeprotect.training.fitted import FittedModels
 from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.trained import Protection
 
@@ -26,12 +26,15 @@ class FittedFold:
     evaluator: Evaluator
     policy: Policy
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
-    _parts: dict[str, Any] = field(default_factory=dict)
     _protections: dict[Setting, Protection] = field(default_factory=dict)
 
     @property
     def train(self) -> LabelledWindows:
         return self.evaluator.train
+
+    @cached_property
+    def _models(self) -> FittedModels:
+        return FittedModels(self.train)
 
     @property
     def test(self) -> LabelledWindows:
@@ -49,13 +52,13 @@ class FittedFold:
     def protection(self, setting: Setting) -> Protection:
         """Fitted once; minimisers once for all protections that use them."""
         if setting not in self._protections:
-            self._protections[setting] = learn(self.train, setting.policy(self.policy), parts=self._parts)
+            self._protections[setting] = learn(self._models, setting.policy(self.policy))
         return self._protections[setting]
 
     def minimiser(self, name: str) -> Minimiser:
         """The same minimisers by name, for those who want features and no noise."""
         policy = self.policy.vary(privacy={"mechanism": "auto"}, training={"minimiser": name})
-        return fitted(self.train, policy, self._parts)
+        return self._models.minimiser(policy)
 
     def _features(self) -> Release:
         minimiser = self.minimiser("default")

@@ -21,28 +21,28 @@ from deeprotect.privacy.mechanism import Mechanism
 from deeprotect.privacy.relaxed import basis
 from deeprotect.privacy.subspace import subspace
 from deeprotect.signals.schema import Floats
-from deeprotect.training.codebook.codebook import CodeBook, Learnt, learn_codes
+from deeprotect.training.codebook.codebook import CodeBook
 from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.export import to_network
-from deeprotect.training.fitted import Parts, fitted
+from deeprotect.training.fitted import FittedModels
 from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.networks import Clip
 from deeprotect.training.trained import Protection
 
 TRIM = 0.01  # share of training features beyond each end of the clip box: less noise, a little clipping
-Build = Callable[[LabelledWindows, Policy, Parts], Protection]
+Build = Callable[[FittedModels, Policy], Protection]
 
 
-def baseline(windows: LabelledWindows, policy: Policy, _: Parts) -> Protection:
+def baseline(models: FittedModels, policy: Policy) -> Protection:
     """Noise on every sample, nothing learnt."""
-    dim = windows.flat.shape[1]
+    dim = models.windows.flat.shape[1]
     noise = laplace.baseline(dim, _ldp_epsilon(policy))
     return Protection(noise, Network((), dim), to_network(Clip(), dim), {"name": "none"})
 
 
-def certified(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
+def certified(models: FittedModels, policy: Policy) -> Protection:
     """Noise on the features, as much as their certified sensitivity needs."""
-    minimiser = fitted(windows, policy, parts)
+    windows, minimiser = models.windows, models.minimiser(policy)
     return _on_features(laplace.certified(_box(windows, minimiser), _ldp_epsilon(policy)), minimiser)
 
 
@@ -51,9 +51,9 @@ def _ldp_epsilon(policy: Policy) -> float:
     return min(policy.privacy.epsilon, policy.privacy.ldp_ceiling or policy.privacy.epsilon)
 
 
-def paper(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
+def paper(models: FittedModels, policy: Policy) -> Protection:
     """The paper's λ on the features of the paper's autoencoder: mode 2 for rldp, otherwise mode 1."""
-    minimiser = fitted(windows, policy, parts)
+    windows, minimiser = models.windows, models.minimiser(policy)
     epsilon, box = policy.privacy.epsilon, _box(windows, minimiser)
     if policy.privacy.guarantee != "rldp":
         return _on_features(laplace.paper_mode1(box, epsilon, dim_x=windows.flat.shape[1]), minimiser)
@@ -61,9 +61,9 @@ def paper(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
     return _on_features(laplace.paper_mode2(box, epsilon, directions=directions, inferences=hidden), minimiser)
 
 
-def along_subspace(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
+def along_subspace(models: FittedModels, policy: Policy) -> Protection:
     """Noise on the window along the sensitive directions; the minimiser comes after it: post-processing."""
-    minimiser = fitted(windows, policy, parts)
+    windows, minimiser = models.windows, models.minimiser(policy)
     directions = sensitive_directions(windows, policy)
     noise = subspace(directions, policy.privacy.epsilon, inferences=policy.inferences.sensitive)
     dim = windows.flat.shape[1]
@@ -71,11 +71,9 @@ def along_subspace(windows: LabelledWindows, policy: Policy, parts: Parts) -> Pr
     return Protection(noise, Network((), dim), decoder, _description(minimiser))
 
 
-def through_channel(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
+def through_channel(models: FittedModels, policy: Policy) -> Protection:
     """One of K codes through the channel of least cost, then a synthetic window of the code that came out."""
-    if "codes" not in parts:
-        parts["codes"] = learn_codes(windows, policy)
-    learnt: Learnt = parts["codes"]
+    windows, learnt = models.windows, models.codes(policy)
     privacy, named = policy.privacy, policy.privacy.guarantee == "named"
     book = learnt.doubting if named else learnt.book
     costs, misread = policy.training.cost_matrix, book.cost({})
@@ -116,7 +114,7 @@ def _description(minimiser: Minimiser) -> dict[str, Any]:
     return {"name": type(minimiser).__name__, "parameters": minimiser.get_params()}
 
 
-PROTECTIONS: dict[str, Build] = {
+BUILDERS: dict[str, Build] = {
     "baseline": baseline,
     "laplace": certified,
     "paper": paper,

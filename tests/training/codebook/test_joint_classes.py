@@ -7,6 +7,7 @@ from deeprotect.training.codebook.codebook import UNSURE
 from deeprotect.training.codebook.joint_classes import Codes, Joint
 from deeprotect.training.dataset import read_windows
 from deeprotect.training.fit import learn
+from deeprotect.training.fitted import FittedModels
 from deeprotect.training.labels import Targets
 
 
@@ -46,11 +47,8 @@ def naming_people(gym_table, gym_policy):
     """Who it is may be known, what they do may not: five codes."""
     inferences = {"useful": ["person"], "sensitive": ["activity"]}
     policy = gym_policy.vary(inferences=inferences, privacy={"guarantee": "named", "epsilon": 2.0})
-    return {
-        guarantee: learn(read_windows(gym_table, policy), policy.vary(privacy={"guarantee": guarantee}), parts=parts)
-        for parts in [{}]
-        for guarantee in ("named", "ldp")
-    }
+    models = FittedModels(read_windows(gym_table, policy))
+    return {each: learn(models, policy.vary(privacy={"guarantee": each})) for each in ("named", "ldp")}
 
 
 def test_a_named_promise_is_made_with_doubt_and_ldp_without(naming_people, gym_windows):

@@ -15,7 +15,8 @@ from deeprotect.reproduction.membership.scores import SCORES, Candidate
 from deeprotect.reproduction.membership.success import Success, auc, measure
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import LabelledWindows
-from deeprotect.training.fit import HELD_OUT, learn
+from deeprotect.training.fit import learn
+from deeprotect.training.fitted import HELD_OUT, FittedModels
 from deeprotect.training.splits import contiguous
 
 SHUFFLES = 100
@@ -89,7 +90,7 @@ def _scores(windows: LabelledWindows, policy: Policy, took_part: Members, *, see
     everybody = np.unique(windows.people)
     learnt = earlier[np.isin(earlier.people, everybody[took_part])]
     classes = sorted(set(learnt.labels[useful][learnt.labelled(useful)]))
-    protection = learn(learnt, policy.vary(training={"seed": seed}))
+    protection = learn(FittedModels(learnt), policy.vary(training={"seed": seed}))
     bundle = Exposed.of(protection, classes=classes, channels=windows.samples.shape[2])
     return seed, np.array(
         [

@@ -57,7 +57,7 @@ class CodeBook:
 
 
 @dataclass(frozen=True)
-class Learnt:
+class LearntCodes:
     """What books are made from: `scores` are each window's by a coder that did not learn from it."""
 
     windows: LabelledWindows
@@ -94,7 +94,7 @@ class Learnt:
         return CodeBook(encoder, names, self.joint.names, prior, meaning, coded, self.outputs, distortion)
 
 
-def learn_codes(windows: LabelledWindows, policy: Policy) -> Learnt:
+def learn_codes(windows: LabelledWindows, policy: Policy) -> LearntCodes:
     """Learn coder and outputs; cross-fit the coder over all windows for honest counts."""
     useful = policy.inferences.useful
     targets = Targets.read(windows.targets(useful), len(windows))
@@ -102,7 +102,7 @@ def learn_codes(windows: LabelledWindows, policy: Policy) -> Learnt:
     joint = Joint.of(targets)
     coder, scores = cross_fit(windows, targets, policy)
     outputs = synthesise(windows, joint.codes, useful=useful, people=windows.people, seed=policy.training.seed)
-    return Learnt(windows, tuple(useful), targets, joint, coder, scores, outputs)
+    return LearntCodes(windows, tuple(useful), targets, joint, coder, scores, outputs)
 
 
 def _check_several(windows: LabelledWindows, useful: Sequence[str]) -> None:
