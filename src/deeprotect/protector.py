@@ -22,7 +22,29 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Protector:
-    """Stands between a recording and an app; every release draws fresh randomness from the operating system."""
+    """Stands between a recording and an app; every release draws fresh randomness from the operating system.
+
+    Examples:
+        >>> import pyarrow as pa
+        >>> from deeprotect import Policy, Protector
+        >>> policy = Policy.from_tables({
+        ...     "version": 1,
+        ...     "stream": {"rate_hz": 10, "window": 4, "channels": {"acc_x": {"unit": "g", "range": [-4.0, 4.0]}}},
+        ...     "inferences": {"useful": ["activity"]},
+        ...     "privacy": {"epsilon": 5.0, "mechanism": "laplace"},
+        ...     "training": {"minimiser": "pca", "features": 2},
+        ... })
+        >>> table = pa.table({
+        ...     "acc_x": [0.1, 0.2] * 40 + [0.1, 0.9] * 40,
+        ...     "activity": ["rest"] * 80 + ["walk"] * 80,
+        ... })
+        >>> protector = Protector.fit(policy, table)
+        >>> print(protector.bundle.mechanism.event)
+        ε = 5 ldp per window
+        >>> released = protector.protect(table)
+        >>> released.num_rows, released.column_names  # labels stay behind
+        (160, ['acc_x'])
+    """
 
     bundle: Bundle
 
@@ -35,9 +57,11 @@ class Protector:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
+        """A protector that was saved, or trained on the command line."""
         return cls(Bundle.load(path))
 
     def save(self, path: str | Path) -> None:
+        """As a folder, or as a zip file when the name ends in .zip."""
         self.bundle.save(path)
 
     def describe(self) -> str:

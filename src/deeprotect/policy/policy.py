@@ -35,7 +35,27 @@ _COMMENTED = re.compile(rf"^({'|'.join(_COMMENTS)}) = .*$", re.MULTILINE)
 
 
 class Policy(Section):
-    """The whole policy file, checked; defaults that depend on other keys are settled."""
+    """The whole policy file, checked; defaults that depend on other keys are settled.
+
+    Examples:
+        >>> from deeprotect import Policy
+        >>> policy = Policy.from_toml('''
+        ... version = 1
+        ... [stream]
+        ... rate_hz = 10
+        ... window = 20
+        ... channels.acc_x = { unit = "g", range = [-4.0, 4.0] }
+        ... [inferences]
+        ... useful = ["activity"]
+        ... sensitive = ["person"]
+        ... [privacy]
+        ... epsilon = 2.0
+        ... ''')
+        >>> policy.privacy.guarantee  # because something is named as sensitive
+        'named'
+        >>> policy.vary(privacy={"epsilon": 1.0}).privacy.epsilon
+        1.0
+    """
 
     version: int
     stream: Stream
@@ -45,6 +65,7 @@ class Policy(Section):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
+        """The policy in a TOML file."""
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
         except FileNotFoundError:
@@ -56,6 +77,7 @@ class Policy(Section):
 
     @classmethod
     def from_toml(cls, text: str, *, where: str = "policy") -> Self:
+        """The policy in a text; `where` stands before each complaint."""
         try:
             tables = tomllib.loads(text)
         except (ValueError, RecursionError) as error:  # a number of thousands of digits is a plain ValueError
@@ -82,6 +104,7 @@ class Policy(Section):
 
     @classmethod
     def from_json(cls, manifest: Mapping[str, Any], *, where: str = "policy") -> Self:
+        """What `to_json` gave."""
         try:
             channels = {spec["name"]: _without(spec, "name") for spec in manifest["stream"]["channels"]}
             stream = {**manifest["stream"], "channels": channels}
@@ -107,6 +130,7 @@ class Policy(Section):
         return self.from_tables(tables)
 
     def schema(self) -> Schema:  # type: ignore[override]  # pydantic's own is deprecated
+        """Channels, rate and window length, as the release needs them."""
         channels = tuple(
             Channel(name, spec.unit, *spec.range, resolution=spec.resolution)
             for name, spec in self.stream.channels.items()

@@ -133,7 +133,12 @@ def _text(value: Fraction) -> str:
 
 
 def baseline(dim: int, epsilon: float, *, grid_steps: int = GRID_STEPS) -> GridLaplace:
-    """Lap(d/ε) on each of d samples scaled to [0, 1]. docs/claims.md#baseline"""
+    """Lap(d/ε) on each of d samples scaled to [0, 1]. docs/claims.md#baseline
+
+    Examples:
+        >>> print(baseline(60, 5.0).noise_scales[0].round(3))
+        12.0
+    """
     return _calibrated("baseline", Event("ldp", epsilon), Box.unit(dim, grid_steps=grid_steps))
 
 
@@ -143,13 +148,26 @@ def certified(box: Box, epsilon: float, *, importance: ArrayLike | None = None) 
     `importance` (one positive weight per feature) spends ε unevenly: minimising Σ imp_i λ_i² subject to
     Σ w_i / λ_i = ε gives, by Lagrange, 2 imp_i λ_i = μ w_i / λ_i², so λ_i ∝ (w_i / imp_i)^{1/3}; the problem is
     convex in 1/λ, so this is its minimum. docs/claims.md#certified-mode-1
+
+    Examples:
+        >>> from deeprotect.privacy import SystemEntropy
+        >>> mechanism = certified(Box(low=(0.0, -1.0), high=(1.0, 1.0)), 5.0)
+        >>> mechanism.noise_scales.round(3)  # widths 1 + 2, divided by 5
+        array([0.6, 0.6])
+        >>> mechanism.privatise(np.array([[0.2, 0.1]]), entropy=SystemEntropy()).shape
+        (1, 2)
     """
     shape = (Fraction(1),) * box.dim if importance is None else _uneven(box, importance)
     return _calibrated("laplace", Event("ldp", epsilon), box, shape=shape)
 
 
 def paper_mode1(box: Box, epsilon: float, *, dim_x: int) -> GridLaplace:
-    """The paper's λ = √m·d·ΔQ/ε, literally, with ΔQ = 1. docs/claims.md#paper-mode-1"""
+    """The paper's λ = √m·d·ΔQ/ε, literally, with ΔQ = 1. docs/claims.md#paper-mode-1
+
+    Examples:
+        >>> print(paper_mode1(Box.unit(7), 5.0, dim_x=60).noise_scales[0].round(2))  # √7 · 60 / 5
+        31.75
+    """
     return _literal(box, Event("ldp", epsilon), inflate(paper_l1(box.dim, dim_x)))
 
 

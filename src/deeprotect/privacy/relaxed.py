@@ -40,7 +40,7 @@ def check_orthonormal(directions: Floats) -> None:
 
 
 def relaxed_sensitivity(directions: Floats) -> Maximum:
-    """ΔQ_relax = max ‖Cα‖₁ / d over ‖Cα‖_∞ ≤ 1, with ΔQ = 1; for one direction c it is ‖c‖₁ / (d ‖c‖_∞)."""
+    """`ΔQ_relax = max ‖Cα‖₁ / d` over `‖Cα‖_∞ ≤ 1`, with ΔQ = 1; for one direction c, `‖c‖₁ / (d ‖c‖_∞)`."""
     largest = largest_l1(directions, directions)
     # v has d entries of at most 1 each.
     return Maximum(min(largest.value / len(directions), 1.0), largest.exact, largest.method)

@@ -140,7 +140,15 @@ class Subspace:
 
 
 def subspace(directions: Floats, epsilon: float, *, inferences: tuple[str, ...] = ()) -> Subspace:
-    """Lap(Δ₁/ε) along `directions` (d, r) from relaxed.basis; encode and decode what it returns."""
+    """Lap(Δ₁/ε) along `directions` (d, r) from relaxed.basis; encode and decode what it returns.
+
+    Examples:
+        >>> mechanism = subspace(np.array([[0.6], [0.8]]), 1.0, inferences=("person",))
+        >>> print(mechanism.event)
+        ε = 1 rldp per window for person
+        >>> mechanism.certificate()["ldp_epsilon"] is None  # the rest of the window is released as it is
+        True
+    """
     directions = np.ascontiguousarray(directions, dtype=np.float64)
     rank = directions.shape[1]
     scale = round_up(grid_sensitivity(_sensitivity(directions.tobytes(), rank), rank) / Fraction(epsilon))

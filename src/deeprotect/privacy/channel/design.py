@@ -67,6 +67,11 @@ def design(
 
     `confidence` is that of all named promises together. `distortion` (code, output) decides between channels of equal
     cost. docs/claims.md#channel-and-ldp
+
+    Examples:
+        >>> design([[0, 1], [1, 0]], [0.5, 0.5], ldp_epsilon=1.0).probabilities.round(3)  # randomised response
+        array([[0.731, 0.269],
+               [0.269, 0.731]])
     """
     costs, priors = _checked(cost, prior)
     _check_promises(ldp_epsilon, secrets, len(priors))

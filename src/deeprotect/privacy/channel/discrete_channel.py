@@ -33,7 +33,7 @@ _ASSUMES = "calibration windows are independent draws, in each class from what i
 
 @dataclass(frozen=True, eq=False)
 class DiscreteChannel:
-    """Code z becomes output j with probability weights[z][j] / 2^64, then a variant is drawn uniformly.
+    """Code z becomes output j with probability `weights[z][j]` / 2^64, then a variant is drawn uniformly.
 
     The released index is j * variants + variant. A channel whose epsilons, derived again from its own integers and
     counts, exceed the stated ones cannot be made. docs/claims.md#channel-and-ldp and

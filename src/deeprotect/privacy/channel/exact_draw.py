@@ -11,7 +11,7 @@ from deeprotect.privacy.entropy import Words
 
 
 class ExactDraw:
-    """Code z becomes output j with probability weights[z][j] / 2^64, one 64-bit word for each draw."""
+    """Code z becomes output j with probability `weights[z][j]` / 2^64, one 64-bit word for each draw."""
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights

@@ -25,6 +25,14 @@ class Autoencoder(Minimiser):
     The reader of rebuilt windows is a classifier trained on raw windows and then frozen: it stands for the
     unmodified app. Sensitive inferences play no part (paper, section on data minimisation). `noise` is the
     standard deviation of noise on the features during training, so that they keep apart what must be told apart.
+
+    Examples:
+        >>> import numpy as np
+        >>> labels = np.repeat(["rest", "walk"], 50)
+        >>> windows = np.random.default_rng(0).random((100, 30)) * np.where(labels == "walk", 1.0, 0.1)[:, None]
+        >>> features = Autoencoder(n_features=3, max_epochs=1, random_state=0).fit(windows, labels).transform(windows)
+        >>> features.shape, bool(np.abs(features).max() <= 1)
+        ((100, 3), True)
     """
 
     def __init__(
