@@ -17,7 +17,7 @@ from deeprotect.privacy.mechanism import load
 from deeprotect.tables.columns import Columns
 
 
-class Clock:
+class FakeClock:
     """A clock that only the measured work moves."""
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Clock:
 
 
 def test_a_ratio_is_our_throughput_over_the_peers_in_their_fastest_turns() -> None:
-    clock = Clock()
+    clock = FakeClock()
     ours, theirs = clock.work(100, [9.0, 2.0, 5.0]), clock.work(10, [4.0, 7.0, 2.0])
     assert compare(ours, theirs, repeats=3, clock=clock) == pytest.approx((100 / 2) / (10 / 2))
 
@@ -138,11 +138,11 @@ def test_the_verb_prints_a_table_or_json(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_all_parts_are_measured_and_progress_ends_at_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    for part in ("noise", "entropy_share", "channel", "start"):
+    for part in ("noise", "entropy_share", "channel", "encoders", "start"):
         monkeypatch.setattr(speed, part, lambda part=part: [Ratio(part, "p", "time", 1.0)])
     monkeypatch.setattr(speed, "tables", lambda *, progress: progress(1.0) or [Ratio("tables", "p", "time", 1.0)])
     shares: list[float] = []
     ratios = speed.measure(progress=shares.append)
-    assert [each.what for each in ratios] == ["noise", "entropy_share", "channel", "start", "tables"]
+    assert [each.what for each in ratios] == ["noise", "entropy_share", "channel", "encoders", "start", "tables"]
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(1.0)

@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 
 from deeprotect.evaluation.excerpt import Excerpt
+from deeprotect.evaluation.methods import line_name
 from deeprotect.evaluation.results import (
-    Check,
     Confusion,
     FeatureRow,
+    FormCheck,
     NoiseRow,
     Results,
     Row,
     Sensitive,
     Useful,
-    line_name,
 )
 from deeprotect.privacy.guarantees import promise
 from deeprotect.signals import Channel, Schema
@@ -129,9 +129,9 @@ def results() -> Results:
             FeatureRow("pca", 7, 0.4, (0.37, 0.43), 0.05, 0.16),
         ],
         form=[
-            Check("rate", True, "10 Hz, as before"),
-            Check("range", True, "inside −4 … 4 g on every channel"),
-            Check("resolution", False, "values off the sensor's grid of 0.001 g"),
+            FormCheck("rate", True, "10 Hz, as before"),
+            FormCheck("range", True, "inside −4 … 4 g on every channel"),
+            FormCheck("resolution", False, "values off the sensor's grid of 0.001 g"),
         ],
         left_out=["laplace bcs at ε = 1: fewer features than the policy asks for"],
         run={

@@ -4,8 +4,9 @@ import pytest
 
 from deeprotect.errors import InputError
 from deeprotect.evaluation import methods
-from deeprotect.evaluation.methods import ALL_METHODS, MAIN_METHODS, Method, Setting, select
+from deeprotect.evaluation.methods import ALL_METHODS, MAIN_METHODS, Method, select
 from deeprotect.evaluation.peers import PEERS
+from deeprotect.evaluation.settings import Setting
 from deeprotect.policy import Policy
 
 
@@ -45,7 +46,7 @@ def test_without_a_sensitive_inference_only_what_needs_none_remains(policy: Poli
 
 def test_a_peer_that_is_not_installed_is_left_out_and_said_so(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     peer = next(iter(PEERS.values()))
-    absent = type(peer)(peer.name, peer.what, peer.guarantee, peer.fit, lambda: False)
+    absent = type(peer)(peer.name, peer.guarantee, peer.fit, lambda: False)
     monkeypatch.setitem(methods.PEERS, peer.name, absent)
     assert select([peer.name], policy) == ([], [f"{peer.name}: not installed"])
 

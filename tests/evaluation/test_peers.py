@@ -12,6 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, RidgeClassifier
 
 from deeprotect.errors import InputError, PolicyError, TableError
+from deeprotect.evaluation.methods import WORDS
 from deeprotect.evaluation.peers import PEERS, Release, opendp
 from deeprotect.evaluation.peers.downsampling import EVERY
 from deeprotect.evaluation.peers.leace import erasure
@@ -60,7 +61,7 @@ def test_every_peer_keeps_form_and_range(name: str, windows: LabelledWindows, po
 
 def test_only_opendp_promises_anything() -> None:
     assert {name for name, peer in PEERS.items() if peer.guarantee != "none"} == {"opendp"}
-    assert all(peer.what and peer.name == name for name, peer in PEERS.items())
+    assert all(WORDS[name] and peer.name == name for name, peer in PEERS.items())
 
 
 def test_the_list_of_peers_needs_neither_torch_nor_opendp() -> None:

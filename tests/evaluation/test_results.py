@@ -3,16 +3,16 @@
 import json
 from dataclasses import replace
 
+from deeprotect.evaluation.methods import line_name
 from deeprotect.evaluation.results import (
-    Check,
     Confusion,
     FeatureRow,
+    FormCheck,
     NoiseRow,
     Results,
     Row,
     Sensitive,
     Useful,
-    line_name,
 )
 
 USEFUL = Useful(clean=0.91, app=0.9, app_ci=(0.88, 0.92), retrained=0.91, limit=0.96, chance=1 / 6)
@@ -72,7 +72,7 @@ def test_everything_measured_is_kept() -> None:
         [ROW, unpromised],
         noise=[NoiseRow("laplace", "ldp", 5.0, "default", 3, 1.0, 2.0, 3.0, 4.0, 5.0)],
         minimisers=[FeatureRow("pca", 3, 0.5, (0.4, 0.6), 0.1, 0.2)],
-        form=[Check("rows", True, "7 of 7")],
+        form=[FormCheck("rows", True, "7 of 7")],
         left_out=["opendp: not installed"],
         run={"seed": 0, "versions": {"numpy": "2"}},
     )

@@ -9,8 +9,9 @@ from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import TableError
 from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.fitted_fold import FittedFold
-from deeprotect.evaluation.methods import FEATURES, Method, grid
-from deeprotect.evaluation.runner import Cell, prepared, split_into_tasks
+from deeprotect.evaluation.methods import FEATURES, Method
+from deeprotect.evaluation.runner import EvaluationCell, prepared, split_into_tasks
+from deeprotect.evaluation.settings import grid
 from deeprotect.policy import Policy
 from deeprotect.training.dataset import LabelledWindows
 
@@ -27,7 +28,7 @@ def test_methods_that_share_what_is_learnt_share_a_task() -> None:
     ]
 
 
-def where(fold: FittedFold, cell: Cell) -> tuple[int, int]:
+def where(fold: FittedFold, cell: EvaluationCell) -> tuple[int, int]:
     return cell.fold, len(fold.test)
 
 
@@ -36,7 +37,7 @@ def test_values_come_in_the_order_of_settings_and_folds(windows: LabelledWindows
     with prepared(windows, policy, split=SplitSpec(folds=2), setup=setup) as runner:
         both, first = runner.measure(settings, where), runner.measure(settings, where, folds=1)
         sizes = [(number, len(fold.test)) for number, fold in enumerate(runner.folds)]
-    assert list(both.values) == [Cell(fold, setting) for setting in settings for fold in (0, 1)]
+    assert list(both.values) == [EvaluationCell(fold, setting) for setting in settings for fold in (0, 1)]
     assert both.by_setting() == dict.fromkeys(settings, sizes)
     assert first.by_setting() == dict.fromkeys(settings, sizes[:1])
 

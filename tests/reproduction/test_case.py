@@ -14,8 +14,8 @@ from deeprotect.policy import Policy
 from deeprotect.reproduction import speech, transport
 from deeprotect.reproduction.case import open_data
 from deeprotect.reproduction.owners import OTHER, OWNER, EachGroupSplit, against_the_rest, choose
-from deeprotect.reproduction.sampling import RUN, spread
 from deeprotect.reproduction.size import FULL, QUICK
+from deeprotect.reproduction.subsampling import RUN, spread
 from deeprotect.training.dataset import LabelledWindows, read_windows
 
 

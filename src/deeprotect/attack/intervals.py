@@ -1,11 +1,9 @@
 """Confidence intervals of measured accuracies."""
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binomtest
 
-NORMAL_95 = 1.959963984540054  # the 97.5 % quantile of the normal distribution
 DRAWS = 1000
 FEWEST_CLUSTERS = 5
 
@@ -20,11 +18,8 @@ def wilson(correct: int, total: int) -> Interval:
     """
     if not 0 <= correct <= total or total == 0:
         raise ValueError(f"{correct} correct of {total} is no share")
-    share, z2 = correct / total, NORMAL_95**2
-    centre = (share + z2 / (2 * total)) / (1 + z2 / total)
-    spread = NORMAL_95 * math.sqrt(share * (1 - share) / total + z2 / (4 * total**2)) / (1 + z2 / total)
-    # Rounding must not push the share itself out of its interval at 0 and 1.
-    return max(0.0, min(share, centre - spread)), min(1.0, max(share, centre + spread))
+    low, high = binomtest(correct, total).proportion_ci(method="wilson")
+    return float(low), float(high)
 
 
 def clustered(right: NDArray[np.bool_], cluster: NDArray[np.int64], *, seed: int = 0) -> Interval:

@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.table import Table
 
 from deeprotect.datasets.registry import Entry
-from deeprotect.evaluation.results import line_name
 from deeprotect.policy.repository import Inference, Repository
 
 if TYPE_CHECKING:
@@ -56,6 +55,8 @@ def datasets_table(entries: Sequence[Entry]) -> None:
 
 def results_table(results: dict[str, Any]) -> None:
     """Mechanisms × ε, a line each: how often apps and attackers are right; what they start from stands above."""
+    from deeprotect.evaluation.methods import line_name
+
     rows = results["results"]
     console, useful, sensitive = Console(), rows[0]["useful"], rows[0]["sensitive"]
     for name, one in useful.items():

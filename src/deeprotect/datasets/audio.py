@@ -7,6 +7,7 @@ an audio library would bring a compiler and a dozen packages into every install.
 import wave
 from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,8 +72,8 @@ def read_wav(path: Path) -> NDArray[np.int16]:
     return np.frombuffer(content, dtype="<i2").astype(np.int16)
 
 
-def write_wav(path: Path, samples: NDArray[np.int16]) -> None:
-    with wave.open(str(path), "wb") as file:
+def write_wav(target: Path | BinaryIO, samples: NDArray[np.int16]) -> None:
+    with wave.open(str(target) if isinstance(target, Path) else target, "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(RATE_HZ)

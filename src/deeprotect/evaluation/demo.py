@@ -8,12 +8,13 @@ from deeprotect.datasets.dataset import Dataset
 from deeprotect.datasets.loading import load
 from deeprotect.evaluation import minimiser_comparison, noise_comparison
 from deeprotect.evaluation.evaluator import Setup
-from deeprotect.evaluation.methods import FEATURES, MAIN_METHODS, Method, grid
-from deeprotect.evaluation.promises import aim
-from deeprotect.evaluation.report import files, story
+from deeprotect.evaluation.experiment import Plan, RunResult, choose_excerpt, measure_rows, release_windows
+from deeprotect.evaluation.methods import FEATURES, MAIN_METHODS, Method
+from deeprotect.evaluation.report import files, layout
+from deeprotect.evaluation.report.summary import aim
 from deeprotect.evaluation.results import Results
-from deeprotect.evaluation.rows import Plan, RunResult, choose_excerpt, measure_rows, release_windows
 from deeprotect.evaluation.runner import Progress
+from deeprotect.evaluation.settings import grid
 from deeprotect.policy import Policy
 from deeprotect.training.dataset import LabelledWindows, read_windows
 
@@ -74,7 +75,7 @@ def demo(out: Path, *, progress: Progress = lambda _: None, plan: DemoPlan | Non
         progress(COMPARED)
         excerpt = choose_excerpt(runner, epsilon)
         released = release_windows(runner, grid(wanted.methods, [epsilon]), excerpt.windows)
-    page = story.tell(
+    page = layout.lay_out(
         results, title=_title(data), lead=aim(policy), excerpt=replace(excerpt, released=released), epsilon=epsilon
     )
     files.write(out, results, page)

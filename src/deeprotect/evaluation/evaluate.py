@@ -10,13 +10,14 @@ import pyarrow as pa
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import InputError
 from deeprotect.evaluation.evaluator import Setup
+from deeprotect.evaluation.experiment import Plan, RunResult, run
 from deeprotect.evaluation.form import Unpacked, check_form
-from deeprotect.evaluation.methods import grid, select
-from deeprotect.evaluation.promises import aim
-from deeprotect.evaluation.report import files, story
-from deeprotect.evaluation.results import Check, Results
-from deeprotect.evaluation.rows import Plan, RunResult, run
+from deeprotect.evaluation.methods import select
+from deeprotect.evaluation.report import files, layout
+from deeprotect.evaluation.report.summary import aim
+from deeprotect.evaluation.results import FormCheck, Results
 from deeprotect.evaluation.runner import Progress
+from deeprotect.evaluation.settings import grid
 from deeprotect.policy import Policy
 from deeprotect.tables.sources import open_source
 from deeprotect.training.dataset import LabelledWindows, read_windows
@@ -79,13 +80,13 @@ def evaluate(
         left_out=[*left_out, *found.left_out],
         run=_run(request, plan, windows, found),
     )
-    page = story.tell(results, title=_title(policy), lead=aim(policy), excerpt=found.excerpt, epsilon=epsilon)
+    page = layout.lay_out(results, title=_title(policy), lead=aim(policy), excerpt=found.excerpt, epsilon=epsilon)
     files.write(out, results, page)
     progress(1.0)
     return results, found.seconds
 
 
-def _form(table: Any, windows: LabelledWindows, policy: Policy) -> list[Check]:
+def _form(table: Any, windows: LabelledWindows, policy: Policy) -> list[FormCheck]:
     """Of the cheapest protector that the policy could get: form is the pipe's doing, whatever the mechanism."""
     wanted = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp", "ldp_ceiling": None})
     protector = Unpacked(policy.schema(), learn(FittedModels(windows), wanted))

@@ -6,8 +6,9 @@ from functools import cached_property
 import numpy as np
 
 from deeprotect.evaluation.evaluator import Evaluator, Release, Released
-from deeprotect.evaluation.methods import FEATURES, Setting
+from deeprotect.evaluation.methods import FEATURES
 from deeprotect.evaluation.peers import PEERS
+from deeprotect.evaluation.settings import Setting
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SeededEntropy

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from deeprotect.evaluation.results import Check
+from deeprotect.evaluation.results import FormCheck
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.privacy.mechanism import Mechanism
 from deeprotect.release.ledger import Ledger
@@ -44,7 +44,7 @@ class Unpacked:
         return released.reshape(len(released), self.schema.window, len(self.schema.channels))
 
 
-def check_form(table: pa.Table, bundle: Protects, *, mapping: dict[str, str]) -> list[Check]:
+def check_form(table: pa.Table, bundle: Protects, *, mapping: dict[str, str]) -> list[FormCheck]:
     """Send rows through the real pipe and hold what comes out against what went in."""
     raw = table.slice(0, CHECKED_ROWS)
     memory = Memory()
@@ -53,16 +53,16 @@ def check_form(table: pa.Table, bundle: Protects, *, mapping: dict[str, str]) ->
     return [*_frame(raw, released, columns), *_values(released, columns, bundle.schema.channels)]
 
 
-def _frame(raw: pa.Table, released: pa.Table, columns: Columns) -> Iterator[Check]:
-    yield Check("rows", released.num_rows == raw.num_rows, f"{released.num_rows} of {raw.num_rows}")
+def _frame(raw: pa.Table, released: pa.Table, columns: Columns) -> Iterator[FormCheck]:
+    yield FormCheck("rows", released.num_rows == raw.num_rows, f"{released.num_rows} of {raw.num_rows}")
     kept = [name for name in raw.column_names if name in columns.kept]
-    yield Check("columns and order", released.column_names == kept, ", ".join(released.column_names))
+    yield FormCheck("columns and order", released.column_names == kept, ", ".join(released.column_names))
     types = all(released.field(name).type == _shown(raw.field(name).type) for name in kept)
-    yield Check("column types", types, "as in the raw table" if types else "they differ")
+    yield FormCheck("column types", types, "as in the raw table" if types else "they differ")
     if "time" in kept:
         time = [decoded(chunk) for chunk in raw.column("time").chunks]
         same = released.column("time").equals(pa.chunked_array(time, released.field("time").type))
-        yield Check("time stamps and rate", same, "unchanged, row for row" if same else "they differ")
+        yield FormCheck("time stamps and rate", same, "unchanged, row for row" if same else "they differ")
 
 
 def _shown(kind: pa.DataType) -> pa.DataType:
@@ -70,14 +70,16 @@ def _shown(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _values(released: pa.Table, columns: Columns, channels: tuple[Channel, ...]) -> Iterator[Check]:
+def _values(released: pa.Table, columns: Columns, channels: tuple[Channel, ...]) -> Iterator[FormCheck]:
     for name, channel in zip(columns.channels, channels, strict=True):
         values = released.column(name).to_numpy().astype(np.float64)
         span = channel.high - channel.low
         inside = values.min() >= channel.low - SLACK * span and values.max() <= channel.high + SLACK * span
         found = f"{values.min():.4g} to {values.max():.4g} {channel.unit} inside {channel.low:g} to {channel.high:g}"
-        yield Check(f"range of {name}", bool(inside), found)
+        yield FormCheck(f"range of {name}", bool(inside), found)
         if channel.resolution is not None:
             steps = values / channel.resolution
             off = np.abs(steps - np.rint(steps)).max() * channel.resolution / span
-            yield Check(f"resolution of {name}", bool(off <= SLACK), f"steps of {channel.resolution:g} {channel.unit}")
+            yield FormCheck(
+                f"resolution of {name}", bool(off <= SLACK), f"steps of {channel.resolution:g} {channel.unit}"
+            )

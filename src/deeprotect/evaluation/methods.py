@@ -1,15 +1,19 @@
-"""What can be compared: mechanisms with the guarantee asked of them, classical features, and peers."""
+"""What can be compared: mechanisms with the guarantee asked of them, classical features, and peers; in one table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from deeprotect.errors import InputError
 from deeprotect.evaluation.peers import PEERS
-from deeprotect.evaluation.results import CLASSICAL, line_name
 from deeprotect.policy import Policy
 
 FEATURES = "features"
 """The default minimiser without any noise: what minimisation alone does, and no promise."""
+CLASSICAL = ("pca", "dft", "dct", "haar", "bcs")
+SEVERAL_GUARANTEES = ("paper", "channel")
+"""Mechanisms that give more than one; their names are told apart by it."""
+Family = Literal["mechanism", "classical features", "reference", "peer"]
 
 
 @dataclass(frozen=True)
@@ -47,60 +51,70 @@ class Method:
     def epsilon_matters(self) -> bool:
         return self.guarantee != "none"
 
-    @property
-    def needs_secrets(self) -> bool:
-        """Whether it means nothing without a sensitive inference."""
-        return self.guarantee in ("named", "rldp") or self.mechanism in ("leace", "adversarial")
+
+def line_name(mechanism: str, guarantee: str, minimiser: str) -> str:
+    """The mechanism, with its guarantee where one mechanism gives two, and its features where they are classical."""
+    if mechanism in SEVERAL_GUARANTEES:
+        return f"{mechanism} {guarantee}"
+    return f"{mechanism} {minimiser}" if minimiser in CLASSICAL else mechanism
+
+
+class Look(NamedTuple):
+    colour: str
+    marker: str
 
 
 @dataclass(frozen=True)
-class Setting:
-    """A method at an ε, where it promises one; `features` only where their number is not the policy's."""
+class Description:
+    """A method in words and in drawings; some mean nothing without a sensitive inference."""
 
-    method: Method
-    epsilon: float | None = None
-    features: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.method.epsilon_matters and not (self.epsilon or 0.0) > 0.0:
-            raise InputError("epsilon must be positive, and there must be one")
-
-    def policy(self, policy: Policy) -> Policy:
-        privacy = {"mechanism": self.method.mechanism, "guarantee": self.method.guarantee, "epsilon": self.epsilon}
-        if self.method.guarantee != "named":
-            privacy["ldp_ceiling"] = None  # the policy's, for its named promise
-        return policy.vary(privacy=privacy, training={"minimiser": self.method.learnt})
-
-    @property
-    def shared(self) -> str:
-        return self.method.shared if self.features is None else f"{self.method.shared}, {self.features} features"
+    words: str
+    look: Look
+    family: Family = "mechanism"
+    needs_sensitive: bool = False
 
 
-def grid(methods: Sequence[Method], epsilons: Sequence[float]) -> list[Setting]:
-    """Every method at every ε, or once where it promises nothing."""
-    if not epsilons:
-        raise InputError("epsilon must be positive, and there must be one")
-    settings = [
-        Setting(method, epsilon if method.epsilon_matters else None) for method in methods for epsilon in epsilons
-    ]
-    return list(dict.fromkeys(settings))
+_PAPER, _CHANNEL = "the paper's noise on its features", "a random channel between few codes"
+_LAPLACE = "certified noise on few features"
+# Colours after Okabe and Ito (2008): told apart by colour-blind readers, on light and on dark ground. Classical
+# features in the colour of the noise they get, told apart by marker; peers in muted tones.
+DESCRIPTIONS = {
+    Method("baseline", "ldp"): Description("noise on every sample", Look("#d55e00", "s")),
+    Method("paper", "ldp"): Description(_PAPER, Look("#cc79a7", "^")),
+    Method("laplace", "ldp"): Description(_LAPLACE, Look("#0072b2", "o")),
+    Method("paper", "rldp"): Description(_PAPER, Look("#e69f00", "v"), needs_sensitive=True),
+    Method("subspace", "rldp"): Description(
+        "noise along sensitive directions only", Look("#009e73", "D"), needs_sensitive=True
+    ),
+    Method("channel", "ldp"): Description(_CHANNEL, Look("#56b4e9", "P")),
+    Method("channel", "named"): Description(_CHANNEL, Look("#8a63d2", "X"), needs_sensitive=True),
+    **{
+        Method("laplace", "ldp", minimiser=name): Description(_LAPLACE, Look("#5b8db8", marker), "classical features")
+        for name, marker in zip(CLASSICAL, "1234+", strict=True)
+    },
+    Method(FEATURES, "none"): Description("few features and back, without noise", Look("#868e96", "*"), "reference"),
+    Method("downsampling", "none"): Description(
+        "fewer samples, then straight lines between them", Look("#7f8c3b", "<"), "peer"
+    ),
+    Method("leace", "none"): Description(
+        "linear erasure of the sensitive labels, in closed form", Look("#b0486b", ">"), "peer", needs_sensitive=True
+    ),
+    Method("adversarial", "none"): Description(
+        "a network trained against an attacker of its own", Look("#3f8f8a", "h"), "peer", needs_sensitive=True
+    ),
+    Method("opendp", "ldp"): Description(
+        "noise on every sample, by OpenDP: an independent check of baseline", Look("#a0522d", "|"), "peer"
+    ),
+}
+ALL_METHODS = tuple(DESCRIPTIONS)
+MAIN_METHODS = tuple(method for method, each in DESCRIPTIONS.items() if each.family == "mechanism")
+"""Those that curves show; more lines than these cannot be told apart."""
+BY_LINE = {method.line: description for method, description in DESCRIPTIONS.items()}
+WORDS = {method.mechanism: description.words for method, description in DESCRIPTIONS.items()}
 
 
-MAIN_METHODS = (
-    Method("baseline", "ldp"),
-    Method("paper", "ldp"),
-    Method("laplace", "ldp"),
-    Method("paper", "rldp"),
-    Method("subspace", "rldp"),
-    Method("channel", "ldp"),
-    Method("channel", "named"),
-)
-ALL_METHODS = (
-    *MAIN_METHODS,
-    *(Method("laplace", "ldp", minimiser=name) for name in CLASSICAL),
-    Method(FEATURES, "none"),
-    *(Method(peer.name, peer.guarantee) for peer in PEERS.values()),
-)
+def is_main(line: str) -> bool:
+    return line in BY_LINE and BY_LINE[line].family == "mechanism"
 
 
 def select(names: Sequence[str], policy: Policy) -> tuple[list[Method], list[str]]:
@@ -118,7 +132,7 @@ def select(names: Sequence[str], policy: Policy) -> tuple[list[Method], list[str
 
 
 def _reason(method: Method, policy: Policy, *, asked_for: bool) -> str | None:
-    if method.needs_secrets and not policy.inferences.sensitive:
+    if DESCRIPTIONS[method].needs_sensitive and not policy.inferences.sensitive:
         return "the policy names no sensitive inference"
     peer = PEERS.get(method.mechanism)
     if peer is None or (peer.seeded and peer.installed()):

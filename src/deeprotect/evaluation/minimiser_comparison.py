@@ -7,9 +7,10 @@ from deeprotect.attack.intervals import wilson
 from deeprotect.attack.models import train
 from deeprotect.attack.predictions import Predictions
 from deeprotect.evaluation.fitted_fold import FittedFold
-from deeprotect.evaluation.methods import FEATURES, Method, Setting
+from deeprotect.evaluation.methods import FEATURES, Method
 from deeprotect.evaluation.results import FeatureRow
-from deeprotect.evaluation.runner import Cell, Runner
+from deeprotect.evaluation.runner import EvaluationCell, Runner
+from deeprotect.evaluation.settings import Setting
 from deeprotect.training.minimisers.informativeness import informativeness
 
 NAMES = ("default", "paper", "pca", "bcs", "dct", "dft", "haar")
@@ -32,7 +33,7 @@ def read_with_ridge(learn: LabelledRows, test: LabelledRows) -> Predictions:
     return test.predictions(train("ridge", learn.rows, learn.labels, seed=0).predict(test.rows))
 
 
-def _feature_row(fold: FittedFold, cell: Cell) -> FeatureRow:
+def _feature_row(fold: FittedFold, cell: EvaluationCell) -> FeatureRow:
     """Informativeness is measured on the test side: a feature must not profit from having been fitted."""
     name = cell.setting.method.learnt
     learn, test = fold.evaluator.rows(fold.policy.inferences.useful[0])

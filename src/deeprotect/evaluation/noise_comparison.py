@@ -6,9 +6,10 @@ from functools import partial
 import numpy as np
 
 from deeprotect.evaluation.fitted_fold import FittedFold
-from deeprotect.evaluation.methods import Method, grid
+from deeprotect.evaluation.methods import Method
 from deeprotect.evaluation.results import NoiseRow
-from deeprotect.evaluation.runner import Cell, Runner
+from deeprotect.evaluation.runner import EvaluationCell, Runner
+from deeprotect.evaluation.settings import grid
 from deeprotect.signals.schema import Floats
 
 # Certified against literal noise on the paper's own encoder, then on the default one; then mode 2 both ways.
@@ -28,7 +29,7 @@ def compare_noise(runner: Runner, epsilon: float, *, methods: Sequence[Method] =
     return list(runner.measure(grid(methods, [epsilon]), measure, folds=1).values.values())
 
 
-def _noise_row(fold: FittedFold, cell: Cell, *, epsilon: float) -> NoiseRow:
+def _noise_row(fold: FittedFold, cell: EvaluationCell, *, epsilon: float) -> NoiseRow:
     method, protection = cell.setting.method, fold.protection(cell.setting)
     private = fold.test.flat
     code = protection.encode(private)

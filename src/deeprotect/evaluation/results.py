@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from deeprotect.attack.intervals import Interval
+from deeprotect.evaluation.methods import line_name
 
 SCHEMA = 1
 DIGITS = 4
-CLASSICAL = ("pca", "dft", "dct", "haar", "bcs")
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,6 @@ class Row:
         return line_name(self.mechanism, self.guarantee, self.minimiser)
 
 
-def line_name(mechanism: str, guarantee: str, minimiser: str) -> str:
-    """The mechanism, with its guarantee where one mechanism gives two, and its features where they are classical."""
-    if mechanism in ("paper", "channel"):
-        return f"{mechanism} {guarantee}"
-    return f"{mechanism} {minimiser}" if minimiser in CLASSICAL else mechanism
-
-
 @dataclass(frozen=True)
 class NoiseRow:
     """How much a mechanism disturbs one window, in L1.
@@ -115,7 +108,7 @@ class FeatureRow:
 
 
 @dataclass(frozen=True)
-class Check:
+class FormCheck:
     """One property of form that a released table must share with the raw one, so that apps run unchanged."""
 
     name: str
@@ -133,7 +126,7 @@ class Results:
     rows: Sequence[Row]
     noise: Sequence[NoiseRow] = ()
     minimisers: Sequence[FeatureRow] = ()
-    form: Sequence[Check] = ()
+    form: Sequence[FormCheck] = ()
     left_out: Sequence[str] = ()
     run: Mapping[str, Any] = field(default_factory=dict)
 

@@ -15,7 +15,8 @@ from deeprotect.attack.split_spec import Fold, SplitSpec
 from deeprotect.errors import DeeprotectError
 from deeprotect.evaluation.evaluator import Evaluator, Setup
 from deeprotect.evaluation.fitted_fold import FittedFold
-from deeprotect.evaluation.methods import Method, Setting
+from deeprotect.evaluation.methods import Method
+from deeprotect.evaluation.settings import Setting
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.policy import Policy
 from deeprotect.training.dataset import LabelledWindows
@@ -30,14 +31,14 @@ CELL = 5
 
 
 @dataclass(frozen=True)
-class Cell:
+class EvaluationCell:
     """One release to be measured: learnt on one side of a fold, tested on the other."""
 
     fold: int
     setting: Setting
 
 
-Measure = Callable[[FittedFold, Cell], T]
+Measure = Callable[[FittedFold, EvaluationCell], T]
 """What is wanted of a cell; it must be known by its name in other processes."""
 
 
@@ -45,7 +46,7 @@ Measure = Callable[[FittedFold, Cell], T]
 class EvaluationTask:
     """Cells of one fold that share what is learnt, so that one process learns it once."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[EvaluationCell, ...]
 
     @property
     def fold(self) -> int:
@@ -62,7 +63,7 @@ class TaskResult(Generic[T]):
     """What was measured, why some methods were not, and where the time went."""
 
     task: EvaluationTask
-    values: Mapping[Cell, T]
+    values: Mapping[EvaluationCell, T]
     failed: Mapping[Method, str]
     seconds: Mapping[str, float]
 
@@ -71,7 +72,7 @@ class TaskResult(Generic[T]):
 class CellResults(Generic[T]):
     """Everything that was measured; `failed` names the methods that could not be learnt on some fold, and why."""
 
-    values: Mapping[Cell, T]
+    values: Mapping[EvaluationCell, T]
     failed: Sequence[tuple[Method, str]]
 
     def by_setting(self) -> dict[Setting, list[T]]:
@@ -152,7 +153,7 @@ def split_into_tasks(settings: Sequence[Setting], *, folds: int) -> list[Evaluat
     for setting in settings:
         groups.setdefault(setting.shared, []).append(setting)
     tasks = [
-        EvaluationTask(tuple(Cell(fold, setting) for setting in group))
+        EvaluationTask(tuple(EvaluationCell(fold, setting) for setting in group))
         for fold in range(folds)
         for group in groups.values()
     ]
@@ -182,7 +183,7 @@ def _perform(task: EvaluationTask, measure: Measure[T], path: Path) -> TaskResul
     """What cannot be learnt from these windows is reported, and the rest goes on."""
     fold = _fitted(path)
     fold.stopwatch.seconds.clear()
-    values: dict[Cell, T] = {}
+    values: dict[EvaluationCell, T] = {}
     failed: dict[Method, str] = {}
     with single_thread():
         for cell in task.cells:

@@ -10,8 +10,9 @@ from deeprotect.datasets.loading import load
 from deeprotect.datasets.registry import entry
 from deeprotect.errors import InputError
 from deeprotect.evaluation.evaluator import Setup
-from deeprotect.evaluation.methods import MAIN_METHODS, Method, grid
-from deeprotect.evaluation.rows import Plan
+from deeprotect.evaluation.experiment import Plan
+from deeprotect.evaluation.methods import MAIN_METHODS, Method
+from deeprotect.evaluation.settings import grid
 from deeprotect.policy import Policy
 from deeprotect.reproduction.size import Size
 from deeprotect.training.dataset import LabelledWindows

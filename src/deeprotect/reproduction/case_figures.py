@@ -7,11 +7,11 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from deeprotect.evaluation.methods import is_main
 from deeprotect.evaluation.minimiser_comparison import RAW
 from deeprotect.evaluation.report.figures import STYLE, Drawing, Series, bars, lines
 from deeprotect.evaluation.report.figures.curves import PERCENT, apart
 from deeprotect.evaluation.report.figures.drawing import GREY, LEGEND_ROW, canvas, file_name
-from deeprotect.evaluation.report.figures.palette import MAIN
 from deeprotect.evaluation.results import Row
 from deeprotect.reproduction.feature_curves import SHOWN, CurvePoint
 
@@ -66,7 +66,7 @@ def informativeness_of_features(part: str, points: Sequence[CurvePoint], useful:
 def useful_of_mechanisms(part: str, rows: Sequence[Row], useful: str) -> Drawing:
     """What the unchanged app reads against ε, for every mechanism."""
     series = []
-    for name in (line for line in MAIN if any(row.line == line for row in rows)):
+    for name in filter(is_main, dict.fromkeys(row.line for row in rows)):
         own = [row for row in rows if row.line == name]
         low, high = zip(*(row.useful[useful].app_ci for row in own), strict=True)
         series.append(Series(name, _epsilons(own), [row.useful[useful].app for row in own], low, high))

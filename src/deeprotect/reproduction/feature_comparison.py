@@ -8,7 +8,7 @@ from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.minimiser_comparison import compare_minimisers
 from deeprotect.evaluation.noise_comparison import compare_noise
-from deeprotect.evaluation.report.reading import findings
+from deeprotect.evaluation.report.notes import findings
 from deeprotect.evaluation.results import FeatureRow, NoiseRow, Results
 from deeprotect.evaluation.runner import prepared
 from deeprotect.reproduction.studies import Study, select_studies

@@ -11,10 +11,10 @@ from deeprotect.attack.attackers import LabelledRows
 from deeprotect.attack.intervals import Interval
 from deeprotect.attack.predictions import Predictions
 from deeprotect.evaluation.fitted_fold import FittedFold
-from deeprotect.evaluation.methods import Setting
 from deeprotect.evaluation.minimiser_comparison import NAMES, RAW, features_of, read_with_ridge
 from deeprotect.evaluation.results import FeatureRow
-from deeprotect.evaluation.runner import Cell, Progress, Runner, split_into_tasks
+from deeprotect.evaluation.runner import EvaluationCell, Progress, Runner, split_into_tasks
+from deeprotect.evaluation.settings import Setting
 from deeprotect.policy import Policy
 from deeprotect.reproduction.size import Size
 from deeprotect.signals.schema import Floats
@@ -86,7 +86,7 @@ def _point(setting: Setting, readings: Sequence[_Reading]) -> CurvePoint:
     return CurvePoint(name, count, joined.accuracy, joined.interval, joined.chance, means)
 
 
-def _read(fold: FittedFold, cell: Cell, *, steps: int) -> _Reading:
+def _read(fold: FittedFold, cell: EvaluationCell, *, steps: int) -> _Reading:
     """Features learnt on the fold's own training side."""
     name, count = cell.setting.method.learnt, cell.setting.features
     with fold.stopwatch(STAGE):

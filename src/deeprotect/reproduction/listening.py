@@ -1,17 +1,16 @@
 """Released speech as sound: what was said raw, through log-mel and back, and as each mechanism releases it."""
 
 import io
-import wave
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.datasets.audio import RATE_HZ, read_wav, to_wav
-from deeprotect.evaluation.methods import grid
-from deeprotect.evaluation.rows import release_windows
+from deeprotect.datasets.audio import read_wav, to_wav, write_wav
+from deeprotect.evaluation.experiment import release_windows
 from deeprotect.evaluation.runner import Runner
+from deeprotect.evaluation.settings import grid
 from deeprotect.reproduction.case import SHOWN_EPSILON, CaseExperiment
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import Indices, LabelledWindows
@@ -35,7 +34,7 @@ class SpeechSample:
 
     def files(self) -> dict[str, bytes]:
         """wav files by name."""
-        return {self.file(way): as_wav(sound) for way, sound in self.sounds.items()}
+        return {self.file(way): _wav(sound) for way, sound in self.sounds.items()}
 
     def file(self, way: str) -> str:
         return f"{self.name}-{way.replace(' ', '-')}.wav"
@@ -76,13 +75,9 @@ def spoken(window: Floats) -> int:
     return int(differs[-1]) + 2 if len(differs) else len(window)
 
 
-def as_wav(sound: Sound) -> bytes:
+def _wav(sound: Sound) -> bytes:
     buffer = io.BytesIO()
-    with wave.open(buffer, "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(RATE_HZ)
-        file.writeframes(sound.astype("<i2").tobytes())
+    write_wav(buffer, sound)
     return buffer.getvalue()
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from deeprotect.attack.split_spec import Fold, SplitSpec
-from deeprotect.reproduction.sampling import spread
+from deeprotect.reproduction.subsampling import spread
 from deeprotect.training.dataset import Indices, LabelledWindows
 
 OWNER, OTHER = "owner", "other"

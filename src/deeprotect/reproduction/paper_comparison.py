@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from deeprotect.evaluation.methods import CLASSICAL
 from deeprotect.evaluation.minimiser_comparison import RAW
-from deeprotect.evaluation.results import CLASSICAL, Row, Sensitive, Useful
+from deeprotect.evaluation.results import Row, Sensitive, Useful
 from deeprotect.reproduction.case import SHOWN_EPSILON
 from deeprotect.reproduction.case_result import ExperimentResult
 from deeprotect.reproduction.feature_curves import SHOWN, CurvePoint

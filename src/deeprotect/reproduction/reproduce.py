@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deeprotect.errors import DatasetError, InputError
-from deeprotect.evaluation.methods import grid
+from deeprotect.evaluation.experiment import RunResult, measure_rows
 from deeprotect.evaluation.results import Results
-from deeprotect.evaluation.rows import RunResult, measure_rows
 from deeprotect.evaluation.runner import Progress, split_into_tasks
+from deeprotect.evaluation.settings import grid
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.reproduction import authentication, feature_curves, listening, speech, transport
 from deeprotect.reproduction import case_files as files

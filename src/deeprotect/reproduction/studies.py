@@ -11,9 +11,10 @@ from deeprotect.datasets.dataset import Dataset
 from deeprotect.datasets.loading import load
 from deeprotect.errors import DatasetError, PolicyError
 from deeprotect.evaluation.evaluator import Setup
-from deeprotect.evaluation.methods import Method, Setting
+from deeprotect.evaluation.experiment import Plan, run
+from deeprotect.evaluation.methods import Method
 from deeprotect.evaluation.results import Results, Row
-from deeprotect.evaluation.rows import Plan, run
+from deeprotect.evaluation.settings import Setting
 from deeprotect.policy import Policy
 from deeprotect.training.dataset import LabelledWindows, read_windows
 

@@ -11,9 +11,9 @@ from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.datasets.dataset import Dataset
 from deeprotect.policy import Policy
 from deeprotect.reproduction.case import Case, CaseExperiment, open_data, trained
-from deeprotect.reproduction.sampling import spread
 from deeprotect.reproduction.size import Size
 from deeprotect.reproduction.studies import ACCELEROMETER
+from deeprotect.reproduction.subsampling import spread
 from deeprotect.training.dataset import Indices, LabelledWindows, read_windows
 
 RATE_HZ, WINDOW = 50.0, 50  # at 10 Hz digits cannot be told even from raw windows

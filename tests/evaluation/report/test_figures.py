@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.evaluation import made_results
 
+from deeprotect.evaluation.methods import MAIN_METHODS, line_name
 from deeprotect.evaluation.report import figures
-from deeprotect.evaluation.report.figures import COLOURS, INK, MAIN, MARKERS, Drawing, Series, file_name
+from deeprotect.evaluation.report.figures import INK, LOOKS, Drawing, Series, file_name
 from deeprotect.evaluation.report.figures.accuracies import curves
 from deeprotect.evaluation.report.figures.curves import apart
 from deeprotect.evaluation.report.figures.palette import looks
-from deeprotect.evaluation.results import Confusion, line_name
+from deeprotect.evaluation.results import Confusion
 from deeprotect.policy.sections import GUARANTEES
 from deeprotect.signals import Channel
 
@@ -63,15 +64,14 @@ def test_every_mechanism_has_a_colour_and_a_marker_of_its_own() -> None:
         # A channel asked for rldp gives ldp, and its row says so.
         if mechanism != "auto" and (mechanism, guarantee) != ("channel", "rldp")
     }
-    assert lines == set(MAIN)
-    assert set(COLOURS) == set(MARKERS)
-    assert len({COLOURS[line] for line in lines}) == len({MARKERS[line] for line in lines}) == len(lines)
+    assert lines == {method.line for method in MAIN_METHODS}
+    assert len({LOOKS[line].colour for line in lines}) == len({LOOKS[line].marker for line in lines}) == len(lines)
 
 
 def test_a_name_nobody_knows_takes_a_look_that_no_known_line_of_the_drawing_has() -> None:
     found = looks(["laplace", "mine", "baseline", "yours"])
     assert len({look.colour for look in found.values()}) == 4
-    assert found["laplace"].colour == COLOURS["laplace"]
+    assert found["laplace"].colour == LOOKS["laplace"].colour
     assert len(looks([str(number) for number in range(30)])) == 30
 
 
@@ -138,7 +138,7 @@ def test_an_unsafe_name_is_refused_before_it_becomes_a_file() -> None:
 
 def test_curves_leave_classical_features_and_peers_to_the_table(drawings: list[Drawing]) -> None:
     rows = made_results.rows()
-    assert {row.line for row in curves(rows)} == set(MAIN)
+    assert {row.line for row in curves(rows)} == {method.line for method in MAIN_METHODS}
     assert "laplace pca" not in _texts(drawings[1])
     classical = [row for row in rows if row.line == "laplace pca"]
     assert curves(classical) == classical

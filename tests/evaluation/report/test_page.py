@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from tests.evaluation import made_results
 
-from deeprotect.evaluation.report import story
+from deeprotect.evaluation.report import layout
 from deeprotect.evaluation.report.blocks import sections
 from deeprotect.evaluation.report.page import accuracy, interval
 from deeprotect.evaluation.results import Results, Row
@@ -17,14 +17,14 @@ HOSTILE = "<script>alert(1)</script>"
 
 
 def _html(results: Results) -> str:
-    page = story.tell(results, title="A title", lead="A story", excerpt=None, epsilon=made_results.EPSILON)
+    page = layout.lay_out(results, title="A title", lead="A lead", excerpt=None, epsilon=made_results.EPSILON)
     return page.render(results)
 
 
 @pytest.fixture(scope="module")
 def html() -> str:
     results = made_results.results()
-    page = story.tell(results, title="A title", lead="A story", excerpt=made_results.excerpt(), epsilon=5.0)
+    page = layout.lay_out(results, title="A title", lead="A lead", excerpt=made_results.excerpt(), epsilon=5.0)
     return page.render(results)
 
 

@@ -24,20 +24,12 @@ def _opendp_is_here() -> bool:
     return find_spec("opendp") is not None
 
 
-_BY_OPENDP = "noise on every sample, by OpenDP: an independent check of baseline"
 PEERS = {
     peer.name: peer
     for peer in (
-        Peer("downsampling", "fewer samples, then straight lines between them", "none", _fit("downsampling")),
-        Peer("leace", "linear erasure of the sensitive labels, in closed form", "none", _fit("leace")),
-        Peer("adversarial", "a network trained against an attacker of its own", "none", _fit("adversarial")),
-        Peer(
-            "opendp",
-            _BY_OPENDP,
-            "ldp",
-            _fit("opendp"),
-            _opendp_is_here,
-            seeded=False,
-        ),
+        Peer("downsampling", "none", _fit("downsampling")),
+        Peer("leace", "none", _fit("leace")),
+        Peer("adversarial", "none", _fit("adversarial")),
+        Peer("opendp", "ldp", _fit("opendp"), _opendp_is_here, seeded=False),
     )
 }

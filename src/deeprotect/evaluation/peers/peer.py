@@ -21,13 +21,9 @@ def _always() -> bool:
 
 @dataclass(frozen=True)
 class Peer:
-    """`what` are plain words for tables; `guarantee` is "none" where no ε is promised.
-
-    What is `seeded` releases the same windows again for the same seed.
-    """
+    """`guarantee` is "none" where no ε is promised; what is `seeded` releases the same again for the same seed."""
 
     name: str
-    what: str
     guarantee: str
     fit: Fit
     installed: Callable[[], bool] = _always

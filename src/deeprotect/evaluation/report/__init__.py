@@ -1,1 +1,1 @@
-"""The page: drawings, the story around them, and the files they go into."""
+"""The page: drawings, the words around them, and the files they go into."""

@@ -9,10 +9,10 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from deeprotect.attack.intervals import Interval
-from deeprotect.evaluation.promises import NAMES
+from deeprotect.evaluation.methods import WORDS
 from deeprotect.evaluation.report.blocks import sections
 from deeprotect.evaluation.report.figures import Drawing
-from deeprotect.evaluation.report.reading import findings
+from deeprotect.evaluation.report.notes import findings
 from deeprotect.evaluation.report.summary import cards, headline
 from deeprotect.evaluation.results import Results, Row
 from deeprotect.privacy.guarantees import PLAIN, STRONGEST_FIRST, promise, terms
@@ -53,7 +53,7 @@ class Page:
             results=results,
             run=results.run,
             best=self.best,
-            names=NAMES,
+            names=WORDS,
             plain=PLAIN,
             headline=headline(self.best),
             cards=cards(self.best),

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from deeprotect.attack.intervals import Interval
-from deeprotect.evaluation.promises import NAMES
+from deeprotect.evaluation.methods import WORDS
 from deeprotect.evaluation.results import Row, Sensitive, Useful
+from deeprotect.policy import Policy
 
 _NO_ATTACKER = (
     "No inference is named sensitive, so no attacker was run: only the promise speaks about all else a window tells."
@@ -26,9 +27,19 @@ class Card:
     notes: tuple[str, ...]
 
 
+def aim(policy: Policy) -> str:
+    """What a policy wants, for the head of a page."""
+    useful, sensitive = policy.inferences.useful, policy.inferences.sensitive
+    hidden = f"the {' or the '.join(sensitive)}" if sensitive else "anything else"
+    return (
+        f"An app should learn the {' and the '.join(useful)} from the sensors, and nobody should learn {hidden}. "
+        "Below, each mechanism releases the same windows; an app reads them, and attackers try."
+    )
+
+
 def headline(row: Row) -> list[str]:
     """Sentences a reader can repeat."""
-    what = NAMES.get(row.mechanism, row.mechanism)
+    what = WORDS.get(row.mechanism, row.mechanism)
     where = "without a promise" if row.epsilon is None else f"at ε = {row.epsilon:g} per window"
     apps = [
         f"{name} right in {_per_cent(each.app)} of windows ({_per_cent(each.clean)} raw)"

@@ -9,15 +9,13 @@ from deeprotect.evaluation.report.figures.accuracies import (
 from deeprotect.evaluation.report.figures.curves import Series, bars, lines
 from deeprotect.evaluation.report.figures.drawing import GREY, INK, STYLE, Drawing, file_name
 from deeprotect.evaluation.report.figures.matrices import confusion
-from deeprotect.evaluation.report.figures.palette import COLOURS, MAIN, MARKERS
+from deeprotect.evaluation.report.figures.palette import LOOKS
 from deeprotect.evaluation.report.figures.signals import signal
 
 __all__ = [
-    "COLOURS",
     "GREY",
     "INK",
-    "MAIN",
-    "MARKERS",
+    "LOOKS",
     "STYLE",
     "Drawing",
     "Series",

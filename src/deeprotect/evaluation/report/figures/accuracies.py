@@ -7,9 +7,10 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 
 from deeprotect.attack.intervals import Interval
+from deeprotect.evaluation.methods import Look, is_main
 from deeprotect.evaluation.report.figures.curves import PERCENT, Series, lines
 from deeprotect.evaluation.report.figures.drawing import GREY, INK, STYLE, Drawing, canvas, file_name, legend, short
-from deeprotect.evaluation.report.figures.palette import MAIN, Look, looks
+from deeprotect.evaluation.report.figures.palette import looks
 from deeprotect.evaluation.results import Row, Sensitive
 
 _EPSILON = "ε per window (further right: less noise)"
@@ -98,13 +99,13 @@ def _share_axes(axes: Axes, xlabel: str, ylabel: str) -> None:
 def curves(rows: Sequence[Row]) -> list[Row]:
     """The rows that curves show: main mechanisms where there are any, and ε to draw them at."""
     promised = [row for row in rows if row.epsilon is not None]
-    return [row for row in promised if row.line in MAIN] or promised
+    return [row for row in promised if is_main(row.line)] or promised
 
 
 def _points(axes: Axes, name: str, points: Sequence[tuple[Row, float, float]], look: dict[str, Look]) -> None:
     colour, marker = look[name]
     _, x, y = zip(*points, strict=True)
-    if name in MAIN:
+    if is_main(name):
         axes.plot(x, y, color=colour, linewidth=0.8, alpha=0.5)
     axes.scatter(x, y, s=[_size(row) for row, *_ in points], color=colour, marker=marker, linewidths=1.2, label=name)
 

@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from deeprotect.audit.audit import Finding
-from deeprotect.evaluation.report.figures import COLOURS, GREY, STYLE, Drawing
+from deeprotect.evaluation.report.figures import GREY, LOOKS, STYLE, Drawing
 from deeprotect.tables.atomic import whole_file
 
 _BINS = 60
-_SIDES = (COLOURS["laplace"], COLOURS["baseline"])
+_SIDES = (LOOKS["laplace"].colour, LOOKS["baseline"].colour)
 
 
 def write(path: Path, findings: Sequence[Finding]) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
+from deeprotect.evaluation.methods import Look
 from deeprotect.evaluation.report.figures.drawing import GREY, STYLE, Drawing, canvas, legend
-from deeprotect.evaluation.report.figures.palette import Look, looks
+from deeprotect.evaluation.report.figures.palette import looks
 from deeprotect.signals.schema import Floats
 
 PERCENT = PercentFormatter(1.0, decimals=0, symbol=" %")

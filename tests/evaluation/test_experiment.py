@@ -10,11 +10,12 @@ from tests.evaluation.conftest import SETUP
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import InputError, TableError
 from deeprotect.evaluation.evaluator import Setup
+from deeprotect.evaluation.experiment import Plan, measure_rows, run
 from deeprotect.evaluation.fitted_fold import FittedFold
-from deeprotect.evaluation.methods import FEATURES, MAIN_METHODS, Method, Setting, grid
+from deeprotect.evaluation.methods import FEATURES, MAIN_METHODS, Method
 from deeprotect.evaluation.results import Row
-from deeprotect.evaluation.rows import Plan, measure_rows, run
 from deeprotect.evaluation.runner import Runner
+from deeprotect.evaluation.settings import Setting, grid
 from deeprotect.policy import Policy
 from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.minimisers.minimiser import Minimiser

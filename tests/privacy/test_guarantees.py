@@ -1,12 +1,12 @@
 """What an ε is worth, in words."""
 
-from deeprotect.evaluation.promises import NAMES
+from deeprotect.evaluation.methods import WORDS
 from deeprotect.policy.sections import GUARANTEES
 from deeprotect.privacy.guarantees import PLAIN, STRONGEST_FIRST, promise, terms
 
 
 def test_every_mechanism_and_every_guarantee_of_a_policy_has_words() -> None:
-    assert set(GUARANTEES) - {"auto"} <= set(NAMES)
+    assert set(GUARANTEES) - {"auto"} <= set(WORDS)
     assert {"none"} | {guarantee for kept in GUARANTEES.values() for guarantee in kept} == set(PLAIN)
 
 

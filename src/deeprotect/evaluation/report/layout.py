@@ -1,4 +1,4 @@
-"""The story a page tells about results: which row leads, which drawings, and what to know when reading them."""
+"""The layout of a page about results: which row leads, which drawings, and what to know when reading them."""
 
 import math
 from collections.abc import Sequence
@@ -6,18 +6,18 @@ from itertools import product
 
 from deeprotect.errors import InputError
 from deeprotect.evaluation.excerpt import Excerpt
-from deeprotect.evaluation.promises import NAMES
+from deeprotect.evaluation.methods import BY_LINE, is_main
 from deeprotect.evaluation.report import figures
-from deeprotect.evaluation.report.figures import MAIN, Drawing
+from deeprotect.evaluation.report.figures import Drawing
+from deeprotect.evaluation.report.notes import reading, untested
 from deeprotect.evaluation.report.page import Group, Page
-from deeprotect.evaluation.report.reading import reading, untested
 from deeprotect.evaluation.results import Results, Row
 from deeprotect.privacy.guarantees import STRONGEST_FIRST
 
 _MOST_PAIRS = 6
 
 
-def tell(results: Results, *, title: str, lead: str, excerpt: Excerpt | None, epsilon: float) -> Page:
+def lay_out(results: Results, *, title: str, lead: str, excerpt: Excerpt | None, epsilon: float) -> Page:
     """A page on every inference of the results; what can be shown at one ε only is shown at `epsilon`."""
     if not results.rows:
         raise InputError(f"nothing was measured, so there is nothing to report: {'; '.join(results.left_out)}")
@@ -43,7 +43,7 @@ def tell(results: Results, *, title: str, lead: str, excerpt: Excerpt | None, ep
 
 def leading(rows: Sequence[Row], epsilon: float) -> Row:
     """Of the strongest promise there is, at `epsilon` where it was measured: the most useful beyond its attackers."""
-    main = [row for row in rows if row.line in MAIN] or list(rows)
+    main = [row for row in rows if is_main(row.line)] or list(rows)
     strongest = min((row.guarantee for row in main), key=STRONGEST_FIRST.index)
     strong = [row for row in main if row.guarantee == strongest]
     return max(at(strong, epsilon) or strong, key=_worth)
@@ -101,7 +101,7 @@ def _against(rows: Sequence[Row]) -> Group:
 
 
 def _pooled(rows: Sequence[Row], epsilon: float) -> Group:
-    shown = [row for row in at(rows, epsilon) if row.line in MAIN] or at(rows, epsilon)
+    shown = [row for row in at(rows, epsilon) if is_main(row.line)] or at(rows, epsilon)
     drawings = [
         figures.pooled(shown, name, caption=f"{name}: how often attackers are right who put windows together")
         for name in rows[0].sensitive
@@ -136,7 +136,7 @@ def _signal(excerpt: Excerpt, line: str) -> Drawing:
         excerpt.line(excerpt.released[line]),
         rate_hz=excerpt.schema.rate_hz,
         channel=excerpt.channel,
-        caption=f"{line}: {NAMES.get(line.split(' ')[0], 'released')}",
+        caption=f"{line}: {BY_LINE[line].words if line in BY_LINE else 'released'}",
     )
 
 

@@ -1,4 +1,4 @@
-"""The story: which row leads, which drawings stand, what is owned up to."""
+"""The layout: which row leads, which drawings stand, what is owned up to."""
 
 from dataclasses import replace
 
@@ -7,9 +7,9 @@ from tests.evaluation import made_results
 from tests.evaluation.made_results import row
 
 from deeprotect.errors import InputError
-from deeprotect.evaluation.report import story
+from deeprotect.evaluation.report import layout
+from deeprotect.evaluation.report.notes import findings, reading, untested
 from deeprotect.evaluation.report.page import Page
-from deeprotect.evaluation.report.reading import findings, reading, untested
 from deeprotect.evaluation.report.summary import headline
 from deeprotect.evaluation.results import Results
 
@@ -20,33 +20,33 @@ def page() -> Page:
 
 
 def _tell(results: Results) -> Page:
-    return story.tell(results, title="", lead="", excerpt=made_results.excerpt(), epsilon=made_results.EPSILON)
+    return layout.lay_out(results, title="", lead="", excerpt=made_results.excerpt(), epsilon=made_results.EPSILON)
 
 
 def test_the_most_useful_row_of_the_strongest_promise_at_the_shown_epsilon_leads() -> None:
     rows = made_results.rows()
-    best = story.leading(rows, 5.0)
+    best = layout.leading(rows, 5.0)
     assert (best.line, best.epsilon) == ("channel ldp", 5.0)
     weaker = [each for each in rows if each.guarantee != "ldp"]
-    assert story.leading(weaker, 2.0).line == "channel named"
+    assert layout.leading(weaker, 2.0).line == "channel named"
 
 
 def test_a_useful_row_whose_attacker_gains_more_does_not_lead() -> None:
     leaky = row("laplace", "ldp", 5.0, app=0.9, attack=0.8)
     tight = row("channel", "ldp", 5.0, app=0.8, attack=0.05)
-    assert story.leading([leaky, tight], 5.0) is tight
+    assert layout.leading([leaky, tight], 5.0) is tight
 
 
 def test_an_epsilon_that_was_not_measured_falls_back_to_those_that_were() -> None:
     only = row("laplace", "ldp", 1.0, app=0.5, attack=0.1)
-    assert story.leading([only], 5.0) is only
+    assert layout.leading([only], 5.0) is only
 
 
 def test_peers_lead_only_where_nothing_else_was_measured() -> None:
     peer = row("opendp", "ldp", 5.0, app=0.99, attack=0.01)
     mine = row("subspace", "rldp", 5.0, app=0.5, attack=0.1)
-    assert story.leading([peer, mine], 5.0) is mine
-    assert story.leading([peer], 5.0) is peer
+    assert layout.leading([peer, mine], 5.0) is mine
+    assert layout.leading([peer], 5.0) is peer
 
 
 def test_every_inference_has_its_drawings(page: Page) -> None:

@@ -12,9 +12,9 @@ from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.excerpt import Excerpt
 from deeprotect.evaluation.fitted_fold import FittedFold
 from deeprotect.evaluation.fold_predictions import FoldPredictions
-from deeprotect.evaluation.methods import Setting
 from deeprotect.evaluation.results import Row
-from deeprotect.evaluation.runner import Cell, Progress, Runner, prepared
+from deeprotect.evaluation.runner import EvaluationCell, Progress, Runner, prepared
+from deeprotect.evaluation.settings import Setting
 from deeprotect.policy import Policy
 from deeprotect.privacy.guarantees import promise
 from deeprotect.signals.schema import Floats
@@ -113,11 +113,11 @@ def release_windows(runner: Runner, settings: Sequence[Setting], windows: Floats
     return {cell.setting.method.line: released for cell, released in results.values.items()}
 
 
-def _release(fold: FittedFold, cell: Cell, *, windows: Floats) -> Floats:
+def _release(fold: FittedFold, cell: EvaluationCell, *, windows: Floats) -> Floats:
     return fold.release(cell.setting)(windows).windows
 
 
-def _measure(fold: FittedFold, cell: Cell, *, excerpt: Excerpt | None) -> CellMeasure:
+def _measure(fold: FittedFold, cell: EvaluationCell, *, excerpt: Excerpt | None) -> CellMeasure:
     release, shown = fold.release(cell.setting), None
     if excerpt is not None and cell.fold == 0 and _is_shown(cell.setting, excerpt.epsilon):
         shown = release(excerpt.windows).windows

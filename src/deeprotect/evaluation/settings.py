@@ -1,0 +1,42 @@
+"""A setting: what is varied from one release to the next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deeprotect.errors import InputError
+from deeprotect.evaluation.methods import Method
+from deeprotect.policy import Policy
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A method at an ε, where it promises one; `features` only where their number is not the policy's."""
+
+    method: Method
+    epsilon: float | None = None
+    features: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.method.epsilon_matters and not (self.epsilon or 0.0) > 0.0:
+            raise InputError("epsilon must be positive, and there must be one")
+
+    def policy(self, policy: Policy) -> Policy:
+        privacy = {"mechanism": self.method.mechanism, "guarantee": self.method.guarantee, "epsilon": self.epsilon}
+        if self.method.guarantee != "named":
+            privacy["ldp_ceiling"] = None  # the policy's, for its named promise
+        return policy.vary(privacy=privacy, training={"minimiser": self.method.learnt})
+
+    @property
+    def shared(self) -> str:
+        """What has to be learnt before this setting can be measured, and serves others, too."""
+        return self.method.shared if self.features is None else f"{self.method.shared}, {self.features} features"
+
+
+def grid(methods: Sequence[Method], epsilons: Sequence[float]) -> list[Setting]:
+    """Every method at every ε, or once where it promises nothing."""
+    if not epsilons:
+        raise InputError("epsilon must be positive, and there must be one")
+    settings = [
+        Setting(method, epsilon if method.epsilon_matters else None) for method in methods for epsilon in epsilons
+    ]
+    return list(dict.fromkeys(settings))
