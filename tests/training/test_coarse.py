@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeprotect.training.coarse import BOX_STEPS, THINNEST, outward, significant, to_grid
+from deeprotect.training.coarse import BOX_STEPS, THINNEST, outward, significant, thinned, to_grid
 from deeprotect.training.networks import MEAN_STEPS, SCALE_BITS, Standardise
 
 finite = st.floats(-1e6, 1e6)
@@ -52,3 +52,20 @@ def test_coarse_numbers_standardise_nearly_as_exact_ones_do():
     values = (windows - standardise.mean.numpy()) / standardise.scale.numpy()
     assert np.abs(values.mean(axis=0)).max() < 1 / MEAN_STEPS
     assert np.abs(values.std(axis=0) - 1).max() < 2.0**-SCALE_BITS
+
+
+@given(st.lists(st.lists(st.integers(0, 300), min_size=3, max_size=3), min_size=1, max_size=6), st.integers(0, 99))
+def test_thinned_counts_are_part_of_the_counts_and_sum_up_to_few_numbers(rows, seed):
+    counts = np.array(rows)
+    kept = thinned(counts, random=np.random.default_rng(seed))
+    assert ((kept >= 0) & (kept <= counts)).all()
+    for before, after in zip(counts.sum(axis=1), kept.sum(axis=1), strict=True):
+        assert (after == before == 0) or 2 / 3 * before <= after <= before
+        assert bin(after).count("1") <= 2
+        assert bin(after).strip("0b") in ("", "1", "11")
+
+
+def test_thinned_counts_keep_their_shares_on_average():
+    counts = np.array([[90, 60, 29]])
+    drawn = [thinned(counts, random=np.random.default_rng(seed))[0] for seed in range(400)]
+    np.testing.assert_allclose(np.mean(drawn, axis=0) / 128, counts[0] / 179, atol=0.01)

@@ -21,6 +21,7 @@ from deeprotect.privacy.mechanism import Mechanism
 from deeprotect.privacy.relaxed import basis
 from deeprotect.privacy.subspace import subspace
 from deeprotect.signals.schema import Floats
+from deeprotect.training.coarse import outward, thinned
 from deeprotect.training.codebook.codebook import CodeBook, Learnt, learn_codes
 from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.export import to_network
@@ -103,6 +104,8 @@ def _secret(name: str, windows: LabelledWindows, policy: Policy, book: CodeBook)
     classes, numbers = np.unique(windows.labels[name][known].astype(str), return_inverse=True)
     counts = np.zeros((len(classes), len(book.codes)), dtype=np.int64)
     np.add.at(counts, (numbers, book.coded[known]), 1)
+    if name == policy.training.people:
+        counts = thinned(counts, random=np.random.default_rng(policy.training.seed))
     return SensitiveCounts(name, tuple(classes.tolist()), counts, policy.privacy.epsilon)
 
 
@@ -138,5 +141,7 @@ def sensitive_directions(windows: LabelledWindows, policy: Policy) -> Floats:
 
 
 def _box(windows: LabelledWindows, minimiser: Minimiser) -> Box:
-    """Around the training features."""
-    return Box.fit(minimiser.transform(windows.flat), trim=TRIM)
+    """Around the training features, with ends that are nobody's."""
+    box = Box.fit(minimiser.transform(windows.flat), trim=TRIM)
+    low, high = outward(np.array(box.low), np.array(box.high))
+    return Box(tuple(low.tolist()), tuple(high.tolist()))

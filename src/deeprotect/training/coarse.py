@@ -5,6 +5,7 @@ a number would show whose it is.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deeprotect.signals.schema import Floats
 
@@ -34,3 +35,16 @@ def outward(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     widths = np.maximum(high - low, THINNEST * np.maximum(1.0, np.abs(low)))
     step = power_of_two(widths / BOX_STEPS)
     return np.floor(low / step) * step, np.ceil(high / step) * step
+
+
+def thinned(counts: NDArray[np.int64], *, random: np.random.Generator) -> NDArray[np.int64]:
+    """Rows of counts as if only some of the windows behind them had been counted, drawn at random.
+
+    How many is a number of two binary digits (1, 2, 3, 4, 6, 8, 12, …): somebody's exact counts would show that a row
+    is theirs. What holds for counts of independent windows holds for these.
+    """
+    totals = counts.sum(axis=1)
+    first = power_of_two(np.maximum(totals, 1))
+    kept = np.minimum(np.floor(2 * totals / first) * first / 2, totals).astype(np.int64)
+    rows = [random.multivariate_hypergeometric(row, size) for row, size in zip(counts, kept, strict=True)]
+    return np.asarray(rows, dtype=np.int64).reshape(counts.shape)
