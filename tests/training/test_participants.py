@@ -11,6 +11,7 @@ from deeprotect.bundle.layers.structure import Unflatten
 from deeprotect.bundle.layers.summaries import Statistics
 from deeprotect.bundle.network import Network
 from deeprotect.bundle.tensors import TensorWriter
+from deeprotect.training.coarse import power_of_two
 from deeprotect.training.dataset import read_windows
 from deeprotect.training.fit import learn
 from deeprotect.training.fitted import FittedModels
@@ -55,6 +56,15 @@ def test_no_sample_of_the_wild_participant_is_among_the_numbers_of_a_bundle(wind
     unlike = wild[((wild < others.min()) | (wild > others.max())) & (wild > 0) & (wild < 1)]
     assert len(unlike) > 5
     assert not found(unlike, numbers_of(protection))
+
+
+def test_ends_of_a_clip_box_are_coarse(windows, gym_policy):
+    privacy, training = {"mechanism": "laplace", "guarantee": "ldp"}, {"minimiser": "pca"}
+    box = learn(FittedModels(windows), gym_policy.vary(privacy=privacy, training=training)).mechanism.box
+    low, high = np.array(box.low), np.array(box.high)
+    step = power_of_two(high - low) / 256
+    assert np.array_equal(low / step, np.rint(low / step))
+    assert np.array_equal(high / step, np.rint(high / step))
 
 
 def test_numbers_of_a_bundle_are_found_when_they_are_there(protection):

@@ -21,6 +21,7 @@ from deeprotect.privacy.mechanism import Mechanism
 from deeprotect.privacy.relaxed import basis
 from deeprotect.privacy.subspace import subspace
 from deeprotect.signals.schema import Floats
+from deeprotect.training.coarse import outward
 from deeprotect.training.codebook.codebook import CodeBook
 from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.export import to_network
@@ -136,5 +137,7 @@ def sensitive_directions(windows: LabelledWindows, policy: Policy) -> Floats:
 
 
 def _box(windows: LabelledWindows, minimiser: Minimiser) -> Box:
-    """Around the training features."""
-    return Box.fit(minimiser.transform(windows.flat), trim=TRIM)
+    """Around the training features, with ends that are nobody's."""
+    box = Box.fit(minimiser.transform(windows.flat), trim=TRIM)
+    low, high = outward(np.array(box.low), np.array(box.high))
+    return Box(tuple(low.tolist()), tuple(high.tolist()))
