@@ -11,7 +11,7 @@ import numpy as np
 from deeprotect.attack.models import Labels, TrainedModel
 from deeprotect.attack.predictions import Indices, Predictions, Texts
 from deeprotect.signals.schema import Floats
-from deeprotect.training.segments import place_in, runs
+from deeprotect.training.segments import place_in, segment_numbers
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class LabelledRows:
     @cached_property
     def segment(self) -> Indices:
         """Number of the run of equal labels in one recording that each row lies in."""
-        return runs(self.recording, self.labels.astype(str))
+        return segment_numbers(self.recording, self.labels.astype(str))
 
     def predictions(self, guess: Texts) -> Predictions:
         return Predictions.of(self.labels, guess, self.segment)

@@ -16,7 +16,7 @@ from deeprotect.signals.schema import Floats
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.rows import Rows, read_rows
 from deeprotect.tables.sources import open_source
-from deeprotect.training.segments import runs
+from deeprotect.training.segments import segment_numbers
 
 Labels = NDArray[np.object_]
 Indices = NDArray[np.int64]
@@ -124,7 +124,7 @@ def _numbers(rows: list[Rows]) -> Indices:
     if rows[0].recording is None:
         return np.zeros(sum(len(each.samples) for each in rows), dtype=np.int64)
     names = np.concatenate([each.recording for each in rows if each.recording is not None])
-    return runs(names)
+    return segment_numbers(names)
 
 
 def _assemble(
