@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from deeprotect.evaluation.form import Unpacked, check_form
+from deeprotect.evaluation.form import TrainedPipeline, check_form
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import LabelledWindows
@@ -15,7 +15,7 @@ from deeprotect.training.fitted import FittedModels
 @pytest.fixture(scope="module")
 def bundle(windows: LabelledWindows, policy: Policy) -> object:
     plain = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp"})
-    return Unpacked(plain.schema(), learn(FittedModels(windows), plain))
+    return TrainedPipeline(plain.schema(), learn(FittedModels(windows), plain))
 
 
 def test_a_real_release_keeps_every_form(table: pa.Table, bundle: object) -> None:

@@ -104,9 +104,9 @@ APART = ("--no-site-packages", "--ignore-missing-imports")  # without numpy's ty
 SNIPPET = """
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.release.ledger import Ledger
-from deeprotect.release.pipe import Protects, release
+from deeprotect.release.pipe import Pipeline, release
 
-def use(bundle: Protects) -> None:
+def use(bundle: Pipeline) -> None:
     release([], bundle, ledger=Ledger(), stream="s", entropy=SystemEntropy())
     release([], bundle, ledger=Ledger(), stream="s", entropy=SeededEntropy(0))
 """

@@ -14,7 +14,7 @@ from deeprotect.audit.finding import Finding
 from deeprotect.audit.pairs import Pair
 from deeprotect.audit.trials import KnownOutputs, releases
 from deeprotect.privacy.events import Guarantee
-from deeprotect.release.pipe import Protects
+from deeprotect.release.pipe import Pipeline
 from deeprotect.signals.schema import Floats
 
 _MOST_LEARNT = 50_000  # runs of each side that fit the scores, and as many that choose the event
@@ -36,11 +36,11 @@ class Observer:
         return np.concatenate(list(self.see(pool, count)))
 
 
-def of_windows(bundle: Protects, outputs: KnownOutputs | None) -> Observer:
+def of_windows(bundle: Pipeline, outputs: KnownOutputs | None) -> Observer:
     return Observer("one window is seen", partial(releases, bundle), outputs)
 
 
-def of_batches(bundle: Protects, batch: Batch, outputs: KnownOutputs | None) -> Observer:
+def of_batches(bundle: Pipeline, batch: Batch, outputs: KnownOutputs | None) -> Observer:
     return Observer(batch.found, partial(observed, bundle, batch=batch, outputs=outputs))
 
 

@@ -15,7 +15,7 @@ from deeprotect.audit.trials import outputs_of
 from deeprotect.audit.views import view
 from deeprotect.errors import InputError
 from deeprotect.privacy.events import Guarantee
-from deeprotect.release.pipe import Protects
+from deeprotect.release.pipe import Pipeline
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import LabelledWindows
 
@@ -29,7 +29,7 @@ _OBSERVERS = 2  # of windows by themselves, and of batches
 
 
 def audit(
-    bundle: Protects,
+    bundle: Pipeline,
     *,
     runs: int = RUNS,
     windows: LabelledWindows | None = None,
@@ -54,7 +54,7 @@ def audit(
     return Audit(tuple(findings), apart, tuple(left_out))
 
 
-def _claims(bundle: Protects) -> dict[Guarantee, float]:
+def _claims(bundle: Pipeline) -> dict[Guarantee, float]:
     event, beside = bundle.mechanism.event, bundle.mechanism.certificate()["ldp_epsilon"]
     claims: dict[Guarantee, float] = {} if beside is None else {"ldp": beside}
     claims[event.guarantee] = event.epsilon
@@ -62,7 +62,7 @@ def _claims(bundle: Protects) -> dict[Guarantee, float]:
 
 
 def _findings(
-    bundle: Protects,
+    bundle: Pipeline,
     claims: dict[Guarantee, float],
     tried: Floats,
     *,
@@ -83,7 +83,7 @@ def _findings(
         yield press(of_batches(bundle, batch, outputs), pair, runs=few, progress=shown)
 
 
-def _pair(bundle: Protects, guarantee: Guarantee, tried: Floats, *, runs: int, windows: LabelledWindows | None) -> Pair:
+def _pair(bundle: Pipeline, guarantee: Guarantee, tried: Floats, *, runs: int, windows: LabelledWindows | None) -> Pair:
     if guarantee == "rldp" and view(bundle.mechanism).directions is not None:
         return neighbours(bundle)
     if guarantee == "named" and windows is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from deeprotect.audit.distinguisher import fit
 from deeprotect.audit.pairs import Pair
 from deeprotect.audit.trials import KnownOutputs, released_batches
-from deeprotect.release.pipe import Protects
+from deeprotect.release.pipe import Pipeline
 from deeprotect.signals.schema import Floats
 
 _PILOT = 64  # releases of each side that judge a batch
@@ -88,13 +88,13 @@ def batches(pair: Pair, windows: Floats, *, seed: int = 0) -> Iterator[Batch]:
         yield OneDiffers(others, place, found=f"number {place + 1} of {size} differs, {name}, all are seen")
 
 
-def most_telling(bundle: Protects, pair: Pair, candidates: Iterable[Batch], *, outputs: KnownOutputs | None) -> Batch:
+def most_telling(bundle: Pipeline, pair: Pair, candidates: Iterable[Batch], *, outputs: KnownOutputs | None) -> Batch:
     """The batch whose inputs a pilot attack separates best; its releases are not counted afterwards."""
     return max(candidates, key=lambda batch: _separation(bundle, pair, batch, outputs=outputs))
 
 
 def observed(
-    bundle: Protects, pool: Floats, count: int, *, batch: Batch, outputs: KnownOutputs | None
+    bundle: Pipeline, pool: Floats, count: int, *, batch: Batch, outputs: KnownOutputs | None
 ) -> Iterator[Floats]:
     """What is seen (run, value), in parts, of so many releases of the batch; each is a run of its own."""
     rng = np.random.default_rng()
@@ -124,7 +124,7 @@ def _shortened(rows: Floats) -> Floats:
     return np.asarray(rows @ np.random.default_rng(0).choice([-1.0, 1.0], size=(values, _MOST_VALUES)))
 
 
-def _separation(bundle: Protects, pair: Pair, batch: Batch, *, outputs: KnownOutputs | None) -> float:
+def _separation(bundle: Pipeline, pair: Pair, batch: Batch, *, outputs: KnownOutputs | None) -> float:
     """How many standard deviations apart: unlike a bound on ε it does not end where runs are few."""
     sides = (observed(bundle, side, _PILOT, batch=batch, outputs=outputs) for side in (pair.first, pair.second))
     (first, second), half = (np.concatenate(list(side)) for side in sides), _PILOT // 2

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 
 from deeprotect.audit.views import View, view
-from deeprotect.release.pipe import Protects
+from deeprotect.release.pipe import Pipeline
 from deeprotect.signals.schema import Floats
 
 _RANDOM = 256  # random windows, and as many random corners
@@ -16,7 +16,7 @@ _MOVES = 48
 _OVERHANG = 1e-3  # breaks ties only: far smaller than any distance that matters
 
 
-def candidates(bundle: Protects, *, given: Floats | None = None, seed: int = 0) -> Floats:
+def candidates(bundle: Pipeline, *, given: Floats | None = None, seed: int = 0) -> Floats:
     """Scaled windows (window, value)."""
     schema, rng = bundle.schema, np.random.default_rng(seed)
     channels = list(product((0.0, 1.0), repeat=len(schema.channels)))[:64]
@@ -29,17 +29,17 @@ def candidates(bundle: Protects, *, given: Floats | None = None, seed: int = 0) 
     return np.concatenate(parts)
 
 
-def encode(bundle: Protects, windows: Floats) -> Floats:
+def encode(bundle: Pipeline, windows: Floats) -> Floats:
     """Codes of scaled windows (window, value), all at once."""
     return bundle.encode(windows.reshape(len(windows), bundle.schema.window, len(bundle.schema.channels)))
 
 
-def encode_alone(bundle: Protects, windows: Floats) -> Floats:
+def encode_alone(bundle: Pipeline, windows: Floats) -> Floats:
     """The same one by one, so that no other window can have a say in a code."""
     return np.concatenate([encode(bundle, windows[[number]]) for number in range(len(windows))])
 
 
-def pushed(bundle: Protects, windows: Floats, rng: np.random.Generator) -> Floats:
+def pushed(bundle: Pipeline, windows: Floats, rng: np.random.Generator) -> Floats:
     """For each goal and its opposite a window climbed to without gradients: finite differences, then random moves."""
     seen = view(bundle.mechanism)
     directions = goals(reach(seen, encode(bundle, windows[:1])), rng)
@@ -72,7 +72,7 @@ def goals(positions: Floats, rng: np.random.Generator) -> Floats:
     return np.concatenate([np.ones((1, dim)), rng.choice([-1.0, 1.0], size=(_GOALS - 1, dim))])
 
 
-def _slopes(bundle: Protects, seen: View, directions: Floats) -> Floats:
+def _slopes(bundle: Pipeline, seen: View, directions: Floats) -> Floats:
     """Central differences of every goal at the middle of the box, (goal, value)."""
     steps = 0.25 * np.eye(bundle.schema.dim)
     up, down = (reach(seen, encode(bundle, 0.5 + sign * steps)) for sign in (1.0, -1.0))

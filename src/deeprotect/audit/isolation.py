@@ -10,7 +10,7 @@ import numpy as np
 
 from deeprotect.audit.candidates import encode_alone
 from deeprotect.audit.replay import STEPS, Marks, Trace, replay
-from deeprotect.release.pipe import Protects
+from deeprotect.release.pipe import Pipeline
 from deeprotect.signals.schema import Floats
 
 Sizes = tuple[int, ...]
@@ -43,7 +43,7 @@ class Isolation:
         return f"WINDOWS TOUCH EACH OTHER: found on {self.batches} batches{lines}"
 
 
-def isolation(bundle: Protects, windows: Floats, *, streams: Sequence[Sizes] = STREAMS) -> Isolation:
+def isolation(bundle: Pipeline, windows: Floats, *, streams: Sequence[Sizes] = STREAMS) -> Isolation:
     """Streams of several sizes, each with several sets of changed windows; `windows` are candidates to fill them."""
     rng, batches = np.random.default_rng(0), 0
     pool = _unlike(bundle, rng.permutation(windows)[:_MOST_CANDIDATES])
@@ -69,7 +69,7 @@ def separating(count: int) -> Iterator[Marks]:
     yield from members
 
 
-def _compared(bundle: Protects, before: Floats, after: Floats, *, sizes: Sizes) -> Iterator[tuple[Marks, str, int]]:
+def _compared(bundle: Pipeline, before: Floats, after: Floats, *, sizes: Sizes) -> Iterator[tuple[Marks, str, int]]:
     """For each set of changed windows: the first step that made something else of others, and of how many.
 
     That several change at once is no loss: going from one stream to the other window by window, one change did it.
@@ -103,7 +103,7 @@ def _fillings(pool: Floats, count: int, rng: np.random.Generator) -> Iterator[tu
             yield np.repeat(pool[[alike]], count, axis=0), np.repeat(pool[[other]], count, axis=0)
 
 
-def _unlike(bundle: Protects, windows: Floats) -> Floats:
+def _unlike(bundle: Pipeline, windows: Floats) -> Floats:
     """One window for each code: a change that does not reach the code would show nothing."""
     _, where = np.unique(encode_alone(bundle, windows), axis=0, return_index=True)
     return windows[where] if len(where) > 1 else windows

@@ -10,7 +10,7 @@ from deeprotect.audit.bound import lower_bound
 from deeprotect.audit.candidates import encode_alone, goals, pushed, reach
 from deeprotect.audit.views import view
 from deeprotect.errors import InputError
-from deeprotect.release.pipe import Protects
+from deeprotect.release.pipe import Pipeline
 from deeprotect.signals.schema import Floats
 
 _DIRECTIONS = 48  # linear programmes for relaxed neighbours
@@ -29,7 +29,7 @@ class Pair:
     allowed: float | None = None
 
 
-def farthest(bundle: Protects, windows: Floats, *, runs: int, seed: int = 0) -> Pair:
+def farthest(bundle: Pipeline, windows: Floats, *, runs: int, seed: int = 0) -> Pair:
     """Any two windows: of the candidates and what can be climbed to from them, the pair told apart best."""
     seen, rng = view(bundle.mechanism), np.random.default_rng(seed)
     if seen.chances is not None:
@@ -44,7 +44,7 @@ def farthest(bundle: Protects, windows: Floats, *, runs: int, seed: int = 0) -> 
     return Pair(windows[[a]], windows[[b]], found="farthest codes", allowed=float(allowed))
 
 
-def neighbours(bundle: Protects, *, seed: int = 0) -> Pair:
+def neighbours(bundle: Pipeline, *, seed: int = 0) -> Pair:
     """Windows that differ along the sensitive directions only, both in the box, with codes far apart."""
     rng, seen = np.random.default_rng(seed), view(bundle.mechanism)
     if seen.directions is None:
@@ -59,7 +59,7 @@ def neighbours(bundle: Protects, *, seed: int = 0) -> Pair:
     return Pair(first[[best]], second[[best]], found="farthest relaxed neighbours", allowed=float(apart[best]))
 
 
-def _farthest_of_few(bundle: Protects, chances: Floats, windows: Floats, *, runs: int) -> Pair:
+def _farthest_of_few(bundle: Pipeline, chances: Floats, windows: Floats, *, runs: int) -> Pair:
     """Of the codes that windows reach, the two that some output tells apart best, after so many runs."""
     codes = np.nan_to_num(encode_alone(bundle, windows)[:, 0], nan=0.0)  # as the channel itself takes them
     codes = np.clip(np.rint(codes), 0, len(chances) - 1).astype(np.int64)

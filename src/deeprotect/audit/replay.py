@@ -11,7 +11,7 @@ from deeprotect.audit.trials import in_units
 from deeprotect.privacy.entropy import Entropy, SeededEntropy, SystemEntropy
 from deeprotect.privacy.mechanism import Mechanism
 from deeprotect.release.ledger import Ledger
-from deeprotect.release.pipe import Protects, release
+from deeprotect.release.pipe import Pipeline, release
 from deeprotect.signals import Windows
 from deeprotect.signals.schema import Floats
 
@@ -22,7 +22,7 @@ Trace = dict[str, Floats]
 """What each step made of a stream, (window, value)."""
 
 
-def replay(bundle: Protects, windows: Floats, *, marks: Marks, sizes: tuple[int, ...]) -> Trace:
+def replay(bundle: Pipeline, windows: Floats, *, marks: Marks, sizes: tuple[int, ...]) -> Trace:
     """Scaled windows (window, value) through the real pipe in batches of these sizes, with the same words every time.
 
     Marked windows get other words, so that their noisy codes change for certain.
@@ -38,7 +38,7 @@ def replay(bundle: Protects, windows: Floats, *, marks: Marks, sizes: tuple[int,
 _SYSTEM = SystemEntropy()
 
 
-def _batches(bundle: Protects, windows: Floats, sizes: tuple[int, ...]) -> Iterator[Windows]:
+def _batches(bundle: Pipeline, windows: Floats, sizes: tuple[int, ...]) -> Iterator[Windows]:
     for batch in np.split(windows, list(accumulate(sizes))[:-1]):
         yield in_units(bundle.schema, batch)
 
@@ -52,7 +52,7 @@ def _note(notes: dict[str, list[Floats]], step: str, made: Floats) -> Floats:
 class _Replayed:
     """A bundle that notes what it makes; all but the words is its own."""
 
-    def __init__(self, bundle: Protects, marks: Marks, notes: dict[str, list[Floats]]) -> None:
+    def __init__(self, bundle: Pipeline, marks: Marks, notes: dict[str, list[Floats]]) -> None:
         self._bundle, self._notes = bundle, notes
         self.schema = bundle.schema
         self.mechanism: Any = _ReplayedMechanism(bundle.mechanism, marks, notes)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from deeprotect.audit.distinguisher import look_up, names
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger
-from deeprotect.release.pipe import Protects, release
+from deeprotect.release.pipe import Pipeline, release
 from deeprotect.signals import Frame, Schema, Windows
 from deeprotect.signals.schema import Floats
 
@@ -17,7 +17,7 @@ _BATCH = 8_192
 _MOST_VARIANTS = 1 << 17
 
 
-def releases(bundle: Protects, pool: Floats, count: int) -> Iterator[Floats]:
+def releases(bundle: Pipeline, pool: Floats, count: int) -> Iterator[Floats]:
     """Released windows (run, value), in parts, of private ones drawn from a pool (window, value); one is repeated.
 
     Each window counts as a run of its own: so they are where windows are released independently of each other.
@@ -27,14 +27,14 @@ def releases(bundle: Protects, pool: Floats, count: int) -> Iterator[Floats]:
     return released_batches(bundle, (pool[rng.integers(len(pool), size=size)] for size in sizes))
 
 
-def released_batches(bundle: Protects, batches: Iterable[Floats]) -> Iterator[Floats]:
+def released_batches(bundle: Pipeline, batches: Iterable[Floats]) -> Iterator[Floats]:
     """What the pipe makes of each batch of scaled windows (window, value), one after the other."""
     private = (in_units(bundle.schema, batch) for batch in batches)
     for released in release(private, bundle, ledger=Ledger(), stream="audit", entropy=SystemEntropy()):
         yield released.samples.reshape(len(released), bundle.schema.dim)
 
 
-def released(bundle: Protects, pool: Floats, count: int) -> Floats:
+def released(bundle: Pipeline, pool: Floats, count: int) -> Floats:
     """All of them at once, for counts that fit in memory."""
     return np.concatenate(list(releases(bundle, pool, count)))
 
@@ -59,7 +59,7 @@ class KnownOutputs:
         return look_up(names(rows), self.known, self.output, missing=np.uint64(self.count))
 
 
-def outputs_of(bundle: Protects) -> KnownOutputs | None:
+def outputs_of(bundle: Pipeline) -> KnownOutputs | None:
     """None where a release is not one of a few windows."""
     mechanism, schema = bundle.mechanism, bundle.schema
     count = mechanism.public_outputs

@@ -28,7 +28,7 @@ def _lines(bundle: Bundle) -> Iterator[str]:
     yield f"- sensitive: {sensitive}"
     yield from _stream_lines(bundle)
     yield f"- mechanism: {bundle.mechanism.name}; learnt: {bundle.manifest.minimiser.name}"
-    yield from _doubt_lines(bundle)
+    yield from _reject_lines(bundle)
     yield from _choice_lines(bundle)
     yield from _cost_lines(bundle)
     yield ""
@@ -51,12 +51,12 @@ def _lines(bundle: Bundle) -> Iterator[str]:
     yield from _origin_lines(bundle)
 
 
-def _doubt_lines(bundle: Bundle) -> Iterator[str]:
-    """What becomes of windows that nobody can name, where the channel knows such."""
+def _reject_lines(bundle: Bundle) -> Iterator[str]:
+    """What becomes of rejected windows, where the channel knows such."""
     certificate = bundle.manifest.certificate
     classes = certificate.get("outputs", 0)
     if certificate.get("codes", 0) > classes:
-        yield f"  - a window that fits none of {classes} classes well counts as unsure, and leaves as one of them"
+        yield f"  - a window that fits none of {classes} classes well is one of which the coder abstains, and leaves as one of them"
 
 
 def _choice_lines(bundle: Bundle) -> Iterator[str]:

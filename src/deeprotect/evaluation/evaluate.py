@@ -11,7 +11,7 @@ from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import InputError
 from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.experiment import Plan, RunResult, run
-from deeprotect.evaluation.form import Unpacked, check_form
+from deeprotect.evaluation.form import TrainedPipeline, check_form
 from deeprotect.evaluation.methods import select
 from deeprotect.evaluation.report import files, layout
 from deeprotect.evaluation.report.summary import aim
@@ -89,7 +89,7 @@ def evaluate(
 def _form(table: Any, windows: LabelledWindows, policy: Policy) -> list[FormCheck]:
     """Of the cheapest protector that the policy could get: form is the pipe's doing, whatever the mechanism."""
     wanted = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp", "ldp_ceiling": None})
-    protector = Unpacked(policy.schema(), learn(FittedModels(windows), wanted))
+    protector = TrainedPipeline(policy.schema(), learn(FittedModels(windows), wanted))
     with open_source(table, numbers=map(policy.stream.column, policy.schema().names)) as source:
         beginning = pa.Table.from_batches([next(source.batches)])
     return check_form(beginning, protector, mapping=policy.stream.columns)

@@ -17,7 +17,7 @@ from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.fit import learn
 from deeprotect.training.fitted import FittedModels
 from deeprotect.training.minimisers.minimiser import Minimiser
-from deeprotect.training.trained import Protection
+from deeprotect.training.trained import TrainedProtector
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class FittedFold:
     evaluator: Evaluator
     policy: Policy
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
-    _protections: dict[Setting, Protection] = field(default_factory=dict)
+    _protections: dict[Setting, TrainedProtector] = field(default_factory=dict)
 
     @property
     def train(self) -> LabelledWindows:
@@ -50,7 +50,7 @@ class FittedFold:
                 return self._peer(setting)
             return _seeded(self.protection(setting), self.evaluator.setup.seed)
 
-    def protection(self, setting: Setting) -> Protection:
+    def protection(self, setting: Setting) -> TrainedProtector:
         """Fitted once; minimisers once for all protections that use them."""
         if setting not in self._protections:
             self._protections[setting] = learn(self._models, setting.policy(self.policy))
@@ -70,7 +70,7 @@ class FittedFold:
         return lambda private: Released(peer(private))
 
 
-def _seeded(protection: Protection, seed: int) -> Release:
+def _seeded(protection: TrainedProtector, seed: int) -> Release:
     entropy, mechanism = SeededEntropy(seed), protection.mechanism
 
     def release(private: Floats) -> Released:

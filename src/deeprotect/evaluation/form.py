@@ -10,14 +10,14 @@ from deeprotect.evaluation.results import FormCheck
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.privacy.mechanism import Mechanism
 from deeprotect.release.ledger import Ledger
-from deeprotect.release.pipe import Protects
+from deeprotect.release.pipe import Pipeline
 from deeprotect.release.releasing import release_table
 from deeprotect.signals import Channel, Schema
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import decoded
 from deeprotect.tables.sinks import Memory
-from deeprotect.training.trained import Protection
+from deeprotect.training.trained import TrainedProtector
 
 CHECKED_ROWS = 5_000
 """The beginning of a table is enough: form does not change along it."""
@@ -26,11 +26,11 @@ SLACK = 1e-6
 
 
 @dataclass(frozen=True)
-class Unpacked:
+class TrainedPipeline:
     """A protection that goes through the pipe without being packed into a bundle."""
 
     schema: Schema
-    protection: Protection
+    protection: TrainedProtector
 
     @property
     def mechanism(self) -> Mechanism:
@@ -44,7 +44,7 @@ class Unpacked:
         return released.reshape(len(released), self.schema.window, len(self.schema.channels))
 
 
-def check_form(table: pa.Table, bundle: Protects, *, mapping: dict[str, str]) -> list[FormCheck]:
+def check_form(table: pa.Table, bundle: Pipeline, *, mapping: dict[str, str]) -> list[FormCheck]:
     """Send rows through the real pipe and hold what comes out against what went in."""
     raw = table.slice(0, CHECKED_ROWS)
     memory = Memory()

@@ -10,7 +10,7 @@ from deeprotect.signals import Schema, Windows
 from deeprotect.signals.schema import Floats
 
 
-class Protects(Protocol):
+class Pipeline(Protocol):
     """What the pipe needs of a bundle."""
 
     @property
@@ -22,7 +22,7 @@ class Protects(Protocol):
 
 
 def release(
-    windows: Iterable[Windows], bundle: Protects, *, ledger: Ledger, stream: str, entropy: SystemEntropy
+    windows: Iterable[Windows], bundle: Pipeline, *, ledger: Ledger, stream: str, entropy: SystemEntropy
 ) -> Iterator[Windows]:
     """Released windows in units, one batch for each private batch; the decoder never meets a private sample."""
     for private in windows:
@@ -31,7 +31,7 @@ def release(
 
 
 def release_batch(
-    private: Windows, bundle: Protects, *, ledger: Ledger, stream: str, entropy: SystemEntropy
+    private: Windows, bundle: Pipeline, *, ledger: Ledger, stream: str, entropy: SystemEntropy
 ) -> Windows:
     """One batch of windows through the pipe."""
     system = require_system(entropy)

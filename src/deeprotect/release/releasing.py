@@ -11,7 +11,7 @@ from deeprotect.errors import printable
 from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger
-from deeprotect.release.pipe import Protects, release_batch
+from deeprotect.release.pipe import Pipeline, release_batch
 from deeprotect.signals import Schema, Windows
 from deeprotect.signals.windowing import Cutter
 from deeprotect.tables.columns import Columns
@@ -53,7 +53,7 @@ def output_schema(source: pa.Schema, columns: Columns) -> pa.Schema:
 def release_table(
     table: Any,
     open_sink: OpenSink,
-    bundle: Protects,
+    bundle: Pipeline,
     *,
     mapping: dict[str, str],
     ledger: Ledger,

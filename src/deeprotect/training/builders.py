@@ -28,20 +28,20 @@ from deeprotect.training.export import to_network
 from deeprotect.training.fitted import FittedModels
 from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.networks import Clip
-from deeprotect.training.trained import Protection
+from deeprotect.training.trained import TrainedProtector
 
 TRIM = 0.01  # share of training features beyond each end of the clip box: less noise, a little clipping
-Build = Callable[[FittedModels, Policy], Protection]
+Build = Callable[[FittedModels, Policy], TrainedProtector]
 
 
-def baseline(models: FittedModels, policy: Policy) -> Protection:
+def baseline(models: FittedModels, policy: Policy) -> TrainedProtector:
     """Noise on every sample, nothing learnt."""
     dim = models.windows.flat.shape[1]
     noise = laplace.baseline(dim, _ldp_epsilon(policy))
-    return Protection(noise, Network((), dim), to_network(Clip(), dim), {"name": "none"})
+    return TrainedProtector(noise, Network((), dim), to_network(Clip(), dim), {"name": "none"})
 
 
-def certified(models: FittedModels, policy: Policy) -> Protection:
+def certified(models: FittedModels, policy: Policy) -> TrainedProtector:
     """Noise on the features, as much as their certified sensitivity needs."""
     windows, minimiser = models.windows, models.minimiser(policy)
     return _on_features(laplace.certified(_box(windows, minimiser), _ldp_epsilon(policy)), minimiser)
@@ -52,7 +52,7 @@ def _ldp_epsilon(policy: Policy) -> float:
     return min(policy.privacy.epsilon, policy.privacy.ldp_ceiling or policy.privacy.epsilon)
 
 
-def paper(models: FittedModels, policy: Policy) -> Protection:
+def paper(models: FittedModels, policy: Policy) -> TrainedProtector:
     """The paper's λ on the features of the paper's autoencoder: mode 2 for rldp, otherwise mode 1."""
     windows, minimiser = models.windows, models.minimiser(policy)
     epsilon, box = policy.privacy.epsilon, _box(windows, minimiser)
@@ -62,21 +62,21 @@ def paper(models: FittedModels, policy: Policy) -> Protection:
     return _on_features(laplace.paper_mode2(box, epsilon, directions=directions, inferences=hidden), minimiser)
 
 
-def along_subspace(models: FittedModels, policy: Policy) -> Protection:
+def along_subspace(models: FittedModels, policy: Policy) -> TrainedProtector:
     """Noise on the window along the sensitive directions; the minimiser comes after it: post-processing."""
     windows, minimiser = models.windows, models.minimiser(policy)
     directions = sensitive_directions(windows, policy)
     noise = subspace(directions, policy.privacy.epsilon, inferences=policy.inferences.sensitive)
     dim = windows.flat.shape[1]
     decoder = to_network(nn.Sequential(Clip(), minimiser.encoder(), minimiser.decoder(), Clip()), dim)
-    return Protection(noise, Network((), dim), decoder, _description(minimiser))
+    return TrainedProtector(noise, Network((), dim), decoder, _description(minimiser))
 
 
-def through_channel(models: FittedModels, policy: Policy) -> Protection:
+def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
     """One of K codes through the channel of least cost, then a synthetic window of the code that came out."""
     windows, learnt = models.windows, models.codes(policy)
     privacy, named = policy.privacy, policy.privacy.guarantee == "named"
-    book = learnt.doubting if named else learnt.book
+    book = learnt.abstaining if named else learnt.book
     costs, misread = policy.training.cost_matrix, book.cost({})
     plan = design(
         book.cost(costs),
@@ -93,7 +93,7 @@ def through_channel(models: FittedModels, policy: Policy) -> Protection:
     made_of |= {"expected_accuracy": 1 - replace(plan, cost=misread).expected_cost}
     made_of |= {"expected_cost": plan.expected_cost} if costs else {}
     table = OutputTable(outputs.reshape(-1, outputs.shape[2]).astype(np.float32))
-    return Protection(channel, book.encoder, table, made_of)
+    return TrainedProtector(channel, book.encoder, table, made_of)
 
 
 def _secret(name: str, windows: LabelledWindows, policy: Policy, book: CodeBook) -> SensitiveCounts:
@@ -105,10 +105,10 @@ def _secret(name: str, windows: LabelledWindows, policy: Policy, book: CodeBook)
     return SensitiveCounts(name, tuple(classes.tolist()), counts, policy.privacy.epsilon)
 
 
-def _on_features(noise: Mechanism, minimiser: Minimiser) -> Protection:
+def _on_features(noise: Mechanism, minimiser: Minimiser) -> TrainedProtector:
     encoder = to_network(minimiser.encoder(), minimiser.n_features_in_)
     decoder = to_network(nn.Sequential(minimiser.decoder(), Clip()), noise.dim)
-    return Protection(noise, encoder, decoder, _description(minimiser))
+    return TrainedProtector(noise, encoder, decoder, _description(minimiser))
 
 
 def _description(minimiser: Minimiser) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def _convolutions(modules: nn.ModuleList) -> Iterator[Layer]:
 
 def _codes(module: Codes) -> Iterator[Layer]:
     classes, table = tuple(module.counts), module.table.numpy().astype(np.int64)
-    yield Argmax(classes, table) if module.unsure is None else Argmax(classes, table, SURE, module.unsure)
+    yield Argmax(classes, table) if module.abstain is None else Argmax(classes, table, SURE, module.abstain)
 
 
 def _sparse(module: SparseCode) -> Iterator[Layer]:

@@ -17,7 +17,7 @@ from deeprotect.training.misclassification import check_costs
 from deeprotect.training.select import select
 from deeprotect.training.splits import contiguous
 from deeprotect.training.threads import single_thread
-from deeprotect.training.trained import Protection
+from deeprotect.training.trained import TrainedProtector
 
 Progress = Callable[[float], None]
 
@@ -37,7 +37,7 @@ def fit(policy: Policy, table: Any, *, progress: Progress = lambda _: None) -> B
     return bundle
 
 
-def learn(models: FittedModels, policy: Policy) -> Protection:
+def learn(models: FittedModels, policy: Policy) -> TrainedProtector:
     """The policy's protector, from models that the next policy on these windows can use again."""
     check_costs(models.windows, policy)
     with single_thread():
@@ -47,7 +47,7 @@ def learn(models: FittedModels, policy: Policy) -> Protection:
 
 
 def export(
-    protection: Protection, policy: Policy, *, windows: LabelledWindows, results: list[dict[str, Any]]
+    protection: TrainedProtector, policy: Policy, *, windows: LabelledWindows, results: list[dict[str, Any]]
 ) -> Bundle:
     """The protection as a bundle, with what was learnt from and what was measured."""
     return Bundle.make(

@@ -8,7 +8,7 @@ from deeprotect.policy import Policy
 from deeprotect.training.builders import BUILDERS
 from deeprotect.training.fitted import FittedModels
 from deeprotect.training.measure import measure
-from deeprotect.training.trained import Protection
+from deeprotect.training.trained import TrainedProtector
 
 CANDIDATES = {
     "ldp": ("channel", "laplace"),
@@ -18,7 +18,7 @@ CANDIDATES = {
 """An ε-LDP release keeps the weaker promises, too."""
 
 
-def select(models: FittedModels, policy: Policy) -> Protection:
+def select(models: FittedModels, policy: Policy) -> TrainedProtector:
     """The best protector; it says what was expected of each: accuracy, or what the policy's costs make of misreadings.
 
     The channel's book is cross-fitted over all windows, so its own expectation is honest and it is built once; the
@@ -35,11 +35,11 @@ def select(models: FittedModels, policy: Policy) -> Protection:
     return replace(protection, made_of={**protection.made_of, reason: expected})
 
 
-def _build(name: str, models: FittedModels, policy: Policy) -> Protection:
+def _build(name: str, models: FittedModels, policy: Policy) -> TrainedProtector:
     return BUILDERS[name](models, policy.vary(privacy={"mechanism": name}))
 
 
-def _expected(channel: Protection, policy: Policy) -> float:
+def _expected(channel: TrainedProtector, policy: Policy) -> float:
     return float(channel.made_of["expected_cost" if policy.training.cost_matrix else "expected_accuracy"])
 
 

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from deeprotect.privacy.channel.design import SensitiveCounts, design
-from deeprotect.training.codebook.codebook import UNSURE
+from deeprotect.training.codebook.codebook import ABSTAIN
 from deeprotect.training.codebook.joint_classes import Codes, Joint
 from deeprotect.training.dataset import read_windows
 from deeprotect.training.fit import learn
@@ -24,14 +24,14 @@ def joint(*counts):
 
 
 def test_a_window_that_nobody_can_name_gets_a_code_of_its_own():
-    coding = joint(5).coding((5,), doubting=True)
+    coding = joint(5).coding((5,), abstaining=True)
     sure, torn, blank = torch.eye(5)[0] * 9, torch.tensor([1.0, 1.1, 1.0, 1.0, 0.0]), torch.zeros(5)
     assert coding(torch.stack([sure, torn, blank]))[:, 0].tolist() == [0, 5, 5]
-    assert joint(5).coding((5,), doubting=False)(torch.stack([sure, torn]))[:, 0].tolist() == [0, 1]
+    assert joint(5).coding((5,), abstaining=False)(torch.stack([sure, torn]))[:, 0].tolist() == [0, 1]
 
 
 def test_doubt_about_one_inference_is_doubt_about_the_window():
-    coding = joint(2, 4).coding((2, 4), doubting=True)
+    coding = joint(2, 4).coding((2, 4), abstaining=True)
     certain, torn = torch.eye(4)[1] * 9, torch.zeros(4)
     even = torch.zeros(2)  # one of two classes always has half
     assert coding(torch.stack([torch.cat([even, certain]), torch.cat([even, torn])]))[:, 0].tolist() == [1, 8]
@@ -39,7 +39,7 @@ def test_doubt_about_one_inference_is_doubt_about_the_window():
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_of_few_classes_one_always_has_a_third(classes):
-    assert joint(classes).coding((classes,), doubting=True).unsure is None
+    assert joint(classes).coding((classes,), abstaining=True).abstain is None
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def naming_people(gym_table, gym_policy):
 
 def test_a_named_promise_is_made_with_doubt_and_ldp_without(naming_people, gym_windows):
     named, ldp = naming_people["named"].mechanism, naming_people["ldp"].mechanism
-    assert named.codes == (*ldp.codes, UNSURE) == (*ldp.outputs, UNSURE)
+    assert named.codes == (*ldp.codes, ABSTAIN) == (*ldp.outputs, ABSTAIN)
     assert named.outputs == ldp.outputs
     (secret,) = named.secrets
     assert secret.counts.shape == (3, 6)
@@ -71,8 +71,10 @@ def test_doubt_saves_noise_where_a_rare_class_is_named_at_random():
     often = np.full((2, 6), 300)
     spread, gathered = np.array([[12, 1, 9, 2, 10, 6]]), np.array([[0, 0, 0, 0, 0, 0, 40]])
     plain = SensitiveCounts("move", ("a", "b", "rare"), np.vstack([often, spread]), 1.0)
-    doubting = SensitiveCounts("move", ("a", "b", "rare"), np.vstack([np.pad(often, ((0, 0), (0, 1))), gathered]), 1.0)
+    abstaining = SensitiveCounts(
+        "move", ("a", "b", "rare"), np.vstack([np.pad(often, ((0, 0), (0, 1))), gathered]), 1.0
+    )
     costs = 1 - np.eye(6)
     without = design(costs, np.full(6, 1 / 6), secrets=[plain])
-    with_it = design(np.vstack([costs, np.full((1, 6), 5 / 6)]), [*[0.16] * 6, 0.04], secrets=[doubting])
+    with_it = design(np.vstack([costs, np.full((1, 6), 5 / 6)]), [*[0.16] * 6, 0.04], secrets=[abstaining])
     assert 1 - with_it.expected_cost > 1 - without.expected_cost + 0.1

@@ -20,7 +20,7 @@ _MOST_EPSILON = 18.0
 _TIE = 3e-8  # weight of what decides between equally cheap channels: distortion, and codes of prior 0
 _ROUNDS = 60
 _EXACT = 8000  # class * code * output up to which each class has its own λ
-_LARGE = 1340  # code * output (36 codes and one for doubt) above which one set stands for all classes of a secret
+_LARGE = 1340  # code * output (36 codes and the reject option) above which one set stands for all classes of a secret
 
 
 @dataclass(frozen=True, eq=False)

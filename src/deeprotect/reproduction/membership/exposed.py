@@ -16,7 +16,7 @@ from deeprotect.bundle.outputs import OutputTable
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import Indices
-from deeprotect.training.trained import Protection
+from deeprotect.training.trained import TrainedProtector
 
 Kind = TypeVar("Kind", bound=Layer)
 
@@ -39,7 +39,7 @@ class Exposed:
     channels: int
 
     @classmethod
-    def of(cls, protection: Protection, *, classes: Sequence[str], channels: int) -> Self:
+    def of(cls, protection: TrainedProtector, *, classes: Sequence[str], channels: int) -> Self:
         channel, layers, table = protection.mechanism, protection.encoder.layers, protection.decoder
         assert isinstance(channel, DiscreteChannel)
         assert isinstance(table, OutputTable)

@@ -11,7 +11,7 @@ from deeprotect.errors import TableError
 from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.distances import pairwise
 from deeprotect.training.codebook.mixing import MIXED, Material, Mixtures
-from deeprotect.training.codebook.surrogates import Readers, Task
+from deeprotect.training.codebook.surrogates import SurrogateEnsemble, SurrogateTask
 from deeprotect.training.dataset import Indices, LabelledWindows
 from deeprotect.training.segments import rank_in_group
 
@@ -71,17 +71,19 @@ def synthesise(
     are mixed across people; a code of one person (identity is the useful inference) mixes near windows of that person.
     From the windows in it an output keeps the distance that is typical between a window and somebody else's nearest.
     """
-    tasks = [Task.of(name, windows.labels[name], codes) for name in useful]
+    tasks = [SurrogateTask.of(name, windows.labels[name], codes) for name in useful]
     sides, random = _sides(codes), np.random.default_rng(seed)
-    juries = [[task.several_kinds(windows.flat, sides == side, seed=seed + side) for side in (0, 1)] for task in tasks]
-    clear = np.min([_clarity(windows.flat, sides, each) for each in zip(tasks, juries, strict=True)], axis=0)
+    surrogates = [
+        [task.several_kinds(windows.flat, sides == side, seed=seed + side) for side in (0, 1)] for task in tasks
+    ]
+    clear = np.min([_margin(windows.flat, sides, each) for each in zip(tasks, surrogates, strict=True)], axis=0)
     chosen: list[Mixtures] = []
     for code in range(int(codes.max()) + 1):
         material = Material.of(windows.samples, _members(codes, code, tasks), people)
-        jury = [(readers, int(task.meaning[code])) for readers, task in zip(juries, tasks, strict=True)]
+        judges = [(ensembles, int(task.meaning[code])) for ensembles, task in zip(surrogates, tasks, strict=True)]
         members = material.members
         rows = [_representative(material, clear[members], sides[members] == side) for side in (0, 1)]
-        mixtures, scores = _search(material, rows, partial(_score, jury), count=variants, random=random)
+        mixtures, scores = _search(material, rows, partial(_score, judges), count=variants, random=random)
         if not len(mixtures):
             raise TableError(f"the windows of {_named(tasks, code)} are too alike to mix; merge it with another class")
         chosen.append(mixtures[_choose(mixtures.windows, scores, count=variants, apart=material.gaps[1])])
@@ -97,7 +99,7 @@ def synthesise(
     )
 
 
-def _members(codes: Indices, code: int, tasks: Sequence[Task]) -> Indices:
+def _members(codes: Indices, code: int, tasks: Sequence[SurrogateTask]) -> Indices:
     """Windows of a code whose labels are those it stands for."""
     fits = np.logical_and.reduce([task.targets == task.meaning[code] for task in tasks])
     members = np.flatnonzero((codes == code) & fits)
@@ -109,14 +111,14 @@ def _members(codes: Indices, code: int, tasks: Sequence[Task]) -> Indices:
     return members
 
 
-def _named(tasks: Sequence[Task], code: int) -> str:
+def _named(tasks: Sequence[SurrogateTask], code: int) -> str:
     return ", ".join(f"{task.name} = {task.classes[task.meaning[code]]}" for task in tasks if task.classes)
 
 
-def _clarity(flat: Floats, sides: Indices, judged: tuple[Task, Sequence[Readers]]) -> Floats:
+def _margin(flat: Floats, sides: Indices, judged: tuple[SurrogateTask, Sequence[SurrogateEnsemble]]) -> Floats:
     """How clearly each window shows its class to forests that learnt from the other side."""
     task, (first, second) = judged
-    return np.where(sides == 0, task.clarity(flat, second), task.clarity(flat, first))
+    return np.where(sides == 0, task.margin(flat, second), task.margin(flat, first))
 
 
 def _representative(material: Material, clear: Floats, allowed: NDArray[np.bool_]) -> Indices:
@@ -143,7 +145,7 @@ def _search(
 ) -> tuple[Mixtures, Floats]:
     """Mixtures that are fit to be released and their scores, each of windows of one side.
 
-    So half of the readers learnt from none of the windows in it.
+    So half of the surrogates learnt from none of the windows in it.
     """
     found: list[Mixtures] = []
     scores = np.empty(0)
@@ -158,7 +160,7 @@ def _search(
     return Mixtures.join(found), scores
 
 
-def _score(juries: Sequence[tuple[Sequence[Readers], int]], mixtures: Floats) -> Floats:
+def _score(judges: Sequence[tuple[Sequence[SurrogateEnsemble], int]], mixtures: Floats) -> Floats:
     """How surely apps read the class meant; the worst inference counts.
 
     The least sure forest decides, since most apps are forests and their doubt is honest; then the mean of all kinds.
@@ -166,9 +168,11 @@ def _score(juries: Sequence[tuple[Sequence[Readers], int]], mixtures: Floats) ->
     if not len(mixtures):
         return np.empty(0)
     scores = []
-    for jury, wanted in juries:
-        margins = [readers.margins(mixtures, wanted) for readers in jury]
-        forests = np.concatenate([each[: max(readers.forests, 1)] for each, readers in zip(margins, jury, strict=True)])
+    for ensembles, wanted in judges:
+        margins = [ensemble.margins(mixtures, wanted) for ensemble in ensembles]
+        forests = np.concatenate(
+            [each[: max(ensemble.forests, 1)] for each, ensemble in zip(margins, ensembles, strict=True)]
+        )
         scores.append(forests.min(axis=0) + np.concatenate(margins).mean(axis=0) / 2)
     return np.asarray(np.min(scores, axis=0))
 
