@@ -31,7 +31,7 @@ def test_the_card_says_what_becomes_of_windows_nobody_can_name(made):
     assert "abstains" not in card(bundle)
     changed = {**bundle.manifest.certificate, "codes": bundle.manifest.certificate["outputs"] + 1}
     text = card(replace(bundle, manifest=bundle.manifest.model_copy(update={"certificate": changed})))
-    assert "classes well is one of which the coder abstains, and leaves as one of them" in text
+    assert "classes well the coder abstains; it leaves as one of them" in text
 
 
 @pytest.mark.parametrize("kind", ["channel ldp", "channel named", "subspace", "paper mode 2"])

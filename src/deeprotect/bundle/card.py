@@ -56,7 +56,7 @@ def _reject_lines(bundle: Bundle) -> Iterator[str]:
     certificate = bundle.manifest.certificate
     classes = certificate.get("outputs", 0)
     if certificate.get("codes", 0) > classes:
-        yield f"  - a window that fits none of {classes} classes well is one of which the coder abstains, and leaves as one of them"
+        yield f"  - of a window that fits none of {classes} classes well the coder abstains; it leaves as one of them"
 
 
 def _choice_lines(bundle: Bundle) -> Iterator[str]:

@@ -30,7 +30,7 @@ def test_a_window_that_nobody_can_name_gets_a_code_of_its_own():
     assert joint(5).coding((5,), abstaining=False)(torch.stack([sure, torn]))[:, 0].tolist() == [0, 1]
 
 
-def test_doubt_about_one_inference_is_doubt_about_the_window():
+def test_one_rejected_inference_rejects_the_window():
     coding = joint(2, 4).coding((2, 4), abstaining=True)
     certain, torn = torch.eye(4)[1] * 9, torch.zeros(4)
     even = torch.zeros(2)  # one of two classes always has half
@@ -51,7 +51,7 @@ def naming_people(gym_table, gym_policy):
     return {each: learn(models, policy.vary(privacy={"guarantee": each})) for each in ("named", "ldp")}
 
 
-def test_a_named_promise_is_made_with_doubt_and_ldp_without(naming_people, gym_windows):
+def test_a_named_promise_has_a_reject_option_and_ldp_has_none(naming_people, gym_windows):
     named, ldp = naming_people["named"].mechanism, naming_people["ldp"].mechanism
     assert named.codes == (*ldp.codes, ABSTAIN) == (*ldp.outputs, ABSTAIN)
     assert named.outputs == ldp.outputs
@@ -61,12 +61,12 @@ def test_a_named_promise_is_made_with_doubt_and_ldp_without(naming_people, gym_w
     assert named.real_epsilon <= 2.0
 
 
-def test_doubt_is_a_code_that_the_bundle_gives(naming_people):
+def test_rejected_windows_have_a_code_in_the_bundle(naming_people):
     windows = np.random.default_rng(0).uniform(size=(4000, 16))
     assert set(naming_people["named"].encode(windows)[:, 0]) == {0, 1, 2, 3, 4, 5}
 
 
-def test_doubt_saves_noise_where_a_rare_class_is_named_at_random():
+def test_a_reject_option_saves_noise_where_a_rare_class_is_named_at_random():
     """Forty windows of a rare class, spread over six codes, may lie anywhere; in one code they say where they are."""
     often = np.full((2, 6), 300)
     spread, gathered = np.array([[12, 1, 9, 2, 10, 6]]), np.array([[0, 0, 0, 0, 0, 0, 40]])
