@@ -108,6 +108,15 @@ def test_statistics_of_a_batch_are_found_though_most_changes_do_not_move_them(mo
     assert not _found(streams=((65,),)).holds
 
 
+@pytest.mark.parametrize("share", [1e-1, 1e-3, 1e-5])
+def test_influence_too_weak_to_turn_most_codes_is_found_at_the_edge_between_two(monkeypatch, share):
+    encode = Bundle.encode
+    monkeypatch.setattr(
+        Bundle, "encode", lambda self, private: encode(self, private + share * np.roll(private, 1, axis=0))
+    )
+    assert _found(make=protectors.coded, streams=((9,), (65,))).touched[0].startswith("encode")
+
+
 def test_equal_windows_that_share_their_noise_are_found(monkeypatch):
     sound = laplace.GridLaplace.privatise
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from deeprotect.audit.candidates import encode_alone
+from deeprotect.audit.candidates import unlike
 from deeprotect.audit.replay import STEPS, Marks, Trace, replay
 from deeprotect.release.pipe import Pipeline
 from deeprotect.signals.schema import Floats
@@ -16,8 +16,8 @@ from deeprotect.signals.schema import Floats
 Sizes = tuple[int, ...]
 """Of the batches that a stream comes in."""
 
-# Just beyond sizes at which code that works in blocks may begin another one.
-STREAMS: tuple[Sizes, ...] = ((2,), (3,), (1, 1, 1), (5, 4), (17,), (65,), (257,), (1_025,), (8_195,))
+# At sizes, and just beyond, at which code that works in blocks may begin another one.
+STREAMS: tuple[Sizes, ...] = ((2,), (3,), (1, 1, 1), (5, 4), (16, 17), (65,), (256, 257), (1_025,), (8_195,))
 _MANY = 2_000  # windows of a stream in which one filling has to do
 _MOST_CANDIDATES = 1_024
 
@@ -46,7 +46,7 @@ class Isolation:
 def isolation(bundle: Pipeline, windows: Floats, *, streams: Sequence[Sizes] = STREAMS) -> Isolation:
     """Streams of several sizes, each with several sets of changed windows; `windows` are candidates to fill them."""
     rng, batches = np.random.default_rng(0), 0
-    pool = _unlike(bundle, rng.permutation(windows)[:_MOST_CANDIDATES])
+    pool = unlike(bundle, rng.permutation(windows)[:_MOST_CANDIDATES])
     touched: dict[str, str] = {}
     for sizes in streams:
         for before, after in _fillings(pool, sum(sizes), rng):
@@ -101,12 +101,6 @@ def _fillings(pool: Floats, count: int, rng: np.random.Generator) -> Iterator[tu
         low, *_, high = pool.sum(axis=1).argsort()
         for alike, other in ((low, high), (high, low), rng.choice(len(pool), size=2, replace=False)):
             yield np.repeat(pool[[alike]], count, axis=0), np.repeat(pool[[other]], count, axis=0)
-
-
-def _unlike(bundle: Pipeline, windows: Floats) -> Floats:
-    """One window for each code: a change that does not reach the code would show nothing."""
-    _, where = np.unique(encode_alone(bundle, windows), axis=0, return_index=True)
-    return windows[where] if len(where) > 1 else windows
 
 
 def _first_difference(before: Trace, after: Trace, rows: Marks) -> tuple[str, int]:
