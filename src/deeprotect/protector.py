@@ -15,6 +15,7 @@ from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
+from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.sinks import Memory, open_sink
 
 Progress = Callable[[float], None]
@@ -83,7 +84,7 @@ class Protector:
         return self._release(str(source_path), partial(open_sink, sink_path), progress=progress)
 
     def _release(self, table: Any, sink: OpenSink, *, progress: Progress = lambda _: None) -> ReleaseSummary:
-        mapping = self.bundle.policy.stream.columns
+        mapping = ColumnMap.of(self.bundle.policy)
         return release_table(
             table, sink, self.bundle, mapping=mapping, ledger=Ledger(), entropy=SystemEntropy(), progress=progress
         )

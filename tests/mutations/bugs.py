@@ -105,7 +105,7 @@ def tail_released_raw(patch: Patch) -> None:
 
 
 def labels_left_in(patch: Patch) -> None:
-    patch.setattr(columns, "BESIDE", _Everything())
+    patch.setattr(columns, "_passes", lambda name, columns: True)
 
 
 def row_permuted_in_the_sampler(patch: Patch) -> None:
@@ -166,11 +166,6 @@ def windows_joined(patch: Patch) -> None:
         return released
 
     _plant_release(patch, step)
-
-
-class _Everything:
-    def __contains__(self, _: object) -> bool:
-        return True
 
 
 def _plant_release(patch: Patch, step: Callable[..., np.ndarray]) -> None:

@@ -19,6 +19,7 @@ from deeprotect.evaluation.results import FormCheck, Results
 from deeprotect.evaluation.runner import Progress
 from deeprotect.evaluation.settings import grid
 from deeprotect.policy import Policy
+from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.sources import open_source
 from deeprotect.training.dataset import LabelledWindows, read_windows
 from deeprotect.training.fit import learn
@@ -90,9 +91,10 @@ def _form(table: Any, windows: LabelledWindows, policy: Policy) -> list[FormChec
     """Of the cheapest protector that the policy could get: form is the pipe's doing, whatever the mechanism."""
     wanted = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp", "ldp_ceiling": None})
     protector = TrainedPipeline(policy.schema(), learn(FittedModels(windows), wanted))
-    with open_source(table, numbers=map(policy.stream.column, policy.schema().names)) as source:
+    mapping = ColumnMap.of(policy)
+    with open_source(table, numbers=map(policy.stream.column, policy.schema().names), mapping=mapping) as source:
         beginning = pa.Table.from_batches([next(source.batches)])
-    return check_form(beginning, protector, mapping=policy.stream.columns)
+    return check_form(beginning, protector, mapping=mapping)
 
 
 def _title(policy: Policy) -> str:

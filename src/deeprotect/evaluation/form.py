@@ -1,6 +1,6 @@
 """Form checks: a released table must look to an app like the raw one, in everything but its samples."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,7 +44,7 @@ class TrainedPipeline:
         return released.reshape(len(released), self.schema.window, len(self.schema.channels))
 
 
-def check_form(table: pa.Table, bundle: Pipeline, *, mapping: dict[str, str]) -> list[FormCheck]:
+def check_form(table: pa.Table, bundle: Pipeline, *, mapping: Mapping[str, str]) -> list[FormCheck]:
     """Send rows through the real pipe and hold what comes out against what went in."""
     raw = table.slice(0, CHECKED_ROWS)
     memory = Memory()
@@ -59,9 +59,10 @@ def _frame(raw: pa.Table, released: pa.Table, columns: Columns) -> Iterator[Form
     yield FormCheck("columns and order", released.column_names == kept, ", ".join(released.column_names))
     types = all(released.field(name).type == _shown(raw.field(name).type) for name in kept)
     yield FormCheck("column types", types, "as in the raw table" if types else "they differ")
-    if "time" in kept:
-        time = [decoded(chunk) for chunk in raw.column("time").chunks]
-        same = released.column("time").equals(pa.chunked_array(time, released.field("time").type))
+    if columns.time_name is not None:
+        name = columns.time_name
+        time = [decoded(chunk) for chunk in raw.column(name).chunks]
+        same = released.column(name).equals(pa.chunked_array(time, released.field(name).type))
         yield FormCheck("time stamps and rate", same, "unchanged, row for row" if same else "they differ")
 
 

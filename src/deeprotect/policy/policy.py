@@ -173,6 +173,12 @@ class Policy(Section):
         channels = [name for name in (*self.inferences.useful, *sensitive) if name in columns]
         if channels:
             raise ValueError(f"'{channels[0]}' is both a channel and an inference; rename the label column")
+        passing = [name for name in (*self.inferences.useful, *sensitive) if name in self.stream.columns.values()]
+        if passing:
+            raise ValueError(
+                f"stream.columns reads time or recording from '{passing[0]}', an inference; those leave as they are, "
+                "so copy that column under another name"
+            )
         self._check_training()
         return self
 

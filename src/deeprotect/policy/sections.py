@@ -62,7 +62,7 @@ class ChannelSpec(Section):
 
 
 class Stream(Section):
-    """Rate, window length and channels; `columns` maps a channel to its column where the names differ."""
+    """Rate, window length and channels; `columns` maps a channel, `time` or `recording` to a column named otherwise."""
 
     rate_hz: Annotated[float, Field(gt=0)]
     window: Annotated[int, Field(ge=1)]
@@ -103,16 +103,16 @@ class Stream(Section):
 
     @model_validator(mode="after")
     def _columns_are_distinct(self) -> Self:
-        strangers = [name for name in self.columns if name not in self.channels]
+        strangers = [name for name in self.columns if name not in (*self.channels, *RESERVED_COLUMNS)]
         if strangers:
             raise ValueError(f"maps column for '{strangers[0]}', not a channel; add [stream.channels.{strangers[0]}]")
         seen: dict[str, str] = {}
-        for channel in self.channels:
+        for channel in (*self.channels, *(name for name in RESERVED_COLUMNS if name in self.columns)):
             column = self.column(channel)
-            if column in RESERVED_COLUMNS:
+            if column in RESERVED_COLUMNS and (channel in self.channels or column != channel):
                 raise ValueError(f"reads channel '{channel}' from column '{column}', a reserved name; rename it")
             if column in seen:
-                raise ValueError(f"reads channels '{seen[column]}' and '{channel}' from one column '{column}'")
+                raise ValueError(f"reads '{seen[column]}' and '{channel}' from one column '{column}'")
             seen[column] = channel
         return self
 

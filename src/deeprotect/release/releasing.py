@@ -1,6 +1,6 @@
 """Releasing a table: the pipe between a source and a sink, in constant memory, row for row."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -55,7 +55,7 @@ def release_table(
     open_sink: OpenSink,
     bundle: Pipeline,
     *,
-    mapping: dict[str, str],
+    mapping: Mapping[str, str],
     ledger: Ledger,
     entropy: SystemEntropy,
     progress: Progress = lambda _: None,
@@ -66,7 +66,8 @@ def release_table(
     never refused: the policy comes with the bundle, and whoever wrote it could otherwise read from the mere existence
     of an output where the samples lie.
     """
-    with open_source(table, numbers=[mapping.get(name, name) for name in bundle.schema.names]) as source:
+    numbers = [mapping.get(name, name) for name in bundle.schema.names]
+    with open_source(table, numbers=numbers, mapping=mapping) as source:
         columns = Columns.of(source.schema, bundle.schema, mapping=mapping, where=source.where)
         schema = output_schema(source.schema, columns)
         clipped, released_rows = dict[str, None](), 0

@@ -64,6 +64,11 @@ def stated_unit(field: pa.Field) -> str | None:
     return None if unit is None else unit.decode("utf-8", errors="replace")
 
 
+def is_text(kind: pa.DataType) -> bool:
+    """Text in any of Arrow's layouts."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
 def decoded(column: pa.Array) -> pa.Array:
     """The cells in memory of their own: a dictionary's other entries and what lies under nulls is not copied."""
     rows = pa.array(np.arange(len(column)))

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from deeprotect.errors import TableError
 from deeprotect.tables.atomic import whole_file
+from deeprotect.tables.fields import is_text
 
 BLOCK_ROWS = 65_536  # of every row group, record batch and stretch of CSV, however the input was cut up
 
@@ -92,7 +93,7 @@ class _Csv:
 
     def __init__(self, stream: BinaryIO, schema: pa.Schema) -> None:
         self._stream = stream
-        self._text = [field.name for field in schema if _is_text(field.type)]
+        self._text = [field.name for field in schema if is_text(field.type)]
         head = io.StringIO()
         csv.writer(head, lineterminator="\n").writerow(schema.names)
         stream.write(head.getvalue().encode())
@@ -110,10 +111,6 @@ class _Csv:
         options = pa_csv.WriteOptions(include_header=False, quoting_style=style)
         pa_csv.write_csv(rows, self._stream, options)
         self._stream.flush()
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _parquet(stream: BinaryIO, schema: pa.Schema) -> Any:
