@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from deeprotect.errors import DatasetError, InputError
-from deeprotect.evaluation import demo as demos
 from deeprotect.evaluation.demo import DemoPlan, demo
 from deeprotect.evaluation.methods import Method
+from deeprotect.evaluation.study import Study
 
 SMALL = DemoPlan(
     epsilons=(5.0, 20.0),
@@ -67,7 +67,7 @@ def test_progress_grows_to_one(out: Path, shares: list[float]) -> None:
 
 
 def test_a_file_in_the_way_is_refused_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demos, "load", lambda *_, **__: pytest.fail("the work began"))
+    monkeypatch.setattr(Study, "load", lambda *_: pytest.fail("the work began"))
     (tmp_path / "out").write_text("mine")
     with pytest.raises(InputError, match="--out"):
         demo(tmp_path / "out")

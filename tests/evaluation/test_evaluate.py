@@ -2,22 +2,35 @@
 
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.csv
 import pytest
 
 from deeprotect.evaluation.evaluate import EvaluateRequest, evaluate
+from deeprotect.evaluation.results import Results
 from deeprotect.policy import Policy
 
 REQUEST = EvaluateRequest(mechanisms=("baseline", "pca", "downsampling"), epsilons=(1.0, 20.0), quick=True)
 
 
-def test_everything_a_reader_needs_is_written(table: pa.Table, policy: Policy, tmp_path: Path) -> None:
-    shares: list[float] = []
-    results, seconds = evaluate(policy, table, tmp_path / "out", request=REQUEST, progress=shares.append)
-    written = json.loads((tmp_path / "out" / "results.json").read_text())
-    assert written == results.to_json()
+class Evaluated(NamedTuple):
+    out: Path
+    results: Results
+    seconds: dict[str, float]
+    shares: list[float]
+
+
+@pytest.fixture(scope="module")
+def evaluated(table: pa.Table, policy: Policy, tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
+    out, shares = tmp_path_factory.mktemp("evaluated") / "out", []
+    return Evaluated(out, *evaluate(policy, table, out, request=REQUEST, progress=shares.append), shares)
+
+
+def test_everything_a_reader_needs_is_written(evaluated: Evaluated) -> None:
+    written = json.loads((evaluated.out / "results.json").read_text())
+    assert written == evaluated.results.to_json()
     assert [(row["mechanism"], row["epsilon"]) for row in written["results"]] == [
         ("baseline", 1.0),
         ("baseline", 20.0),
@@ -26,18 +39,17 @@ def test_everything_a_reader_needs_is_written(table: pa.Table, policy: Policy, t
         ("downsampling", None),
     ]
     assert all(check["holds"] for check in written["form"])
-    assert "<svg" in (tmp_path / "out" / "report.html").read_text()
-    assert shares[-1] == 1.0
-    assert seconds
+    assert "<svg" in (evaluated.out / "report.html").read_text()
+    assert evaluated.shares[-1] == 1.0
+    assert evaluated.seconds
 
 
-def test_the_same_seed_gives_the_same_results(table: pa.Table, policy: Policy, tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        evaluate(policy, table, tmp_path / name, request=REQUEST)
-    first, second = ((tmp_path / name / "results.json").read_bytes() for name in ("a", "b"))
-    assert first == second
-    first, second = ((tmp_path / name / "report.html").read_bytes() for name in ("a", "b"))
-    assert first == second
+def test_the_same_seed_gives_the_same_results(
+    evaluated: Evaluated, table: pa.Table, policy: Policy, tmp_path: Path
+) -> None:
+    evaluate(policy, table, tmp_path, request=REQUEST)
+    for name in ("results.json", "report.html"):
+        assert (tmp_path / name).read_bytes() == (evaluated.out / name).read_bytes()
 
 
 def test_a_policy_without_sensitive_inferences_is_evaluated_too(

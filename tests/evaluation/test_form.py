@@ -4,27 +4,28 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from deeprotect.evaluation.form import TrainedPipeline, check_form
+from deeprotect.bundle import Bundle
+from deeprotect.evaluation.form import check_form
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import LabelledWindows
-from deeprotect.training.fit import learn
+from deeprotect.training.fit import export, learn
 from deeprotect.training.fitted import FittedModels
 
 
 @pytest.fixture(scope="module")
-def bundle(windows: LabelledWindows, policy: Policy) -> object:
+def bundle(windows: LabelledWindows, policy: Policy) -> Bundle:
     plain = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp"})
-    return TrainedPipeline(plain.schema(), learn(FittedModels(windows), plain))
+    return export(learn(FittedModels(windows), plain), plain, windows=windows, results=[])
 
 
-def test_a_real_release_keeps_every_form(table: pa.Table, bundle: object) -> None:
+def test_a_real_release_keeps_every_form(table: pa.Table, bundle: Bundle) -> None:
     checks = check_form(table, bundle, mapping={})
     assert {check.name for check in checks} >= {"rows", "columns and order", "column types", "time stamps and rate"}
     assert all(check.holds for check in checks)
 
 
-def test_values_outside_the_range_are_found(table: pa.Table, bundle: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_outside_the_range_are_found(table: pa.Table, bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
     def outside(_: object, scaled: Floats) -> Floats:
         return np.full_like(scaled, 7.0)
 
@@ -34,7 +35,7 @@ def test_values_outside_the_range_are_found(table: pa.Table, bundle: object, mon
     assert found["rows"]
 
 
-def test_dictionaries_leave_as_their_values_and_that_is_no_fault(table: pa.Table, bundle: object) -> None:
+def test_dictionaries_leave_as_their_values_and_that_is_no_fault(table: pa.Table, bundle: Bundle) -> None:
     for name in ("recording", "time"):
         column = table.schema.get_field_index(name)
         table = table.set_column(column, name, table[name].dictionary_encode())

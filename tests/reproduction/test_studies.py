@@ -8,7 +8,8 @@ import pytest
 from deeprotect.cli.printing import study_lines
 from deeprotect.datasets.loading import load
 from deeprotect.errors import DatasetError, PolicyError
-from deeprotect.reproduction.studies import STUDIES, Study, run_study, select_studies
+from deeprotect.evaluation.study import Study
+from deeprotect.reproduction.studies import STUDIES, run_study, select_studies
 from deeprotect.training.dataset import LabelledWindows
 
 

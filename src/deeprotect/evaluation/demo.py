@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from deeprotect.datasets.dataset import Dataset
-from deeprotect.datasets.loading import load
 from deeprotect.evaluation import minimiser_comparison, noise_comparison
 from deeprotect.evaluation.evaluator import Setup
+from deeprotect.evaluation.excerpt import Excerpt
 from deeprotect.evaluation.experiment import Plan, RunResult, choose_excerpt, measure_rows, release_windows
 from deeprotect.evaluation.methods import FEATURES, MAIN_METHODS, Method
 from deeprotect.evaluation.report import files, layout
@@ -15,21 +15,20 @@ from deeprotect.evaluation.report.summary import aim
 from deeprotect.evaluation.results import Results
 from deeprotect.evaluation.runner import Progress
 from deeprotect.evaluation.settings import grid
+from deeprotect.evaluation.study import Study
 from deeprotect.policy import Policy
 from deeprotect.training.dataset import LabelledWindows, read_windows
 
 READY, MEASURED, COMPARED = 0.05, 0.9, 0.97  # shares of the whole time, for the progress bar
+
+STUDY = Study("demo", "watch", 10, "exercise", "person", people="person", rate_hz=10.0)
 
 
 @dataclass(frozen=True)
 class DemoPlan:
     """What the demo measures; the defaults take about a minute on two cores."""
 
-    dataset: str = "watch"
-    rate_hz: float = 10.0
-    window: int = 10
-    useful: str = "exercise"
-    sensitive: str = "person"
+    study: Study = STUDY
     epsilons: tuple[float, ...] = (1.0, 2.0, 5.0)
     shown_epsilon: float = 5.0
     features: int = 3  # noise grows with every feature; three tell seven exercises apart
@@ -41,46 +40,36 @@ class DemoPlan:
     setup: Setup = field(default_factory=lambda: Setup(attackers=("ridge", "extra_trees")))
 
     def policy(self, data: Dataset) -> Policy:
-        training = {"seed": self.setup.seed, "features": self.features, "people": self.sensitive}
-        channels = {each.name: {"unit": each.unit, "range": [each.low, each.high]} for each in data.channels}
-        return Policy.from_tables(
-            {
-                "version": 1,
-                "stream": {"rate_hz": self.rate_hz, "window": self.window, "channels": channels},
-                "inferences": {"useful": [self.useful], "sensitive": [self.sensitive]},
-                "privacy": {"epsilon": self.shown_epsilon},
-                "training": training if self.max_epochs is None else training | {"max_epochs": self.max_epochs},
-            }
-        )
+        training = {"features": self.features, "max_epochs": self.max_epochs}
+        return self.study.policy(data).vary(training=training, privacy={"epsilon": self.shown_epsilon})
 
 
 def demo(out: Path, *, progress: Progress = lambda _: None, plan: DemoPlan | None = None) -> dict[str, Any]:
     """Writes report.html, results.json and the figures into `out`; returns what results.json holds."""
     files.make_folders(out, files.FIGURES, files.TABLES)
-    wanted = plan or DemoPlan()
-    data = load(wanted.dataset, rate_hz=wanted.rate_hz)
-    policy, epsilon = wanted.policy(data), wanted.shown_epsilon
-    windows = read_windows(data.table, policy)
-    rows = Plan(grid(wanted.methods, wanted.epsilons), wanted.setup)
-    with rows.prepared(windows, policy) as runner:
-        progress(READY)
-        found = measure_rows(runner, rows, progress=lambda share: progress(READY + (MEASURED - READY) * share))
-        results = Results(
-            rows=found.rows,
-            noise=noise_comparison.compare_noise(runner, epsilon, methods=wanted.noise_methods),
-            minimisers=minimiser_comparison.compare_minimisers(runner, names=wanted.minimisers),
-            left_out=found.left_out,
-            run=_run(data, windows, found, seed=wanted.setup.seed),
-        )
-        progress(COMPARED)
-        excerpt = choose_excerpt(runner, epsilon)
-        released = release_windows(runner, grid(wanted.methods, [epsilon]), excerpt.windows)
-    page = layout.lay_out(
-        results, title=_title(data), lead=aim(policy), excerpt=replace(excerpt, released=released), epsilon=epsilon
-    )
+    plan = plan or DemoPlan()
+    data = plan.study.load(None)
+    policy = plan.policy(data)
+    results, excerpt = _measure(data, policy, plan, progress)
+    page = layout.lay_out(results, title=_title(data), lead=aim(policy), excerpt=excerpt, epsilon=plan.shown_epsilon)
     files.write(out, results, page)
     progress(1.0)
     return results.to_json()
+
+
+def _measure(data: Dataset, policy: Policy, plan: DemoPlan, progress: Progress) -> tuple[Results, Excerpt]:
+    """Rows, noise, features and windows to look at, all on one fold."""
+    windows, rows = read_windows(data.table, policy), Plan(grid(plan.methods, plan.epsilons), plan.setup)
+    with rows.prepared(windows, policy) as runner:
+        progress(READY)
+        found = measure_rows(runner, rows, progress=lambda share: progress(READY + (MEASURED - READY) * share))
+        noise = noise_comparison.compare_noise(runner, plan.shown_epsilon, methods=plan.noise_methods)
+        features = minimiser_comparison.compare_minimisers(runner, names=plan.minimisers)
+        progress(COMPARED)
+        excerpt = choose_excerpt(runner, plan.shown_epsilon)
+        released = release_windows(runner, grid(plan.methods, [plan.shown_epsilon]), excerpt.windows)
+    run = _run(data, windows, found, seed=plan.setup.seed)
+    return Results(found.rows, noise, features, left_out=found.left_out, run=run), replace(excerpt, released=released)
 
 
 def _title(data: Dataset) -> str:

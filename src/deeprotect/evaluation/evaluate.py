@@ -11,7 +11,7 @@ from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import InputError
 from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.experiment import Plan, RunResult, run
-from deeprotect.evaluation.form import TrainedPipeline, check_form
+from deeprotect.evaluation.form import check_form
 from deeprotect.evaluation.methods import select
 from deeprotect.evaluation.report import files, layout
 from deeprotect.evaluation.report.summary import aim
@@ -22,7 +22,7 @@ from deeprotect.policy import Policy
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.sources import open_source
 from deeprotect.training.dataset import LabelledWindows, read_windows
-from deeprotect.training.fit import learn
+from deeprotect.training.fit import export, learn
 from deeprotect.training.fitted import FittedModels
 
 EPSILONS, QUICK_EPSILONS = (1.0, 2.0, 5.0, 10.0), (1.0, 5.0)
@@ -90,11 +90,11 @@ def evaluate(
 def _form(table: Any, windows: LabelledWindows, policy: Policy) -> list[FormCheck]:
     """Of the cheapest protector that the policy could get: form is the pipe's doing, whatever the mechanism."""
     wanted = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp", "ldp_ceiling": None})
-    protector = TrainedPipeline(policy.schema(), learn(FittedModels(windows), wanted))
+    bundle = export(learn(FittedModels(windows), wanted), wanted, windows=windows, results=[])
     mapping = ColumnMap.of(policy)
     with open_source(table, numbers=map(policy.stream.column, policy.schema().names), mapping=mapping) as source:
         beginning = pa.Table.from_batches([next(source.batches)])
-    return check_form(beginning, protector, mapping=mapping)
+    return check_form(beginning, bundle, mapping=mapping)
 
 
 def _title(policy: Policy) -> str:

@@ -1,47 +1,24 @@
 """Form checks: a released table must look to an app like the raw one, in everything but its samples."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from deeprotect.evaluation.results import FormCheck
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.privacy.mechanism import Mechanism
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.pipe import Pipeline
 from deeprotect.release.releasing import release_table
-from deeprotect.signals import Channel, Schema
-from deeprotect.signals.schema import Floats
+from deeprotect.signals import Channel
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import decoded
 from deeprotect.tables.sinks import Memory
-from deeprotect.training.trained import TrainedProtector
 
 CHECKED_ROWS = 5_000
 """The beginning of a table is enough: form does not change along it."""
 SLACK = 1e-6
 """Of a channel's range; columns of 32 bits cannot hold all steps of a fine resolution."""
-
-
-@dataclass(frozen=True)
-class TrainedPipeline:
-    """A protection that goes through the pipe without being packed into a bundle."""
-
-    schema: Schema
-    protection: TrainedProtector
-
-    @property
-    def mechanism(self) -> Mechanism:
-        return self.protection.mechanism
-
-    def encode(self, private: Floats) -> Floats:
-        return self.protection.encode(private.reshape(len(private), self.schema.dim))
-
-    def decode(self, noisy_code: Floats) -> Floats:
-        released = self.protection.decode(noisy_code)
-        return released.reshape(len(released), self.schema.window, len(self.schema.channels))
 
 
 def check_form(table: pa.Table, bundle: Pipeline, *, mapping: Mapping[str, str]) -> list[FormCheck]:

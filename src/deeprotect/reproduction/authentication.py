@@ -6,10 +6,11 @@ from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.datasets.dataset import Dataset
 from deeprotect.errors import DatasetError
 from deeprotect.evaluation.methods import MAIN_METHODS
+from deeprotect.evaluation.study import Study
 from deeprotect.reproduction.case import Case, CaseExperiment, open_data, trained
 from deeprotect.reproduction.owners import OWNER, EachGroupSplit, against_the_rest, choose
 from deeprotect.reproduction.size import Size
-from deeprotect.reproduction.studies import ACCELEROMETER, Study
+from deeprotect.reproduction.studies import ACCELEROMETER
 
 RATE_HZ, WINDOW = 10.0, 10  # the paper's: three axes of ten samples are 30 values
 PERSON = "person"

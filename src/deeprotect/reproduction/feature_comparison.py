@@ -11,7 +11,8 @@ from deeprotect.evaluation.noise_comparison import compare_noise
 from deeprotect.evaluation.report.notes import findings
 from deeprotect.evaluation.results import FeatureRow, NoiseRow, Results
 from deeprotect.evaluation.runner import prepared
-from deeprotect.reproduction.studies import Study, select_studies
+from deeprotect.evaluation.study import Study
+from deeprotect.reproduction.studies import select_studies
 
 EPSILON = 5.0
 

@@ -42,7 +42,7 @@ class ReproduceRequest:
             raise InputError("jobs and folds count from 1")
 
     @property
-    def chosen(self) -> list[Case]:
+    def selected(self) -> list[Case]:
         known = {case.number: case for case in self.cases}
         for number in self.numbers:
             if number not in known:
@@ -66,15 +66,15 @@ def reproduce(
     out: Path, request: ReproduceRequest, *, progress: Progress = lambda _: None, report: Report = lambda _: None
 ) -> Reproduction:
     """Writes report.html, results.json, figures, tables and sounds into `out`; `report` gets each case once done."""
-    chosen, size = request.chosen, request.size  # wrong input before any work
+    cases, size = request.selected, request.size  # wrong input before any work
     files.make_folder(out)
     with (watch := Stopwatch())("reading data"):
-        experiments, missing = _read(chosen, request)
+        experiments, missing = _read(cases, request)
     if not experiments:
         raise DatasetError(missing[0] if len(missing) == 1 else f"no case study has its data: {'; '.join(missing)}")
     seconds, meter = Counter(watch.seconds), _Meter(progress, _weights(experiments, size, request.seed))
     layouts = []
-    for case in (case for case in chosen if case.number in experiments):
+    for case in (case for case in cases if case.number in experiments):
         results = [_run(experiment, request, meter) for experiment in experiments[case.number]]
         for result in results:
             seconds.update(result.seconds)

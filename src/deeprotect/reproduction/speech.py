@@ -8,9 +8,9 @@ import pyarrow.compute as pc
 
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.datasets.fetching import locate
+from deeprotect.evaluation.study import Study
 from deeprotect.reproduction.case import Case, CaseExperiment, open_data, trained, where
 from deeprotect.reproduction.size import Size
-from deeprotect.reproduction.studies import Study
 from deeprotect.training.dataset import LabelledWindows
 
 STUDY = Study("fsdd", "fsdd", 64, "digit", "speaker", people="speaker")

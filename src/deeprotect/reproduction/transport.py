@@ -8,8 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deeprotect.attack.split_spec import SplitSpec
-from deeprotect.datasets.dataset import Dataset
-from deeprotect.policy import Policy
+from deeprotect.evaluation.study import Study
 from deeprotect.reproduction.case import Case, CaseExperiment, open_data, trained
 from deeprotect.reproduction.size import Size
 from deeprotect.reproduction.studies import ACCELEROMETER
@@ -19,11 +18,14 @@ from deeprotect.training.dataset import Indices, LabelledWindows, read_windows
 RATE_HZ, WINDOW = 50.0, 50  # at 10 Hz digits cannot be told even from raw windows
 TRANSPORT, DIGIT, TRIP = "transport", "digit", "trip"
 MODES = ("car", "train", "walking")
+# Both sources state the accelerometer in the same unit; the public range is that of any phone. Trips stand for people:
+# nearly all train rides are one person's, and taps names nobody.
+STUDY = Study("transport", "tmd", WINDOW, TRANSPORT, DIGIT, people=TRIP, rate_hz=RATE_HZ)
 
 
 def read(directory: Path | None, size: Size, seed: int) -> list[CaseExperiment]:
     trips, taps = (open_data(name, directory, rate_hz=RATE_HZ) for name in ("tmd", "taps"))
-    policy = trained(_policy(trips), size, seed)
+    policy = trained(STUDY.policy(trips), size, seed)
     windows = some(read_windows(stack(trips.table, taps.table), policy, group=TRIP), count=size.transport, seed=seed)
     counts = {name: int(windows.labelled(name).sum()) for name in (TRANSPORT, DIGIT)}
     facts = [
@@ -80,20 +82,6 @@ def some(windows: LabelledWindows, *, count: int, seed: int) -> LabelledWindows:
     share = min([count // len(MODES), *map(len, by_mode)])
     drawn: list[Indices] = [spread(windows, rows, windows.groups, count=share, seed=seed) for rows in by_mode]
     return windows[np.sort(np.concatenate([*drawn, np.flatnonzero(windows.labelled(DIGIT))]))]
-
-
-def _policy(trips: Dataset) -> Policy:
-    """Both sources state the accelerometer in the same unit; the public range is that of any phone."""
-    channels = {each.name: {"unit": each.unit, "range": [each.low, each.high]} for each in trips.channels}
-    return Policy.from_tables(
-        {
-            "version": 1,
-            "stream": {"rate_hz": RATE_HZ, "window": WINDOW, "channels": channels},
-            "inferences": {"useful": [TRANSPORT], "sensitive": [DIGIT]},
-            "privacy": {"epsilon": 5.0, "mechanism": "channel"},
-            "training": {"people": TRIP},  # nearly all train rides are one person's, and taps names nobody
-        }
-    )
 
 
 CASE = Case(

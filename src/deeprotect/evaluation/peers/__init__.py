@@ -3,18 +3,18 @@
 from importlib import import_module
 from importlib.util import find_spec
 
-from deeprotect.evaluation.peers.peer import Fit, Peer, Release
+from deeprotect.evaluation.peers.peer import Fit, Peer, PeerRelease
 from deeprotect.policy import Policy
 from deeprotect.training.dataset import LabelledWindows
 
-__all__ = ["PEERS", "Fit", "Peer", "Release"]
+__all__ = ["PEERS", "Fit", "Peer", "PeerRelease"]
 
 
 def _fit(module: str) -> Fit:
     """The module's own `fit`; imported when it is called, for some need torch or a package that may be missing."""
 
-    def fit(windows: LabelledWindows, policy: Policy, epsilon: float | None) -> Release:
-        release: Release = import_module(f"{__name__}.{module}").fit(windows, policy, epsilon)
+    def fit(windows: LabelledWindows, policy: Policy, epsilon: float | None) -> PeerRelease:
+        release: PeerRelease = import_module(f"{__name__}.{module}").fit(windows, policy, epsilon)
         return release
 
     return fit

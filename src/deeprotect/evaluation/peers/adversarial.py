@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from deeprotect.evaluation.peers.peer import Release, sensitive, targets
+from deeprotect.evaluation.peers.peer import PeerRelease, sensitive, targets
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import LabelledWindows
@@ -49,7 +49,7 @@ class Networks(nn.Module):
         return [*self.useful.parameters(), *self.on_output.parameters(), *self.on_code.parameters()]
 
 
-def fit(windows: LabelledWindows, policy: Policy, _epsilon: float | None) -> Release:
+def fit(windows: LabelledWindows, policy: Policy, _epsilon: float | None) -> PeerRelease:
     """Learns to hide all sensitive inferences together and to keep all useful ones; a missing label costs nothing."""
     hidden, useful = sensitive(windows, policy, peer="adversarial"), targets(windows, policy.inferences.useful)
     with single_thread():

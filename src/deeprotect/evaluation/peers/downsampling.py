@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from deeprotect.evaluation.peers.peer import Release
+from deeprotect.evaluation.peers.peer import PeerRelease
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import LabelledWindows
 
-EVERY = 5
+STEP = 5
 
 
-def fit(windows: LabelledWindows, _policy: Policy, _epsilon: float | None) -> Release:
+def fit(windows: LabelledWindows, _policy: Policy, _epsilon: float | None) -> PeerRelease:
     """Learns nothing but the shape of a window."""
     samples, channels = windows.samples.shape[1:]
     kept = _kept(samples)
@@ -25,7 +25,7 @@ def fit(windows: LabelledWindows, _policy: Policy, _epsilon: float | None) -> Re
 
 def _kept(samples: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Every fifth sample, or as few as leave two; of windows of one or two samples all are kept."""
-    return np.arange(0, samples, max(1, min(EVERY, samples - 1)))
+    return np.arange(0, samples, max(1, min(STEP, samples - 1)))
 
 
 def _lines(samples: int, kept: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:

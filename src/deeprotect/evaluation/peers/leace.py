@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deeprotect.evaluation.peers.peer import Release, sensitive
+from deeprotect.evaluation.peers.peer import PeerRelease, sensitive
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import LabelledWindows
@@ -34,7 +34,7 @@ class Erasure:
         return np.asarray(windows - (windows - self.mean) @ self.read.T @ self.back.T)
 
 
-def fit(windows: LabelledWindows, policy: Policy, _epsilon: float | None) -> Release:
+def fit(windows: LabelledWindows, policy: Policy, _epsilon: float | None) -> PeerRelease:
     """Erase all sensitive inferences together."""
     erase = erasure(windows.flat, sensitive(windows, policy, peer="leace"))
     return lambda private: erase(private).clip(0.0, 1.0)

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from deeprotect.errors import InputError, PolicyError
-from deeprotect.evaluation.peers.peer import Release
+from deeprotect.evaluation.peers.peer import PeerRelease
 from deeprotect.policy import Policy
 from deeprotect.privacy.box import GRID_STEPS, Box
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import LabelledWindows
 
 
-def fit(windows: LabelledWindows, _policy: Policy, epsilon: float | None) -> Release:
+def fit(windows: LabelledWindows, _policy: Policy, epsilon: float | None) -> PeerRelease:
     """Learns nothing: noise depends on ε and the number of values in a window alone."""
     if epsilon is None:
         raise PolicyError("opendp promises an epsilon; give one")

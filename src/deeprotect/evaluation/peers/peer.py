@@ -9,9 +9,9 @@ from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.labels import Targets
 
-Release = Callable[[Floats], Floats]
+PeerRelease = Callable[[Floats], Floats]
 """From private to released windows, both flat (window, time * channel) and scaled to [0, 1]."""
-Fit = Callable[[LabelledWindows, Policy, float | None], Release]
+Fit = Callable[[LabelledWindows, Policy, float | None], PeerRelease]
 """Learns from training windows; the number is ε, None where nothing is promised."""
 
 
