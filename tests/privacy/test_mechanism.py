@@ -1,10 +1,10 @@
 """The contract that every mechanism keeps, and what a bundle may not contain."""
 
-import copy
 import json
 
 import numpy as np
 import pytest
+from tests.privacy.edited import edited
 
 from deeprotect.errors import BundleError
 from deeprotect.privacy.box import Box
@@ -120,16 +120,7 @@ def test_a_smaller_stated_epsilon_is_refused(mechanism, width):
 
 
 def broken(path, value, source="laplace, uneven"):
-    fields = copy.deepcopy(EVERY[source][0].to_json())
-    *parents, last = path
-    inner = fields
-    for name in parents:
-        inner = inner[name]
-    if value is ...:
-        del inner[last]
-    else:
-        inner[last] = value
-    return fields
+    return edited(EVERY[source][0].to_json(), path, value)
 
 
 WRONG = [

@@ -1,6 +1,5 @@
 """The channel keeps its epsilons in exact integers, draws what they say, and cannot be loaded once it does not."""
 
-import copy
 import json
 from dataclasses import replace
 from fractions import Fraction
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.privacy.edited import edited
 
 from deeprotect.errors import BundleError, InputError, PolicyError
 from deeprotect.privacy.accounting import totals
@@ -336,16 +336,7 @@ def shifted(amount):
 
 
 def broken(path, value, source="named"):
-    fields = copy.deepcopy(EVERY[source].to_json())
-    *parents, last = path
-    inner = fields
-    for name in parents:
-        inner = inner[name]
-    if value is ...:
-        del inner[last]
-    else:
-        inner[last] = value
-    return fields
+    return edited(EVERY[source].to_json(), path, value)
 
 
 WRONG = {
