@@ -2,12 +2,14 @@
 # make test   the whole test suite
 # make bench  speed and memory as ratios against peers, measured in the same run
 # make check  format, lint, types, import rule
+# make docs   the documentation site, out/site/index.html; broken links fail
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+DOCS_INSTALLED := $(VENV)/.docs-installed
 
-.PHONY: demo test bench check clean
+.PHONY: demo test bench check docs clean
 
 demo: $(INSTALLED)
 	$(BIN)/deeprotect demo --out out/demo
@@ -19,10 +21,18 @@ bench: $(INSTALLED)
 	$(BIN)/deeprotect bench
 
 check: $(INSTALLED)
-	$(BIN)/ruff format --check src tests
-	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests docs/pages.py
+	$(BIN)/ruff check src tests docs/pages.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Never --quiet: it drops warnings before strict mode counts them.
+docs: $(DOCS_INSTALLED)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+$(DOCS_INSTALLED): $(INSTALLED)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	touch $@
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

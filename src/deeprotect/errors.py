@@ -2,7 +2,17 @@
 
 
 class DeeprotectError(Exception):
-    """The work failed; nothing raw was released."""
+    """The work failed; nothing raw was released.
+
+    Examples:
+        >>> from deeprotect import Policy
+        >>> from deeprotect.errors import DeeprotectError
+        >>> try:
+        ...     Policy.from_toml("version = 2")
+        ... except DeeprotectError as error:
+        ...     print(error)
+        policy: version = 2 is newer than this deeprotect reads (1); upgrade it
+    """
 
     exit_code = 1
 

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,17 +14,38 @@ from deeprotect.bundle.card import card
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger
-from deeprotect.release.releasing import Summary, output_schema, release_table
-from deeprotect.tables.columns import Columns
+from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
+from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.sinks import Memory, open_sink
-from deeprotect.tables.sources import Source, open_source
 
 Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
 class Protector:
-    """Stands between a recording and an app; every release draws fresh randomness from the operating system."""
+    """Stands between a recording and an app; every release draws fresh randomness from the operating system.
+
+    Examples:
+        >>> import pyarrow as pa
+        >>> from deeprotect import Policy, Protector
+        >>> policy = Policy.from_tables({
+        ...     "version": 1,
+        ...     "stream": {"rate_hz": 10, "window": 4, "channels": {"acc_x": {"unit": "g", "range": [-4.0, 4.0]}}},
+        ...     "inferences": {"useful": ["activity"]},
+        ...     "privacy": {"epsilon": 5.0, "mechanism": "laplace"},
+        ...     "training": {"minimiser": "pca", "features": 2},
+        ... })
+        >>> table = pa.table({
+        ...     "acc_x": [0.1, 0.2] * 40 + [0.1, 0.9] * 40,
+        ...     "activity": ["rest"] * 80 + ["walk"] * 80,
+        ... })
+        >>> protector = Protector.fit(policy, table)
+        >>> print(protector.bundle.mechanism.event)
+        ε = 5 ldp per window
+        >>> released = protector.protect(table)
+        >>> released.num_rows, released.column_names  # labels stay behind
+        (160, ['acc_x'])
+    """
 
     bundle: Bundle
 
@@ -36,9 +58,11 @@ class Protector:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
+        """A protector that was saved, or trained on the command line."""
         return cls(Bundle.load(path))
 
     def save(self, path: str | Path) -> None:
+        """As a folder, or as a zip file when the name ends in .zip."""
         self.bundle.save(path)
 
     def describe(self) -> str:
@@ -47,39 +71,23 @@ class Protector:
 
     def protect(self, table: Any) -> Any:
         """Release a pyarrow, pandas or polars table; the same kind comes back."""
-        with self._open(table) as source:
-            columns = self._columns(source)
-            memory = Memory(output_schema(source.schema, columns))
-            summary = release_table(
-                source, memory, self.bundle, columns=columns, ledger=Ledger(), entropy=SystemEntropy()
-            )
+        memory = Memory()
+        summary = self._release(table, memory.open)
         if summary.warning:
             warnings.warn(summary.warning, stacklevel=2)
         return _like(table, memory.table())
 
     def protect_file(
         self, source_path: str | Path, sink_path: str | Path, *, progress: Progress = lambda _: None
-    ) -> Summary:
+    ) -> ReleaseSummary:
         """Release a file of any size in constant memory; the output appears whole or not at all."""
-        with self._open(str(source_path)) as source:
-            columns = self._columns(source)
-            with open_sink(sink_path, output_schema(source.schema, columns)) as sink:
-                return release_table(
-                    source,
-                    sink,
-                    self.bundle,
-                    columns=columns,
-                    ledger=Ledger(),
-                    entropy=SystemEntropy(),
-                    progress=progress,
-                )
+        return self._release(str(source_path), partial(open_sink, sink_path), progress=progress)
 
-    def _open(self, table: Any) -> Any:
-        return open_source(table, numbers=map(self.bundle.policy.stream.column, self.bundle.schema.names))
-
-    def _columns(self, source: Source) -> Columns:
-        mapping = self.bundle.policy.stream.columns
-        return Columns.of(source.schema, self.bundle.schema, mapping=mapping, where=source.where)
+    def _release(self, table: Any, sink: OpenSink, *, progress: Progress = lambda _: None) -> ReleaseSummary:
+        mapping = ColumnMap.of(self.bundle.policy)
+        return release_table(
+            table, sink, self.bundle, mapping=mapping, ledger=Ledger(), entropy=SystemEntropy(), progress=progress
+        )
 
 
 def _like(table: Any, released: pa.Table) -> Any:

@@ -1,7 +1,6 @@
 """One small bundle of every mechanism, learnt once from a made-up table."""
 
 import json
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -45,7 +44,6 @@ KINDS = {
     "channel ldp": ("ldp", "channel", "default"),
     "channel named": ("named", "channel", "default"),
 }
-SAME_NETWORKS = {"paper mode 2": "paper mode 1", "channel named": "channel ldp"}
 
 
 @pytest.fixture(scope="session")
@@ -56,30 +54,21 @@ def made():
 
 @cache
 def _made(kind: str) -> Bundle:
-    from deeprotect.training.dataset import read_windows
     from deeprotect.training.fit import export, learn
 
     policy = Policy.from_toml(POLICY.format(*KINDS[kind]))
-    windows = read_windows(_table(640), policy)
-    protection = learn(windows, policy, parts=_parts())
-    if kind not in SAME_NETWORKS:
-        return export(protection, policy, windows=windows, results=[])
-    other = _made(SAME_NETWORKS[kind])
-    mechanism = protection.mechanism
-    changed = {"policy": policy.to_json(), "mechanism": mechanism.to_json(), "certificate": mechanism.certificate()}
-    return replace(other, manifest=other.manifest.model_copy(update=changed))
+    models = _models()
+    return export(learn(models, policy), policy, windows=models.windows, results=[])
 
 
 @cache
-def _parts():
-    """What is learnt once for all; the paper's autoencoder with few steps."""
+def _models():
+    """Learnt once for all kinds."""
     from deeprotect.training.dataset import read_windows
-    from deeprotect.training.minimisers.paper_autoencoder import PaperAutoencoder
+    from deeprotect.training.fitted import FittedModels
 
-    policy = Policy.from_toml(POLICY.format(*KINDS["paper mode 1"]))
-    windows = read_windows(_table(640), policy)
-    model = PaperAutoencoder(3, max_iter=20, random_state=0)
-    return {"paper": model.fit(windows.flat, windows.targets(["activity"]))}
+    policy = Policy.from_toml(POLICY.format(*KINDS["channel named"]))
+    return FittedModels(read_windows(_table(640), policy))
 
 
 def _table(rows: int) -> pa.Table:

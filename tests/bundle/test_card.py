@@ -2,20 +2,22 @@ from dataclasses import replace
 
 import pytest
 
-from deeprotect.bundle.card import LIMITS, PROMISES, card
+from deeprotect.bundle.card import card
+from deeprotect.privacy.guarantees import promise, terms
 
 
 def test_the_card_says_what_is_promised_and_what_is_not(bundle):
     text = card(bundle)
     assert "ε = 5 ldp per window" in text
-    assert PROMISES["ldp"] in text
+    assert promise("ldp", 5.0) in text
+    assert terms("ldp").not_covered in text
     assert "T·ε" in text
 
 
 def test_the_card_names_the_users_costs_where_there_are_some(made):
     bundle = made("channel ldp")
     assert "cost of misreading" not in card(bundle)
-    policy = bundle.policy.vary(training={"costs": {"activity": {"walk": {"still": 0.2}}}})
+    policy = bundle.policy.vary(training={"cost_matrix": {"activity": {"walk": {"still": 0.2}}}})
     expected = {"chosen_for_expected_cost": {"channel": 0.1, "laplace": 0.3}}
     chosen = bundle.manifest.minimiser.model_copy(update=expected)
     changes = {"policy": policy.to_json(), "minimiser": chosen}
@@ -26,13 +28,16 @@ def test_the_card_names_the_users_costs_where_there_are_some(made):
 
 def test_the_card_says_what_becomes_of_windows_nobody_can_name(made):
     bundle = made("channel ldp")
-    assert "unsure" not in card(bundle)
+    assert "abstains" not in card(bundle)
     changed = {**bundle.manifest.certificate, "codes": bundle.manifest.certificate["outputs"] + 1}
     text = card(replace(bundle, manifest=bundle.manifest.model_copy(update={"certificate": changed})))
-    assert "classes well counts as unsure, and leaves as one of them" in text
+    assert "classes well the coder abstains; it leaves as one of them" in text
 
 
-@pytest.mark.parametrize("guarantee", ["ldp", "named", "rldp"])
-def test_every_guarantee_has_words_for_both(guarantee):
-    assert PROMISES[guarantee]
-    assert LIMITS[guarantee]
+@pytest.mark.parametrize("kind", ["channel ldp", "channel named", "subspace", "paper mode 2"])
+def test_every_guarantee_has_words_for_both(made, kind):
+    text, event = card(made(kind)), made(kind).mechanism.event
+    small_print = terms(event.guarantee, sensitive=event.inferences)
+    for words in (promise(event.guarantee, event.epsilon, sensitive=event.inferences), small_print.against):
+        assert words in text.partition("## What is not")[0]
+    assert small_print.not_covered in text.partition("## What is not")[2]

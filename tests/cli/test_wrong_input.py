@@ -22,8 +22,8 @@ def as_is(folder):
     pass
 
 
-def cut_encoder(folder):
-    encoder = folder / "protector" / "encoder.onnx"
+def cut_tensors(folder):
+    encoder = folder / "protector" / "tensors.safetensors"
     encoder.write_bytes(encoder.read_bytes()[:-7])
 
 
@@ -82,7 +82,7 @@ WRONG = {
     # bundles
     "no bundle": (as_is, ("protect", "none", "walk.csv", "out.csv"), "no such bundle"),
     "not a bundle": (as_is, ("describe", "."), "not a DEEProtect bundle"),
-    "truncated bundle": (cut_encoder, PROTECT, "encoder.onnx was altered or truncated"),
+    "truncated bundle": (cut_tensors, PROTECT, "tensors.safetensors was altered or truncated"),
     "edited manifest": (edit_manifest, ("describe", "protector"), "altered"),
     "newer bundle": (newer_manifest, PROTECT, "newer"),
     "nothing to verify": (as_is, ("verify", "none"), "no such bundle"),

@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from pyarrow import csv, parquet
 
 from deeprotect.datasets import Dataset, load, save, saving
-from deeprotect.errors import DatasetError
+from deeprotect.errors import DatasetError, InputError
 
 
 @pytest.fixture(scope="module")
@@ -34,15 +35,15 @@ def test_another_ending_is_refused(dataset: Dataset, tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written_gives_one_line(dataset: Dataset, tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="choose another place"):
+    with pytest.raises(InputError, match="create it first"):
         save(dataset, tmp_path / "nowhere" / "a.csv")
 
 
 def test_a_failure_on_the_way_leaves_the_old_file_and_no_part(
     dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def half_written(table: object, path: Path) -> None:
-        path.write_text("half")
+    def half_written(table: object, stream: BinaryIO) -> None:
+        stream.write(b"half")
         raise OSError(28, "No space left on device")
 
     (tmp_path / "a.csv").write_text("old")

@@ -8,7 +8,6 @@ import numpy as np
 
 from deeprotect.evaluation.excerpt import Excerpt
 from deeprotect.evaluation.methods import line_name
-from deeprotect.evaluation.promises import promise
 from deeprotect.evaluation.results import (
     Confusion,
     FeatureRow,
@@ -19,6 +18,7 @@ from deeprotect.evaluation.results import (
     Sensitive,
     Useful,
 )
+from deeprotect.privacy.guarantees import promise
 from deeprotect.signals import Channel, Schema
 
 EPSILON = 5.0

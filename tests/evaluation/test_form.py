@@ -10,12 +10,13 @@ from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.fit import export, learn
+from deeprotect.training.fitted import FittedModels
 
 
 @pytest.fixture(scope="module")
 def bundle(windows: LabelledWindows, policy: Policy) -> Bundle:
     plain = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp"})
-    return export(learn(windows, plain), plain, windows=windows, results=[])
+    return export(learn(FittedModels(windows), plain), plain, windows=windows, results=[])
 
 
 def test_a_real_release_keeps_every_form(table: pa.Table, bundle: Bundle) -> None:

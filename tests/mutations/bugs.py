@@ -1,36 +1,21 @@
 """Mistakes that people make in release paths, each planted in the real code, and the checks that must catch it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import pytest
-from tests.mutations import checks
-from tests.mutations.checks import Check
+from tests.mutations import checks, mixing
+from tests.mutations.bug import Bug, Patch
 
-from deeprotect.audit import trials as audit_runs
 from deeprotect.privacy import laplace
-from deeprotect.privacy.channel import calibration as confidence
-from deeprotect.privacy.channel import discrete_channel as channel
-from deeprotect.privacy.channel import ratios
+from deeprotect.privacy.channel import calibration
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
+from deeprotect.privacy.channel.exact_draw import ExactDraw
 from deeprotect.privacy.entropy import SeededEntropy
-from deeprotect.release import pipe
-from deeprotect.release import releasing as tables
+from deeprotect.release import pipe, releasing
 from deeprotect.signals import Windows
 from deeprotect.signals.schema import Schema
 from deeprotect.tables import columns
-
-Patch = pytest.MonkeyPatch
-
-
-@dataclass(frozen=True)
-class Bug:
-    """`plant` puts the mistake into the code; every check of `caught_by` must then fail."""
-
-    name: str
-    plant: Callable[[Patch], None]
-    caught_by: tuple[Check, ...]
 
 
 def half_the_noise_drawn(patch: Patch) -> None:
@@ -61,7 +46,7 @@ def noise_before_clipping(patch: Patch) -> None:
     def privatise(self, code, *, entropy):
         low, step = self.box._ends
         position = np.rint((code - low) / step).astype(np.int64) + self._noise(len(code), entropy)
-        return self.box.from_grid(np.clip(position, 0, self.box.cells))
+        return self.box.from_grid(np.clip(position, 0, self.box.grid_steps))
 
     patch.setattr(laplace.GridLaplace, "privatise", privatise)
 
@@ -120,11 +105,11 @@ def tail_released_raw(patch: Patch) -> None:
 
 
 def labels_left_in(patch: Patch) -> None:
-    patch.setattr(columns, "BESIDE", _Everything())
+    patch.setattr(columns, "_passes", lambda name, columns: True)
 
 
 def row_permuted_in_the_sampler(patch: Patch) -> None:
-    rows = channel.Channel._thresholds.func
+    rows = ExactDraw._thresholds.func
 
     def permuted(self):
         first, *rest = rows(self)
@@ -132,43 +117,41 @@ def row_permuted_in_the_sampler(patch: Patch) -> None:
 
     # A cached property learns its name when a class is made; here it is told.
     planted = cached_property(permuted)
-    planted.__set_name__(channel.Channel, "_thresholds")
-    patch.setattr(channel.Channel, "_thresholds", planted)
+    planted.__set_name__(ExactDraw, "_thresholds")
+    patch.setattr(ExactDraw, "_thresholds", planted)
 
 
 def row_permuted_in_the_bundle(patch: Patch) -> None:
-    whole = channel.Channel.to_json
+    whole = DiscreteChannel.to_json
 
     def permuted(self):
         fields = whole(self)
         first, *rest = fields["weights"]
         return fields | {"weights": [" ".join(reversed(first.split(" "))), *rest]}
 
-    patch.setattr(channel.Channel, "to_json", permuted)
+    patch.setattr(DiscreteChannel, "to_json", permuted)
 
 
 def no_confidence_radius(patch: Patch) -> None:
-    def cells(counts, *, confidence):
+    def observed(counts, *, confidence):
         del confidence
         share = np.asarray(counts) / np.sum(counts, axis=1, keepdims=True)
-        units = np.floor(share * ratios.UNIT)
-        units[:, 0] += ratios.UNIT - units.sum(axis=1)
-        return units / ratios.UNIT, units / ratios.UNIT
+        units = np.floor(share * calibration.UNIT)
+        units[:, 0] += calibration.UNIT - units.sum(axis=1)
+        return units / calibration.UNIT, units / calibration.UNIT
 
-    patch.setattr(confidence, "cells", cells)
+    patch.setattr(calibration, "confidence_intervals", observed)
 
 
 def confidence_of_each_class(patch: Patch) -> None:
     """The stated confidence for every class by itself: ten classes hold together with 0.60 instead of 0.95."""
-    patch.setattr(confidence, "miss_of_each", lambda stated, classes: 1.0 - stated)
+    patch.setattr(calibration, "miss_of_each", lambda stated, classes: 1.0 - stated)
 
 
 def tampered_outputs(patch: Patch) -> None:
     """An output that only one code can give: a code book's 'rare' window."""
-    draw = channel.Channel._draw
-    patch.setattr(
-        channel.Channel, "_draw", lambda self, index, words: np.where(index == 0, 0, draw(self, index, words))
-    )
+    draw = ExactDraw.__call__
+    patch.setattr(ExactDraw, "__call__", lambda self, index, words: np.where(index == 0, 0, draw(self, index, words)))
 
 
 def windows_joined(patch: Patch) -> None:
@@ -185,23 +168,16 @@ def windows_joined(patch: Patch) -> None:
     _plant_release(patch, step)
 
 
-class _Everything:
-    def __contains__(self, _: object) -> bool:
-        return True
-
-
 def _plant_release(patch: Patch, step: Callable[..., np.ndarray]) -> None:
     """A pipe whose middle is `step`, wherever the pipe is used."""
 
-    def release(windows, bundle, *, ledger, stream, entropy):
+    def release_batch(private, bundle, *, ledger, stream, entropy):
         system = pipe.require_system(entropy)
-        for private in windows:
-            if len(private):
-                charge = _charge(ledger, stream, bundle.mechanism.event, len(private))
-                yield Windows(bundle.schema.unscale(step(private, bundle, charge, system)), private.frame)
+        charge = _charge(ledger, stream, bundle.mechanism.event, len(private))
+        return Windows(bundle.schema.unscale(step(private, bundle, charge, system)), private.frame)
 
-    for module in (pipe, tables, audit_runs):
-        patch.setattr(module, "release", release)
+    for module in (pipe, releasing):
+        patch.setattr(module, "release_batch", release_batch)
 
 
 def _charge(ledger, stream, event, count):
@@ -213,12 +189,12 @@ BUGS = (
     Bug("half the noise is stated", half_the_noise_stated, (checks.VERIFY_NOISE,)),
     Bug("float Laplace", float_laplace, (checks.GRID,)),
     Bug("noise before clipping", noise_before_clipping, (checks.AUDIT_CLIPPED,)),
-    Bug("range taken from the data", range_from_the_data, (checks.OWN_CODE,)),
+    Bug("range taken from the data", range_from_the_data, (checks.OWN_CODE, checks.ISOLATION_SAMPLES)),
     Bug("seed fixed", seed_fixed, (checks.FRESH, checks.NO_SEED)),
-    Bug("same noise for all windows", noise_reused, (checks.OWN_NOISE,)),
+    Bug("same noise for all windows", noise_reused, (checks.OWN_NOISE, checks.AUDIT_SAMPLES)),
     Bug("one coordinate without noise", no_noise_on_one_coordinate, (checks.AUDIT_SAMPLES,)),
     Bug("decoder fed the private window", decoder_fed_the_private_window, (checks.AUDIT_SAMPLES, checks.DECODER)),
-    Bug("windows joined at their borders", windows_joined, (checks.OWN_RELEASE,)),
+    Bug("windows joined at their borders", windows_joined, (checks.OWN_RELEASE, checks.ISOLATION_SAMPLES)),
     Bug("channel row permuted while drawing", row_permuted_in_the_sampler, (checks.INTEGERS,)),
     Bug("channel row permuted in the bundle", row_permuted_in_the_bundle, (checks.VERIFY_CHANNEL,)),
     Bug("one code always answered truly", tampered_outputs, (checks.AUDIT_CHANNEL, checks.INTEGERS)),
@@ -227,4 +203,5 @@ BUGS = (
     Bug("tail window released raw", tail_released_raw, (checks.NO_RAW,)),
     Bug("budget charged after release", charged_after_release, (checks.CHARGED,)),
     Bug("labels left in the output", labels_left_in, (checks.COLUMNS,)),
+    *mixing.BUGS,
 )

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from deeprotect.bundle.verifying import steps
 from scipy import stats
-from tests.mutations import houses
+from tests.mutations import protectors
 
 from deeprotect.audit.audit import audit
+from deeprotect.audit.candidates import candidates
+from deeprotect.audit.isolation import isolation
+from deeprotect.bundle.verification.verify import steps
 from deeprotect.errors import DeeprotectError, EntropyError
-from deeprotect.privacy.channel import calibration as confidence
+from deeprotect.privacy.channel import calibration
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.protector import Protector
 from deeprotect.release import pipe
@@ -20,6 +22,7 @@ from deeprotect.release.ledger import Ledger
 from deeprotect.signals import Frame, Windows
 
 RUNS = 8_000
+BEYOND_CHANCE, BEYOND_CHANCE_OF_FEW = 0.3, 0.6
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,16 @@ def _release(bundle, samples, *, ledger=None, entropy=None):
 
 
 def _stays_below_the_claim(bundle):
-    """With room for chance: at these runs the bound's standard error is 0.1, so sound code stays below by 5 of them."""
-    return all(finding.epsilon <= finding.claim + 0.3 for finding in audit(bundle, runs=RUNS).findings)
+    """With room for chance: at these runs the bounds' standard errors are 0.1, and 0.25 for the few whole batches."""
+    return all(
+        finding.epsilon <= finding.claim + (BEYOND_CHANCE if finding.runs == RUNS else BEYOND_CHANCE_OF_FEW)
+        for finding in audit(bundle, runs=RUNS).findings
+    )
+
+
+def _keeps_windows_apart(bundle):
+    """The part of an audit that needs no statistics, by itself: the rest takes longer."""
+    return isolation(bundle, candidates(bundle)).holds
 
 
 def _is_verified(bundle):
@@ -150,49 +161,53 @@ def _covers_the_truth(_):
     """The stated confidence, for four classes together that share a known distribution over codes."""
     truth, trials = np.array([0.5, 0.3, 0.15, 0.05]), 500
     counts = np.random.default_rng(3).multinomial(60, truth, size=(trials, 4))
-    low, high = np.array([confidence.cells(table, confidence=0.95) for table in counts]).swapaxes(0, 1)
+    low, high = np.array([calibration.confidence_intervals(table, confidence=0.95) for table in counts]).swapaxes(0, 1)
     return bool(((low <= truth) & (truth <= high)).all(axis=(1, 2)).mean() >= 0.95)
 
 
 def _no_row_passes_raw(bundle):
-    table = houses.table()
+    table = protectors.table()
     released, raw = Protector(bundle).protect(table)["acc_x"].to_numpy(), table["acc_x"].to_numpy()
     return not np.isclose(released, raw, rtol=0, atol=1e-9).any()
 
 
 def _nothing_but_channels_and_time_leaves(bundle):
-    return set(Protector(bundle).protect(houses.table()).column_names) == {"time", "acc_x"}
+    return set(Protector(bundle).protect(protectors.table()).column_names) == {"time", "acc_x"}
 
 
 def _shipped_noise():
-    return houses.unchecked(houses.narrow_box(), 2)
+    return protectors.unchecked(protectors.narrow_box(), 2)
 
 
 def _shipped_channel(make):
-    return lambda: houses.unchecked(make(), houses.CODES, **houses.code_book(houses.CODES))
+    return lambda: protectors.unchecked(make(), protectors.CODES, **protectors.code_book(protectors.CODES))
 
 
-AUDIT_SAMPLES = Check("audit (noise on samples)", _stays_below_the_claim, houses.on_samples)
-AUDIT_CLIPPED = Check("audit (clipped code)", _stays_below_the_claim, houses.clipped)
-AUDIT_CHANNEL = Check("audit (channel)", _stays_below_the_claim, houses.coded)
+AUDIT_SAMPLES = Check("audit (noise on samples)", _stays_below_the_claim, protectors.on_samples)
+AUDIT_CLIPPED = Check("audit (clipped code)", _stays_below_the_claim, protectors.clipped)
+AUDIT_CHANNEL = Check("audit (channel)", _stays_below_the_claim, protectors.coded)
+ISOLATION_SAMPLES = Check("audit (windows kept apart)", _keeps_windows_apart, protectors.on_samples)
+ISOLATION_CHANNEL = Check("audit (windows kept apart in a channel)", _keeps_windows_apart, protectors.coded)
 VERIFY_NOISE = Check("verify (noise)", _is_verified, _shipped_noise, shipped=True)
-VERIFY_CHANNEL = Check("verify (channel)", _is_verified, _shipped_channel(houses.randomised_response), shipped=True)
-VERIFY_NAMED = Check("verify (named channel)", _is_verified, _shipped_channel(houses.named), shipped=True)
-GRID = Check("law: noisy codes lie on the public grid", _lies_on_the_grid, houses.on_samples)
-FRESH = Check("law: two releases differ", _differs_each_time, houses.on_samples)
-NO_SEED = Check("law: seeded entropy is refused", _refuses_seeds, houses.on_samples)
-OWN_NOISE = Check("law: each window has its own noise", _each_window_has_its_own_noise, houses.on_samples)
-OWN_CODE = Check("law: a code depends on its window only", _code_depends_on_its_own_window_only, houses.on_samples)
+VERIFY_CHANNEL = Check("verify (channel)", _is_verified, _shipped_channel(protectors.randomised_response), shipped=True)
+VERIFY_NAMED = Check("verify (named channel)", _is_verified, _shipped_channel(protectors.named), shipped=True)
+GRID = Check("law: noisy codes lie on the public grid", _lies_on_the_grid, protectors.on_samples)
+FRESH = Check("law: two releases differ", _differs_each_time, protectors.on_samples)
+NO_SEED = Check("law: seeded entropy is refused", _refuses_seeds, protectors.on_samples)
+OWN_NOISE = Check("law: each window has its own noise", _each_window_has_its_own_noise, protectors.on_samples)
+OWN_CODE = Check("law: a code depends on its window only", _code_depends_on_its_own_window_only, protectors.on_samples)
 OWN_RELEASE = Check(
-    "law: a released window tells of its own window only", _release_depends_on_its_own_window_only, houses.on_samples
+    "law: a released window tells of its own window only",
+    _release_depends_on_its_own_window_only,
+    protectors.on_samples,
 )
-DECODER = Check("law: the decoder gets noisy codes", _decoder_gets_noise, houses.on_samples)
-CHARGED = Check("law: a failed release stays charged", _failure_stays_charged, houses.on_samples)
-NO_RAW = Check("law: no row passes unchanged", _no_row_passes_raw, houses.on_samples)
+DECODER = Check("law: the decoder gets noisy codes", _decoder_gets_noise, protectors.on_samples)
+CHARGED = Check("law: a failed release stays charged", _failure_stays_charged, protectors.on_samples)
+NO_RAW = Check("law: no row passes unchanged", _no_row_passes_raw, protectors.on_samples)
 COLUMNS = Check(
-    "law: only channels, recording and time leave", _nothing_but_channels_and_time_leaves, houses.on_samples
+    "law: only channels, recording and time leave", _nothing_but_channels_and_time_leaves, protectors.on_samples
 )
 INTEGERS = Check(
-    "claim: the channel draws what its integers say", _draws_what_the_integers_say, houses.randomised_response
+    "claim: the channel draws what its integers say", _draws_what_the_integers_say, protectors.randomised_response
 )
 COVERAGE = Check("claim: confidence sets cover the truth", _covers_the_truth)

@@ -21,7 +21,7 @@ TABLES: dict[str, Any] = {
     },
     "inferences": {"useful": ["activity"], "sensitive": ["subject"]},
     "privacy": {"epsilon": 5.0},
-    "training": {"people": "subject", "costs": {"activity": {"walk": {"stairs": 0.2}}}},
+    "training": {"people": "subject", "cost_matrix": {"activity": {"walk": {"stairs": 0.2}}}},
 }
 VALUES = {
     "unit": ("stream", "channels", "acc_x", "unit"),
@@ -34,9 +34,9 @@ VALUES = {
 KEYS = {
     "channel": ("stream", "channels", "acc_x"),
     "mapped channel": ("stream", "columns", "acc_x"),
-    "costs of": ("training", "costs", "activity"),
-    "true class": ("training", "costs", "activity", "walk"),
-    "class read": ("training", "costs", "activity", "walk", "stairs"),
+    "costs of": ("training", "cost_matrix", "activity"),
+    "true class": ("training", "cost_matrix", "activity", "walk"),
+    "class read": ("training", "cost_matrix", "activity", "walk", "stairs"),
     "section": ("training",),
     "key": ("privacy", "epsilon"),
 }
@@ -102,7 +102,7 @@ def test_the_line_says_which_name_it_is() -> None:
 def test_names_of_any_script_are_names(name: str) -> None:
     tables, useful = table_of(VALUES["useful"])
     useful[0] = name
-    del tables["training"]["costs"]
+    del tables["training"]["cost_matrix"]
     policy = Policy.from_tables(tables)
     assert policy.inferences.useful == (name,)
     assert Policy.from_toml(policy.to_toml()) == policy

@@ -13,12 +13,12 @@ anything = st.floats(allow_nan=True, allow_infinity=True, width=64)
 
 
 @given(arrays(np.float64, (4, 3), elements=anything), st.integers(1, 5000))
-def test_any_input_lands_on_the_grid(code, cells):
-    box = Box((-1.0, 0.0, 1e6), (1.0, 1e-9, 2e6), cells)
+def test_any_input_lands_on_the_grid(code, grid_steps):
+    box = Box((-1.0, 0.0, 1e6), (1.0, 1e-9, 2e6), grid_steps)
     position = box.to_grid(code)
     assert position.dtype == np.int64
     assert position.min() >= 0
-    assert position.max() <= cells
+    assert position.max() <= grid_steps
 
 
 def test_nan_and_infinities_have_fixed_public_places():
@@ -48,7 +48,7 @@ def test_codes_of_another_shape_are_refused(shape):
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "cells"),
+    ("low", "high", "grid_steps"),
     [
         ((), (), 8),
         ((0.0,), (0.0,), 8),
@@ -60,9 +60,9 @@ def test_codes_of_another_shape_are_refused(shape):
         ((0.0,), (1.0,), 2**25),
     ],
 )
-def test_a_box_that_is_none_is_refused(low, high, cells):
+def test_a_box_that_is_none_is_refused(low, high, grid_steps):
     with pytest.raises(PolicyError):
-        Box(low, high, cells)
+        Box(low, high, grid_steps)
 
 
 def test_fitting_covers_training_codes_and_survives_a_constant_feature():

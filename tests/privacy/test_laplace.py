@@ -32,10 +32,10 @@ def log_ratio(mechanism, first, second, output):
 
 
 SMALL = [
-    baseline(2, 1.0, cells=3),
+    baseline(2, 1.0, grid_steps=3),
     certified(Box((0.0, -1.0), (1.0, 3.0), 3), 0.7),
     certified(Box((0.0, -1.0), (1.0, 3.0), 3), 2.0, importance=[1.0, 5.0]),
-    paper_mode1(Box.unit(2, cells=3), 1.0, dim_x=4),
+    paper_mode1(Box.unit(2, grid_steps=3), 1.0, dim_x=4),
 ]
 
 
@@ -163,7 +163,7 @@ def test_expected_error_is_the_measured_one():
 
 
 def test_two_windows_are_told_apart_no_better_than_epsilon_allows():
-    mechanism = baseline(1, 1.0, cells=1)
+    mechanism = baseline(1, 1.0, grid_steps=1)
     low, high = (mechanism.privatise(np.full((100_000, 1), x), entropy=SeededEntropy(6)) for x in (0.0, 1.0))
     ratio = np.log((low <= 0).mean() / (high <= 0).mean())
     assert 0.95 < ratio < 1.03  # the stated epsilon, within four standard errors

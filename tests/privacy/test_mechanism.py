@@ -1,13 +1,16 @@
 """The contract that every mechanism keeps, and what a bundle may not contain."""
 
-import copy
 import json
 
 import numpy as np
 import pytest
+from tests.privacy.edited import edited
 
 from deeprotect.errors import BundleError
 from deeprotect.privacy.box import Box
+from deeprotect.privacy.channel.calibration import SensitiveCounts
+from deeprotect.privacy.channel.design import design
+from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.laplace import baseline, certified, paper_mode1, paper_mode2
 from deeprotect.privacy.mechanism import load
@@ -16,6 +19,7 @@ from deeprotect.privacy.subspace import subspace
 
 DIRECTIONS = basis(np.random.default_rng(0).normal(size=(12, 2)))
 WIDE = Box((-4.0,) * 3, (4.0,) * 3)
+SUBJECTS = SensitiveCounts("subject", ("ann", "bob"), np.array([[40, 30, 20, 10], [10, 20, 30, 40]]), 5.0)
 EVERY = {
     "baseline": (baseline(12, 5.0), 12),
     "paper mode 1": (paper_mode1(Box.unit(3), 5.0, dim_x=12), 3),
@@ -26,6 +30,8 @@ EVERY = {
     "laplace": (certified(Box.unit(3), 5.0), 3),
     "laplace, uneven": (certified(Box.unit(3), 5.0, importance=[1.0, 2.0, 3.0]), 3),
     "subspace": (subspace(DIRECTIONS, 5.0, inferences=("subject",)), 12),
+    "channel": (make(design(1.0 - np.eye(4), np.ones(4), ldp_epsilon=5.0), variants=3), 1),
+    "channel, named": (make(design(1.0 - np.eye(4), np.ones(4), secrets=[SUBJECTS], ldp_epsilon=5.0), variants=3), 1),
 }
 every = pytest.mark.parametrize(("mechanism", "width"), EVERY.values(), ids=EVERY.keys())
 
@@ -46,7 +52,7 @@ def test_a_certificate_states_and_derives_epsilon(mechanism, width):
     certificate = json.loads(json.dumps(mechanism.certificate()))
     assert certificate["mechanism"] == mechanism.name
     assert 0 < certificate["derived_epsilon"] <= certificate["epsilon"] == 5.0
-    assert certificate["sensitivity"] > 0
+    assert certificate["sensitivity"] is None if mechanism.public_outputs else certificate["sensitivity"] > 0
     assert {"guarantee", "method", "exact", "neighbours", "assumes", "ldp_epsilon"} <= certificate.keys()
 
 
@@ -81,9 +87,28 @@ def test_twice_the_budget_means_half_the_noise(make):
 
 
 @every
+def test_a_mechanism_derives_again_what_it_states(mechanism, width):
+    steps = list(mechanism.derive())
+    assert any(step.name.startswith("ε") and step.holds for step in steps)
+    assert not any(step.breaks for step in steps)
+
+
+@every
+def test_what_is_released_is_known_by_its_public_output_or_not_at_all(mechanism, width):
+    released = mechanism.privatise(np.zeros((50, width)), entropy=SeededEntropy(3))
+    outputs = mechanism.output_of(released)
+    if mechanism.public_outputs is None:
+        assert outputs is None
+    else:
+        assert released.max() < mechanism.public_outputs
+        assert outputs.max() < mechanism.public_outputs / mechanism.variants
+
+
+@every
 def test_fresh_noise_for_every_window(mechanism, width):
     released = mechanism.privatise(np.full((200, width), 0.5), entropy=SeededEntropy(2))
-    assert len(np.unique(released, axis=0)) == 200
+    different = len(np.unique(released, axis=0))
+    assert 1 < different <= mechanism.public_outputs if mechanism.public_outputs else different == 200
 
 
 @every
@@ -95,16 +120,7 @@ def test_a_smaller_stated_epsilon_is_refused(mechanism, width):
 
 
 def broken(path, value, source="laplace, uneven"):
-    fields = copy.deepcopy(EVERY[source][0].to_json())
-    *parents, last = path
-    inner = fields
-    for name in parents:
-        inner = inner[name]
-    if value is ...:
-        del inner[last]
-    else:
-        inner[last] = value
-    return fields
+    return edited(EVERY[source][0].to_json(), path, value)
 
 
 WRONG = [
@@ -124,8 +140,8 @@ WRONG = [
     broken(["box", "low"], [0.0, 0.0]),
     broken(["box", "low"], [0.0, None, 0.0]),
     broken(["box", "high"], [1.0, float("inf"), 1.0]),
-    broken(["box", "cells"], 0),
-    broken(["box", "cells"], 4096.0),
+    broken(["box", "grid_steps"], 0),
+    broken(["box", "grid_steps"], 4096.0),
     broken(["scales"], []),
     broken(["scales"], ["1/0", "1/1", "1/1"]),
     broken(["scales"], ["0/1", "1/1", "1/1"]),

@@ -45,8 +45,8 @@ def chi_squared(first, second, *, scale):
     """p-value of equal frequencies, over the values expected more than 50 times and the two tails."""
     reach = int(float(scale) * np.log(COUNT * np.tanh(0.5 / float(scale)) / 50))
     edges = np.arange(-reach, reach + 2) - 0.5
-    cells = [np.bincount(np.searchsorted(edges, sample), minlength=len(edges) + 1) for sample in (first, second)]
-    return stats.chi2_contingency(np.array(cells), correction=False).pvalue
+    grid_steps = [np.bincount(np.searchsorted(edges, sample), minlength=len(edges) + 1) for sample in (first, second)]
+    return stats.chi2_contingency(np.array(grid_steps), correction=False).pvalue
 
 
 @pytest.mark.parametrize("scale", NARROW)

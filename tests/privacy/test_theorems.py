@@ -69,7 +69,7 @@ def test_certified_mode_one_adds_at_least_five_times_less_noise_than_the_paper(w
 
 def test_post_processing_reads_the_noisy_code_only():
     # Two private codes on the same grid point are one and the same to everything downstream.
-    mechanism = certified(Box.unit(2, cells=4), 1.0)
+    mechanism = certified(Box.unit(2, grid_steps=4), 1.0)
     rng = np.random.default_rng(0)
     code = np.full((50, 2), 0.5)
     near = code + rng.uniform(-0.12, 0.12, code.shape)

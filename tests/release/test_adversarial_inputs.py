@@ -20,7 +20,7 @@ from deeprotect.errors import TableError
 from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.channel.design import design
-from deeprotect.privacy.channel.discrete_channel import make
+from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.relaxed import basis
 from deeprotect.privacy.subspace import subspace
@@ -152,12 +152,12 @@ def test_numbers_that_mean_the_same_are_released_alike(name, one, other):
 
 @pytest.mark.parametrize("name", ["baseline", "laplace"])
 def test_no_float32_error_can_move_a_code_off_its_grid(name):
-    """Clipping is in integers after float32: however wrong a network computes, codes differ by `cells` at most."""
+    """Clipping is in integers after float32: however wrong a network computes, codes differ by `grid_steps` at most."""
     box = MECHANISMS[name].box
     wild = np.array([[-3.4e38], [3.4e38], [math.nan], [math.inf], [-math.inf], [1e-45], [-0.0]]).repeat(box.dim, axis=1)
     position = box.to_grid(wild)
     assert position.min() >= 0
-    assert position.max() <= box.cells
+    assert position.max() <= box.grid_steps
 
 
 @pytest.mark.parametrize("protector", ["subspace"], indirect=True)

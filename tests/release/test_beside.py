@@ -74,8 +74,8 @@ def test_a_unit_that_is_no_word_stays_behind(released, table, unit):
 
 
 def test_entries_of_a_dictionary_that_no_row_uses_stay_behind(released, table):
-    codes = pa.array([2 if row < 12 else None for row in range(ROWS)], pa.int8())
-    recording = pa.DictionaryArray.from_arrays(codes, pa.array([SECRET, f"{SECRET}-2", "r0"]))
+    codes = pa.array([2 if row < 12 else 3 for row in range(ROWS)], pa.int8())
+    recording = pa.DictionaryArray.from_arrays(codes, pa.array([SECRET, f"{SECRET}-2", "r0", "r1"]))
     back, content = released(recorded(table, recording))
     assert back.schema.field("recording").type == pa.string()
     assert back["recording"].to_pylist() == recording.to_pylist()
@@ -90,14 +90,14 @@ def test_time_may_be_a_dictionary_too(released, table):
     assert np.float64(31337.0).tobytes() not in content
 
 
-def test_what_lies_under_a_null_stays_behind(released, table):
+def test_what_lies_under_a_null_is_refused_with_it_and_not_quoted(released, table):
     """Who blanks names in Arrow sets a bit; the names stay in the buffer."""
     mask = pa.py_buffer(np.packbits(np.arange(ROWS) < 12, bitorder="little").tobytes())
     text = pa.array(["r0"] * 12 + [SECRET] * 11)
     blanked = pa.Array.from_buffers(pa.string(), ROWS, [mask, *text.buffers()[1:]])
-    back, content = released(recorded(table, blanked))
-    assert back["recording"].to_pylist() == ["r0"] * 12 + [None] * 11
-    assert SECRET.encode() not in content
+    with pytest.raises(TableError, match="recording is missing at row 13") as refused:
+        released(recorded(table, blanked))
+    assert SECRET not in str(refused.value)
 
 
 def test_rows_that_were_cut_away_stay_behind(released, table):
@@ -147,6 +147,13 @@ def test_a_pandas_frame_comes_back_with_a_new_index_and_without_its_categories(p
     assert list(back.columns) == ["time", "acc_x", "acc_y", "recording"]
     assert list(back["recording"]) == list(frame["recording"])
     assert SECRET.encode() not in pickle.dumps(back)
+
+
+def test_time_in_the_index_of_a_frame_comes_back_as_a_column(protector, table):
+    back = protector.protect(table.to_pandas().set_index("time"))
+    assert sorted(back.columns) == ["acc_x", "acc_y", "recording", "time"]
+    assert list(back["time"]) == table["time"].to_pylist()
+    assert back.index.equals(pandas.RangeIndex(ROWS))
 
 
 @pytest.mark.parametrize("kind", [polars.Categorical, polars.Enum(["r1", SECRET, "r0"])], ids=str)

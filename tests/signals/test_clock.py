@@ -65,3 +65,9 @@ def test_how_long_the_first_batch_is_does_not_decide_whether_a_table_is_refused(
         clock = Clock(10, "walk.csv")
         clock.check(time[:first], None, first_row=0)
         clock.check(time[first:], None, first_row=first)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_time_that_is_never_a_number_is_missing_and_nothing_else_is_said(value):
+    with pytest.raises(TableError, match="time is missing at row 1"):
+        Clock(10, "walk.csv").check(np.full(5, value), None, first_row=0)

@@ -11,7 +11,7 @@ from deeprotect.signals.resampling import (
     grid,
     interpolate,
     middles,
-    monotone_stretches,
+    monotone_segments,
     slower,
 )
 
@@ -28,7 +28,7 @@ def test_what_is_kept_only_goes_forward_and_nothing_good_is_lost(times: np.ndarr
 
 @given(times_lists, st.floats(0.05, 20))
 def test_stretches_grow_without_long_pauses_and_never_share_rows(times: np.ndarray, gap: float) -> None:
-    runs = list(monotone_stretches(times, gap))
+    runs = list(monotone_segments(times, gap))
     rows = np.concatenate(runs)
     assert (np.diff(rows) > 0).all()
     for run in runs:
@@ -38,7 +38,7 @@ def test_stretches_grow_without_long_pauses_and_never_share_rows(times: np.ndarr
 
 def test_a_pause_and_a_restarted_clock_cut_and_a_late_row_is_dropped() -> None:
     times = np.array([0.0, 1.0, 0.5, 2.0, 9.0, 10.0, 0.0, 1.0])
-    runs = [times[run].tolist() for run in monotone_stretches(times, 2.0)]
+    runs = [times[run].tolist() for run in monotone_segments(times, 2.0)]
     assert runs == [[0.0, 1.0, 2.0], [9.0, 10.0], [0.0, 1.0]]
 
 

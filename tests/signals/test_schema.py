@@ -42,6 +42,14 @@ def test_a_range_must_be_two_finite_numbers_in_order(limits):
         Channel("x", "g", *limits)
 
 
+WIDE = Channel("x", "g", -1.7e308, 1.7e308)  # high - low is infinite, and whether x - low is depends on the sample
+
+
+def test_a_range_that_is_too_wide_to_scale_is_refused():
+    with pytest.raises(PolicyError, match="too wide"):
+        Schema((ACC, WIDE), rate_hz=10.0, window=4)
+
+
 @pytest.mark.parametrize("changes", [{"channels": ()}, {"window": 0}, {"rate_hz": 0.0}], ids=str)
 def test_a_stream_needs_channels_a_window_and_a_rate(changes):
     with pytest.raises(PolicyError):

@@ -51,7 +51,7 @@ def test_the_coder_agrees_with_torch(samples: int, channels: int) -> None:
 
 def test_codes_agree_with_torch_where_some_are_rejected() -> None:
     windows = np.random.default_rng(2).random((4000, 12))
-    codes = Codes((2, 4), np.array([0, 1, 2, 3, 3, 2, 1, 0]), unsure=4)
+    codes = Codes((2, 4), np.array([0, 1, 2, 3, 3, 2, 1, 0]), abstain=4)
     module = nn.Sequential(coder(windows, 3, classes=6), codes)
     with torch.inference_mode():
         wanted = module(torch.tensor(windows, dtype=torch.float32)).numpy()

@@ -5,6 +5,7 @@ from deeprotect import Protector
 from deeprotect.bundle import Bundle
 from deeprotect.errors import TableError
 from deeprotect.training.fit import learn
+from deeprotect.training.fitted import FittedModels
 
 OPTIONS = [
     ("baseline", "ldp", "default"),
@@ -63,7 +64,9 @@ def test_auto_takes_the_mechanism_with_the_best_utility_to_be_expected_and_says_
 
 def test_auto_takes_the_mechanism_of_least_cost_where_the_policy_gives_costs(gym_table, gym_policy):
     costs = {"activity": {"run": {"walk": 0.1}, "walk": {"run": 0.1}}}
-    policy = gym_policy.vary(privacy={"mechanism": "auto", "epsilon": 1.0}, training={"max_epochs": 3, "costs": costs})
+    policy = gym_policy.vary(
+        privacy={"mechanism": "auto", "epsilon": 1.0}, training={"max_epochs": 3, "cost_matrix": costs}
+    )
     bundle = Protector.fit(policy, gym_table).bundle
     expected = bundle.manifest.minimiser.chosen_for_expected_cost
     assert set(expected) == {"channel", "laplace"}
@@ -71,23 +74,22 @@ def test_auto_takes_the_mechanism_of_least_cost_where_the_policy_gives_costs(gym
     assert not bundle.manifest.minimiser.chosen_for_expected_accuracy
     numbers = bundle.manifest.results[0].useful["activity"]
     assert 0 <= numbers["app_cost"] <= 1 - numbers["app"] + 1e-9
-    assert bundle.policy.training.costs == costs
+    assert bundle.policy.training.cost_matrix == costs
 
 
 @pytest.mark.parametrize("costs", [{"jog": {"walk": 0.1}}, {"walk": {"jog": 0.1}}])
 def test_costs_of_a_class_that_no_window_shows_are_refused_with_the_known_ones(gym_table, gym_policy, costs):
     with pytest.raises(TableError) as refused:
-        Protector.fit(gym_policy.vary(training={"costs": {"activity": costs}}), gym_table)
-    assert "training.costs.activity names 'jog'" in str(refused.value)
+        Protector.fit(gym_policy.vary(training={"cost_matrix": {"activity": costs}}), gym_table)
+    assert "training.cost_matrix.activity names 'jog'" in str(refused.value)
     assert "run, still, walk" in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
 def test_certified_noise_is_at_least_five_times_smaller_than_the_papers(gym_windows, gym_policy):
-    parts = {}
+    models = FittedModels(gym_windows)
     literal, certified = (
-        learn(gym_windows, asking_for(gym_policy, mechanism, "ldp", "paper"), parts=parts).mechanism
-        for mechanism in ("paper", "laplace")
+        learn(models, asking_for(gym_policy, mechanism, "ldp", "paper")).mechanism for mechanism in ("paper", "laplace")
     )
     assert literal.expected_error() >= 5 * certified.expected_error()
 

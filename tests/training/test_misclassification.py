@@ -22,7 +22,9 @@ some_costs = st.fixed_dictionaries(
 
 def book(meaning, read, prior=(1 / 3, 1 / 3, 1 / 3)):
     """A code book of known numbers; `meaning` and `read` by inference."""
-    outputs = Outputs(np.zeros((3, 1, 1)), read, dict.fromkeys(read, CLASSES), np.ones(3))
+    outputs = Outputs(
+        np.zeros((3, 1, 1)), read, dict.fromkeys(read, CLASSES), np.ones(3), np.full(3, 5), np.full(3, 0.2)
+    )
     return CodeBook(
         nn.Identity(),
         CLASSES,

@@ -12,7 +12,7 @@ from deeprotect.attack.models import TrainedModel
 from deeprotect.attack.predictions import Predictions, Texts
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import Indices, Labels
-from deeprotect.training.segments import place_in, runs
+from deeprotect.training.segments import place_in, segment_numbers
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class LabelledRows:
     @cached_property
     def segment(self) -> Indices:
         """Number of the run of equal labels in one recording that each row lies in."""
-        return runs(self.recording, self.labels.astype(str))
+        return segment_numbers(self.recording, self.labels.astype(str))
 
     def predictions(self, guess: Texts) -> Predictions:
         return Predictions.of(self.labels, guess, self.segment)

@@ -8,7 +8,7 @@ import numpy as np
 from deeprotect.errors import InputError
 from deeprotect.training.dataset import Indices, LabelledWindows
 from deeprotect.training.segments import place_in
-from deeprotect.training.splits import Mask, contiguous, folds, grouped, stretches_of
+from deeprotect.training.splits import Mask, contiguous, folds, grouped, segments_of
 
 KINDS = ("time", "recording", "group")
 
@@ -83,7 +83,7 @@ def _some(windows: LabelledWindows, chosen: Indices, most: int, *, seed: int) ->
     if len(chosen) <= most:
         return chosen
     random = np.random.default_rng(seed)
-    segment = stretches_of(windows[chosen])
+    segment = segments_of(windows[chosen])
     sizes = np.bincount(segment)
     # Shares are rounded so that what is kept of the first k segments is never off by one window or more.
     kept = np.diff(np.floor(np.cumsum(sizes) * (most / len(chosen)) + random.random()).astype(np.int64), prepend=0)

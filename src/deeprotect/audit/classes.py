@@ -7,12 +7,12 @@ from deeprotect.audit.distinguisher import choose, fit
 from deeprotect.audit.pairs import Pair
 from deeprotect.audit.trials import outputs_of, released
 from deeprotect.errors import InputError
-from deeprotect.release.pipe import Protects
+from deeprotect.release.pipe import Pipeline
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import LabelledWindows
 
 
-def worst_classes(bundle: Protects, windows: LabelledWindows, inferences: Sequence[str], *, runs: int) -> Pair:
+def worst_classes(bundle: Pipeline, windows: LabelledWindows, inferences: Sequence[str], *, runs: int) -> Pair:
     """Two classes as pools of their windows; the pilot's releases choose, and are not counted afterwards."""
     pairs = [scored for name in inferences for scored in _pilot(bundle, windows, name, runs=runs)]
     if not pairs:
@@ -20,7 +20,7 @@ def worst_classes(bundle: Protects, windows: LabelledWindows, inferences: Sequen
     return max(pairs, key=lambda scored: scored[0])[1]
 
 
-def _pilot(bundle: Protects, windows: LabelledWindows, inference: str, *, runs: int) -> Iterator[tuple[float, Pair]]:
+def _pilot(bundle: Pipeline, windows: LabelledWindows, inference: str, *, runs: int) -> Iterator[tuple[float, Pair]]:
     pools = _pools(windows, inference)
     seen = {label: released(bundle, pool, runs) for label, pool in pools.items()}
     half, outputs = runs // 2, outputs_of(bundle)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from deeprotect.audit.bound import Tally, lower_bound
+from deeprotect.audit.bound import CONFIDENCE, Tally, lower_bound
 from deeprotect.signals.schema import Floats
 
 Score = Callable[[Floats], Floats]
-"""Released windows (run, value) to numbers (run,); high speaks for the first input."""
+"""What is seen of releases (run, value) to numbers (run,); high speaks for the first input."""
 Names = Callable[[Floats], NDArray[np.uint64]]
 """Released windows (run, value) to whole numbers (run,) that are worth counting one by one."""
 
@@ -33,10 +33,10 @@ class Rule:
     def holds(self, scores: Floats) -> NDArray[np.bool_]:
         return np.asarray(scores <= self.threshold if self.swapped else scores >= self.threshold)
 
-    def tally(self, first: Floats, second: Floats) -> Tally:
+    def tally(self, first: Floats, second: Floats, *, confidence: float = CONFIDENCE) -> Tally:
         """Counts of the event among scores of both sides, the likelier side first."""
         counts = int(self.holds(first).sum()), int(self.holds(second).sum())
-        return Tally(*(counts[::-1] if self.swapped else counts), runs=len(first))
+        return Tally(*(counts[::-1] if self.swapped else counts), runs=len(first), confidence=confidence)
 
 
 def fit(first: Floats, second: Floats, *, outputs: Names | None = None, strong: bool = True) -> dict[str, Score]:

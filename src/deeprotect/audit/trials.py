@@ -1,48 +1,74 @@
 """Running the real pipe many times: encode, charge, privatise, decode, with the operating system's randomness."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from deeprotect.audit.distinguisher import Names, look_up, names
-from deeprotect.privacy.channel.discrete_channel import Channel
+from deeprotect.audit.distinguisher import look_up, names
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger
-from deeprotect.release.pipe import Protects, release
-from deeprotect.signals import Frame, Windows
+from deeprotect.release.pipe import Pipeline, release
+from deeprotect.signals import Frame, Schema, Windows
 from deeprotect.signals.schema import Floats
 
 _BATCH = 8_192
 _MOST_VARIANTS = 1 << 17
 
 
-def releases(bundle: Protects, pool: Floats, count: int) -> Iterator[Floats]:
-    """Released windows (run, value), in parts, of private ones drawn from a pool (window, value); one is repeated."""
-    schema, rng = bundle.schema, np.random.default_rng()
-    # Not through `unscale`: snapping to the sensor's resolution would move relaxed neighbours off their direction.
-    samples = schema.low + pool.reshape(-1, schema.window, len(schema.channels)) * (schema.high - schema.low)
-    ledger, entropy = Ledger(), SystemEntropy()
-    for start in range(0, count, _BATCH):
-        size = min(_BATCH, count - start)
-        frame = Frame(np.full(size, schema.window), np.arange(start, start + size) * schema.window)
-        private = Windows(samples[rng.integers(len(samples), size=size)], frame)
-        for released in release([private], bundle, ledger=ledger, stream="audit", entropy=entropy):
-            yield released.samples.reshape(size, schema.dim)
+def releases(bundle: Pipeline, pool: Floats, count: int) -> Iterator[Floats]:
+    """Released windows (run, value), in parts, of private ones drawn from a pool (window, value); one is repeated.
+
+    Each window counts as a run of its own: so they are where windows are released independently of each other.
+    """
+    rng = np.random.default_rng()
+    sizes = (min(_BATCH, count - start) for start in range(0, count, _BATCH))
+    return released_batches(bundle, (pool[rng.integers(len(pool), size=size)] for size in sizes))
 
 
-def released(bundle: Protects, pool: Floats, count: int) -> Floats:
+def released_batches(bundle: Pipeline, batches: Iterable[Floats]) -> Iterator[Floats]:
+    """What the pipe makes of each batch of scaled windows (window, value), one after the other."""
+    private = (in_units(bundle.schema, batch) for batch in batches)
+    for released in release(private, bundle, ledger=Ledger(), stream="audit", entropy=SystemEntropy()):
+        yield released.samples.reshape(len(released), bundle.schema.dim)
+
+
+def released(bundle: Pipeline, pool: Floats, count: int) -> Floats:
     """All of them at once, for counts that fit in memory."""
     return np.concatenate(list(releases(bundle, pool, count)))
 
 
-def outputs_of(bundle: Protects) -> Names | None:
-    """Which of a channel's outputs a released window shows: the decoder is public, so an attacker knows it, too."""
-    channel, schema = bundle.mechanism, bundle.schema
-    count = len(channel.weights[0]) * channel.variants if isinstance(channel, Channel) else 0
-    if not isinstance(channel, Channel) or count > _MOST_VARIANTS:
+def in_units(schema: Schema, scaled: Floats) -> Windows:
+    """Scaled windows (window, value) as a sensor would give them."""
+    # Not through `unscale`: snapping to the sensor's resolution would move relaxed neighbours off their direction.
+    samples = schema.low + scaled.reshape(-1, schema.window, len(schema.channels)) * (schema.high - schema.low)
+    return Windows(samples, Frame(np.full(len(samples), schema.window), np.arange(len(samples)) * schema.window))
+
+
+@dataclass(frozen=True)
+class KnownOutputs:
+    """Which of `count` public outputs released windows show: the decoder is public, so an attacker knows it, too."""
+
+    count: int
+    known: NDArray[np.uint64]  # names of the windows that can be released, sorted
+    output: NDArray[np.uint64]
+
+    def __call__(self, rows: Floats) -> NDArray[np.uint64]:
+        """Numbers (run,) of released windows (run, value); `count` for a window that no output gives."""
+        return look_up(names(rows), self.known, self.output, missing=np.uint64(self.count))
+
+
+def outputs_of(bundle: Pipeline) -> KnownOutputs | None:
+    """None where a release is not one of a few windows."""
+    mechanism, schema = bundle.mechanism, bundle.schema
+    count = mechanism.public_outputs
+    if count is None or count > _MOST_VARIANTS:
         return None
-    index = np.arange(count)
-    windows = schema.unscale(bundle.decode(index[:, None].astype(np.float64)))
-    known, where = np.unique(names(windows.reshape(count, schema.dim)), return_index=True)
-    output = (index[where] // channel.variants).astype(np.uint64)
-    return lambda rows: look_up(names(rows), known, output, missing=np.uint64(count))
+    index = np.arange(count, dtype=np.float64)[:, None]
+    output = mechanism.output_of(index)
+    if output is None:
+        return None
+    windows = schema.unscale(bundle.decode(index)).reshape(count, schema.dim)
+    known, where = np.unique(names(windows), return_index=True)
+    return KnownOutputs(int(output.max()) + 1, known, output[where].astype(np.uint64))

@@ -13,7 +13,8 @@ from deeprotect.benchmark.encoders import encoders
 from deeprotect.benchmark.ratio import REPEATS, Ratio, Work, compare
 from deeprotect.benchmark.throughput import tables
 from deeprotect.privacy.channel.design import design
-from deeprotect.privacy.channel.discrete_channel import Channel, make
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
+from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.entropy import SystemEntropy, Words
 from deeprotect.privacy.sampling import discrete_laplace, round_up
 
@@ -98,7 +99,7 @@ def channel(*, draws: int = DRAWS, repeats: int = REPEATS) -> list[Ratio]:
     return [Ratio(f"channel of {CODES} codes", "numpy choice, code by code", "throughput", faster)]
 
 
-def _exactly(mechanism: Channel, code: np.ndarray[Any, Any]) -> Work:
+def _exactly(mechanism: DiscreteChannel, code: np.ndarray[Any, Any]) -> Work:
     return lambda: len(mechanism.privatise(code, entropy=SystemEntropy()))
 
 

@@ -1,4 +1,4 @@
-"""What leaves the laboratory: manifest, ONNX encoder and decoder, certificate, model card."""
+"""What training hands to release: manifest, tensors, networks as layers, certificate, model card."""
 
 from deeprotect.bundle.bundle import Bundle
 

@@ -17,7 +17,7 @@ from deeprotect.bundle.tensors import TENSORS, TensorReader, TensorWriter
 from deeprotect.errors import BundleError, PolicyError
 from deeprotect.policy import Policy
 from deeprotect.privacy import mechanism as mechanisms
-from deeprotect.privacy.json_reader import Record
+from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.mechanism import Mechanism
 from deeprotect.signals import Schema
 from deeprotect.signals.schema import Floats
@@ -26,7 +26,16 @@ from deeprotect.version import __version__
 
 @dataclass(frozen=True)
 class Bundle:
-    """A protector that can leave training: numbers and layers, nothing that is run as a program."""
+    """A protector that can leave training: numbers and layers, nothing that is run as a program.
+
+    Examples:
+        >>> from deeprotect.bundle import Bundle
+        >>> bundle = Bundle.load("protector")  # as `deeprotect train` writes it; whatever was altered is refused
+        >>> print(bundle.mechanism.event)
+        ε = 5 ldp per window
+        >>> bundle.manifest.certificate["neighbours"]
+        'any two windows'
+    """
 
     manifest: Manifest
     files: dict[str, bytes]
@@ -45,6 +54,7 @@ class Bundle:
         created: str,
         made_with: dict[str, str],
     ) -> Self:
+        """What training hands over, checked as a bundle from anywhere is."""
         tensors = TensorWriter()
         layers = {"encoder": encoder.to_json(tensors), "decoder": decoder.to_json(tensors)}
         files = {TENSORS: tensors.to_bytes()}
@@ -64,6 +74,7 @@ class Bundle:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
+        """From a folder or a zip file; ε is derived again, and what does not hold is refused."""
         return cls(*store.read(Path(path))).checked(str(path))
 
     def save(self, path: str | Path) -> None:
@@ -121,5 +132,5 @@ class Bundle:
 
 def _decoder(stated: Any, tensors: TensorReader, *, inputs: int) -> Decoder:
     if isinstance(stated, dict):
-        return OutputTable.read(Record(stated, "decoder"), tensors)
+        return OutputTable.read(JsonReader(stated, "decoder"), tensors)
     return Network.read(stated, tensors, inputs=inputs)

@@ -3,43 +3,14 @@
 from collections.abc import Iterator
 
 from deeprotect.bundle.bundle import Bundle
+from deeprotect.privacy.guarantees import promise, terms
 
-PROMISES = {
-    "ldp": (
-        "Whoever sees one released window can tell any two possible private windows apart by a factor of at most "
-        "e^ε in likelihood, whatever they know and whatever they compute (ε-local differential privacy)."
-    ),
-    "named": (
-        "For one released window, any two classes of a named sensitive inference are told apart by a factor of at "
-        "most e^ε in likelihood, whatever is computed from it (Pufferfish privacy for the named inferences)."
-    ),
-    "rldp": (
-        "Two private windows that differ only along the linear directions of the sensitive inferences are told "
-        "apart by a factor of at most e^ε in likelihood (ε-relaxed local differential privacy)."
-    ),
-}
-LIMITS = {
-    "ldp": ("At this ε an observer may still guess better than chance; measure attackers before you rely on it.",),
-    "named": (
-        "Nothing is promised about inferences that are not named, unless an LDP ε stands above.",
-        "The promise is for one window. Several windows of one person may tell together what each hides, "
-        "unless they are independent given the class.",
-    ),
-    "rldp": (
-        "Parts of the window outside those directions are released without noise; an attacker who is not linear, "
-        "or who uses other directions, is not bound by ε. Read the measured attacker beside it.",
-    ),
-}
 CHOSEN = {
     "chosen_for_expected_accuracy": "the best useful accuracy",
     "chosen_for_expected_cost": "the least cost of misreading",
 }
 MOST_COSTS = 8  # listed by name
 WORTH_IT = 0.05  # accuracy above chance below which a release is of little use
-COMPOSED = (
-    "The ε is for one window. A stream of T windows composes to T·ε for its owner; "
-    "ε per window alone holds only for windows that have nothing to do with each other."
-)
 ALWAYS = "Recording names, time stamps and the number of rows pass through; that data was released is not hidden."
 
 
@@ -57,19 +28,21 @@ def _lines(bundle: Bundle) -> Iterator[str]:
     yield f"- sensitive: {sensitive}"
     yield from _stream_lines(bundle)
     yield f"- mechanism: {bundle.mechanism.name}; learnt: {bundle.manifest.minimiser.name}"
-    yield from _doubt_lines(bundle)
+    yield from _reject_lines(bundle)
     yield from _choice_lines(bundle)
     yield from _cost_lines(bundle)
     yield ""
     yield "## What is promised"
-    yield f"{event}. {PROMISES[event.guarantee]}"
-    yield f"Neighbours: {bundle.manifest.certificate['neighbours']}."
+    small_print = terms(event.guarantee, sensitive=event.inferences)
+    yield f"{event}. {promise(event.guarantee, event.epsilon, sensitive=event.inferences)}"
+    yield f"- Against: {small_print.against}"
+    yield f"- For: {small_print.covers}"
+    yield f"- Neighbours: {bundle.manifest.certificate['neighbours']}."
     yield from _evidence_lines(bundle)
     yield ""
     yield "## What is not"
-    composed = () if event.guarantee == "named" else (COMPOSED,)
-    for line in (*LIMITS[event.guarantee], *composed, ALWAYS):
-        yield f"- {line}"
+    yield f"- {small_print.not_covered}"
+    yield f"- {ALWAYS}"
     yield ""
     yield "## Measured on held-out windows"
     yield from measured(bundle)
@@ -78,12 +51,12 @@ def _lines(bundle: Bundle) -> Iterator[str]:
     yield from _origin_lines(bundle)
 
 
-def _doubt_lines(bundle: Bundle) -> Iterator[str]:
-    """What becomes of windows that nobody can name, where the channel knows such."""
+def _reject_lines(bundle: Bundle) -> Iterator[str]:
+    """What becomes of rejected windows, where the channel knows such."""
     certificate = bundle.manifest.certificate
     classes = certificate.get("outputs", 0)
     if certificate.get("codes", 0) > classes:
-        yield f"  - a window that fits none of {classes} classes well counts as unsure, and leaves as one of them"
+        yield f"  - of a window that fits none of {classes} classes well the coder abstains; it leaves as one of them"
 
 
 def _choice_lines(bundle: Bundle) -> Iterator[str]:
@@ -97,7 +70,7 @@ def _choice_lines(bundle: Bundle) -> Iterator[str]:
 
 def _cost_lines(bundle: Bundle) -> Iterator[str]:
     """The user's own costs, where the policy gives some."""
-    for name, rows in bundle.policy.training.costs.items():
+    for name, rows in bundle.policy.training.cost_matrix.items():
         named = [f"{true} as {read} {cost:g}" for true, row in rows.items() for read, cost in row.items()]
         more = f" and {len(named) - MOST_COSTS} more" if len(named) > MOST_COSTS else ""
         yield f"- cost of misreading {name}: {', '.join(named[:MOST_COSTS])}{more}; every other 1"
@@ -114,10 +87,10 @@ def _evidence_lines(bundle: Bundle) -> Iterator[str]:
         )
     if certificate.get("codes_without_noise"):
         yield f"- Noise: {certificate['noise']}."
-    if certificate["guarantee"] == "named" and certificate["ldp_epsilon"] is None:
+    if certificate["guarantee"] != "ldp" and certificate["ldp_epsilon"] is None:
         yield "- There is no LDP bound beside it."
-    elif certificate["guarantee"] == "named":
-        yield f"- Whatever the calibration, one window is also protected by ε = {certificate['ldp_epsilon']:.3g} LDP."
+    elif certificate["guarantee"] != "ldp":
+        yield f"- Whatever is assumed, one window is also protected by ε = {certificate['ldp_epsilon']:.3g} LDP."
     for assumption in certificate["assumes"]:
         yield f"- It assumes: {assumption}."
 

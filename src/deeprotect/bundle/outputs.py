@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from deeprotect.bundle.tensors import TensorReader, TensorWriter
 from deeprotect.errors import BundleError
-from deeprotect.privacy.json_reader import Record
+from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.signals.schema import Floats
 
 
@@ -34,5 +34,5 @@ class OutputTable:
         return {"outputs": tensors.put(self.windows)}
 
     @classmethod
-    def read(cls, fields: Record, tensors: TensorReader) -> Self:
+    def read(cls, fields: JsonReader, tensors: TensorReader) -> Self:
         return cls(tensors.floats(fields.text("outputs"), axes=2))

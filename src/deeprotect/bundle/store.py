@@ -1,8 +1,6 @@
 """Bundles on disk: a folder or a zip file, written whole or not at all, read with every size and hash checked."""
 
 import os
-import secrets
-import shutil
 import stat
 import zipfile
 from collections.abc import Mapping
@@ -12,6 +10,7 @@ from typing import BinaryIO
 from deeprotect.bundle.manifest import Manifest, Part
 from deeprotect.bundle.tensors import TENSORS
 from deeprotect.errors import BundleError
+from deeprotect.tables.atomic import whole_file, whole_folder
 
 MANIFEST = "manifest.json"
 LARGEST_FILE = 1 << 26
@@ -24,20 +23,14 @@ def write(path: Path, files: Mapping[str, bytes]) -> None:
         raise BundleError(f"{path}: the folder {path.parent} does not exist; create it first")
     if path.exists() and not _is_bundle(path):
         raise BundleError(f"{path}: exists and is not a bundle; choose another name or remove it")
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        _write_zip(part, files) if path.suffix == ".zip" else _write_folder(part, files)
-        if path.is_dir():
-            old = path.with_name(f".{path.name}.{secrets.token_hex(4)}.old")
-            path.rename(old)
-            part.rename(path)
-            shutil.rmtree(old)
-        else:
-            part.replace(path)
-    finally:
-        if part.is_dir():
-            shutil.rmtree(part)
-        part.unlink(missing_ok=True)
+    if path.suffix == ".zip":
+        with whole_file(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+            for name, content in files.items():
+                archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+        return
+    with whole_folder(path) as folder:
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
 
 
 def read(path: Path) -> tuple[Manifest, dict[str, bytes]]:
@@ -112,15 +105,3 @@ def _is_bundle(path: Path) -> bool:
     if path.is_dir():
         return (path / MANIFEST).is_file() or not any(path.iterdir())
     return path.suffix == ".zip" and zipfile.is_zipfile(path)
-
-
-def _write_folder(part: Path, files: Mapping[str, bytes]) -> None:
-    part.mkdir()
-    for name, content in files.items():
-        (part / name).write_bytes(content)
-
-
-def _write_zip(part: Path, files: Mapping[str, bytes]) -> None:
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)

@@ -87,7 +87,7 @@ def init(
     from deeprotect.errors import InputError
     from deeprotect.policy import Repository
     from deeprotect.policy.draft import assumptions, columns_of, draft, warnings_for
-    from deeprotect.tables.sinks import whole_file
+    from deeprotect.tables.atomic import whole_file
     from deeprotect.tables.survey import survey
 
     seen = survey(table)

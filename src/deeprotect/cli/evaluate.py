@@ -183,7 +183,7 @@ def audit(
         result = run(protector, runs=runs, windows=windows, progress=progress)
     if out is not None:
         write(out, result.findings)
-    typer.echo(json.dumps(result.to_json(), indent=1) if as_json else "\n".join(map(str, result.findings)))
+    typer.echo(json.dumps(result.to_json(), indent=1) if as_json else str(result))
     for line in result.left_out:
         typer.echo(f"left out: {line}", err=True)
     if not result.holds:

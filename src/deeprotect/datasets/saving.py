@@ -6,6 +6,7 @@ from pyarrow import csv, parquet
 
 from deeprotect.datasets.dataset import Dataset
 from deeprotect.errors import DatasetError
+from deeprotect.tables.atomic import whole_file
 
 
 def save(dataset: Dataset, path: Path | str) -> Path:
@@ -14,12 +15,9 @@ def save(dataset: Dataset, path: Path | str) -> Path:
     writers = {".parquet": parquet.write_table, ".csv": csv.write_csv}
     if final.suffix not in writers:
         raise DatasetError(f"{final.name}: name the file .parquet or .csv")
-    part = final.with_name(f"{final.name}.part")
     try:
-        writers[final.suffix](dataset.table, part)
-        part.replace(final)
+        with whole_file(final) as stream:
+            writers[final.suffix](dataset.table, stream)
     except OSError as error:
         raise DatasetError(f"cannot write {final} ({error.strerror or error}); choose another place") from error
-    finally:
-        part.unlink(missing_ok=True)
     return final

@@ -14,7 +14,7 @@ import numpy as np
 from deeprotect.datasets.dataset import Recording
 from deeprotect.datasets.sensors import ACCELEROMETER_G, STANDARD_GRAVITY, triaxial
 from deeprotect.errors import DatasetError
-from deeprotect.signals.resampling import grid, interpolate, monotone_stretches
+from deeprotect.signals.resampling import grid, interpolate, monotone_segments
 from deeprotect.signals.schema import Floats
 
 CHANNELS = triaxial("acc", "m/s²", ACCELEROMETER_G * STANDARD_GRAVITY)
@@ -37,7 +37,7 @@ def read(root: Path, *, rate_hz: float) -> Iterator[Recording]:
     for path, person, mode in _files(root):
         labels = {"transport_mode": mode.lower(), "person": person}
         times, samples = _accelerometer(path)
-        for index, piece in enumerate(monotone_stretches(times, LONGEST_GAP_S)):
+        for index, piece in enumerate(monotone_segments(times, LONGEST_GAP_S)):
             if times[piece[-1]] - times[piece[0]] < SHORTEST_S:
                 continue
             at = grid(times[piece[0]], times[piece[-1]], max(rate_hz, LOGGER_HZ))

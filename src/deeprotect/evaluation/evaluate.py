@@ -19,9 +19,11 @@ from deeprotect.evaluation.results import FormCheck, Results
 from deeprotect.evaluation.runner import Progress
 from deeprotect.evaluation.settings import grid
 from deeprotect.policy import Policy
+from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.sources import open_source
 from deeprotect.training.dataset import LabelledWindows, read_windows
 from deeprotect.training.fit import export, learn
+from deeprotect.training.fitted import FittedModels
 
 EPSILONS, QUICK_EPSILONS = (1.0, 2.0, 5.0, 10.0), (1.0, 5.0)
 QUICK_WINDOWS, QUICK_EPOCHS = 1500, 6
@@ -88,10 +90,11 @@ def evaluate(
 def _form(table: Any, windows: LabelledWindows, policy: Policy) -> list[FormCheck]:
     """Of the cheapest protector that the policy could get: form is the pipe's doing, whatever the mechanism."""
     wanted = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp", "ldp_ceiling": None})
-    bundle = export(learn(windows, wanted), wanted, windows=windows, results=[])
-    with open_source(table, numbers=map(policy.stream.column, policy.schema().names)) as source:
+    bundle = export(learn(FittedModels(windows), wanted), wanted, windows=windows, results=[])
+    mapping = ColumnMap.of(policy)
+    with open_source(table, numbers=map(policy.stream.column, policy.schema().names), mapping=mapping) as source:
         beginning = pa.Table.from_batches([next(source.batches)])
-    return check_form(beginning, bundle, mapping=policy.stream.columns)
+    return check_form(beginning, bundle, mapping=mapping)
 
 
 def _title(policy: Policy) -> str:

@@ -12,11 +12,11 @@ from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.excerpt import Excerpt
 from deeprotect.evaluation.fitted_fold import FittedFold
 from deeprotect.evaluation.fold_predictions import FoldPredictions
-from deeprotect.evaluation.promises import promise
 from deeprotect.evaluation.results import Row
 from deeprotect.evaluation.runner import EvaluationCell, Progress, Runner, prepared
 from deeprotect.evaluation.settings import Setting
 from deeprotect.policy import Policy
+from deeprotect.privacy.guarantees import promise
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import LabelledWindows
 

@@ -1,8 +1,6 @@
 """What is learnt on one fold, made once for all settings that share it: minimisers, protectors, releases."""
 
-from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -16,9 +14,9 @@ from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.fit import learn
-from deeprotect.training.fitted import fitted
+from deeprotect.training.fitted import FittedModels
 from deeprotect.training.minimisers.minimiser import Minimiser
-from deeprotect.training.trained import Protection
+from deeprotect.training.trained import TrainedProtector
 
 
 @dataclass(frozen=True)
@@ -28,9 +26,8 @@ class FittedFold:
     evaluator: Evaluator
     policy: Policy
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
-    _parts: dict[int | None, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
-    """What was learnt without regard to ε, by the number of features where that is not the policy's."""
-    _protections: dict[Setting, Protection] = field(default_factory=dict)
+    _models: dict[int | None, FittedModels] = field(default_factory=dict)
+    _protectors: dict[Setting, TrainedProtector] = field(default_factory=dict)
 
     @property
     def train(self) -> LabelledWindows:
@@ -47,20 +44,22 @@ class FittedFold:
                 return self._features()
             if setting.method.mechanism in PEERS:
                 return self._peer(setting)
-            return _seeded(self.protection(setting), self.evaluator.setup.seed)
+            return _seeded(self.protector(setting), self.evaluator.setup.seed)
 
-    def protection(self, setting: Setting) -> Protection:
-        """Fitted once; minimisers once for all protections that use them."""
-        if setting not in self._protections:
-            self._protections[setting] = learn(
-                self.train, setting.policy(self.policy), parts=self._parts[setting.features]
-            )
-        return self._protections[setting]
+    def protector(self, setting: Setting) -> TrainedProtector:
+        """Fitted once; minimisers once for all protectors that use them."""
+        if setting not in self._protectors:
+            self._protectors[setting] = learn(self._models_with(setting.features), setting.policy(self.policy))
+        return self._protectors[setting]
 
     def minimiser(self, name: str) -> Minimiser:
         """The same minimisers by name, for those who want features and no noise."""
         policy = self.policy.vary(privacy={"mechanism": "auto"}, training={"minimiser": name})
-        return fitted(self.train, policy, self._parts[None])
+        return self._models_with(None).minimiser(policy)
+
+    def _models_with(self, features: int | None) -> FittedModels:
+        """Shared by settings of as many features; None is the policy's own number."""
+        return self._models.setdefault(features, FittedModels(self.train))
 
     def _features(self) -> Release:
         minimiser = self.minimiser("default")
@@ -71,12 +70,12 @@ class FittedFold:
         return lambda private: Released(peer(private))
 
 
-def _seeded(protection: Protection, seed: int) -> Release:
-    entropy, mechanism = SeededEntropy(seed), protection.mechanism
+def _seeded(protector: TrainedProtector, seed: int) -> Release:
+    entropy, mechanism = SeededEntropy(seed), protector.mechanism
 
     def release(private: Floats) -> Released:
-        noisy = mechanism.privatise(protection.encode(private), entropy=entropy)
+        noisy = mechanism.privatise(protector.encode(private), entropy=entropy)
         # The code book is public: whoever sees a released window knows the code behind it.
-        return Released(protection.decode(noisy), mechanism.output_of(noisy))
+        return Released(protector.decode(noisy), mechanism.output_of(noisy))
 
     return release

@@ -1,6 +1,6 @@
 """Form checks: a released table must look to an app like the raw one, in everything but its samples."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -8,13 +8,12 @@ import pyarrow as pa
 from deeprotect.evaluation.results import FormCheck
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger
-from deeprotect.release.pipe import Protects
-from deeprotect.release.releasing import output_schema, release_table
+from deeprotect.release.pipe import Pipeline
+from deeprotect.release.releasing import release_table
 from deeprotect.signals import Channel
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import decoded
 from deeprotect.tables.sinks import Memory
-from deeprotect.tables.sources import open_source
 
 CHECKED_ROWS = 5_000
 """The beginning of a table is enough: form does not change along it."""
@@ -22,14 +21,12 @@ SLACK = 1e-6
 """Of a channel's range; columns of 32 bits cannot hold all steps of a fine resolution."""
 
 
-def check_form(table: pa.Table, bundle: Protects, *, mapping: dict[str, str]) -> list[FormCheck]:
+def check_form(table: pa.Table, bundle: Pipeline, *, mapping: Mapping[str, str]) -> list[FormCheck]:
     """Send rows through the real pipe and hold what comes out against what went in."""
     raw = table.slice(0, CHECKED_ROWS)
-    with open_source(raw) as source:
-        columns = Columns.of(source.schema, bundle.schema, mapping=mapping, where="the table")
-        sink = Memory(output_schema(source.schema, columns))
-        release_table(source, sink, bundle, columns=columns, ledger=Ledger(), entropy=SystemEntropy())
-    released = sink.table()
+    memory = Memory()
+    release_table(raw, memory.open, bundle, mapping=mapping, ledger=Ledger(), entropy=SystemEntropy())
+    released, columns = memory.table(), Columns.of(raw.schema, bundle.schema, mapping=mapping, where="the table")
     return [*_frame(raw, released, columns), *_values(released, columns, bundle.schema.channels)]
 
 
@@ -39,9 +36,10 @@ def _frame(raw: pa.Table, released: pa.Table, columns: Columns) -> Iterator[Form
     yield FormCheck("columns and order", released.column_names == kept, ", ".join(released.column_names))
     types = all(released.field(name).type == _shown(raw.field(name).type) for name in kept)
     yield FormCheck("column types", types, "as in the raw table" if types else "they differ")
-    if "time" in kept:
-        time = [decoded(chunk) for chunk in raw.column("time").chunks]
-        same = released.column("time").equals(pa.chunked_array(time, released.field("time").type))
+    if columns.time_name is not None:
+        name = columns.time_name
+        time = [decoded(chunk) for chunk in raw.column(name).chunks]
+        same = released.column(name).equals(pa.chunked_array(time, released.field(name).type))
         yield FormCheck("time stamps and rate", same, "unchanged, row for row" if same else "they differ")
 
 

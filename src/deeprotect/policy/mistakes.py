@@ -59,6 +59,9 @@ def one_line(error: ValidationError, model: type[BaseModel]) -> str:
     return printable(" ".join(_sentence(mistakes[0], model).split()), _LONGEST)
 
 
+RENAMED = {"cost": "loss", "costs": "cost_matrix"}  # keys of earlier versions
+
+
 def _sentence(mistake: ErrorDetails, model: type[BaseModel]) -> str:
     kind, where = mistake["type"], mistake["loc"]
     if kind == "extra_forbidden":
@@ -72,7 +75,7 @@ def _sentence(mistake: ErrorDetails, model: type[BaseModel]) -> str:
 
 def _unknown(where: Location, model: type[BaseModel]) -> str:
     known = list(_model_at(where[:-1], model).model_fields)
-    meant = nearest(str(where[-1]), known)
+    meant = RENAMED.get(str(where[-1])) or nearest(str(where[-1]), known)
     fix = f"did you mean {meant}?" if meant else f"known: {', '.join(known)}"
     return f"{key(where)} is not a known key; {fix}"
 
@@ -125,7 +128,7 @@ def _choose(given: Any, expected: str) -> str:
 
 def _meaning(where: Location) -> str:
     named = [part for part in where if isinstance(part, str)]
-    if named[:2] == ["training", "costs"]:  # what follows are names of the user's, not keys
+    if named[:2] == ["training", "cost_matrix"]:  # what follows are names of the user's, not keys
         return f" ({_COST})" if len(named) == 5 else " (for example walk = { stairs = 0.2 })"
     meaning = _MEANING.get(named[-1]) if named else None
     return f" ({meaning})" if meaning else ""

@@ -29,13 +29,33 @@ _COMMENTS = {
     "ldp_ceiling": "an LDP bound on top, whatever the calibration: without it there may be no noise at all",
     "mechanism": "auto | channel | laplace | subspace | paper | baseline",
     "minimiser": "default | paper | pca | dft | dct | haar | bcs",
-    "cost": "ridge | softmax | hinge",
+    "loss": "ridge | softmax | hinge",
 }
 _COMMENTED = re.compile(rf"^({'|'.join(_COMMENTS)}) = .*$", re.MULTILINE)
 
 
 class Policy(Section):
-    """The whole policy file, checked; defaults that depend on other keys are settled."""
+    """The whole policy file, checked; defaults that depend on other keys are settled.
+
+    Examples:
+        >>> from deeprotect import Policy
+        >>> policy = Policy.from_toml('''
+        ... version = 1
+        ... [stream]
+        ... rate_hz = 10
+        ... window = 20
+        ... channels.acc_x = { unit = "g", range = [-4.0, 4.0] }
+        ... [inferences]
+        ... useful = ["activity"]
+        ... sensitive = ["person"]
+        ... [privacy]
+        ... epsilon = 2.0
+        ... ''')
+        >>> policy.privacy.guarantee  # because something is named as sensitive
+        'named'
+        >>> policy.vary(privacy={"epsilon": 1.0}).privacy.epsilon
+        1.0
+    """
 
     version: int
     stream: Stream
@@ -45,6 +65,7 @@ class Policy(Section):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
+        """The policy in a TOML file."""
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
         except FileNotFoundError:
@@ -56,6 +77,7 @@ class Policy(Section):
 
     @classmethod
     def from_toml(cls, text: str, *, where: str = "policy") -> Self:
+        """The policy in a text; `where` stands before each complaint."""
         try:
             tables = tomllib.loads(text)
         except (ValueError, RecursionError) as error:  # a number of thousands of digits is a plain ValueError
@@ -74,14 +96,15 @@ class Policy(Section):
     def to_toml(self) -> str:
         """The policy as a person would write it, with a word on what each key means."""
         tables = self._tables()
-        costs = tables["training"].pop("costs", None)
+        costs = tables["training"].pop("cost_matrix", None)
         compact = _ARRAY.sub(_on_one_line, tomli_w.dumps(tables))
         commented = _COMMENTED.sub(lambda line: f"{line[0]}  # {_COMMENTS[line[1]]}", compact)
         # Classes may be called what keys are called, so costs come after the comments.
-        return commented + ("\n" + tomli_w.dumps({"training": {"costs": costs}}) if costs else "")
+        return commented + ("\n" + tomli_w.dumps({"training": {"cost_matrix": costs}}) if costs else "")
 
     @classmethod
     def from_json(cls, manifest: Mapping[str, Any], *, where: str = "policy") -> Self:
+        """What `to_json` gave."""
         try:
             channels = {spec["name"]: _without(spec, "name") for spec in manifest["stream"]["channels"]}
             stream = {**manifest["stream"], "channels": channels}
@@ -107,6 +130,7 @@ class Policy(Section):
         return self.from_tables(tables)
 
     def schema(self) -> Schema:  # type: ignore[override]  # pydantic's own is deprecated
+        """Channels, rate and window length, as the release needs them."""
         channels = tuple(
             Channel(name, spec.unit, *spec.range, resolution=spec.resolution)
             for name, spec in self.stream.channels.items()
@@ -117,8 +141,8 @@ class Policy(Section):
         tables = self.model_dump(exclude_none=True)
         if not self.stream.columns:
             del tables["stream"]["columns"]
-        if not self.training.costs:
-            del tables["training"]["costs"]
+        if not self.training.cost_matrix:
+            del tables["training"]["cost_matrix"]
         return tables
 
     @model_validator(mode="before")
@@ -149,6 +173,12 @@ class Policy(Section):
         channels = [name for name in (*self.inferences.useful, *sensitive) if name in columns]
         if channels:
             raise ValueError(f"'{channels[0]}' is both a channel and an inference; rename the label column")
+        passing = [name for name in (*self.inferences.useful, *sensitive) if name in self.stream.columns.values()]
+        if passing:
+            raise ValueError(
+                f"stream.columns reads time or recording from '{passing[0]}', an inference; those leave as they are, "
+                "so copy that column under another name"
+            )
         self._check_training()
         return self
 
@@ -165,11 +195,11 @@ class Policy(Section):
 
     def _check_costs(self) -> None:
         useful = self.inferences.useful
-        strangers = [name for name in self.training.costs if name not in useful]
+        strangers = [name for name in self.training.cost_matrix if name not in useful]
         if strangers:
             meant = nearest(strangers[0], list(useful))
             fix = f"did you mean {meant}?" if meant else f"useful: {', '.join(useful)}"
-            raise ValueError(f"training.costs.{strangers[0]} is not in inferences.useful; {fix}")
+            raise ValueError(f"training.cost_matrix.{strangers[0]} is not in inferences.useful; {fix}")
 
 
 def _check_version(version: object, where: str) -> None:

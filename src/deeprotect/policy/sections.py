@@ -10,7 +10,7 @@ from deeprotect.privacy.events import MOST_INFERENCES
 Guarantee = Literal["ldp", "named", "rldp"]
 Mechanism = Literal["auto", "channel", "laplace", "subspace", "paper", "baseline"]
 Minimiser = Literal["default", "paper", "pca", "dft", "dct", "haar", "bcs"]
-Cost = Literal["ridge", "softmax", "hinge"]
+Loss = Literal["ridge", "softmax", "hinge"]
 Row = Annotated[dict[Name, Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
 Rows = Annotated[dict[Name, Row], Field(min_length=1)]
 
@@ -62,7 +62,7 @@ class ChannelSpec(Section):
 
 
 class Stream(Section):
-    """Rate, window length and channels; `columns` maps a channel to its column where the names differ."""
+    """Rate, window length and channels; `columns` maps a channel, `time` or `recording` to a column named otherwise."""
 
     rate_hz: Annotated[float, Field(gt=0)]
     window: Annotated[int, Field(ge=1)]
@@ -103,16 +103,16 @@ class Stream(Section):
 
     @model_validator(mode="after")
     def _columns_are_distinct(self) -> Self:
-        strangers = [name for name in self.columns if name not in self.channels]
+        strangers = [name for name in self.columns if name not in (*self.channels, *RESERVED_COLUMNS)]
         if strangers:
             raise ValueError(f"maps column for '{strangers[0]}', not a channel; add [stream.channels.{strangers[0]}]")
         seen: dict[str, str] = {}
-        for channel in self.channels:
+        for channel in (*self.channels, *(name for name in RESERVED_COLUMNS if name in self.columns)):
             column = self.column(channel)
-            if column in RESERVED_COLUMNS:
+            if column in RESERVED_COLUMNS and (channel in self.channels or column != channel):
                 raise ValueError(f"reads channel '{channel}' from column '{column}', a reserved name; rename it")
             if column in seen:
-                raise ValueError(f"reads channels '{seen[column]}' and '{channel}' from one column '{column}'")
+                raise ValueError(f"reads '{seen[column]}' and '{channel}' from one column '{column}'")
             seen[column] = channel
         return self
 
@@ -188,12 +188,12 @@ class Training(Section):
     features: Annotated[int, Field(ge=1)] = 7
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     minimiser: Minimiser = "default"
-    cost: Cost = "softmax"
+    loss: Loss = "softmax"
     max_epochs: Annotated[int, Field(ge=1)] | None = None
     people: Name | None = None  # column that names the participant; without it, every recording counts as one
-    costs: dict[Name, Rows] = Field(default_factory=dict)  # inference, true class, class read; 1 where not named
+    cost_matrix: dict[Name, Rows] = Field(default_factory=dict)  # inference, true class, class read; 1 if not named
 
-    @field_validator("costs")
+    @field_validator("cost_matrix")
     @classmethod
     def _right_is_free(cls, costs: dict[str, Rows]) -> dict[str, Rows]:
         for inference, rows in costs.items():

@@ -10,6 +10,10 @@ def best_accuracy(epsilon: float, priors: ArrayLike) -> float:
     """Acc* = max_j e^ε (π_1 + … + π_j) / (e^ε + j − 1), priors in falling order. docs/claims.md#the-limit
 
     Attained by a release that picks among the j likeliest classes, so no smaller bound holds.
+
+    Examples:
+        >>> round(best_accuracy(5.0, [1 / 3, 1 / 3, 1 / 3]), 3)
+        0.987
     """
     ordered = _falling(priors)
     if not epsilon >= 0:

@@ -17,7 +17,7 @@ _FRACTION = re.compile(r"[0-9]{1,16}/[0-9]{1,16}")
 
 
 @dataclass(frozen=True)
-class Record:
+class JsonReader:
     """One JSON object with a name for error messages."""
 
     fields: Mapping[str, Any]
@@ -65,9 +65,9 @@ class Record:
             self._refuse(field, 'a list of fractions such as "3/4"')
         return tuple(Fraction(value) for value in values)
 
-    def inner(self, field: str) -> "Record | None":
+    def inner(self, field: str) -> "JsonReader | None":
         value = self._get(field)
-        return None if value is None else Record(value, f"{self.name}.{field}")
+        return None if value is None else JsonReader(value, f"{self.name}.{field}")
 
     def _get(self, field: str) -> Any:
         if field not in self.fields:

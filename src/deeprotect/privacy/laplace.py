@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from deeprotect.errors import BundleError, PolicyError
-from deeprotect.privacy.box import CELLS, Box, Floats
+from deeprotect.privacy.box import GRID_STEPS, Box, Floats
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
-from deeprotect.privacy.json_reader import Record
+from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.relaxed import relaxed_sensitivity
 from deeprotect.privacy.sampling import Integers, discrete_laplace, mean_magnitude, require_drawable, round_up
 from deeprotect.privacy.sensitivity import inflate, paper_l1
@@ -56,8 +56,8 @@ class GridLaplace:
 
     @cached_property
     def real_epsilon(self) -> Fraction:
-        """The ε-LDP that holds, exactly: codes differ by at most `cells` in each coordinate."""
-        return sum((Fraction(self.box.cells) / scale for scale in self.scales), Fraction(0))
+        """The ε-LDP that holds, exactly: codes differ by at most `grid_steps` in each coordinate."""
+        return sum((Fraction(self.box.grid_steps) / scale for scale in self.scales), Fraction(0))
 
     def output_of(self, _: Floats) -> None:
         return None
@@ -65,12 +65,12 @@ class GridLaplace:
     def derive(self) -> Iterator[Step]:
         """Σ steps/noise over the clip box's own integers."""
         stated, box = self.event.epsilon, self.box
-        epsilon = sum((Fraction(box.cells) / scale for scale in self.scales), Fraction(0))
+        epsilon = sum((Fraction(box.grid_steps) / scale for scale in self.scales), Fraction(0))
         least, most = float(min(self.scales)), float(max(self.scales))
         noise = f"{least:.6g}" if least == most else f"{least:.6g} to {most:.6g}"
         found = (
-            f"{box.dim} coordinates of {box.cells} whole steps, widths sum to {float(sum(box.widths)):.6g}; noise of "
-            f"{noise} steps; Σ steps/noise = {float(epsilon):.9g}, stated {stated:g}"
+            f"{box.dim} coordinates of {box.grid_steps} whole steps, widths sum to {float(sum(box.widths)):.6g}; noise "
+            f"of {noise} steps; Σ steps/noise = {float(epsilon):.9g}, stated {stated:g}"
         )
         yield Step("ε from clip box", holds=epsilon <= Fraction(stated), found=found)
 
@@ -121,7 +121,7 @@ class GridLaplace:
         }
 
     @classmethod
-    def read(cls, record: Record, event: Event) -> "GridLaplace":
+    def read(cls, record: JsonReader, event: Event) -> "GridLaplace":
         box, name = record.inner("box"), record.text("name")
         if box is None or name not in _NAMES:
             raise BundleError(f"{record.name}: a {KIND} mechanism needs a box and a name of: {', '.join(_NAMES)}")
@@ -132,9 +132,14 @@ def _text(value: Fraction) -> str:
     return f"{value.numerator}/{value.denominator}"
 
 
-def baseline(dim: int, epsilon: float, *, cells: int = CELLS) -> GridLaplace:
-    """Lap(d/ε) on each of d samples scaled to [0, 1]. docs/claims.md#baseline"""
-    return _calibrated("baseline", Event("ldp", epsilon), Box.unit(dim, cells=cells))
+def baseline(dim: int, epsilon: float, *, grid_steps: int = GRID_STEPS) -> GridLaplace:
+    """Lap(d/ε) on each of d samples scaled to [0, 1]. docs/claims.md#baseline
+
+    Examples:
+        >>> print(baseline(60, 5.0).noise_scales[0].round(3))
+        12.0
+    """
+    return _calibrated("baseline", Event("ldp", epsilon), Box.unit(dim, grid_steps=grid_steps))
 
 
 def certified(box: Box, epsilon: float, *, importance: ArrayLike | None = None) -> GridLaplace:
@@ -143,13 +148,26 @@ def certified(box: Box, epsilon: float, *, importance: ArrayLike | None = None) 
     `importance` (one positive weight per feature) spends ε unevenly: minimising Σ imp_i λ_i² subject to
     Σ w_i / λ_i = ε gives, by Lagrange, 2 imp_i λ_i = μ w_i / λ_i², so λ_i ∝ (w_i / imp_i)^{1/3}; the problem is
     convex in 1/λ, so this is its minimum. docs/claims.md#certified-mode-1
+
+    Examples:
+        >>> from deeprotect.privacy import SystemEntropy
+        >>> mechanism = certified(Box(low=(0.0, -1.0), high=(1.0, 1.0)), 5.0)
+        >>> mechanism.noise_scales.round(3)  # widths 1 + 2, divided by 5
+        array([0.6, 0.6])
+        >>> mechanism.privatise(np.array([[0.2, 0.1]]), entropy=SystemEntropy()).shape
+        (1, 2)
     """
     shape = (Fraction(1),) * box.dim if importance is None else _uneven(box, importance)
     return _calibrated("laplace", Event("ldp", epsilon), box, shape=shape)
 
 
 def paper_mode1(box: Box, epsilon: float, *, dim_x: int) -> GridLaplace:
-    """The paper's λ = √m·d·ΔQ/ε, literally, with ΔQ = 1. docs/claims.md#paper-mode-1"""
+    """The paper's λ = √m·d·ΔQ/ε, literally, with ΔQ = 1. docs/claims.md#paper-mode-1
+
+    Examples:
+        >>> print(paper_mode1(Box.unit(7), 5.0, dim_x=60).noise_scales[0].round(2))  # √7 · 60 / 5
+        31.75
+    """
     return _literal(box, Event("ldp", epsilon), inflate(paper_l1(box.dim, dim_x)))
 
 

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from deeprotect.errors import BundleError, PolicyError
 from deeprotect.privacy import laplace, subspace
 from deeprotect.privacy.box import Floats
-from deeprotect.privacy.channel import discrete_channel as channel
+from deeprotect.privacy.channel import discrete_channel
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
-from deeprotect.privacy.json_reader import Record
+from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.step import Step
 
 
@@ -54,7 +54,7 @@ class Mechanism(Protocol):
 
 def load(fields: Mapping[str, Any]) -> Mechanism:
     """The mechanism a bundle describes, with its epsilon derived again; refused when it does not hold."""
-    record = Record(fields)
+    record = JsonReader(fields)
     kind = record.text("kind")
     try:
         event = _event(record.inner("event"))
@@ -62,14 +62,14 @@ def load(fields: Mapping[str, Any]) -> Mechanism:
             return laplace.GridLaplace.read(record, event)
         if kind == subspace.KIND:
             return subspace.Subspace.read(record, event)
-        if kind == channel.KIND:
-            return channel.Channel.read(record, event)
+        if kind == discrete_channel.KIND:
+            return discrete_channel.DiscreteChannel.read(record, event)
     except PolicyError as error:
         raise BundleError(f"mechanism: {error}") from error
     raise BundleError(f"mechanism: kind '{kind}' is unknown; it may come from a newer version")
 
 
-def _event(record: Record | None) -> Event:
+def _event(record: JsonReader | None) -> Event:
     if record is None:
         raise BundleError("mechanism: 'event' is missing; restore the bundle or train again")
     guarantee: Any = record.text("guarantee")  # Event refuses what it does not know

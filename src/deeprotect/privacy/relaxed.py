@@ -10,7 +10,6 @@ from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog
 
 from deeprotect.errors import PolicyError
 from deeprotect.privacy.box import Floats
@@ -41,7 +40,7 @@ def check_orthonormal(directions: Floats) -> None:
 
 
 def relaxed_sensitivity(directions: Floats) -> Maximum:
-    """ΔQ_relax = max ‖Cα‖₁ / d over ‖Cα‖_∞ ≤ 1, with ΔQ = 1; for one direction c it is ‖c‖₁ / (d ‖c‖_∞)."""
+    """`ΔQ_relax = max ‖Cα‖₁ / d` over `‖Cα‖_∞ ≤ 1`, with ΔQ = 1; for one direction c, `‖c‖₁ / (d ‖c‖_∞)`."""
     largest = largest_l1(directions, directions)
     # v has d entries of at most 1 each.
     return Maximum(min(largest.value / len(directions), 1.0), largest.exact, largest.method)
@@ -65,6 +64,8 @@ def _support(gradient: Floats, directions: Floats) -> float:
     Dual: min ‖y‖₁ with Cᵀy = g. For any y at all, gᵀα = yᵀCα + (g − Cᵀy)ᵀα ≤ ‖y‖₁ + ‖g − Cᵀy‖₂ √d,
     because ‖α‖₂ = ‖Cα‖₂ ≤ √d. So the solver's tolerances cannot make this too small.
     """
+    from scipy.optimize import linprog  # slow to import, and releases do not need it
+
     dim = len(directions)
     equal = np.hstack([directions.T, -directions.T])
     solved = linprog(np.ones(2 * dim), A_eq=equal, b_eq=gradient, bounds=(0, None), method="highs")

@@ -12,7 +12,7 @@ from deeprotect.errors import BundleError, InputError, PolicyError
 from deeprotect.privacy.box import Floats
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
-from deeprotect.privacy.json_reader import Record
+from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.relaxed import check_orthonormal, largest_l1
 from deeprotect.privacy.sampling import Integers, discrete_laplace, mean_magnitude, require_drawable, round_up
 from deeprotect.privacy.sensitivity import Maximum
@@ -132,7 +132,7 @@ class Subspace:
         }
 
     @classmethod
-    def read(cls, record: Record, event: Event) -> "Subspace":
+    def read(cls, record: JsonReader, event: Event) -> "Subspace":
         scale = record.fractions("scale")
         if len(scale) != 1:
             raise BundleError(f"{record.name}: 'scale' must be one fraction; restore the bundle or train again")
@@ -140,7 +140,15 @@ class Subspace:
 
 
 def subspace(directions: Floats, epsilon: float, *, inferences: tuple[str, ...] = ()) -> Subspace:
-    """Lap(Δ₁/ε) along `directions` (d, r) from relaxed.basis; encode and decode what it returns."""
+    """Lap(Δ₁/ε) along `directions` (d, r) from relaxed.basis; encode and decode what it returns.
+
+    Examples:
+        >>> mechanism = subspace(np.array([[0.6], [0.8]]), 1.0, inferences=("person",))
+        >>> print(mechanism.event)
+        ε = 1 rldp per window for person
+        >>> mechanism.certificate()["ldp_epsilon"] is None  # the rest of the window is released as it is
+        True
+    """
     directions = np.ascontiguousarray(directions, dtype=np.float64)
     rank = directions.shape[1]
     scale = round_up(grid_sensitivity(_sensitivity(directions.tobytes(), rank), rank) / Fraction(epsilon))

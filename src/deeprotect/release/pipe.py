@@ -10,7 +10,7 @@ from deeprotect.signals import Schema, Windows
 from deeprotect.signals.schema import Floats
 
 
-class Protects(Protocol):
+class Pipeline(Protocol):
     """What the pipe needs of a bundle."""
 
     @property
@@ -22,14 +22,20 @@ class Protects(Protocol):
 
 
 def release(
-    windows: Iterable[Windows], bundle: Protects, *, ledger: Ledger, stream: str, entropy: SystemEntropy
+    windows: Iterable[Windows], bundle: Pipeline, *, ledger: Ledger, stream: str, entropy: SystemEntropy
 ) -> Iterator[Windows]:
     """Released windows in units, one batch for each private batch; the decoder never meets a private sample."""
-    system = require_system(entropy)
     for private in windows:
-        if not len(private):
-            continue
-        code = bundle.encode(bundle.schema.scale(private.samples))
-        ledger.charge(stream, bundle.mechanism.event, count=len(private))  # a crash may waste budget, never overspend
-        noisy_code = bundle.mechanism.privatise(code, entropy=system)
-        yield Windows(bundle.schema.unscale(bundle.decode(noisy_code)), private.frame)
+        if len(private):
+            yield release_batch(private, bundle, ledger=ledger, stream=stream, entropy=entropy)
+
+
+def release_batch(
+    private: Windows, bundle: Pipeline, *, ledger: Ledger, stream: str, entropy: SystemEntropy
+) -> Windows:
+    """One batch of windows through the pipe."""
+    system = require_system(entropy)
+    code = bundle.encode(bundle.schema.scale(private.samples))
+    ledger.charge(stream, bundle.mechanism.event, count=len(private))  # a crash may waste budget, never overspend
+    noisy_code = bundle.mechanism.privatise(code, entropy=system)
+    return Windows(bundle.schema.unscale(bundle.decode(noisy_code)), private.frame)

@@ -1,31 +1,31 @@
 """Releasing a table: the pipe between a source and a sink, in constant memory, row for row."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from deeprotect.errors import printable
 from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger
-from deeprotect.release.pipe import Protects, release
-from deeprotect.signals import Windows, cut
-from deeprotect.signals.schema import Floats
+from deeprotect.release.pipe import Pipeline, release_batch
+from deeprotect.signals import Schema, Windows
+from deeprotect.signals.windowing import Cutter
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import fresh_field, saturated
 from deeprotect.tables.rows import Rows, read_rows
 from deeprotect.tables.sinks import Sink
-from deeprotect.tables.sources import Source
+from deeprotect.tables.sources import open_source
 
 Progress = Callable[[float], None]
+OpenSink = Callable[[pa.Schema], AbstractContextManager[Sink]]
 
 
 @dataclass(frozen=True)
-class Summary:
+class ReleaseSummary:
     """What was released, what it cost, and what was left out."""
 
     rows: int
@@ -45,64 +45,64 @@ class Summary:
         return asdict(self)
 
 
-@dataclass
-class _Queue:
-    """Columns that pass beside the pipe, held until the rows they belong to are released."""
-
-    table: pa.Table
-
-    def put(self, columns: list[pa.Array]) -> None:
-        self.table = pa.concat_tables([self.table, pa.table(columns, schema=self.table.schema)])
-
-    def take(self, rows: int) -> pa.Table:
-        taken, self.table = self.table.slice(0, rows), self.table.slice(rows).combine_chunks()
-        return taken
-
-
 def output_schema(source: pa.Schema, columns: Columns) -> pa.Schema:
     """The fields that may leave, in order, made anew; metadata stays behind, for it may name what was dropped."""
     return pa.schema([fresh_field(source.field(name), columns.where) for name in columns.kept])
 
 
 def release_table(
-    source: Source,
-    sink: Sink,
-    bundle: Protects,
+    table: Any,
+    open_sink: OpenSink,
+    bundle: Pipeline,
     *,
-    columns: Columns,
+    mapping: Mapping[str, str],
     ledger: Ledger,
     entropy: SystemEntropy,
     progress: Progress = lambda _: None,
-) -> Summary:
-    """Release every row of a source; on any error nothing more is written.
+) -> ReleaseSummary:
+    """Release every row of a table: a path, '-' or a frame; on any error nothing more is written.
 
-    Samples outside the public range are clipped and never refused: the policy comes with the bundle, and whoever wrote
-    it could otherwise read from the mere existence of an output where the samples lie.
+    `mapping` gives the column of a channel where the names differ. Samples outside the public range are clipped and
+    never refused: the policy comes with the bundle, and whoever wrote it could otherwise read from the mere existence
+    of an output where the samples lie.
     """
-    schema, clipped = output_schema(source.schema, columns), dict[str, None]()
-    queue = _Queue(pa.schema([field for field in schema if field.name not in columns.channels]).empty_table())
-    rows = read_rows(source, columns, bundle.schema, outside=lambda channel, _: clipped.setdefault(channel.name))
-    samples = _samples(rows, queue, columns)
-    private = cut(samples, window=bundle.schema.window, channels=len(bundle.schema.channels))
-    released_rows = 0
-    for released in release(private, bundle, ledger=ledger, stream=source.where, entropy=entropy):
-        sink.write(_assemble(released, queue, columns, schema))
-        released_rows += int(released.frame.lengths.sum())
-        progress(source.position())
-    return Summary(released_rows, ledger.spending(source.where), columns.dropped, tuple(clipped))
+    numbers = [mapping.get(name, name) for name in bundle.schema.names]
+    with open_source(table, numbers=numbers, mapping=mapping) as source:
+        columns = Columns.of(source.schema, bundle.schema, mapping=mapping, where=source.where)
+        schema = output_schema(source.schema, columns)
+        clipped, released_rows = dict[str, None](), 0
+        rows = read_rows(source, columns, bundle.schema, outside=lambda channel, _: clipped.setdefault(channel.name))
+        with open_sink(schema) as sink:
+            for private, beside in _windows(rows, columns, schema, bundle.schema):
+                released = release_batch(private, bundle, ledger=ledger, stream=source.where, entropy=entropy)
+                sink.write(_assemble(released, beside, columns, schema))
+                released_rows += int(released.frame.lengths.sum())
+                progress(source.position())
+    return ReleaseSummary(released_rows, ledger.spending(source.where), columns.dropped, tuple(clipped))
 
 
-def _samples(
-    rows: Iterable[Rows], queue: _Queue, columns: Columns
-) -> Iterator[tuple[Floats, NDArray[np.generic] | None]]:
+def _windows(
+    rows: Iterable[Rows], columns: Columns, output: pa.Schema, schema: Schema
+) -> Iterator[tuple[Windows, pa.Table]]:
+    """Windows as they fill, each batch with the cells that pass beside the pipe: those of its own rows."""
+    cutter, held = (
+        Cutter(schema.window, len(schema.channels)),
+        output.empty_table().drop_columns(list(columns.channels)),
+    )
     for each in rows:
-        queue.put(columns.beside(each.batch))
-        yield each.samples, each.recording
+        held = pa.concat_tables([held, pa.table(columns.beside(each.batch), schema=held.schema)])
+        windows = cutter.push(each.samples, each.recording)
+        if len(windows):
+            count = int(windows.frame.lengths.sum())
+            yield windows, held.slice(0, count)
+            held = held.slice(count).combine_chunks()
+    windows = cutter.finish()
+    if len(windows):
+        yield windows, held
 
 
-def _assemble(released: Windows, queue: _Queue, columns: Columns, schema: pa.Schema) -> pa.Table:
+def _assemble(released: Windows, beside: pa.Table, columns: Columns, schema: pa.Schema) -> pa.Table:
     rows = released.rows()
-    beside = queue.take(len(rows))
     channel = {name: index for index, name in enumerate(columns.channels)}
     arrays = [
         saturated(rows[:, channel[field.name]], field.type) if field.name in channel else beside.column(field.name)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from deeprotect.training.dataset import Indices, LabelledWindows
-from deeprotect.training.segments import place_in, rank_in_group, runs
+from deeprotect.training.segments import place_in, rank_in_group, segment_numbers
 
 RUN = 5
 """Neighbouring windows that are drawn together."""
@@ -27,6 +27,6 @@ def _runs(windows: LabelledWindows, candidates: Indices, over: Indices) -> Indic
     """The number of each candidate's run, from 0: neighbours in one recording, RUN at most."""
     place = np.arange(len(windows)) if windows.place is None else windows.place
     gapless = place[candidates] - np.arange(len(candidates))  # the same while no window is missing between them
-    segment = runs(gapless, windows.recording[candidates], over)
+    segment = segment_numbers(gapless, windows.recording[candidates], over)
     inside = place_in(segment) // RUN
-    return runs(segment, inside)
+    return segment_numbers(segment, inside)

@@ -10,20 +10,43 @@ from deeprotect.signals.schema import Floats
 
 GAP_STEPS = 3.0  # a step this many times the sampling period is a gap
 RATE_TOLERANCE = 0.2
-UNIT_STEPS = 100  # that tell the unit; so few that it cannot matter how long the first batch happens to be
+MOSTLY_FORWARD = 0.7
+UNIT_STEPS = 100  # that tell unit and rate, however the source is cut into batches
 PER_SECOND = (1.0, 1e3, 1e6, 1e9)  # s, ms, µs, ns
 USUAL_RATES_HZ = (1.0, 500.0)
 
 
-def rate_of(time: Floats) -> float | None:
-    """The rate of a time column whose unit is not known, or None where it shows none that is usual for sensors."""
-    steps = np.diff(time)
-    steps = steps[np.isfinite(steps) & (steps > 0)]
+def rate_of(
+    time: Floats, per_second: float | None = None, *, recording: NDArray[np.int64] | None = None
+) -> float | None:
+    """The rate that time stamps show, or None where they show none; of an unknown unit, only a rate usual for sensors.
+
+    `per_second` says how many of the column's units a second has, where that is known.
+    """
+    steps = forward_steps(time, recording)
     if not len(steps):
         return None
-    rates = [per_second / float(np.median(steps)) for per_second in PER_SECOND]
-    usual = [rate for rate in rates if USUAL_RATES_HZ[0] <= rate <= USUAL_RATES_HZ[1]]
-    return float(f"{usual[0]:.3g}") if usual else None
+    median = float(np.median(steps))
+    if per_second is not None:
+        return _shown(per_second / median)
+    usual = [unit / median for unit in PER_SECOND if USUAL_RATES_HZ[0] <= unit / median <= USUAL_RATES_HZ[1]]
+    return _shown(usual[0]) if usual else None
+
+
+def forward_steps(time: Floats, recording: NDArray[np.int64] | None = None) -> Floats:
+    """From each stamp to the next of its recording: as they stand, or in order of time where most rows are shuffled."""
+    names = np.zeros(len(time), dtype=np.int64) if recording is None else recording
+    for order in (np.argsort(names, kind="stable"), np.lexsort((time, names))):
+        steps, same = np.diff(time[order]), np.diff(names[order]) == 0
+        forward = steps[same & np.isfinite(steps) & (steps > 0)]
+        if len(forward) >= MOSTLY_FORWARD * np.count_nonzero(same):
+            break
+    return np.asarray(forward)
+
+
+def nearest_unit(step: float, rate_hz: float) -> float:
+    """Units per second, of s, ms, µs and ns, under which a step comes nearest to one sample."""
+    return min(PER_SECOND, key=lambda unit: abs(np.log(step * rate_hz / unit)))
 
 
 @dataclass
@@ -32,43 +55,61 @@ class Clock:
 
     rate_hz: float
     where: str
-    _per_second: float | None = None
+    per_second: float | None = None  # units of the column; None: the first steps tell
     _last: tuple[float, object] | None = field(default=None)
+    _first_steps: Floats = field(default_factory=lambda: np.empty(0))
 
     def check(self, time: Floats, recording: NDArray[np.generic] | None, *, first_row: int) -> None:
-        """Time stamps of consecutive rows, in s, ms, µs or ns."""
+        """Time stamps of consecutive rows."""
+        self._refuse(~np.isfinite(time), "is missing", first_row)
         steps, same = self._steps(time, recording)
-        if not same.any():
-            return
-        if self._per_second is None:
-            self._per_second = self._unit(float(np.nanmedian(steps[same][:UNIT_STEPS])))
-        self._check_steps(steps * self.rate_hz / self._per_second, same, first_row)
+        self._learn(steps[same])
+        samples = steps * self.rate_hz / (self.per_second or 1.0)
+        self._refuse(same & (samples <= 0), "does not advance", first_row)
+        self._refuse(same & (samples > GAP_STEPS), f"jumps by more than {GAP_STEPS:g} samples", first_row)
+
+    def finish(self) -> None:
+        """At the end of a source: the rate, where there were too few rows to tell it before."""
+        if len(self._first_steps) < UNIT_STEPS:
+            self._check_rate()
 
     def _steps(self, time: Floats, recording: NDArray[np.generic] | None) -> tuple[Floats, NDArray[np.bool_]]:
         names = np.zeros(len(time), dtype=object) if recording is None else recording
         last_time, last_name = self._last or (np.nan, object())
-        steps = np.diff(time, prepend=last_time)
         same = np.concatenate([[bool(names[0] == last_name)], names[1:] == names[:-1]])
         self._last = (float(time[-1]), names[-1])
-        return steps, same.astype(bool)
+        return np.diff(time, prepend=last_time), same.astype(bool)
 
-    def _unit(self, median_step: float) -> float:
-        for per_second in PER_SECOND:
-            if abs(median_step * self.rate_hz / per_second - 1) <= RATE_TOLERANCE:
-                return per_second
+    def _learn(self, steps: Floats) -> None:
+        if len(self._first_steps) == UNIT_STEPS:
+            return
+        self._first_steps = np.concatenate([self._first_steps, steps])[:UNIT_STEPS]
+        forward = self._first_steps[self._first_steps > 0]
+        if self.per_second is None and len(forward):
+            self.per_second = nearest_unit(float(np.median(forward)), self.rate_hz)
+        if len(self._first_steps) == UNIT_STEPS:
+            self._check_rate()
+
+    def _check_rate(self) -> None:
+        forward = self._first_steps[self._first_steps > 0]
+        if not len(forward) or self.per_second is None:
+            return
+        if abs(float(np.median(forward)) * self.rate_hz / self.per_second - 1) > RATE_TOLERANCE:
+            raise TableError(
+                f"{self.where}: its time does not advance by {1 / self.rate_hz:g} s per row, which rate_hz = "
+                f"{self.rate_hz:g} needs (or the same in ms, µs, ns); correct rate_hz, or resample the table: "
+                f"deeprotect prepare --rate-hz {self.rate_hz:g}"
+            )
+
+    def _refuse(self, bad: NDArray[np.bool_], what: str, first_row: int) -> None:
+        if not bad.any():
+            return
+        self._check_rate()  # at a wrong rate every step looks like a gap
         raise TableError(
-            f"{self.where}: column 'time' does not advance by {1 / self.rate_hz:g} s per row, which rate_hz = "
-            f"{self.rate_hz:g} needs (or the same in ms, µs, ns); resample the table or correct rate_hz"
+            f"{self.where}: time {what} at row {first_row + int(np.argmax(bad)) + 1}; give the rows from there another "
+            "`recording` value, or mend the table with `deeprotect prepare`"
         )
 
-    def _check_steps(self, steps: Floats, same: NDArray[np.bool_], first_row: int) -> None:
-        for bad, what in (
-            (same & ~np.isfinite(steps), "is missing"),
-            (same & (steps <= 0), "does not advance"),
-            (same & (steps > GAP_STEPS), f"jumps by more than {GAP_STEPS:g} samples"),
-        ):
-            if bad.any():
-                raise TableError(
-                    f"{self.where}: time {what} at row {first_row + int(np.argmax(bad)) + 1}; give the rows from there "
-                    "another `recording` value, sort them, or resample the table"
-                )
+
+def _shown(rate_hz: float) -> float:
+    return float(f"{rate_hz:.3g}")

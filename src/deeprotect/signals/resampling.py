@@ -18,7 +18,7 @@ def forward_only(times: Floats) -> NDArray[np.bool_]:
     return np.asarray(times > latest_before)
 
 
-def monotone_stretches(times: Floats, longest_gap: float) -> Iterator[NDArray[np.int64]]:
+def monotone_segments(times: Floats, longest_gap: float) -> Iterator[NDArray[np.int64]]:
     """Row numbers of each run that may be interpolated inside: time grows, and never by more than the gap.
 
     A pause longer than `longest_gap` starts a new run, and so does a step back by more than it (the logger's

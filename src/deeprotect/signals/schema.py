@@ -1,5 +1,6 @@
 """What a stream looks like: channels, rate and window length; public facts only."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,6 +28,8 @@ class Schema:
             raise PolicyError(f"window = {self.window} must be at least 1 sample")
         if not self.rate_hz > 0:
             raise PolicyError(f"rate_hz = {self.rate_hz} must be positive")
+        if not all(math.isfinite(channel.high - channel.low) for channel in self.channels):
+            raise PolicyError("a channel's range is too wide to compute with; give the sensor's")
 
     @cached_property
     def names(self) -> tuple[str, ...]:

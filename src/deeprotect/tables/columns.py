@@ -1,5 +1,6 @@
 """Which columns of a table are channels, which travel beside them, and which must not leave."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,11 +9,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from deeprotect.errors import TableError, printable
+from deeprotect.policy.usual_names import RECORDING, TIME, Found
 from deeprotect.signals import Schema
 from deeprotect.signals.schema import Floats
+from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.fields import check_names, decoded, stated_unit
+from deeprotect.tables.timestamps import Timeline
 
-BESIDE = ("recording", "time")
 MOST_LISTED = 300  # characters of column names in one message
 
 
@@ -24,22 +27,25 @@ class Columns:
     kept: tuple[str, ...]  # channels, recording and time, in the order of the table
     dropped: tuple[str, ...]
     where: str
+    time_name: str | None = None  # the table's own names; None where it has no such column
+    recording_name: str | None = None
 
     @classmethod
-    def of(cls, table: pa.Schema, schema: Schema, *, mapping: dict[str, str], where: str) -> "Columns":
+    def of(cls, table: pa.Schema, schema: Schema, *, mapping: Mapping[str, str], where: str) -> "Columns":
         """Find every channel, or say which is missing and what the table has instead."""
         check_names(table, where)
-        names = tuple(table.names)
+        mapping = ColumnMap.from_mapping(mapping)
         channels = tuple(mapping.get(name, name) for name in schema.names)
         for channel, column in zip(schema.channels, channels, strict=True):
-            if column not in names:
-                raise TableError(
-                    f"column '{printable(column)}' is missing from {where}; it has: "
-                    f"{printable(', '.join(names), MOST_LISTED) or 'no columns'}. Map it with [stream.columns]"
-                )
+            if column not in table.names:
+                raise TableError(missing_column(column, table.names, where))
             _check_field(table.field(column), channel.unit, where)
-        kept = tuple(name for name in names if name in channels or name in BESIDE)
-        return cls(channels, kept, tuple(name for name in names if name not in kept), where)
+        time, recording = beside_columns(table.names, mapping, channels=channels, where=where)
+        if recording is not None:
+            _check_recording(table.field(recording), where)
+        kept = tuple(name for name in table.names if _passes(name, (*channels, time, recording)))
+        dropped = tuple(name for name in table.names if name not in kept)
+        return cls(channels, kept, dropped, where, time, recording)
 
     def samples(self, batch: pa.RecordBatch) -> Floats:
         """Channel values (row, channel); missing values are NaN."""
@@ -51,21 +57,78 @@ class Columns:
         return [decoded(batch.column(name)) for name in self.kept if name not in self.channels]
 
     def recording(self, batch: pa.RecordBatch) -> NDArray[np.generic] | None:
-        if "recording" not in self.kept:
-            return None
-        column = batch.column("recording")
-        names: NDArray[np.generic] = _plain(column).to_numpy(zero_copy_only=False)
-        return names
+        """Recording names, or None where the table has none."""
+        return None if self.recording_name is None else names_of(batch.column(self.recording_name))
 
-    def time(self, batch: pa.RecordBatch) -> Floats | None:
-        """Time stamps as float64 in their own unit, or None where the table has none."""
-        if "time" not in self.kept:
-            return None
-        return as_numbers(batch.column("time"), self.where)
+    def timeline(self) -> Timeline | None:
+        """A reader of the time column, for the batches of one source; None where the table has none."""
+        return None if self.time_name is None else Timeline(self.time_name, self.where)
 
 
-def _plain(column: pa.Array) -> pa.Array:
-    return decoded(column) if pa.types.is_dictionary(column.type) else column
+def beside_columns(
+    names: list[str], mapping: ColumnMap, *, channels: tuple[str, ...], where: str
+) -> tuple[str | None, str | None]:
+    """The columns of time and recording.
+
+    Time is also found under one of its usual names, for its cells must be time stamps. A recording's cells may be
+    anything, and they leave with a release: a column that is only called so is asked about.
+    """
+    found = Found.among(names, but={*channels, *mapping.labels, *mapping.values()})
+    time = _said(TIME, names, mapping, where)
+    if time is None:
+        if len(found.time) > 1:
+            raise TableError(_ask(TIME, found.time, where))
+        time = found.time[0] if found.time else ""
+    recording = _said(RECORDING, names, mapping, where)
+    if recording is None and found.recording:
+        raise TableError(_ask(RECORDING, found.recording, where))
+    return time or None, recording or None
+
+
+def names_of(column: pa.Array) -> NDArray[np.generic]:
+    """A column of names as they compare with each other."""
+    plain = decoded(column) if pa.types.is_dictionary(column.type) else column
+    names: NDArray[np.generic] = plain.to_numpy(zero_copy_only=False)
+    return names
+
+
+def missing_column(column: str, names: list[str], where: str) -> str:
+    """One line: what is missing, what is there, and the ways out."""
+    return (
+        f"column '{printable(column)}' is missing from {where}; it has: "
+        f"{printable(', '.join(names), MOST_LISTED) or 'no columns'}. Map it with [stream.columns], or with --map"
+    )
+
+
+def _said(name: str, names: list[str], mapping: ColumnMap, where: str) -> str | None:
+    """The column that the policy or the command line says, or the one of that very name; "" for none, None for open."""
+    column = mapping.get(name)
+    if column is not None and name in mapping.demanded:
+        if column and column not in names:
+            raise TableError(missing_column(column, names, where))
+        return column
+    return next((each for each in (column, name) if each in names), None)
+
+
+def _ask(name: str, candidates: tuple[str, ...], where: str) -> str:
+    many, first = " or ".join(f"'{printable(each)}'" for each in candidates[:3]), printable(candidates[0])
+    return (
+        f"{where}: is {many} the {name}? Say so with --map {name}='{first}' or in the policy "
+        f'([stream.columns] {name} = "{first}"), or --map {name}= if there is none'
+    )
+
+
+def _passes(name: str, columns: tuple[str | None, ...]) -> bool:
+    return name in columns
+
+
+def _check_recording(field: pa.Field, where: str) -> None:
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    if pa.types.is_nested(kind):
+        raise TableError(
+            f"{where}: column '{printable(field.name)}' is {printable(str(kind))}, a recording is a name or a number; "
+            "convert it to text"
+        )
 
 
 def _check_field(field: pa.Field, unit: str, where: str) -> None:
@@ -78,34 +141,3 @@ def _check_field(field: pa.Field, unit: str, where: str) -> None:
             f"{where}: column '{name}' is in {printable(stated)}, the policy says {printable(unit)}; "
             "convert the column or correct unit and range in the policy"
         )
-
-
-def as_numbers(column: pa.Array, where: str) -> Floats:
-    """Time stamps of any kind as float64, in their own unit."""
-    try:
-        column = _as_integers(_parsed(_plain(column)))
-        numbers: Floats = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # Arrow's message would quote the cell
-        raise TableError(f"{where}: column 'time' is neither numbers nor ISO 8601 time stamps; convert it") from None
-    return numbers
-
-
-def _parsed(column: pa.Array) -> pa.Array:
-    """Time written as text in a CSV file: a number, or an ISO 8601 stamp."""
-    if pa.types.is_string_view(column.type):
-        column = column.cast(pa.large_string())
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        return column
-    for kind in (pa.float64(), pa.timestamp("ns")):
-        try:
-            return pc.cast(column, kind)
-        except pa.ArrowInvalid:
-            continue
-    return pc.cast(column, pa.timestamp("ns", tz="UTC"))
-
-
-def _as_integers(column: pa.Array) -> pa.Array:
-    kind = column.type
-    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
-        return pc.cast(column, pa.int64() if kind.bit_width == 64 else pa.int32())
-    return column

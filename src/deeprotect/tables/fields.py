@@ -64,6 +64,11 @@ def stated_unit(field: pa.Field) -> str | None:
     return None if unit is None else unit.decode("utf-8", errors="replace")
 
 
+def is_text(kind: pa.DataType) -> bool:
+    """Text in any of Arrow's layouts."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
 def decoded(column: pa.Array) -> pa.Array:
     """The cells in memory of their own: a dictionary's other entries and what lies under nulls is not copied."""
     rows = pa.array(np.arange(len(column)))
@@ -77,17 +82,17 @@ def decoded(column: pa.Array) -> pa.Array:
 
 def saturated(values: Floats, kind: pa.DataType) -> pa.Array:
     """Released values in the type of their column; what the type cannot hold becomes the nearest that it can."""
-    most = _largest(kind)
-    least = Fraction(0) if pa.types.is_unsigned_integer(kind) else -most
+    low, high = map(_inside, _limits(kind))
     whole = np.rint(values) if pa.types.is_integer(kind) else values
-    return pa.array(np.clip(whole, _inside(least), _inside(most))).cast(kind, safe=False)
+    return pa.array(np.clip(whole, low, high)).cast(kind, safe=False)
 
 
-def _largest(kind: pa.DataType) -> Fraction:
+def _limits(kind: pa.DataType) -> tuple[Fraction, Fraction]:
     if pa.types.is_decimal(kind):
-        return Fraction(10**kind.precision - 1, 10**kind.scale)
-    numpy_kind = kind.to_pandas_dtype()
-    return Fraction(np.iinfo(numpy_kind).max if pa.types.is_integer(kind) else float(np.finfo(numpy_kind).max))
+        most = (10**kind.precision - 1) / Fraction(10) ** kind.scale
+        return -most, most
+    info = (np.iinfo if pa.types.is_integer(kind) else np.finfo)(kind.to_pandas_dtype())
+    return Fraction(int(info.min)), Fraction(int(info.max))
 
 
 def _inside(limit: Fraction) -> float:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from deeprotect.signals import Channel, Schema
 from deeprotect.signals.checks import check_finite, largely_outside, refuse_outside
 from deeprotect.signals.clock import Clock
+from deeprotect.signals.recordings import RecordingWatch
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.sources import Source
@@ -31,7 +32,8 @@ def read_rows(
 
     `outside` is called with every channel that a batch shows largely outside its public range.
     """
-    clock, first_row = Clock(schema.rate_hz, source.where), 0
+    clock, watch, timeline = Clock(schema.rate_hz, source.where), RecordingWatch(source.where), columns.timeline()
+    first_row = 0
     for batch in source.batches:
         if not batch.num_rows:
             continue
@@ -39,8 +41,12 @@ def read_rows(
         check_finite(rows.samples, schema, first_row=first_row, where=source.where)
         for channel in largely_outside(rows.samples, schema):
             outside(channel, source.where)
-        time = columns.time(batch)
-        if time is not None:
+        if rows.recording is not None:
+            watch.check(rows.recording, first_row=first_row)
+        if timeline is not None:
+            time = timeline.read(batch.column(timeline.name))
+            clock.per_second = clock.per_second or timeline.per_second
             clock.check(time, rows.recording, first_row=first_row)
         first_row += batch.num_rows
         yield rows
+    clock.finish()

@@ -2,8 +2,6 @@
 
 import csv
 import io
-import os
-import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deeprotect.errors import TableError
+from deeprotect.tables.atomic import whole_file
+from deeprotect.tables.fields import is_text
 
 BLOCK_ROWS = 65_536  # of every row group, record batch and stretch of CSV, however the input was cut up
 
@@ -27,15 +27,19 @@ class Sink(Protocol):
 class Memory:
     """Keeps released rows, for tables that came from memory."""
 
-    def __init__(self, schema: pa.Schema) -> None:
-        self._schema = schema
+    def __init__(self) -> None:
         self._tables: list[pa.Table] = []
+
+    @contextmanager
+    def open(self, schema: pa.Schema) -> Iterator[Sink]:
+        self._tables = [schema.empty_table()]
+        yield self
 
     def write(self, rows: pa.Table) -> None:
         self._tables.append(rows)
 
     def table(self) -> pa.Table:
-        return pa.concat_tables([self._schema.empty_table(), *self._tables]).combine_chunks()
+        return pa.concat_tables(self._tables).combine_chunks()
 
 
 class _Blocks:
@@ -84,30 +88,12 @@ def _writer(path: str | Path, schema: pa.Schema) -> Iterator[Sink]:
         yield writer
 
 
-@contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that appears under its name complete, or not at all."""
-    if not path.parent.is_dir():
-        raise TableError(f"{path}: the folder {path.parent} does not exist; create it first")
-    if path.exists() and not path.is_file():
-        raise TableError(f"{path}: it is there and not a regular file; choose another name")
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with part.open("wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
 class _Csv:
     """CSV with bare cells wherever quoting is not needed, as apps write it."""
 
     def __init__(self, stream: BinaryIO, schema: pa.Schema) -> None:
         self._stream = stream
-        self._text = [field.name for field in schema if _is_text(field.type)]
+        self._text = [field.name for field in schema if is_text(field.type)]
         head = io.StringIO()
         csv.writer(head, lineterminator="\n").writerow(schema.names)
         stream.write(head.getvalue().encode())
@@ -125,10 +111,6 @@ class _Csv:
         options = pa_csv.WriteOptions(include_header=False, quoting_style=style)
         pa_csv.write_csv(rows, self._stream, options)
         self._stream.flush()
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _parquet(stream: BinaryIO, schema: pa.Schema) -> Any:

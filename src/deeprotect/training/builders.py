@@ -14,35 +14,36 @@ from deeprotect.errors import PolicyError
 from deeprotect.policy import Policy
 from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.calibration import Secret
+from deeprotect.privacy.channel.calibration import SensitiveCounts
 from deeprotect.privacy.channel.design import design
-from deeprotect.privacy.channel.discrete_channel import make
+from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.mechanism import Mechanism
 from deeprotect.privacy.relaxed import basis
 from deeprotect.privacy.subspace import subspace
 from deeprotect.signals.schema import Floats
-from deeprotect.training.codebook.codebook import CodeBook, Learnt, learn_codes
+from deeprotect.training.coarse import outward
+from deeprotect.training.codebook.codebook import CodeBook
 from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.export import to_network
-from deeprotect.training.fitted import Parts, fitted
+from deeprotect.training.fitted import FittedModels
 from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.networks import Clip
-from deeprotect.training.trained import Protection
+from deeprotect.training.trained import TrainedProtector
 
 TRIM = 0.01  # share of training features beyond each end of the clip box: less noise, a little clipping
-Build = Callable[[LabelledWindows, Policy, Parts], Protection]
+Build = Callable[[FittedModels, Policy], TrainedProtector]
 
 
-def baseline(windows: LabelledWindows, policy: Policy, _: Parts) -> Protection:
+def baseline(models: FittedModels, policy: Policy) -> TrainedProtector:
     """Noise on every sample, nothing learnt."""
-    dim = windows.flat.shape[1]
+    dim = models.windows.flat.shape[1]
     noise = laplace.baseline(dim, _ldp_epsilon(policy))
-    return Protection(noise, Network((), dim), to_network(Clip(), dim), {"name": "none"})
+    return TrainedProtector(noise, Network((), dim), to_network(Clip(), dim), {"name": "none"})
 
 
-def certified(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
+def certified(models: FittedModels, policy: Policy) -> TrainedProtector:
     """Noise on the features, as much as their certified sensitivity needs."""
-    minimiser = fitted(windows, policy, parts)
+    windows, minimiser = models.windows, models.minimiser(policy)
     return _on_features(laplace.certified(_box(windows, minimiser), _ldp_epsilon(policy)), minimiser)
 
 
@@ -51,9 +52,9 @@ def _ldp_epsilon(policy: Policy) -> float:
     return min(policy.privacy.epsilon, policy.privacy.ldp_ceiling or policy.privacy.epsilon)
 
 
-def paper(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
+def paper(models: FittedModels, policy: Policy) -> TrainedProtector:
     """The paper's λ on the features of the paper's autoencoder: mode 2 for rldp, otherwise mode 1."""
-    minimiser = fitted(windows, policy, parts)
+    windows, minimiser = models.windows, models.minimiser(policy)
     epsilon, box = policy.privacy.epsilon, _box(windows, minimiser)
     if policy.privacy.guarantee != "rldp":
         return _on_features(laplace.paper_mode1(box, epsilon, dim_x=windows.flat.shape[1]), minimiser)
@@ -61,24 +62,22 @@ def paper(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
     return _on_features(laplace.paper_mode2(box, epsilon, directions=directions, inferences=hidden), minimiser)
 
 
-def along_subspace(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
+def along_subspace(models: FittedModels, policy: Policy) -> TrainedProtector:
     """Noise on the window along the sensitive directions; the minimiser comes after it: post-processing."""
-    minimiser = fitted(windows, policy, parts)
+    windows, minimiser = models.windows, models.minimiser(policy)
     directions = sensitive_directions(windows, policy)
     noise = subspace(directions, policy.privacy.epsilon, inferences=policy.inferences.sensitive)
     dim = windows.flat.shape[1]
     decoder = to_network(nn.Sequential(Clip(), minimiser.encoder(), minimiser.decoder(), Clip()), dim)
-    return Protection(noise, Network((), dim), decoder, _description(minimiser))
+    return TrainedProtector(noise, Network((), dim), decoder, _description(minimiser))
 
 
-def through_channel(windows: LabelledWindows, policy: Policy, parts: Parts) -> Protection:
+def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
     """One of K codes through the channel of least cost, then a synthetic window of the code that came out."""
-    if "codes" not in parts:
-        parts["codes"] = learn_codes(windows, policy)
-    learnt: Learnt = parts["codes"]
+    windows, learnt = models.windows, models.codes(policy)
     privacy, named = policy.privacy, policy.privacy.guarantee == "named"
-    book = learnt.doubting if named else learnt.book
-    costs, misread = policy.training.costs, book.cost({})
+    book = learnt.abstaining if named else learnt.book
+    costs, misread = policy.training.cost_matrix, book.cost({})
     plan = design(
         book.cost(costs),
         book.prior,
@@ -94,29 +93,29 @@ def through_channel(windows: LabelledWindows, policy: Policy, parts: Parts) -> P
     made_of |= {"expected_accuracy": 1 - replace(plan, cost=misread).expected_cost}
     made_of |= {"expected_cost": plan.expected_cost} if costs else {}
     table = OutputTable(outputs.reshape(-1, outputs.shape[2]).astype(np.float32))
-    return Protection(channel, book.encoder, table, made_of)
+    return TrainedProtector(channel, book.encoder, table, made_of)
 
 
-def _secret(name: str, windows: LabelledWindows, policy: Policy, book: CodeBook) -> Secret:
+def _secret(name: str, windows: LabelledWindows, policy: Policy, book: CodeBook) -> SensitiveCounts:
     """How often each code was given to windows of each class, by a model that had not seen them."""
     known = windows.labelled(name)
     classes, numbers = np.unique(windows.labels[name][known].astype(str), return_inverse=True)
     counts = np.zeros((len(classes), len(book.codes)), dtype=np.int64)
     np.add.at(counts, (numbers, book.coded[known]), 1)
-    return Secret(name, tuple(classes.tolist()), counts, policy.privacy.epsilon)
+    return SensitiveCounts(name, tuple(classes.tolist()), counts, policy.privacy.epsilon)
 
 
-def _on_features(noise: Mechanism, minimiser: Minimiser) -> Protection:
+def _on_features(noise: Mechanism, minimiser: Minimiser) -> TrainedProtector:
     encoder = to_network(minimiser.encoder(), minimiser.n_features_in_)
     decoder = to_network(nn.Sequential(minimiser.decoder(), Clip()), noise.dim)
-    return Protection(noise, encoder, decoder, _description(minimiser))
+    return TrainedProtector(noise, encoder, decoder, _description(minimiser))
 
 
 def _description(minimiser: Minimiser) -> dict[str, Any]:
     return {"name": type(minimiser).__name__, "parameters": minimiser.get_params()}
 
 
-PROTECTIONS: dict[str, Build] = {
+BUILDERS: dict[str, Build] = {
     "baseline": baseline,
     "laplace": certified,
     "paper": paper,
@@ -138,5 +137,7 @@ def sensitive_directions(windows: LabelledWindows, policy: Policy) -> Floats:
 
 
 def _box(windows: LabelledWindows, minimiser: Minimiser) -> Box:
-    """Around the training features."""
-    return Box.fit(minimiser.transform(windows.flat), trim=TRIM)
+    """Around the training features, with ends that are nobody's."""
+    box = Box.fit(minimiser.transform(windows.flat), trim=TRIM)
+    low, high = outward(np.array(box.low), np.array(box.high))
+    return Box(tuple(low.tolist()), tuple(high.tolist()))

@@ -13,10 +13,11 @@ from deeprotect.errors import TableError
 from deeprotect.policy import Policy
 from deeprotect.signals import Windows, cut
 from deeprotect.signals.schema import Floats
+from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.rows import Rows, read_rows
 from deeprotect.tables.sources import open_source
-from deeprotect.training.segments import runs
+from deeprotect.training.segments import segment_numbers
 
 Labels = NDArray[np.object_]
 Indices = NDArray[np.int64]
@@ -87,8 +88,9 @@ def read_windows(table: Any, policy: Policy, *, group: str | None = None) -> Lab
     """
     schema, inferences = policy.schema(), [*policy.inferences.useful, *policy.inferences.sensitive]
     wanted = list(dict.fromkeys([*inferences, *filter(None, [policy.training.people, group])]))
-    with open_source(table, numbers=map(policy.stream.column, schema.names)) as source:
-        columns = Columns.of(source.schema, schema, mapping=policy.stream.columns, where=source.where)
+    mapping = ColumnMap.of(policy)
+    with open_source(table, numbers=map(policy.stream.column, schema.names), mapping=mapping) as source:
+        columns = Columns.of(source.schema, schema, mapping=mapping, where=source.where)
         _check_labels(source.schema, wanted, source.where)
         rows = [replace(each, batch=each.batch.select(wanted)) for each in read_rows(source, columns, schema)]
     if not rows:
@@ -124,7 +126,7 @@ def _numbers(rows: list[Rows]) -> Indices:
     if rows[0].recording is None:
         return np.zeros(sum(len(each.samples) for each in rows), dtype=np.int64)
     names = np.concatenate([each.recording for each in rows if each.recording is not None])
-    return runs(names)
+    return segment_numbers(names)
 
 
 def _assemble(

@@ -69,13 +69,13 @@ def _unflatten(module: networks.Unflatten) -> Iterator[Layer]:
 
 
 def _coder(module: coder.Coder) -> Iterator[Layer]:
-    ladder = PiecewiseLinear(_array(module.ladder.bottom), _array(module.ladder.height))
+    encoding = PiecewiseLinear(_array(module.encoding.low), _array(module.encoding.width))
     yield Unflatten(module.channels)
     yield Concatenation(
         (
             (*_convolutions(module.convolutions), Flatten()),
             (Spectrum(),),
-            (Statistics(), Concatenation(((), (ladder,)))),
+            (Statistics(), Concatenation(((), (encoding,)))),
         )
     )
     yield from _linear(module.first)
@@ -94,7 +94,7 @@ def _convolutions(modules: nn.ModuleList) -> Iterator[Layer]:
 
 def _codes(module: Codes) -> Iterator[Layer]:
     classes, table = tuple(module.counts), module.table.numpy().astype(np.int64)
-    yield Argmax(classes, table) if module.unsure is None else Argmax(classes, table, SURE, module.unsure)
+    yield Argmax(classes, table) if module.abstain is None else Argmax(classes, table, SURE, module.abstain)
 
 
 def _sparse(module: SparseCode) -> Iterator[Layer]:

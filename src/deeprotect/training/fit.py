@@ -1,7 +1,6 @@
 """From a policy and a table to a bundle: read, learn, measure, export."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -10,17 +9,16 @@ from deeprotect.bundle import Bundle
 from deeprotect.bundle.manifest import Training
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
-from deeprotect.training.builders import PROTECTIONS
+from deeprotect.training.builders import BUILDERS
 from deeprotect.training.dataset import LabelledWindows, read_windows
-from deeprotect.training.fitted import Parts
+from deeprotect.training.fitted import HELD_OUT, FittedModels
 from deeprotect.training.measure import measure
 from deeprotect.training.misclassification import check_costs
-from deeprotect.training.select import choose
+from deeprotect.training.select import select
 from deeprotect.training.splits import contiguous
 from deeprotect.training.threads import single_thread
-from deeprotect.training.trained import Protection
+from deeprotect.training.trained import TrainedProtector
 
-HELD_OUT = 0.2
 Progress = Callable[[float], None]
 
 
@@ -30,7 +28,7 @@ def fit(policy: Policy, table: Any, *, progress: Progress = lambda _: None) -> B
     _check_classes(windows, policy)
     train, test = contiguous(windows, held_out=HELD_OUT, seed=policy.training.seed)
     progress(0.1)
-    protection = learn(windows[train], policy)
+    protection = learn(FittedModels(windows[train]), policy)
     progress(0.6)
     results = measure(protection, windows[train], windows[test], policy)
     progress(0.8)
@@ -39,20 +37,17 @@ def fit(policy: Policy, table: Any, *, progress: Progress = lambda _: None) -> B
     return bundle
 
 
-def learn(windows: LabelledWindows, policy: Policy, *, parts: Parts | None = None) -> Protection:
-    """The policy's protector, fitted on windows; `parts` keeps what the next policy on these windows can use again."""
-    parts = {} if parts is None else parts
-    check_costs(windows, policy)
+def learn(models: FittedModels, policy: Policy) -> TrainedProtector:
+    """The policy's protector, from models that the next policy on these windows can use again."""
+    check_costs(models.windows, policy)
     with single_thread():
-        if policy.privacy.mechanism != "auto":
-            return PROTECTIONS[policy.privacy.mechanism](windows, policy, parts)
-        best, why = choose(windows, policy, parts)
-        protection = PROTECTIONS[best](windows, policy.vary(privacy={"mechanism": best}), parts)
-    return replace(protection, made_of={**protection.made_of, **why})
+        if policy.privacy.mechanism == "auto":
+            return select(models, policy)
+        return BUILDERS[policy.privacy.mechanism](models, policy)
 
 
 def export(
-    protection: Protection, policy: Policy, *, windows: LabelledWindows, results: list[dict[str, Any]]
+    protection: TrainedProtector, policy: Policy, *, windows: LabelledWindows, results: list[dict[str, Any]]
 ) -> Bundle:
     """The protection as a bundle, with what was learnt from and what was measured."""
     return Bundle.make(

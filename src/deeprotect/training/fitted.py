@@ -1,29 +1,59 @@
-"""What is learnt without regard to ε, and kept by name for the next policy on the same windows."""
+"""What is learnt without regard to ε, each model once for all policies on the same windows."""
 
-from collections.abc import MutableMapping
-from typing import Any
+from dataclasses import dataclass, field
 
 from deeprotect.policy import Policy
+from deeprotect.training.codebook.codebook import LearntCodes, learn_codes
 from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.minimisers.autoencoder import Autoencoder
 from deeprotect.training.minimisers.linear import DCT, DFT, PCA, Haar
 from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.minimisers.paper_autoencoder import PaperAutoencoder
 from deeprotect.training.minimisers.sparse import BlindCompressiveSensing
+from deeprotect.training.splits import contiguous
 
 STEPS, STEPS_PER_EPOCH = 3000, 50
 """The paper's autoencoder has no epochs; where a policy limits them, so many steps stand for one."""
-Parts = MutableMapping[str, Any]
-"""Minimisers by name, and the code book."""
+HELD_OUT = 0.2
 
 
-def fitted(windows: LabelledWindows, policy: Policy, parts: Parts) -> Minimiser:
-    """The policy's minimiser, learnt from the useful inferences only, once for all policies that share `parts`."""
-    name = policy.training.minimiser
-    if name not in parts:
-        parts[name] = untrained(policy).fit(windows.flat, windows.targets(policy.inferences.useful))
-    learnt: Minimiser = parts[name]
-    return learnt
+@dataclass(frozen=True)
+class FittedModels:
+    """Models of one set of windows; policies that share them differ in privacy and minimiser alone."""
+
+    windows: LabelledWindows
+    _minimisers: dict[str, Minimiser] = field(default_factory=dict, repr=False)
+    _codes: list[LearntCodes] = field(default_factory=list, repr=False)
+    _validation: list["Validation"] = field(default_factory=list, repr=False)
+
+    def minimiser(self, policy: Policy) -> Minimiser:
+        """The policy's, learnt from the useful inferences only."""
+        name = policy.training.minimiser
+        if name not in self._minimisers:
+            useful = self.windows.targets(policy.inferences.useful)
+            self._minimisers[name] = untrained(policy).fit(self.windows.flat, useful)
+        return self._minimisers[name]
+
+    def codes(self, policy: Policy) -> LearntCodes:
+        """Coder and synthetic windows, from which code books are made."""
+        if not self._codes:
+            self._codes.append(learn_codes(self.windows, policy))
+        return self._codes[0]
+
+    def validation(self, policy: Policy) -> "Validation":
+        """Models of most of the windows, and the rest to measure them on."""
+        if not self._validation:
+            fit, rest = contiguous(self.windows, held_out=HELD_OUT, seed=policy.training.seed)
+            self._validation.append(Validation(FittedModels(self.windows[fit]), self.windows[rest]))
+        return self._validation[0]
+
+
+@dataclass(frozen=True)
+class Validation:
+    """For a choice between mechanisms: no window is on both sides."""
+
+    models: FittedModels
+    held_out: LabelledWindows
 
 
 def untrained(policy: Policy) -> Minimiser:
@@ -31,7 +61,7 @@ def untrained(policy: Policy) -> Minimiser:
     model = _minimiser(policy)
     wanted = {
         "random_state": policy.training.seed,
-        "cost": policy.training.cost,
+        "loss": policy.training.loss,
         "max_epochs": policy.training.max_epochs,
     }
     known = {key: value for key, value in wanted.items() if key in model.get_params() and value is not None}

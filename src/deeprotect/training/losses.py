@@ -1,4 +1,4 @@
-"""What it costs when a useful inference cannot be read: ridge, softmax, hinge; rows without a label cost nothing."""
+"""Loss functions of the useful inferences: ridge, softmax, hinge; rows without a label add nothing."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,11 +6,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-Cost = Callable[[Tensor, Tensor], Tensor]
+Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 def ridge(scores: Tensor, codes: Tensor) -> Tensor:
-    """Squared distance to ±1 targets (paper, ridge cost), per row."""
+    """Squared distance to ±1 targets (paper, ridge loss), per row."""
     return (scores - _signs(scores, codes)).square().sum(dim=-1)
 
 
@@ -31,15 +31,15 @@ def misread(scores: Tensor, codes: Tensor) -> Tensor:
     return (scores.argmax(dim=-1) != codes).to(scores.dtype)
 
 
-COSTS: dict[str, Cost] = {"ridge": ridge, "softmax": softmax, "hinge": hinge}
+LOSSES: dict[str, Loss] = {"ridge": ridge, "softmax": softmax, "hinge": hinge}
 
 
-def useful_cost(cost: Cost, scores: Tensor, codes: Tensor, *, counts: Sequence[int]) -> Tensor:
+def useful_loss(loss: Loss, scores: Tensor, codes: Tensor, *, counts: Sequence[int]) -> Tensor:
     """Mean over the labelled rows of each inference, then over inferences; scores put all classes side by side."""
     total = scores.new_zeros(())
     for column, block in enumerate(torch.split(scores, list(counts), dim=-1)):
         known = codes[:, column] >= 0
-        rows = cost(block, codes[:, column].clamp(min=0))
+        rows = loss(block, codes[:, column].clamp(min=0))
         total = total + (rows * known).sum() / known.sum().clamp(min=1)
     return total / max(1, len(counts))
 

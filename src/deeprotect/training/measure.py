@@ -9,10 +9,12 @@ from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.misclassification import Costs, price
-from deeprotect.training.trained import Protection
+from deeprotect.training.trained import TrainedProtector
 
 
-def measure(protection: Protection, train: LabelledWindows, test: LabelledWindows, policy: Policy) -> dict[str, Any]:
+def measure(
+    protection: TrainedProtector, train: LabelledWindows, test: LabelledWindows, policy: Policy
+) -> dict[str, Any]:
     """Useful accuracy of a forest trained on raw windows, on raw and on released windows; and of guessing.
 
     Where the policy gives costs, also what the misreadings of released windows cost on average.
@@ -25,7 +27,7 @@ def measure(protection: Protection, train: LabelledWindows, test: LabelledWindow
         "epsilon": event.epsilon,
         "windows": len(test),
         "useful": {
-            name: _app(name, train, test, released=released, costs=policy.training.costs)
+            name: _app(name, train, test, released=released, costs=policy.training.cost_matrix)
             for name in policy.inferences.useful
         },
     }

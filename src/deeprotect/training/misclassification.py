@@ -27,11 +27,11 @@ def matrix(classes: Sequence[str], rows: Rows) -> Floats:
 
 def check_costs(windows: LabelledWindows, policy: Policy) -> None:
     """A misspelt class would cost 1 without a word, so it is refused."""
-    for name, rows in policy.training.costs.items():
+    for name, rows in policy.training.cost_matrix.items():
         known = sorted({label for label in windows.labels[name] if label is not None})
         strangers = [each for true, row in rows.items() for each in (true, *row) if each not in known]
         if strangers:
             raise TableError(
-                f"training.costs.{name} names '{strangers[0]}', a class that no training window shows; "
+                f"training.cost_matrix.{name} names '{strangers[0]}', a class that no training window shows; "
                 f"write one of: {', '.join(known)}"
             )

@@ -13,12 +13,19 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils import skip_init
 
+from deeprotect.training.coarse import power_of_two, significant, to_grid
+
 Floats = NDArray[np.float64]
 Layer = TypeVar("Layer", bound=nn.Module)
+SCALE_BITS, MEAN_STEPS, LARGEST_STEP = 3, 16, 1 / 1024
+"""Binary digits of a standard deviation after its first; steps of a mean's grid in one, and the largest of them."""
 
 
 class Standardise(nn.Module):
-    """(x - mean) / scale, with public numbers of the training windows."""
+    """(x - mean) / scale, with coarse numbers of the training windows.
+
+    Where one participant alone moves, exact ones would tell by how much: standard deviation × √windows.
+    """
 
     mean: Tensor
     scale: Tensor
@@ -28,7 +35,9 @@ class Standardise(nn.Module):
         scale = windows.std(axis=0)
         # A value that never moves carries nothing: leave its scale alone rather than divide by dust.
         scale[scale < 1e-6] = 1.0
-        self.register_buffer("mean", torch.tensor(windows.mean(axis=0), dtype=torch.float32))
+        scale = significant(scale, bits=SCALE_BITS)
+        mean = to_grid(windows.mean(axis=0), np.minimum(power_of_two(scale) / MEAN_STEPS, LARGEST_STEP))
+        self.register_buffer("mean", torch.tensor(mean, dtype=torch.float32))
         self.register_buffer("scale", torch.tensor(scale, dtype=torch.float32))
 
     def forward(self, windows: Tensor) -> Tensor:

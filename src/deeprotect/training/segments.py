@@ -1,4 +1,4 @@
-"""Runs of equal neighbours: the number of the run that each row lies in, and its place there."""
+"""Segments of equal neighbours: the number of the segment that each row lies in, and its place there."""
 
 from typing import Any
 
@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 Indices = NDArray[np.int64]
 
 
-def runs(*columns: NDArray[Any]) -> Indices:
-    """The number of each row's run, from 0; a run ends where any of the columns changes."""
+def segment_numbers(*columns: NDArray[Any]) -> Indices:
+    """The number of each row's segment, from 0; a segment ends where any of the columns changes."""
     changes = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     return np.concatenate([[0], np.cumsum(changes)])[: len(columns[0])].astype(np.int64)
 
 
-def place_in(run: Indices) -> Indices:
-    """How many rows of the same run stand before each; runs are numbered in order."""
-    return np.arange(len(run)) - np.searchsorted(run, run)
+def place_in(segment: Indices) -> Indices:
+    """How many rows of the same segment stand before each; segments are numbered in order."""
+    return np.arange(len(segment)) - np.searchsorted(segment, segment)
 
 
 def rank_in_group(groups: Indices) -> Indices:

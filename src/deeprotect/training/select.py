@@ -1,16 +1,14 @@
 """Which mechanism a policy gets when it leaves the choice: the one with the best released utility to be expected."""
 
-from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from deeprotect.policy import Policy
-from deeprotect.training.builders import PROTECTIONS
-from deeprotect.training.dataset import LabelledWindows
-from deeprotect.training.fitted import Parts
+from deeprotect.training.builders import BUILDERS
+from deeprotect.training.fitted import FittedModels
 from deeprotect.training.measure import measure
-from deeprotect.training.splits import contiguous
-from deeprotect.training.trained import Protection
+from deeprotect.training.trained import TrainedProtector
 
 CANDIDATES = {
     "ldp": ("channel", "laplace"),
@@ -18,34 +16,37 @@ CANDIDATES = {
     "rldp": ("channel", "subspace", "laplace"),
 }
 """An ε-LDP release keeps the weaker promises, too."""
-HELD_OUT = 0.2
 
 
-def choose(windows: LabelledWindows, policy: Policy, parts: Parts) -> tuple[str, dict[str, Mapping[str, float]]]:
-    """The best mechanism, and what was expected of each: accuracy, or what the policy's costs make of misreadings."""
-    expected = _expectations(windows, policy, parts)
-    if policy.training.costs:
-        return min(expected, key=expected.__getitem__), {"chosen_for_expected_cost": expected}
-    return max(expected, key=expected.__getitem__), {"chosen_for_expected_accuracy": expected}
+def select(models: FittedModels, policy: Policy) -> TrainedProtector:
+    """The best protector; it says what was expected of each: accuracy, or what the policy's costs make of misreadings.
 
-
-def _expectations(windows: LabelledWindows, policy: Policy, parts: Parts) -> Mapping[str, float]:
-    """For each mechanism that keeps the policy's promise, how an unchanged app would read the useful classes."""
-    return {
-        name: _expected(name, windows, policy.vary(privacy={"mechanism": name}), parts)
+    The channel's book is cross-fitted over all windows, so its own expectation is honest and it is built once; the
+    others are fitted on a part of the windows and measured on the rest.
+    """
+    channel = _build("channel", models, policy)
+    expected = {
+        name: _expected(channel, policy) if name == "channel" else _validated(name, models, policy)
         for name in CANDIDATES[policy.privacy.guarantee]
     }
+    best = (min if policy.training.cost_matrix else max)(expected, key=expected.__getitem__)
+    protection = channel if best == "channel" else _build(best, models, policy)
+    reason = "chosen_for_expected_cost" if policy.training.cost_matrix else "chosen_for_expected_accuracy"
+    return replace(protection, made_of={**protection.made_of, reason: expected})
 
 
-def _expected(name: str, windows: LabelledWindows, policy: Policy, parts: Parts) -> float:
-    """The channel's book is cross-fitted over all windows; the others are fitted on a part and measured on the rest."""
-    if name == "channel":
-        kind = "expected_cost" if policy.training.costs else "expected_accuracy"
-        return float(PROTECTIONS[name](windows, policy, parts).made_of[kind])
-    fit, rest = contiguous(windows, held_out=HELD_OUT, seed=policy.training.seed)
-    if "validation" not in parts:
-        parts["validation"] = {}
-    protection: Protection = PROTECTIONS[name](windows[fit], policy, parts["validation"])
-    useful = measure(protection, windows[fit], windows[rest], policy)["useful"]
-    kind = "app_cost" if policy.training.costs else "app"
+def _build(name: str, models: FittedModels, policy: Policy) -> TrainedProtector:
+    return BUILDERS[name](models, policy.vary(privacy={"mechanism": name}))
+
+
+def _expected(channel: TrainedProtector, policy: Policy) -> float:
+    return float(channel.made_of["expected_cost" if policy.training.cost_matrix else "expected_accuracy"])
+
+
+def _validated(name: str, models: FittedModels, policy: Policy) -> float:
+    """How an unchanged app would read the useful classes of windows that nothing learnt from."""
+    validation = models.validation(policy)
+    protection = _build(name, validation.models, policy)
+    useful = measure(protection, validation.models.windows, validation.held_out, policy)["useful"]
+    kind = "app_cost" if policy.training.cost_matrix else "app"
     return float(np.mean([numbers[kind] for numbers in useful.values()]))

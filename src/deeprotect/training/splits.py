@@ -5,28 +5,27 @@ from numpy.typing import NDArray
 
 from deeprotect.errors import TableError
 from deeprotect.training.dataset import Indices, LabelledWindows
-from deeprotect.training.segments import place_in, runs
+from deeprotect.training.segments import place_in, segment_numbers
 
 Mask = NDArray[np.bool_]
 
 
 def contiguous(windows: LabelledWindows, *, held_out: float, seed: int) -> tuple[Mask, Mask]:
-    """The last part of each stretch is held out, and one window before it is left unused.
+    """The last part of each segment is held out; windows next to one that is held out are left unused.
 
-    A stretch is a run of windows of one recording with one combination of labels: cut so, every class is on both
-    sides even where a recording goes through them one after the other. Stretches too short to be cut go whole to one
+    A segment is a run of windows of one recording with one combination of labels: cut so, every class is on both
+    sides even where a recording goes through them one after the other. Segments too short to be cut go whole to one
     side, a share of each combination of labels.
     """
-    stretches = stretches_of(windows)
-    counts = np.bincount(stretches)
-    place = place_in(stretches)
-    border = np.rint(counts * (1 - held_out))[stretches]
+    segments = segments_of(windows)
+    counts = np.bincount(segments)
+    place = place_in(segments)
+    border = np.rint(counts * (1 - held_out))[segments]
     short = counts < _shortest(held_out)
-    chosen = _whole_stretches(windows, stretches, np.flatnonzero(short), held_out=held_out, seed=seed)
-    whole = chosen[stretches]
-    train = np.where(short[stretches], ~whole, place < border - 1)
-    test = np.where(short[stretches], whole, place >= border)
-    return train, test
+    chosen = _whole_segments(windows, segments, np.flatnonzero(short), held_out=held_out, seed=seed)
+    whole = chosen[segments]
+    test = np.where(short[segments], whole, place >= border)
+    return _apart(~test, test, windows), test
 
 
 def _shortest(held_out: float) -> int:
@@ -34,18 +33,16 @@ def _shortest(held_out: float) -> int:
     return max(4, int(np.ceil(1 / held_out)))
 
 
-def stretches_of(windows: LabelledWindows) -> Indices:
-    """The number of each window's stretch, in order."""
-    return runs(windows.recording, *windows.labels.values())
+def segments_of(windows: LabelledWindows) -> Indices:
+    """The number of each window's segment, in order."""
+    return segment_numbers(windows.recording, *windows.labels.values())
 
 
-def _whole_stretches(
-    windows: LabelledWindows, stretches: Indices, short: Indices, *, held_out: float, seed: int
-) -> Mask:
-    """Which stretches go to the held-out side: of the short ones a share of each combination, drawn with a seed."""
-    combinations = _combinations(windows, np.searchsorted(stretches, short))
+def _whole_segments(windows: LabelledWindows, segments: Indices, short: Indices, *, held_out: float, seed: int) -> Mask:
+    """Which segments go to the held-out side: of the short ones a share of each combination, drawn with a seed."""
+    combinations = _combinations(windows, np.searchsorted(segments, short))
     generator = np.random.default_rng(seed)
-    chosen = np.zeros(stretches[-1] + 1, dtype=bool)
+    chosen = np.zeros(segments[-1] + 1, dtype=bool)
     for combination in np.unique(combinations):
         members = generator.permutation(short[combinations == combination])
         chosen[members[: round(len(members) * held_out)]] = True
@@ -53,17 +50,17 @@ def _whole_stretches(
 
 
 def folds(windows: LabelledWindows, *, count: int, seed: int) -> list[tuple[Mask, Mask]]:
-    """Train and test masks of `count` folds; each stretch is cut into as many runs, with a gap around the tested one.
+    """Train and test masks of `count` folds; each segment is cut into as many parts, with a gap around the tested ones.
 
-    Stretches too short for that go whole to one fold, each combination of labels spread over all folds.
+    Segments too short for that go whole to one fold, each combination of labels spread over all folds.
     """
-    stretches = stretches_of(windows)
-    counts = np.bincount(stretches)
-    place = place_in(stretches)
-    long = (counts >= 2 * count)[stretches]
-    whole = _dealt(windows, stretches, count=count, seed=seed)[stretches]
-    part = np.where(long, place * count // counts[stretches], whole)
-    return [(_apart(part != fold, stretches), part == fold) for fold in range(count)]
+    segments = segments_of(windows)
+    counts = np.bincount(segments)
+    place = place_in(segments)
+    long = (counts >= 2 * count)[segments]
+    whole = _dealt(windows, segments, count=count, seed=seed)[segments]
+    part = np.where(long, place * count // counts[segments], whole)
+    return [(_apart(part != fold, part == fold, windows), part == fold) for fold in range(count)]
 
 
 def grouped(
@@ -87,18 +84,19 @@ def grouped(
     return [((part != fold)[number], (part == fold)[number]) for fold in chosen]
 
 
-def _apart(train: Mask, stretches: Indices) -> Mask:
-    """Without the windows that touch a tested one of the same stretch."""
+def _apart(train: Mask, test: Mask, windows: LabelledWindows) -> Mask:
+    """Without the windows right before or after a tested one of the same recording, whatever their labels."""
+    place = np.arange(len(windows)) if windows.place is None else windows.place
+    neighbours = (np.diff(place) == 1) & (np.diff(windows.recording) == 0)
     touches = np.zeros(len(train), dtype=bool)
-    borders = (stretches[1:] == stretches[:-1]) & (train[1:] != train[:-1])
-    touches[1:] |= borders
-    touches[:-1] |= borders
+    touches[1:] |= neighbours & test[:-1]
+    touches[:-1] |= neighbours & test[1:]
     return train & ~touches
 
 
-def _dealt(windows: LabelledWindows, stretches: Indices, *, count: int, seed: int) -> Indices:
-    """A fold for each stretch: those of one combination of labels in turn, in an order drawn with a seed."""
-    combinations = _combinations(windows, np.searchsorted(stretches, np.arange(stretches[-1] + 1)))
+def _dealt(windows: LabelledWindows, segments: Indices, *, count: int, seed: int) -> Indices:
+    """A fold for each segment: those of one combination of labels in turn, in an order drawn with a seed."""
+    combinations = _combinations(windows, np.searchsorted(segments, np.arange(segments[-1] + 1)))
     generator = np.random.default_rng(seed)
     dealt = np.empty(len(combinations), dtype=np.int64)
     for combination in np.unique(combinations):

@@ -11,7 +11,7 @@ from deeprotect.signals.schema import Floats
 
 
 @dataclass(frozen=True)
-class Protection:
+class TrainedProtector:
     """Encoder, mechanism and decoder on flat scaled windows (window, value); `made_of` describes what was learnt."""
 
     mechanism: Mechanism

@@ -9,7 +9,7 @@ from tests.evaluation.peers.conftest import needs_opendp
 from deeprotect.errors import InputError, PolicyError
 from deeprotect.evaluation.peers import PEERS, opendp
 from deeprotect.policy import Policy
-from deeprotect.privacy.box import CELLS
+from deeprotect.privacy.box import GRID_STEPS
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.laplace import baseline
 from deeprotect.training.dataset import LabelledWindows
@@ -32,7 +32,7 @@ def test_without_opendp_the_peer_says_what_to_install(
 @pytest.mark.parametrize(("dim", "epsilon"), [(6, 5.0), (30, 1.0)])
 def test_opendp_draws_as_much_noise_as_the_baseline(dim: int, epsilon: float) -> None:
     draws, ours = 20_000, baseline(dim, epsilon)
-    theirs = np.abs(opendp._laplace(CELLS * dim, epsilon)([0] * draws)) / CELLS
+    theirs = np.abs(opendp._laplace(GRID_STEPS * dim, epsilon)([0] * draws)) / GRID_STEPS
     # Both estimate E|noise|; the standard error of an exponential mean is that mean over the root of the draws.
     error = 5 * dim / epsilon / np.sqrt(draws)
     assert theirs.mean() == pytest.approx(ours.expected_error() / dim, abs=error)

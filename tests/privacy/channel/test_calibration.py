@@ -12,7 +12,15 @@ from scipy.optimize import linprog
 from scipy.stats import beta, multinomial
 
 from deeprotect.errors import PolicyError
-from deeprotect.privacy.channel.calibration import UNIT, Secret, cells, confidence_of_each, extremes, miss_of_each, sets
+from deeprotect.privacy.channel.calibration import (
+    UNIT,
+    SensitiveCounts,
+    confidence_intervals,
+    confidence_of_each,
+    extremes,
+    miss_of_each,
+    sets,
+)
 
 seeds = st.integers(0, 10**6)
 
@@ -30,7 +38,7 @@ def coverage(truths, *, windows, confidence):
     counts = outcomes(windows, codes)
     # A class's cells depend on its own counts and on how many classes there are: any other rows may stand beside it.
     tables = [np.resize(counts[start : start + classes], (classes, codes)) for start in range(0, len(counts), classes)]
-    low, high = np.hstack([cells(table, confidence=confidence) for table in tables])[:, : len(counts)]
+    low, high = np.hstack([confidence_intervals(table, confidence=confidence) for table in tables])[:, : len(counts)]
     holds = [((low <= truth) & (truth <= high)).all(axis=1) for truth in truths]
     return np.prod([multinomial.pmf(counts, windows, p)[h].sum() for p, h in zip(truths, holds, strict=True)])
 
@@ -67,12 +75,12 @@ def test_several_secrets_share_the_miss(confidence, secrets):
 
 
 def test_a_secret_beside_another_is_known_less_well():
-    person, gender = (Secret(name, ("a", "b"), np.array([[30, 20, 10], [10, 20, 30]]), 1.0) for name in "pg")
+    person, gender = (SensitiveCounts(name, ("a", "b"), np.array([[30, 20, 10], [10, 20, 30]]), 1.0) for name in "pg")
     ((low, high),) = sets([person], confidence=0.95)
     for wider_low, wider_high in sets([person, gender], confidence=0.95):
         assert (wider_low < low).all()
         assert (high < wider_high).all()
-    (expected_low, _) = cells(person.counts, confidence=0.975)
+    (expected_low, _) = confidence_intervals(person.counts, confidence=0.975)
     assert np.abs(sets([person, gender], confidence=0.95)[0][0] - expected_low).max() <= 2 / UNIT
 
 
@@ -88,7 +96,7 @@ def clopper_pearson(found, windows, miss):
 def test_cells_are_never_wider_than_clopper_pearson(seed, codes, windows):
     rng = np.random.default_rng(seed)
     counts = rng.multinomial(windows, rng.dirichlet(np.ones(codes)), size=2)
-    low, high = cells(counts, confidence=0.95)
+    low, high = confidence_intervals(counts, confidence=0.95)
     widest_low, widest_high = clopper_pearson(counts, windows, (1 - 0.95**0.5) / codes)
     assert (low >= widest_low - 3 / UNIT).all()
     assert (high <= widest_high + 3 / UNIT).all()
@@ -98,48 +106,51 @@ def test_cells_are_never_wider_than_clopper_pearson(seed, codes, windows):
 
 def test_small_counts_gain_over_clopper_pearson():
     counts = np.array([[0, 2, 5, 13, 180]])
-    low, high = cells(counts, confidence=0.95)
+    low, high = confidence_intervals(counts, confidence=0.95)
     widest_low, widest_high = clopper_pearson(counts, 200, 0.05 / 5)
     assert ((high - low) < 0.998 * (widest_high - widest_low)).all()
     assert (high - low)[0, :4].sum() < 0.975 * (widest_high - widest_low)[0, :4].sum()
 
 
 def test_two_codes_are_one_proportion():
-    low, high = cells([[30, 70]], confidence=0.95)
+    low, high = confidence_intervals([[30, 70]], confidence=0.95)
     assert low[0, 0] == 1 - high[0, 1]
     widest_low, widest_high = clopper_pearson(np.array([30]), 100, 0.05)
     assert widest_low <= low[0, 0] < high[0, 0] <= widest_high
 
 
 def test_a_class_never_seen_may_be_anything():
-    low, high = cells([[0, 0, 0], [5, 5, 5]], confidence=0.95)
+    low, high = confidence_intervals([[0, 0, 0], [5, 5, 5]], confidence=0.95)
     assert low[0].tolist() == [0, 0, 0]
     assert high[0].tolist() == [1, 1, 1]
     assert (low[1] > 0).all()
 
 
 def test_one_code_is_certain():
-    assert cells([[3], [0]], confidence=0.95) == (pytest.approx(np.ones((2, 1))), pytest.approx(np.ones((2, 1))))
+    assert confidence_intervals([[3], [0]], confidence=0.95) == (
+        pytest.approx(np.ones((2, 1))),
+        pytest.approx(np.ones((2, 1))),
+    )
 
 
 def test_full_confidence_says_nothing():
-    low, high = cells([[10, 20, 30]], confidence=1.0)
+    low, high = confidence_intervals([[10, 20, 30]], confidence=1.0)
     assert (low == 0).all()
     assert (high == 1).all()
 
 
 @given(st.lists(st.integers(0, 500), min_size=2, max_size=8))
 def test_more_confidence_is_wider_and_more_windows_are_narrower(counts):
-    low, high = cells([counts], confidence=0.9)
-    wider_low, wider_high = cells([counts], confidence=0.99)
+    low, high = confidence_intervals([counts], confidence=0.9)
+    wider_low, wider_high = confidence_intervals([counts], confidence=0.99)
     assert (wider_low <= low).all()
     assert (high <= wider_high).all()
-    more_low, more_high = cells([[16 * count for count in counts]], confidence=0.9)
+    more_low, more_high = confidence_intervals([[16 * count for count in counts]], confidence=0.9)
     assert (more_high - more_low <= high - low).all()
 
 
 def test_ends_are_whole_multiples_of_the_unit():
-    low, high = cells(np.random.default_rng(0).integers(0, 99, (4, 5)), confidence=0.95)
+    low, high = confidence_intervals(np.random.default_rng(0).integers(0, 99, (4, 5)), confidence=0.95)
     assert (low * UNIT == np.rint(low * UNIT)).all()
     assert (high * UNIT == np.rint(high * UNIT)).all()
 
@@ -149,7 +160,7 @@ def test_ends_are_whole_multiples_of_the_unit():
 def test_extremes_are_those_of_a_linear_programme(seed, codes, ties):
     rng = np.random.default_rng(seed)
     weights = rng.integers(0, 3, (codes, 4)) / 2 if ties else rng.random((codes, 4))
-    low, high = cells(rng.integers(0, 9, (2, codes)), confidence=0.95)
+    low, high = confidence_intervals(rng.integers(0, 9, (2, codes)), confidence=0.95)
     least, most = extremes(weights, low, high)
     for s, j in product(range(2), range(4)):
         box = list(zip(low[s], high[s], strict=True))
@@ -173,8 +184,8 @@ def test_no_conditional_in_the_set_leaves_the_extremes(seed, codes):
 @pytest.mark.parametrize("confidence", [0.49, 1.01, float("nan")])
 def test_a_confidence_that_is_none_is_refused(confidence):
     with pytest.raises(PolicyError, match="confidence"):
-        cells([[1, 2]], confidence=confidence)
-    secret = Secret("person", ("a",), np.array([[1, 2]]), 1.0)
+        confidence_intervals([[1, 2]], confidence=confidence)
+    secret = SensitiveCounts("person", ("a",), np.array([[1, 2]]), 1.0)
     with pytest.raises(PolicyError, match="confidence"):
         sets([secret, secret], confidence=confidence)
 
@@ -186,7 +197,7 @@ NOT_A_LINE = ["a\nb", "a\x1b[2Kb", "\u202eb", "a\u2028b", "\x00", "", "a" * 101]
 def test_names_that_are_not_one_printable_line_are_refused_and_not_repeated(name):
     for inference, classes in ((name, ("a",)), ("person", (name,))):
         with pytest.raises(PolicyError, match="printable line") as refused:
-            Secret(inference, classes, np.array([[1, 2]]), 1.0)
+            SensitiveCounts(inference, classes, np.array([[1, 2]]), 1.0)
         assert str(refused.value).isprintable()
 
 
@@ -206,4 +217,4 @@ def test_names_that_are_not_one_printable_line_are_refused_and_not_repeated(name
 )
 def test_counts_that_are_none_are_refused(classes, counts, epsilon):
     with pytest.raises(PolicyError, match="person"):
-        Secret("person", classes, np.array(counts), epsilon)
+        SensitiveCounts("person", classes, np.array(counts), epsilon)

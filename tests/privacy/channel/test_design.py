@@ -11,8 +11,8 @@ from scipy.optimize import linprog
 from deeprotect.errors import PolicyError
 from deeprotect.privacy.accuracy_bound import best_accuracy
 from deeprotect.privacy.channel import design as designs
-from deeprotect.privacy.channel.calibration import cells, extremes
-from deeprotect.privacy.channel.design import Secret, design
+from deeprotect.privacy.channel.calibration import confidence_intervals, extremes
+from deeprotect.privacy.channel.design import SensitiveCounts, design
 
 seeds = st.integers(0, 10**6)
 
@@ -23,7 +23,7 @@ def wrong(codes):
 
 def person(counts, epsilon=1.0):
     counts = np.asarray(counts)
-    return Secret("person", tuple(f"p{number}" for number in range(len(counts))), counts, epsilon)
+    return SensitiveCounts("person", tuple(f"p{number}" for number in range(len(counts))), counts, epsilon)
 
 
 def randomised_response(codes, epsilon):
@@ -33,7 +33,7 @@ def randomised_response(codes, epsilon):
 
 def log_ratio(probabilities, secret, confidence=0.95):
     """The largest log ratio of two different classes over their confidence sets."""
-    least, most = extremes(probabilities, *cells(secret.counts, confidence=confidence))
+    least, most = extremes(probabilities, *confidence_intervals(secret.counts, confidence=confidence))
     used = probabilities.max(axis=0) > 1e-9
     pairs = [(a, b) for a in range(len(least)) for b in range(len(least)) if a != b]
     return max((np.log(most[a, used] / least[b, used]).max() for a, b in pairs), default=0.0)
@@ -82,7 +82,7 @@ def corners(low, high):
 def brute_force(cost, prior, secret, confidence=0.95):
     """One row for each output, pair of classes and pair of corners of their confidence sets."""
     codes, outputs = cost.shape
-    low, high = cells(secret.counts, confidence=confidence)
+    low, high = confidence_intervals(secret.counts, confidence=confidence)
     sets = [corners(*ends) for ends in zip(low, high, strict=True)]
     rows = []
     for a, b in product(range(len(sets)), repeat=2):
@@ -177,7 +177,7 @@ def test_distortion_decides_between_equally_cheap_channels():
 def test_all_promises_bind_at_once():
     rng = np.random.default_rng(5)
     first = person(rng.multinomial(400, [0.4, 0.3, 0.2, 0.1], size=3), 0.8)
-    second = Secret("gender", ("f", "m"), np.array([[90, 60, 30, 20], [20, 30, 60, 90]]), 0.5)
+    second = SensitiveCounts("gender", ("f", "m"), np.array([[90, 60, 30, 20], [20, 30, 60, 90]]), 0.5)
     both = design(wrong(4), np.ones(4), secrets=[first, second], ldp_epsilon=2.0)
     assert log_ratio(both.probabilities, first, 0.975) <= 0.8 + 1e-6  # two secrets share a miss of 0.05
     assert log_ratio(both.probabilities, second, 0.975) <= 0.5 + 1e-6

@@ -1,6 +1,5 @@
 """The channel keeps its epsilons in exact integers, draws what they say, and cannot be loaded once it does not."""
 
-import copy
 import json
 from dataclasses import replace
 from fractions import Fraction
@@ -10,14 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.privacy.edited import edited
 
 from deeprotect.errors import BundleError, InputError, PolicyError
 from deeprotect.privacy.accounting import totals
-from deeprotect.privacy.channel.calibration import UNIT, cells
-from deeprotect.privacy.channel.design import Secret, design
-from deeprotect.privacy.channel.discrete_channel import Channel, make
+from deeprotect.privacy.channel.calibration import UNIT, confidence_intervals
+from deeprotect.privacy.channel.design import SensitiveCounts, design
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.ratios import WHOLE, log_up
-from deeprotect.privacy.channel.rounding import round_rows
+from deeprotect.privacy.channel.rounding import make, round_rows
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.mechanism import load
@@ -31,7 +31,7 @@ def wrong(codes):
 
 
 def person(counts=COUNTS, epsilon=1.0):
-    return Secret("person", tuple(f"p{number}" for number in range(len(counts))), np.asarray(counts), epsilon)
+    return SensitiveCounts("person", tuple(f"p{number}" for number in range(len(counts))), np.asarray(counts), epsilon)
 
 
 def ldp(codes=5, epsilon=2.0, **more):
@@ -100,10 +100,10 @@ def test_the_named_epsilon_is_the_largest_ratio_in_exact_fractions(seed, codes, 
     secret = person(rng.integers(0, 50, (classes, codes)), 50.0)
     weights = round_rows(rng.dirichlet(np.full(3, 0.3), size=codes) * 0.999 + 0.001 / 3)
     event = Event("named", 50.0, inferences=("person",), confidence=0.9)
-    channel = Channel(event, weights, (1.0,) * codes, np.zeros((codes, 3)), secrets=(secret,))
+    channel = DiscreteChannel(event, weights, (1.0,) * codes, np.zeros((codes, 3)), secrets=(secret,))
     low, high = (
         [[Fraction(int(end * UNIT), UNIT) for end in row] for row in ends]
-        for ends in cells(secret.counts, confidence=0.9)
+        for ends in confidence_intervals(secret.counts, confidence=0.9)
     )
     ratios = [
         exact_extreme(column, low[a], high[a], most=True) / exact_extreme(column, low[b], high[b], most=False)
@@ -145,7 +145,7 @@ def test_a_class_seen_rarely_is_given_more_noise():
 def test_each_word_gives_the_output_whose_interval_holds_it():
     weights = ((3, 0, 5, WHOLE - 8), (0, WHOLE - 1, 0, 1), (0, 0, WHOLE, 0))
     event = Event("named", 1.0, inferences=("person",), confidence=0.95)
-    channel = Channel(event, weights, (1.0,) * 3, np.zeros((3, 4)), secrets=(person([[1, 2, 3]]),))
+    channel = DiscreteChannel(event, weights, (1.0,) * 3, np.zeros((3, 4)), secrets=(person([[1, 2, 3]]),))
     for code, row in enumerate(weights):
         start = 0
         for output, weight in enumerate(row):
@@ -248,7 +248,7 @@ def test_a_certificate_states_what_it_rests_on():
 
 def test_the_stated_confidence_is_that_of_all_sensitive_inferences_together():
     """Not of each class, which alone needs narrower sets: at ε = 1 those give a channel that is refused."""
-    gender = Secret("gender", ("f", "m"), COUNTS[:2], 1.0)
+    gender = SensitiveCounts("gender", ("f", "m"), COUNTS[:2], 1.0)
     plan = design(wrong(4), np.ones(4), secrets=[person(), gender])
     certificate = make(plan).certificate()
     assert certificate["confidence"] == 0.95
@@ -264,7 +264,7 @@ FIXED = ((WHOLE, 0, 0), (0, WHOLE, 0), (0, WHOLE, 0))
 def without_promise(weights):
     """Any weights, under a promise so weak that they keep it."""
     event = Event("named", 1.0, inferences=("person",), confidence=0.95)
-    return Channel(event, weights, (1.0,) * 3, np.zeros((3, 3)), secrets=(person([[1, 2, 3]]),))
+    return DiscreteChannel(event, weights, (1.0,) * 3, np.zeros((3, 3)), secrets=(person([[1, 2, 3]]),))
 
 
 def test_a_channel_without_noise_says_so():
@@ -336,16 +336,7 @@ def shifted(amount):
 
 
 def broken(path, value, source="named"):
-    fields = copy.deepcopy(EVERY[source].to_json())
-    *parents, last = path
-    inner = fields
-    for name in parents:
-        inner = inner[name]
-    if value is ...:
-        del inner[last]
-    else:
-        inner[last] = value
-    return fields
+    return edited(EVERY[source].to_json(), path, value)
 
 
 WRONG = {

@@ -10,22 +10,23 @@ from deeprotect.training.codebook import codebook
 from deeprotect.training.codebook.codebook import learn_codes
 from deeprotect.training.dataset import read_windows
 from deeprotect.training.fit import learn
+from deeprotect.training.fitted import FittedModels
 from deeprotect.training.labels import Targets
 
 
 @pytest.fixture(scope="module")
-def parts():
-    return {}
+def models(gym_windows):
+    return FittedModels(gym_windows)
 
 
 @pytest.fixture(scope="module")
-def protection(gym_windows, gym_policy, parts):
-    return learn(gym_windows, gym_policy, parts=parts)
+def protection(gym_policy, models):
+    return learn(models, gym_policy)
 
 
 @pytest.fixture(scope="module")
-def book(protection, parts):
-    return parts["codes"].book
+def book(gym_policy, models):
+    return models.codes(gym_policy).book
 
 
 def test_there_is_a_code_for_each_useful_class(book):
@@ -58,12 +59,12 @@ DEAR = 1 - CHEAP - np.eye(3)
 def weighing(policy, costs):
     """The policy under ε = 2 ldp with these costs."""
     privacy = {"guarantee": "ldp", "epsilon": 2.0}
-    return policy.vary(privacy=privacy, training={"costs": {"activity": costs} if costs else {}})
+    return policy.vary(privacy=privacy, training={"cost_matrix": {"activity": costs} if costs else {}})
 
 
-def test_a_cheap_misreading_is_preferred_to_a_dear_one(gym_windows, gym_policy, parts, protection, book):
+def test_a_cheap_misreading_is_preferred_to_a_dear_one(gym_windows, gym_policy, models, protection, book):
     """run and walk are nearly the same to this app: it hears the wrong one of them more often, and less is dear."""
-    plain, weighed = (learn(gym_windows, weighing(gym_policy, each), parts=parts) for each in ({}, COSTS))
+    plain, weighed = (learn(models, weighing(gym_policy, each)) for each in ({}, COSTS))
     before, after = plain.mechanism.probabilities, weighed.mechanism.probabilities
     assert book.prior @ (after * CHEAP).sum(axis=1) > book.prior @ (before * CHEAP).sum(axis=1) + 0.2
     assert book.prior @ (after * DEAR).sum(axis=1) < book.prior @ (before * DEAR).sum(axis=1) - 0.02
@@ -72,8 +73,8 @@ def test_a_cheap_misreading_is_preferred_to_a_dear_one(gym_windows, gym_policy, 
     assert weighed.encoder is plain.encoder
 
 
-def test_with_costs_accuracy_and_cost_are_each_called_what_they_are(gym_windows, gym_policy, parts, book):
-    plain, weighed = (learn(gym_windows, weighing(gym_policy, each), parts=parts) for each in ({}, COSTS))
+def test_with_costs_accuracy_and_cost_are_each_called_what_they_are(gym_windows, gym_policy, models, book):
+    plain, weighed = (learn(models, weighing(gym_policy, each)) for each in ({}, COSTS))
     right = book.prior @ (weighed.mechanism.probabilities * (1 - book.cost({}))).sum(axis=1)
     assert weighed.made_of["expected_accuracy"] == pytest.approx(right, abs=1e-6)
     assert weighed.made_of["expected_accuracy"] < plain.made_of["expected_accuracy"] - 0.1
@@ -82,18 +83,16 @@ def test_with_costs_accuracy_and_cost_are_each_called_what_they_are(gym_windows,
     assert "expected_cost" not in plain.made_of
 
 
-def test_costs_that_say_what_is_so_anyway_change_nothing(gym_windows, gym_policy, parts, protection):
-    plain, same = (
-        learn(gym_windows, weighing(gym_policy, each), parts=parts).mechanism for each in ({}, {"run": {"walk": 1.0}})
-    )
+def test_costs_that_say_what_is_so_anyway_change_nothing(gym_windows, gym_policy, models, protection):
+    plain, same = (learn(models, weighing(gym_policy, each)).mechanism for each in ({}, {"run": {"walk": 1.0}}))
     assert np.array_equal(plain.cost, same.cost)
     assert plain.probabilities == pytest.approx(same.probabilities, abs=1e-6)
 
 
-def test_of_channels_that_cost_the_same_the_one_that_is_read_rightly_more_is_taken(gym_windows, gym_policy, parts):
+def test_of_channels_that_cost_the_same_the_one_that_is_read_rightly_more_is_taken(gym_windows, gym_policy, models):
     """Nobody minds run for walk; where the promise allows telling them apart, they are told apart all the same."""
     costs = {"activity": {"run": {"walk": 0.0}, "walk": {"run": 0.0}}}
-    channel = learn(gym_windows, gym_policy.vary(training={"costs": costs}), parts=parts).mechanism
+    channel = learn(models, gym_policy.vary(training={"cost_matrix": costs})).mechanism
     assert channel.probabilities.diagonal().min() > 0.99
 
 
@@ -111,8 +110,8 @@ def test_no_training_window_is_released(book, gym_windows):
     assert book.outputs.clearance.min() >= 1
 
 
-def test_a_policy_with_another_epsilon_uses_the_same_book(gym_windows, gym_policy, parts, protection):
-    other = learn(gym_windows, gym_policy.vary(privacy={"epsilon": 0.1}), parts=parts)
+def test_a_policy_with_another_epsilon_uses_the_same_book(gym_windows, gym_policy, models, protection):
+    other = learn(models, gym_policy.vary(privacy={"epsilon": 0.1}))
     assert other.encoder is protection.encoder
     assert other.made_of["expected_accuracy"] < protection.made_of["expected_accuracy"]
 
@@ -128,7 +127,7 @@ def test_windows_without_the_useful_label_are_counted_for_the_sensitive_one(gym_
     people = np.array(gym_table["person"].to_pylist())
     activity = np.where(people == "p4", None, np.array(gym_table["activity"].to_pylist(), dtype=object))
     windows = read_windows(gym_table.set_column(2, "activity", pa.array(activity, pa.string())), gym_policy)
-    (secret,) = learn(windows, gym_policy.vary(training={"max_epochs": 2})).mechanism.secrets
+    (secret,) = learn(FittedModels(windows), gym_policy.vary(training={"max_epochs": 2})).mechanism.secrets
     assert secret.counts.sum(axis=1).tolist() == [90] * 5
 
 

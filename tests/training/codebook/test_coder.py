@@ -1,7 +1,17 @@
+import numpy as np
 import pytest
 import torch
 
-from deeprotect.training.codebook.coder import MOST_RUNGS, RUNGS, Coder, Convolution, Ladder, Spectrum, Statistics
+from deeprotect.training.codebook.coder import (
+    BINS,
+    GRID,
+    MOST_BINS,
+    Coder,
+    Convolution,
+    PiecewiseLinearEncoding,
+    Spectrum,
+    Statistics,
+)
 
 CHANNELS = 2
 
@@ -13,28 +23,43 @@ def test_a_coder_takes_windows_of_any_length(samples):
     assert scores.shape == (4, 3)
 
 
-def test_a_level_climbs_rung_by_rung():
-    ladder = Ladder(torch.linspace(0, 1, RUNGS * 10 + 1)[:, None])
-    climbed = ladder(torch.tensor([[-1.0], [0.0], [0.25], [0.5], [1.0], [2.0]])).sum(dim=1)
-    assert torch.allclose(climbed, torch.tensor([0.0, 0.0, 0.25, 0.5, 1.0, 1.0]) * RUNGS, atol=1e-3)
+def test_a_level_fills_one_bin_after_the_other():
+    encoding = PiecewiseLinearEncoding(torch.linspace(-2, 2, BINS * 10 + 1)[:, None])
+    filled = encoding(torch.tensor([[-3.0], [-1.96], [-1.0], [0.0], [1.0], [1.96], [3.0]])).sum(dim=1) / BINS
+    assert torch.allclose(filled, torch.tensor([0.0, 0.0, 0.25, 0.5, 0.75, 1.0, 1.0]), atol=0.02)
 
 
-def test_levels_that_lie_close_come_out_far_apart():
-    crowd = torch.cat([torch.linspace(0.500, 0.501, 1000), torch.tensor([-100.0, 100.0])])[:, None]
-    low, high = Ladder(crowd)(torch.tensor([[0.5002], [0.5008]]))
-    assert (high - low).sum() > RUNGS / 3
+def test_levels_in_a_crowd_come_out_far_apart_whatever_lies_far_away():
+    crowd = torch.cat([torch.linspace(0, 2, 1000), torch.tensor([-100.0, 100.0])])[:, None]
+    low, high = PiecewiseLinearEncoding(crowd)(torch.tensor([[0.5], [1.5]]))
+    assert (high - low).sum() > BINS / 3
 
 
 def test_a_level_that_never_changes_stays_finite():
-    found = Ladder(torch.full((30, 1), 0.3))(torch.tensor([[0.3], [0.4], [-5.0]]))
+    found = PiecewiseLinearEncoding(torch.full((30, 1), 0.3))(torch.tensor([[0.3], [0.4], [-5.0]]))
     assert found.isfinite().all()
     assert found.min() >= 0
     assert found.max() <= 1
 
 
 @pytest.mark.parametrize("levels", [1, 24, 500, 2000])
-def test_many_levels_share_the_rungs(levels):
-    assert Ladder(torch.rand(20, levels)).rungs <= max(MOST_RUNGS, levels)
+def test_many_levels_share_the_bins(levels):
+    assert PiecewiseLinearEncoding(torch.rand(20, levels)).bins <= max(MOST_BINS, levels)
+
+
+def test_every_edge_lies_on_the_public_grid():
+    encoding = PiecewiseLinearEncoding(torch.randn(500, 3, generator=torch.Generator().manual_seed(0)))
+    for numbers in (encoding.low, encoding.width):
+        steps = numbers.double().numpy() / GRID
+        assert np.array_equal(steps, np.rint(steps))
+    assert encoding.width.min() >= GRID
+
+
+def test_one_window_far_away_moves_no_edge():
+    levels = torch.randn(500, 3, generator=torch.Generator().manual_seed(0))
+    without, beyond = levels.clone(), levels.clone()
+    without[0], beyond[0] = levels.amax(dim=0), 1000.0
+    assert torch.equal(PiecewiseLinearEncoding(without).low, PiecewiseLinearEncoding(beyond).low)
 
 
 def series(*, rows: int = 5, samples: int = 8) -> torch.Tensor:

@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 import torch
 
-from deeprotect.privacy.channel.design import Secret, design
-from deeprotect.training.codebook.codebook import UNSURE
+from deeprotect.privacy.channel.design import SensitiveCounts, design
+from deeprotect.training.codebook.codebook import ABSTAIN
 from deeprotect.training.codebook.joint_classes import Codes, Joint
 from deeprotect.training.dataset import read_windows
 from deeprotect.training.fit import learn
+from deeprotect.training.fitted import FittedModels
 from deeprotect.training.labels import Targets
 
 
@@ -23,14 +24,14 @@ def joint(*counts):
 
 
 def test_a_window_that_nobody_can_name_gets_a_code_of_its_own():
-    coding = joint(5).coding((5,), doubting=True)
+    coding = joint(5).coding((5,), abstaining=True)
     sure, torn, blank = torch.eye(5)[0] * 9, torch.tensor([1.0, 1.1, 1.0, 1.0, 0.0]), torch.zeros(5)
     assert coding(torch.stack([sure, torn, blank]))[:, 0].tolist() == [0, 5, 5]
-    assert joint(5).coding((5,), doubting=False)(torch.stack([sure, torn]))[:, 0].tolist() == [0, 1]
+    assert joint(5).coding((5,), abstaining=False)(torch.stack([sure, torn]))[:, 0].tolist() == [0, 1]
 
 
-def test_doubt_about_one_inference_is_doubt_about_the_window():
-    coding = joint(2, 4).coding((2, 4), doubting=True)
+def test_one_rejected_inference_rejects_the_window():
+    coding = joint(2, 4).coding((2, 4), abstaining=True)
     certain, torn = torch.eye(4)[1] * 9, torch.zeros(4)
     even = torch.zeros(2)  # one of two classes always has half
     assert coding(torch.stack([torch.cat([even, certain]), torch.cat([even, torn])]))[:, 0].tolist() == [1, 8]
@@ -38,7 +39,7 @@ def test_doubt_about_one_inference_is_doubt_about_the_window():
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_of_few_classes_one_always_has_a_third(classes):
-    assert joint(classes).coding((classes,), doubting=True).unsure is None
+    assert joint(classes).coding((classes,), abstaining=True).abstain is None
 
 
 @pytest.fixture(scope="module")
@@ -46,16 +47,13 @@ def naming_people(gym_table, gym_policy):
     """Who it is may be known, what they do may not: five codes."""
     inferences = {"useful": ["person"], "sensitive": ["activity"]}
     policy = gym_policy.vary(inferences=inferences, privacy={"guarantee": "named", "epsilon": 2.0})
-    return {
-        guarantee: learn(read_windows(gym_table, policy), policy.vary(privacy={"guarantee": guarantee}), parts=parts)
-        for parts in [{}]
-        for guarantee in ("named", "ldp")
-    }
+    models = FittedModels(read_windows(gym_table, policy))
+    return {each: learn(models, policy.vary(privacy={"guarantee": each})) for each in ("named", "ldp")}
 
 
-def test_a_named_promise_is_made_with_doubt_and_ldp_without(naming_people, gym_windows):
+def test_a_named_promise_has_a_reject_option_and_ldp_has_none(naming_people, gym_windows):
     named, ldp = naming_people["named"].mechanism, naming_people["ldp"].mechanism
-    assert named.codes == (*ldp.codes, UNSURE) == (*ldp.outputs, UNSURE)
+    assert named.codes == (*ldp.codes, ABSTAIN) == (*ldp.outputs, ABSTAIN)
     assert named.outputs == ldp.outputs
     (secret,) = named.secrets
     assert secret.counts.shape == (3, 6)
@@ -63,18 +61,20 @@ def test_a_named_promise_is_made_with_doubt_and_ldp_without(naming_people, gym_w
     assert named.real_epsilon <= 2.0
 
 
-def test_doubt_is_a_code_that_the_bundle_gives(naming_people):
+def test_rejected_windows_have_a_code_in_the_bundle(naming_people):
     windows = np.random.default_rng(0).uniform(size=(4000, 16))
     assert set(naming_people["named"].encode(windows)[:, 0]) == {0, 1, 2, 3, 4, 5}
 
 
-def test_doubt_saves_noise_where_a_rare_class_is_named_at_random():
+def test_a_reject_option_saves_noise_where_a_rare_class_is_named_at_random():
     """Forty windows of a rare class, spread over six codes, may lie anywhere; in one code they say where they are."""
     often = np.full((2, 6), 300)
     spread, gathered = np.array([[12, 1, 9, 2, 10, 6]]), np.array([[0, 0, 0, 0, 0, 0, 40]])
-    plain = Secret("move", ("a", "b", "rare"), np.vstack([often, spread]), 1.0)
-    doubting = Secret("move", ("a", "b", "rare"), np.vstack([np.pad(often, ((0, 0), (0, 1))), gathered]), 1.0)
+    plain = SensitiveCounts("move", ("a", "b", "rare"), np.vstack([often, spread]), 1.0)
+    abstaining = SensitiveCounts(
+        "move", ("a", "b", "rare"), np.vstack([np.pad(often, ((0, 0), (0, 1))), gathered]), 1.0
+    )
     costs = 1 - np.eye(6)
     without = design(costs, np.full(6, 1 / 6), secrets=[plain])
-    with_it = design(np.vstack([costs, np.full((1, 6), 5 / 6)]), [*[0.16] * 6, 0.04], secrets=[doubting])
+    with_it = design(np.vstack([costs, np.full((1, 6), 5 / 6)]), [*[0.16] * 6, 0.04], secrets=[abstaining])
     assert 1 - with_it.expected_cost > 1 - without.expected_cost + 0.1

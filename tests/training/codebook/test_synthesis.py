@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
 from deeprotect.errors import TableError
-from deeprotect.training.codebook import mixing, synthesis
-from deeprotect.training.codebook.mixing import Material, mix, nearest, typical_gap
+from deeprotect.training.codebook import distances, synthesis
+from deeprotect.training.codebook.distances import nearest, typical_gap
+from deeprotect.training.codebook.mixing import FEWEST_PEOPLE, LARGEST_SHARE, MIXED, Material, draw_weights, mix
 from deeprotect.training.codebook.synthesis import MARGIN, synthesise
 from deeprotect.training.dataset import LabelledWindows
 
@@ -56,21 +57,99 @@ def test_an_app_that_had_no_part_in_the_choice_reads_every_output_as_its_class(a
         assert (app.predict(samples) == code).all()
 
 
-def test_no_output_is_nearer_to_a_window_than_somebody_elses_windows_are(activity_outputs):
-    windows, people, outputs = activity_outputs
+def test_outputs_are_mixed_from_several_people_and_nobody_has_more_than_half(activity_outputs):
+    _, _, outputs = activity_outputs
+    assert outputs.people.min() >= FEWEST_PEOPLE
+    assert outputs.share.max() <= LARGEST_SHARE + 1e-9
+
+
+@pytest.mark.parametrize("people", [2, 3])
+def test_all_people_of_a_class_are_in_its_outputs_where_they_are_few(people):
+    windows, person = recordings()
+    windows, person = windows[person < people], person[person < people]
+    outputs = synthesise(windows, codes_of(windows, "activity"), useful=["activity"], people=person, variants=4)
+    assert outputs.people.min() == people
+    assert outputs.share.max() <= LARGEST_SHARE + 1e-9
+
+
+def test_two_people_who_are_far_apart_have_outputs_between_them():
+    windows, people = recordings()
+    windows, people = windows[people < 2], people[people < 2]
+    windows.samples[people == 1] += 0.2
+    codes = codes_of(windows, "activity")
+    outputs = synthesise(windows, codes, useful=["activity"], people=people, variants=4)
     for code, samples in enumerate(outputs.samples):
-        members = np.flatnonzero(codes_of(windows, "activity") == code)
-        between = np.linalg.norm(windows.flat[members, None] - windows.flat, axis=2)
-        between[people[members, None] == people] = np.inf
-        kept = np.linalg.norm(samples[:, None] - windows.flat, axis=2)
-        assert kept.min() >= np.median(between.min(axis=1))
+        first, second = (windows.flat[(codes == code) & (people == who)].mean() for who in (0, 1))
+        assert np.abs(samples.mean(axis=1) - (first + second) / 2).max() < (second - first) / 4
 
 
-def test_an_output_of_one_person_is_as_far_from_their_windows_as_other_people_are(person_outputs):
-    windows, people, outputs = person_outputs
-    for person, samples in enumerate(outputs.samples):
-        own, others = windows.flat[people == person], windows.flat[people != person]
-        assert nearest(samples, windows.flat).min() >= np.median(nearest(own, others))
+def test_people_whom_apps_misread_are_mixed_in_where_the_others_are_too_few():
+    windows, people = recordings()
+    walks = windows.labels["activity"] == "walk"
+    runs = windows.samples[windows.labels["activity"] == "run"]
+    odd = walks & (people >= 2)  # three of five walk as others run
+    windows.samples[odd] = runs[: odd.sum()]
+    outputs = synthesise(windows, codes_of(windows, "activity"), useful=["activity"], people=people, variants=4)
+    assert outputs.people.min() >= FEWEST_PEOPLE
+
+
+def test_outputs_of_one_person_are_mixed_from_several_windows_none_of_which_has_more_than_half(person_outputs):
+    _, _, outputs = person_outputs
+    assert outputs.people.min() >= FEWEST_PEOPLE
+    assert outputs.share.max() <= LARGEST_SHARE + 1e-9
+
+
+def test_a_person_with_a_single_window_of_a_class_is_in_none_of_its_outputs():
+    windows, people = recordings()
+    walks = np.flatnonzero(windows.labels["activity"] == "walk")
+    walks = walks[people[walks] > 0]
+    few = walks[np.flatnonzero(people[walks] == 1)[1:]]
+    material = Material.of(windows.samples, np.setdiff1d(walks, few), people)
+    assert 1 not in people[material.members]
+    assert set(people[material.members]) == {2, 3, 4}
+
+
+def test_no_output_is_a_near_copy_of_a_window_in_it():
+    windows, people = recordings()
+    material = Material.of(windows.samples, np.flatnonzero(codes_of(windows, "activity") == 2), people)
+    random, rows = np.random.default_rng(0), np.arange(len(material.members))
+    drawn = material.mixtures(random.choice(rows, 200), rows, textures=np.full(200, 0.75), random=random)
+    chosen = drawn[material.releasable(drawn, margin=MARGIN)]
+    parts = windows.flat[material.members]
+    assert 0 < len(chosen) < len(drawn)
+    assert chosen.clearance.min() >= MARGIN
+    near = material._neighbours(rows, rows)
+    for anchor, places in enumerate(near):
+        exact = mix(parts[places][None], np.eye(1, len(places)))
+        assert material._clearance(exact, parts[places][None])[0] == pytest.approx(0), anchor
+
+
+def crowd(people, seed=0):
+    """Windows of many people who stand and walk, each a little apart from the others."""
+    random = np.random.default_rng(seed)
+    person = np.repeat(np.arange(people), 2 * EACH)
+    walks = np.tile(np.repeat([0.0, 1.0], EACH), people)
+    phase = np.arange(TIME)[None, :, None] * 0.9 + random.uniform(0, 6, (len(person), 1, 1)) + np.array([0.0, 1.5])
+    own = random.normal(0, 0.02, (people, 1, CHANNELS))[person]
+    noise = random.normal(0, 0.02, (len(person), TIME, CHANNELS))
+    samples = np.clip(0.5 + 0.2 * walks[:, None, None] * np.sin(phase) + own + noise, 0, 1)
+    labels = {"activity": np.where(walks > 0, "walk", "still").astype(object)}
+    return LabelledWindows(samples, labels, np.repeat(np.arange(2 * people), EACH), len(person) * TIME, ""), person
+
+
+def test_being_near_to_an_output_proves_nothing_about_having_taken_part():
+    """Outputs that keep away from all training windows show that whoever is near was in none of them."""
+    windows, people = crowd(24)
+    members = people % 2 == 0
+    learnt, codes = windows[members], codes_of(windows, "activity")
+    outputs = synthesise(learnt, codes[members], useful=["activity"], people=people[members])
+    near = np.zeros(len(people), dtype=bool)
+    for code, samples in enumerate(outputs.samples):
+        material = Material.of(learnt.samples, np.flatnonzero(codes[members] == code), people[members])
+        for gap, scale in zip(material.gaps, material.scales, strict=True):
+            near |= nearest(windows.flat * scale, samples * scale) < MARGIN * gap
+    assert near[~members].any()
+    assert near[members].mean() > near[~members].mean() / 3
 
 
 def test_outputs_are_windows_in_range_and_differ_from_each_other(activity_outputs):
@@ -107,14 +186,13 @@ def test_the_same_seed_gives_the_same_outputs_and_another_seed_others(person_out
     assert not np.array_equal(other.samples, outputs.samples)
 
 
-def test_a_merged_code_is_read_as_its_most_frequent_class_and_unlabelled_windows_are_kept_away_from():
+def test_a_merged_code_is_read_as_its_most_frequent_class():
     windows, people = recordings()
     codes = np.where(codes_of(windows, "activity") == 1, 0, 1)  # run and walk share code 1
     walk = np.flatnonzero(windows.labels["activity"] == "walk")
     codes[walk[::2]] = -1  # so that run is the more frequent of the two
     outputs = synthesise(windows, codes, useful=["activity"], people=people, variants=4)
     assert outputs.read["activity"].argmax(axis=1).tolist() == [1, 0]
-    assert (nearest(outputs.samples[1], windows.flat[codes == -1]) > 0.01).all()
 
 
 def test_joint_codes_are_read_as_both_of_their_classes():
@@ -128,11 +206,19 @@ def test_joint_codes_are_read_as_both_of_their_classes():
     assert outputs.read["side"].argmax(axis=1).tolist() == [1, 0] * 3
 
 
-def test_a_table_of_one_person_keeps_away_from_every_window_too():
+def test_a_table_of_one_person_has_outputs_that_are_no_window_of_it():
     windows, _ = recordings()
     codes = codes_of(windows, "activity")
     outputs = synthesise(windows, codes, useful=["activity"], people=np.zeros(len(codes), int), variants=4)
+    assert outputs.people.min() >= FEWEST_PEOPLE
     assert all(nearest(samples, windows.flat).min() > 0.01 for samples in outputs.samples)
+
+
+def test_windows_of_unknown_people_count_as_one_person():
+    windows, people = recordings()
+    people = np.where(people >= 3, -1, people)
+    outputs = synthesise(windows, codes_of(windows, "activity"), useful=["activity"], people=people, variants=4)
+    assert outputs.people.min() == 4
 
 
 def test_a_single_class_has_outputs_as_well():
@@ -152,21 +238,42 @@ def test_a_class_with_too_few_windows_is_refused_by_name():
         synthesise(windows, codes, useful=["activity"], people=people, variants=4)
 
 
-def test_training_windows_and_what_is_near_one_are_never_far():
-    windows, people = recordings()
-    material = Material.of(windows.samples, np.flatnonzero(codes_of(windows, "activity") == 2), people)
-    step = np.eye(TIME * CHANNELS)[0] * material.gaps[1]
-    assert not material.far(windows.flat, margin=1.0).any()
-    assert not material.far(windows.flat + 0.9 * step, margin=1.0).any()
-
-
 @given(st.integers(2, 13), st.floats(0, 2), st.integers(0, 100))
-def test_no_member_of_a_mixture_counts_for_much_more_than_another(count, texture, seed):
-    # One unit window per member: what comes out is each member's weight, clipped to [0, 1].
-    weights = mix(0.5 * np.eye(count)[None], np.array([texture]), random=np.random.default_rng(seed))[0] / 0.5
+def test_no_window_of_a_mixture_counts_for_much_more_than_another(count, texture, seed):
+    (weights,) = draw_weights(count, np.array([texture]), random=np.random.default_rng(seed))
     heavy = weights[weights > 1 / count]
+    assert weights.sum() == pytest.approx(1)
     assert heavy.size == 0 or np.ptp(heavy) < 1e-9
     assert weights.max() <= 1 / count + texture * np.sqrt(2 / count) + 1e-9
+
+
+@given(st.lists(st.integers(1, 30), min_size=2, max_size=20), st.integers(0, 1000))
+def test_people_and_shares_of_a_mixture_are_what_they_are_said_to_be(sizes, seed):
+    random = np.random.default_rng(seed)
+    people = random.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    material = Material.of(random.uniform(size=(len(people), 3, 1)), np.arange(len(people)), people)
+    rows = np.arange(len(material.members))
+    anchors = random.choice(rows, 5)
+    mixtures = material.mixtures(anchors, rows, textures=random.uniform(0, 2, 5), random=np.random.default_rng(seed))
+    near = material._neighbours(anchors, rows)
+    groups = material.groups[near]
+    assert mixtures.people.tolist() == [len(set(row)) for row in groups]
+    assert all(np.bincount(row).max() <= len(row) / 2 for row in groups if len(row) > 2)
+    assert near.shape[1] <= MIXED
+
+
+@settings(max_examples=50)
+@given(st.lists(st.integers(2, 30), min_size=2, max_size=20), st.integers(0, 1000))
+def test_whatever_people_a_class_has_some_mixtures_of_them_can_be_released(sizes, seed):
+    random = np.random.default_rng(seed)
+    people = np.repeat(np.arange(len(sizes)), sizes)
+    material = Material.of(random.uniform(size=(len(people), 3, 1)), np.arange(len(people)), people)
+    anchors, rows = random.integers(0, len(people), 60), np.arange(len(people))
+    drawn = material.mixtures(anchors, rows, textures=np.full(60, 1.25), random=random)
+    chosen = drawn[material.releasable(drawn, margin=0.0)]
+    assert len(chosen) > 0
+    assert chosen.people.min() >= min(FEWEST_PEOPLE, len(sizes))
+    assert chosen.share.max() <= LARGEST_SHARE + 1e-9
 
 
 @settings(max_examples=25)
@@ -185,7 +292,7 @@ def test_distances_taken_by_chunks_are_the_plain_ones(seed):
     random = np.random.default_rng(seed)
     left, right, people = random.uniform(size=(40, 6)), random.uniform(size=(30, 6)), random.integers(0, 3, 40)
     people[:2] = 0, 1
-    with mock.patch.object(mixing, "CHUNK", 7):
+    with mock.patch.object(distances, "CHUNK", 7):
         near, gap = nearest(left, right), typical_gap(left, np.arange(40), people=people)
     np.testing.assert_allclose(near, np.linalg.norm(left[:, None] - right, axis=2).min(axis=1))
     between = np.linalg.norm(left[:, None] - left, axis=2)

@@ -28,13 +28,13 @@ def readable(features: np.ndarray, label: np.ndarray) -> float:
     return float(RidgeClassifier().fit(features[:half], label[:half]).score(features[half:], label[half:]))
 
 
-@pytest.mark.parametrize("cost", ["ridge", "softmax", "hinge"])
+@pytest.mark.parametrize("loss", ["ridge", "softmax", "hinge"])
 @pytest.mark.parametrize("network", ["dense", "conv"])
-def test_two_features_carry_a_label_that_two_principal_components_lose(cost: str, network: str) -> None:
+def test_two_features_carry_a_label_that_two_principal_components_lose(loss: str, network: str) -> None:
     X, label = ringing()
     known = label.astype(object)
     known[::7] = None
-    model = Autoencoder(2, cost=cost, network=network, **QUICK).fit(X[:300], known[:300])
+    model = Autoencoder(2, loss=loss, network=network, **QUICK).fit(X[:300], known[:300])
     assert readable(PCA(2).fit_transform(X), label) < 0.65
     assert readable(model.transform(X), label) > 0.85
 
@@ -63,7 +63,7 @@ def test_without_labels_it_rebuilds_windows() -> None:
     assert error < 0.5 * X.var(axis=0).mean()
 
 
-@pytest.mark.parametrize("wrong", [{"cost": "cubic"}, {"network": "wide"}, {"channels": 3}])
+@pytest.mark.parametrize("wrong", [{"loss": "cubic"}, {"network": "wide"}, {"channels": 3}])
 def test_a_wrong_choice_is_refused_by_name(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(wrong))):
         Autoencoder(**wrong).fit(*ringing(50))

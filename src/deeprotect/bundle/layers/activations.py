@@ -9,7 +9,7 @@ import numpy as np
 from deeprotect.bundle.layers.layer import Float32s, Layer, Shape, tagged
 from deeprotect.bundle.tensors import TensorReader, TensorWriter
 from deeprotect.errors import BundleError
-from deeprotect.privacy.json_reader import Record
+from deeprotect.privacy.json_reader import JsonReader
 
 
 def _relu(rows: Float32s) -> Float32s:
@@ -50,7 +50,7 @@ class Activation(Layer):
         return tagged(self.op, {"function": self.function})
 
     @classmethod
-    def read(cls, fields: Record, _: TensorReader) -> "Activation":
+    def read(cls, fields: JsonReader, _: TensorReader) -> "Activation":
         function = fields.text("function")
         if function not in FUNCTIONS:
             raise BundleError(f"layer {cls.op}: the function is none of {', '.join(FUNCTIONS)}; train again")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from deeprotect.bundle.layers.layer import Float32s, Layer, Shape, flat, tagged
 from deeprotect.bundle.tensors import TensorReader, TensorWriter
 from deeprotect.errors import BundleError
-from deeprotect.privacy.json_reader import Record
+from deeprotect.privacy.json_reader import JsonReader
 
 LARGEST_CODE = 1 << 20  # of those that float32 holds exactly
 
@@ -53,6 +53,6 @@ class Argmax(Layer):
         return tagged(self.op, fields | {"least_share": self.least_share, "reject": self.reject})
 
     @classmethod
-    def read(cls, fields: Record, tensors: TensorReader) -> "Argmax":
+    def read(cls, fields: JsonReader, tensors: TensorReader) -> "Argmax":
         codes = tensors.integers(fields.text("codes"), axes=1)
         return cls(fields.integers("classes"), codes, fields.number("least_share"), fields.integer("reject"))

@@ -8,7 +8,7 @@ import numpy as np
 from deeprotect.bundle.layers.layer import Float32s, Layer, Shape, bounded, flat, series, tagged
 from deeprotect.bundle.tensors import TensorReader, TensorWriter
 from deeprotect.errors import BundleError
-from deeprotect.privacy.json_reader import Record
+from deeprotect.privacy.json_reader import JsonReader
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Affine(Layer):
         return tagged(self.op, {"weights": tensors.put(self.weights), "bias": tensors.put(self.bias)})
 
     @classmethod
-    def read(cls, fields: Record, tensors: TensorReader) -> "Affine":
+    def read(cls, fields: JsonReader, tensors: TensorReader) -> "Affine":
         return cls(tensors.floats(fields.text("weights"), axes=2), tensors.floats(fields.text("bias"), axes=1))
 
 
@@ -58,7 +58,7 @@ class Scale(Layer):
         return tagged(self.op, {name: tensors.put(array) for name, array in numbers.items()})
 
     @classmethod
-    def read(cls, fields: Record, tensors: TensorReader) -> "Scale":
+    def read(cls, fields: JsonReader, tensors: TensorReader) -> "Scale":
         return cls(*(tensors.floats(fields.text(name), axes=1) for name in ("shift", "factor", "offset")))
 
 
@@ -98,6 +98,6 @@ class Convolution(Layer):
         return tagged(self.op, {"kernel": tensors.put(self.kernel), "bias": tensors.put(self.bias), **sizes})
 
     @classmethod
-    def read(cls, fields: Record, tensors: TensorReader) -> "Convolution":
+    def read(cls, fields: JsonReader, tensors: TensorReader) -> "Convolution":
         kernel, bias = tensors.floats(fields.text("kernel"), axes=3), tensors.floats(fields.text("bias"), axes=1)
         return cls(kernel, bias, fields.integer("stride"), fields.integer("padding"))

@@ -11,9 +11,9 @@ from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual,
 from deeprotect.bundle.layers.summaries import PiecewiseLinear, Spectrum, Statistics
 from deeprotect.bundle.tensors import TensorReader
 from deeprotect.errors import BundleError
-from deeprotect.privacy.json_reader import Record
+from deeprotect.privacy.json_reader import JsonReader
 
-SIMPLE: dict[str, Callable[[Record, TensorReader], Layer]] = {
+SIMPLE: dict[str, Callable[[JsonReader, TensorReader], Layer]] = {
     layer.op: layer.read
     for layer in (
         Activation,
@@ -37,10 +37,10 @@ def read_layers(listed: Any, tensors: TensorReader, *, depth: int = 0) -> tuple[
     """The layers that a list of JSON objects names; few enough, and not nested without end."""
     if not isinstance(listed, list) or len(listed) > MOST_LAYERS or depth > DEEPEST:
         raise BundleError(f"a network must be a list of at most {MOST_LAYERS} layers, {DEEPEST} deep; train again")
-    return tuple(_layer(Record(fields, "layer"), tensors, depth) for fields in listed)
+    return tuple(_layer(JsonReader(fields, "layer"), tensors, depth) for fields in listed)
 
 
-def _layer(fields: Record, tensors: TensorReader, depth: int) -> Layer:
+def _layer(fields: JsonReader, tensors: TensorReader, depth: int) -> Layer:
     op = fields.text("op")
     if op == Residual.op:
         return Residual(read_layers(fields.fields.get("layers"), tensors, depth=depth + 1))

@@ -9,7 +9,7 @@ import numpy as np
 from deeprotect.bundle.layers.layer import Float32s, Layer, Shape, bounded, flat, series, tagged
 from deeprotect.bundle.tensors import TensorReader, TensorWriter
 from deeprotect.errors import BundleError
-from deeprotect.privacy.json_reader import Record
+from deeprotect.privacy.json_reader import JsonReader
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Unflatten(Layer):
         return tagged(self.op, {"channels": self.channels})
 
     @classmethod
-    def read(cls, fields: Record, _: TensorReader) -> "Unflatten":
+    def read(cls, fields: JsonReader, _: TensorReader) -> "Unflatten":
         return cls(fields.integer("channels"))
 
 
@@ -53,7 +53,7 @@ class Flatten(Layer):
         return tagged(self.op, {})
 
     @classmethod
-    def read(cls, _fields: Record, _: TensorReader) -> "Flatten":
+    def read(cls, _fields: JsonReader, _: TensorReader) -> "Flatten":
         return cls()
 
 

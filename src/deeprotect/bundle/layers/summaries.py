@@ -8,7 +8,7 @@ import numpy as np
 from deeprotect.bundle.layers.layer import Float32s, Layer, Shape, bounded, flat, series, tagged
 from deeprotect.bundle.tensors import TensorReader, TensorWriter
 from deeprotect.errors import BundleError
-from deeprotect.privacy.json_reader import Record
+from deeprotect.privacy.json_reader import JsonReader
 
 TINY = np.float32(1e-6)
 """Under roots, so that training has a slope at zero."""
@@ -33,7 +33,7 @@ class Statistics(Layer):
         return tagged(self.op, {})
 
     @classmethod
-    def read(cls, _fields: Record, _: TensorReader) -> "Statistics":
+    def read(cls, _fields: JsonReader, _: TensorReader) -> "Statistics":
         return cls()
 
 
@@ -56,7 +56,7 @@ class Spectrum(Layer):
         return tagged(self.op, {})
 
     @classmethod
-    def read(cls, _fields: Record, _: TensorReader) -> "Spectrum":
+    def read(cls, _fields: JsonReader, _: TensorReader) -> "Spectrum":
         return cls()
 
 
@@ -85,5 +85,5 @@ class PiecewiseLinear(Layer):
         return tagged(self.op, {"low": tensors.put(self.low), "width": tensors.put(self.width)})
 
     @classmethod
-    def read(cls, fields: Record, tensors: TensorReader) -> "PiecewiseLinear":
+    def read(cls, fields: JsonReader, tensors: TensorReader) -> "PiecewiseLinear":
         return cls(tensors.floats(fields.text("low"), axes=2), tensors.floats(fields.text("width"), axes=2))

@@ -19,7 +19,7 @@ from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.labels import Targets
-from deeprotect.training.losses import Cost, softmax, useful_cost
+from deeprotect.training.losses import Loss, softmax, useful_loss
 from deeprotect.training.networks import Restore, Standardise, dense, initialise
 from deeprotect.training.threads import single_thread
 
@@ -108,13 +108,13 @@ class Game:
         return loss
 
     def _read(self, windows: Tensor, useful: Tensor) -> Tensor:
-        return useful_cost(softmax, self._networks.useful(windows), useful, counts=self._useful)
+        return useful_loss(softmax, self._networks.useful(windows), useful, counts=self._useful)
 
-    def _reveal(self, cost: Cost, windows: Tensor, hidden: Tensor) -> Tensor:
+    def _reveal(self, cost: Loss, windows: Tensor, hidden: Tensor) -> Tensor:
         return self._cost(cost, self._networks.on_output(windows), hidden)
 
-    def _cost(self, cost: Cost, scores: Tensor, hidden: Tensor) -> Tensor:
-        return useful_cost(cost, scores, hidden, counts=self._hidden)
+    def _cost(self, cost: Loss, scores: Tensor, hidden: Tensor) -> Tensor:
+        return useful_loss(cost, scores, hidden, counts=self._hidden)
 
 
 def confuse(scores: Tensor, codes: Tensor) -> Tensor:

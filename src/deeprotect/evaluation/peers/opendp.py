@@ -1,6 +1,7 @@
 """OpenDP's Laplace noise on every sample: the same promise as `baseline`, calibrated and drawn by other hands.
 
-Neighbours and grid are `baseline`'s: any two windows, each sample one of `CELLS` + 1 integers. OpenDP takes no seed.
+Neighbours and grid are `baseline`'s: any two windows, each sample one of `GRID_STEPS` + 1 integers. OpenDP takes no
+seed.
 """
 
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from deeprotect.errors import InputError, PolicyError
 from deeprotect.evaluation.peers.peer import PeerRelease
 from deeprotect.policy import Policy
-from deeprotect.privacy.box import CELLS, Box
+from deeprotect.privacy.box import GRID_STEPS, Box
 from deeprotect.signals.schema import Floats
 from deeprotect.training.dataset import LabelledWindows
 
@@ -20,7 +21,7 @@ def fit(windows: LabelledWindows, _policy: Policy, epsilon: float | None) -> Pee
     if epsilon is None:
         raise PolicyError("opendp promises an epsilon; give one")
     box = Box.unit(windows.flat.shape[1])
-    noisy = _laplace(CELLS * box.dim, epsilon)
+    noisy = _laplace(GRID_STEPS * box.dim, epsilon)
 
     def release(private: Floats) -> Floats:
         position = box.to_grid(private)

@@ -12,7 +12,7 @@ from deeprotect.evaluation.report.csv_tables import tables
 from deeprotect.evaluation.report.figures import Drawing
 from deeprotect.evaluation.report.page import Page
 from deeprotect.evaluation.results import Results
-from deeprotect.tables.sinks import whole_file
+from deeprotect.tables.atomic import whole_file
 from deeprotect.version import __version__
 
 FIGURES = "figures"

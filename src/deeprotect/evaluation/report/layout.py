@@ -7,12 +7,12 @@ from itertools import product
 from deeprotect.errors import InputError
 from deeprotect.evaluation.excerpt import Excerpt
 from deeprotect.evaluation.methods import BY_LINE, is_main
-from deeprotect.evaluation.promises import STRONGEST_FIRST
 from deeprotect.evaluation.report import figures
 from deeprotect.evaluation.report.figures import Drawing
 from deeprotect.evaluation.report.notes import reading, untested
 from deeprotect.evaluation.report.page import Group, Page
 from deeprotect.evaluation.results import Results, Row
+from deeprotect.privacy.guarantees import STRONGEST_FIRST
 
 _MOST_PAIRS = 6
 

@@ -10,12 +10,12 @@ from markupsafe import Markup
 
 from deeprotect.attack.intervals import Interval
 from deeprotect.evaluation.methods import WORDS
-from deeprotect.evaluation.promises import PLAIN, STRONGEST_FIRST, promise, terms
 from deeprotect.evaluation.report.blocks import sections
 from deeprotect.evaluation.report.figures import Drawing
 from deeprotect.evaluation.report.notes import findings
 from deeprotect.evaluation.report.summary import cards, headline
 from deeprotect.evaluation.results import Results, Row
+from deeprotect.privacy.guarantees import PLAIN, STRONGEST_FIRST, promise, terms
 
 
 @dataclass(frozen=True)

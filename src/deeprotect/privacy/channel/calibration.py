@@ -7,22 +7,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaincc
 
 from deeprotect.errors import BundleError, PolicyError
-from deeprotect.privacy.json_reader import Record
+from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.names import check_names
 from deeprotect.privacy.step import Step
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-UNIT = 1 << 30  # ends of cells are whole multiples of 2^-30, so that they can be checked in integers
+UNIT = 1 << 30  # ends of intervals are whole multiples of 2^-30, so that they can be checked in integers
 _MOST_COUNTS = 1 << 31
 
 
 @dataclass(frozen=True, eq=False)
-class Secret:
+class SensitiveCounts:
     """A named inference with the calibration windows of each class counted by code; counts is (class, code).
 
     Its promise: no output is e^epsilon times as likely under one class as under another.
@@ -73,17 +72,17 @@ class Secret:
         return Step(f"ε for {self.inference}", holds=epsilon <= self.epsilon, found=found)
 
     @classmethod
-    def read(cls, record: Record, inference: str) -> "Secret":
+    def read(cls, record: JsonReader, inference: str) -> "SensitiveCounts":
         inner = record.inner(inference)
         if inner is None:
             raise BundleError(f"{record.name}: '{inference}' is empty; restore the bundle or train again")
         return cls(inference, inner.texts("classes"), inner.matrix("counts"), inner.number("epsilon"))
 
 
-def sets(secrets: Sequence[Secret], *, confidence: float) -> list[tuple[Floats, Floats]]:
-    """The `cells` of each secret; with probability at least `confidence` all of them hold, for all secrets together."""
+def sets(secrets: Sequence[SensitiveCounts], *, confidence: float) -> list[tuple[Floats, Floats]]:
+    """The intervals of each secret; with probability at least `confidence` all of all secrets hold together."""
     each = confidence_of_each(confidence, len(secrets))
-    return [cells(secret.counts, confidence=each) for secret in secrets]
+    return [confidence_intervals(secret.counts, confidence=each) for secret in secrets]
 
 
 def confidence_of_each(confidence: float, secrets: int) -> float:
@@ -97,7 +96,7 @@ def confidence_of_each(confidence: float, secrets: int) -> float:
     return min(1.0, math.nextafter(1.0 - (1.0 - confidence) / secrets, math.inf))
 
 
-def cells(counts: ArrayLike, *, confidence: float) -> tuple[Floats, Floats]:
+def confidence_intervals(counts: ArrayLike, *, confidence: float) -> tuple[Floats, Floats]:
     """Ends (low, high) of P(code | class), shape (class, code), for calibration counts of that shape.
 
     With probability at least `confidence` all codes of all classes hold together.
@@ -172,6 +171,8 @@ def _blaker(x: Integers, n: Integers, *, miss: float) -> Integers:
     T(k) ≤ P(X ≤ x) at U. Between the p where T(k-1) passes P(X ≤ x) and U the p-value is P(X ≤ x) + T(k), which
     falls and then may rise but is below `miss` at U; so "outside" is monotone there, and bisection finds its start.
     """
+
+    from scipy.special import betainc, betaincc  # slow to import, and LDP does not need it
 
     def below(grid: Integers) -> Floats:
         return np.asarray(betaincc(x + 1.0, n - x, grid / UNIT))

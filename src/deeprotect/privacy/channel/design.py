@@ -8,33 +8,33 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from deeprotect.errors import PolicyError
-from deeprotect.privacy.channel.calibration import Floats, Secret, sets
-from deeprotect.privacy.channel.linear_program import Programme
+from deeprotect.privacy.channel.calibration import Floats, SensitiveCounts, sets
+from deeprotect.privacy.channel.linear_program import LinearProgram
 from deeprotect.privacy.channel.robust import Robust
 from deeprotect.privacy.events import Event
 
-__all__ = ["Design", "Secret", "design"]
+__all__ = ["Design", "SensitiveCounts", "design"]
 
 # Beyond this the solver's tolerance is coarser than the constraint; the tighter ε = 18 costs at most K e^-18.
 _MOST_EPSILON = 18.0
 _TIE = 3e-8  # weight of what decides between equally cheap channels: distortion, and codes of prior 0
 _ROUNDS = 60
 _EXACT = 8000  # class * code * output up to which each class has its own λ
-_LARGE = 1340  # code * output (36 codes and one for doubt) above which one set stands for all classes of a secret
+_LARGE = 1340  # code * output (36 codes and the reject option) above which one set stands for all classes of a secret
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
     """The best channel found; probabilities is (code, output) and keeps the constraints to the solver's tolerance.
 
-    `channel.make` turns it into integers that keep them exactly.
+    `rounding.make` turns it into integers that keep them exactly.
     """
 
     probabilities: Floats
     cost: Floats
     prior: Floats
     ldp_epsilon: float | None
-    secrets: tuple[Secret, ...]
+    secrets: tuple[SensitiveCounts, ...]
     confidence: float
 
     @property
@@ -59,7 +59,7 @@ def design(
     prior: ArrayLike,
     *,
     ldp_epsilon: float | None = None,
-    secrets: Sequence[Secret] = (),
+    secrets: Sequence[SensitiveCounts] = (),
     confidence: float = 0.95,
     distortion: ArrayLike | None = None,
 ) -> Design:
@@ -67,6 +67,11 @@ def design(
 
     `confidence` is that of all named promises together. `distortion` (code, output) decides between channels of equal
     cost. docs/claims.md#channel-and-ldp
+
+    Examples:
+        >>> design([[0, 1], [1, 0]], [0.5, 0.5], ldp_epsilon=1.0).probabilities.round(3)  # randomised response
+        array([[0.731, 0.269],
+               [0.269, 0.731]])
     """
     costs, priors = _checked(cost, prior)
     _check_promises(ldp_epsilon, secrets, len(priors))
@@ -87,7 +92,7 @@ def _checked(cost: ArrayLike, prior: ArrayLike) -> tuple[Floats, Floats]:
     return costs, priors / priors.sum()
 
 
-def _check_promises(ldp_epsilon: float | None, secrets: Sequence[Secret], codes: int) -> None:
+def _check_promises(ldp_epsilon: float | None, secrets: Sequence[SensitiveCounts], codes: int) -> None:
     if ldp_epsilon is None and not secrets:
         raise PolicyError("the channel promises nothing; state an epsilon for ldp or name a sensitive inference")
     if ldp_epsilon is not None and not ldp_epsilon >= 0:
@@ -112,8 +117,8 @@ def _objective(cost: Floats, prior: Floats, distortion: ArrayLike | None) -> Flo
     return np.asarray(everywhere[:, None] * (scaled + _TIE * extra / (np.abs(extra).max() or 1.0)))
 
 
-def _silent(ldp_epsilon: float | None, secrets: Sequence[Secret]) -> bool:
-    """ε = 0: all codes must be answered alike (also for cells that are not single points: their width allows it)."""
+def _silent(ldp_epsilon: float | None, secrets: Sequence[SensitiveCounts]) -> bool:
+    """ε = 0: all codes must be answered alike (intervals that are no single points allow it)."""
     return ldp_epsilon == 0 or any(secret.epsilon == 0 and len(secret.classes) > 1 for secret in secrets)
 
 
@@ -123,25 +128,27 @@ def _constant(objective: Floats) -> Floats:
     return probabilities
 
 
-def _solve(objective: Floats, ldp_epsilon: float | None, secrets: Sequence[Secret], *, confidence: float) -> Floats:
+def _solve(
+    objective: Floats, ldp_epsilon: float | None, secrets: Sequence[SensitiveCounts], *, confidence: float
+) -> Floats:
     """Solve, take up the classes that the channel still tells apart too well, repeat until there are none."""
     ends = zip(secrets, sets(secrets, confidence=confidence), strict=True)
     promises = [_robust(secret, each, shape=objective.shape) for secret, each in ends if len(secret.classes) > 1]
     for promise in promises:
-        promise.bind(objective.max() - objective, above=-np.inf)
+        promise.add_violated(objective.max() - objective, above=-np.inf)
     for _ in range(_ROUNDS):
-        programme = Programme(objective)
+        programme = LinearProgram(objective)
         _write_ldp(programme, ldp_epsilon)
         for promise in promises:
-            promise.write(programme)
+            promise.add_to(programme)
         probabilities = programme.solve()
-        found = [promise.bind(probabilities) for promise in promises]
+        found = [promise.add_violated(probabilities) for promise in promises]
         if not any(found):
             break
     return probabilities
 
 
-def _robust(secret: Secret, ends: tuple[Floats, Floats], *, shape: tuple[int, ...]) -> Robust:
+def _robust(secret: SensitiveCounts, ends: tuple[Floats, Floats], *, shape: tuple[int, ...]) -> Robust:
     (low, high), (codes, outputs) = ends, shape
     if codes * outputs > _LARGE:
         # One set around all classes' sets: stricter, so the promise holds, and one round instead of dozens.
@@ -150,15 +157,15 @@ def _robust(secret: Secret, ends: tuple[Floats, Floats], *, shape: tuple[int, ..
     return Robust(low, high, shrink=_shrink(secret.epsilon), outputs=outputs, shared=not exact)
 
 
-def _write_ldp(programme: Programme, epsilon: float | None) -> None:
+def _write_ldp(programme: LinearProgram, epsilon: float | None) -> None:
     """m_j ≤ Q[z, j] and e^-ε Q[z, j] ≤ m_j, with one variable m_j for each output."""
     if epsilon is None:
         return
     channel = programme.channel
     least = np.broadcast_to(programme.variables(channel.shape[1]), channel.shape)
     pairs = np.stack([channel.ravel(), least.ravel()], axis=1)
-    programme.at_most_zero((np.array([[-1.0, 1.0]]), pairs))
-    programme.at_most_zero((np.array([[_shrink(epsilon), -1.0]]), pairs))
+    programme.add_le_zero((np.array([[-1.0, 1.0]]), pairs))
+    programme.add_le_zero((np.array([[_shrink(epsilon), -1.0]]), pairs))
 
 
 def _shrink(epsilon: float) -> float:

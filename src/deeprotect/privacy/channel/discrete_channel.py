@@ -10,17 +10,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deeprotect.errors import BundleError, InputError, PolicyError
-from deeprotect.privacy.channel.calibration import Floats, Integers, Secret, confidence_of_each
-from deeprotect.privacy.channel.design import Design
+from deeprotect.privacy.channel.calibration import Floats, Integers, SensitiveCounts, confidence_of_each
+from deeprotect.privacy.channel.exact_draw import ExactDraw
 from deeprotect.privacy.channel.noise import codes_without_noise, noise_of
 from deeprotect.privacy.channel.ratios import WHOLE, Weights, integer_sets, ldp_ratio, log_up, named_ratio
-from deeprotect.privacy.channel.rounding import integers
-from deeprotect.privacy.entropy import Entropy, Words
+from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
-from deeprotect.privacy.json_reader import Record
+from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.names import check_names
 from deeprotect.privacy.sampling import below
 from deeprotect.privacy.step import Step
@@ -34,8 +32,8 @@ _ASSUMES = "calibration windows are independent draws, in each class from what i
 
 
 @dataclass(frozen=True, eq=False)
-class Channel:
-    """Code z becomes output j with probability weights[z][j] / 2^64, then a variant is drawn uniformly.
+class DiscreteChannel:
+    """Code z becomes output j with probability `weights[z][j]` / 2^64, then a variant is drawn uniformly.
 
     The released index is j * variants + variant. A channel whose epsilons, derived again from its own integers and
     counts, exceed the stated ones cannot be made. docs/claims.md#channel-and-ldp and
@@ -47,7 +45,7 @@ class Channel:
     prior: tuple[float, ...]
     cost: Floats
     variants: int = 1
-    secrets: tuple[Secret, ...] = ()
+    secrets: tuple[SensitiveCounts, ...] = ()
     ldp_ceiling: float | None = None
     codes: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
@@ -135,25 +133,9 @@ class Channel:
         variant = below(self.variants, len(given), entropy)
         return (output * self.variants + variant).astype(np.float64)[:, None]
 
-    def _draw(self, index: NDArray[np.int16], words: Words) -> Integers:
-        """The first output whose last word is not below the word drawn. docs/claims.md#exact-sampling-of-the-channel"""
-        output = np.empty(len(index), dtype=np.int64)
-        order = np.argsort(index, kind="stable")
-        ends = np.searchsorted(index[order], np.arange(len(self.weights) + 1))
-        for code, (columns, last) in enumerate(self._thresholds):
-            here = order[ends[code] : ends[code + 1]]
-            output[here] = columns[np.searchsorted(last, words[here])]
-        return output
-
     @cached_property
-    def _thresholds(self) -> list[tuple[NDArray[np.intp], Words]]:
-        """For each code its possible outputs and the last word that gives each: 2^64 - 1 for the last of them."""
-        rows = []
-        for row in self.weights:
-            columns = [column for column, weight in enumerate(row) if weight]
-            last = [sum(row[: column + 1]) - 1 for column in columns]
-            rows.append((np.array(columns, dtype=np.intp), np.array(last, dtype=np.uint64)))
-        return rows
+    def _draw(self) -> ExactDraw:
+        return ExactDraw(self.weights)
 
     @property
     def public_outputs(self) -> int:
@@ -243,7 +225,7 @@ class Channel:
         }
 
     @classmethod
-    def read(cls, record: Record, event: Event) -> "Channel":
+    def read(cls, record: JsonReader, event: Event) -> "DiscreteChannel":
         rows, ceiling, secrets = record.texts("weights"), record.floats("ldp_ceiling"), record.inner("secrets")
         if secrets is None or len(ceiling) > 1 or not all(_ROW.fullmatch(row) for row in rows):
             raise BundleError(f"{record.name}: a channel needs rows of whole numbers, secrets, at most one ldp_ceiling")
@@ -255,23 +237,8 @@ class Channel:
             record.floats("prior"),
             record.matrix("cost"),
             record.integer("variants"),
-            tuple(Secret.read(secrets, inference) for inference in event.inferences),
+            tuple(SensitiveCounts.read(secrets, inference) for inference in event.inferences),
             ceiling[0] if ceiling else None,
             record.texts("codes"),
             record.texts("outputs"),
         )
-
-
-def make(plan: Design, *, variants: int = 1, codes: tuple[str, ...] = (), outputs: tuple[str, ...] = ()) -> Channel:
-    """The plan in integers, mixed with as little of the constant channel as makes every epsilon hold exactly."""
-    return Channel(
-        plan.event,
-        integers(plan),
-        tuple(plan.prior.tolist()),
-        plan.cost,
-        variants,
-        plan.secrets,
-        plan.ldp_epsilon,
-        codes,
-        outputs,
-    )

@@ -17,7 +17,7 @@ _NOTHING = (np.zeros(0), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
 _LARGE = 6000  # variables from which the interior-point method is the faster one
 
 
-class Programme:
+class LinearProgram:
     """Minimise Σ objective * Q over channels Q (code, output), all variables in [0, 1], all further rows ≤ 0."""
 
     def __init__(self, objective: Floats) -> None:
@@ -31,7 +31,7 @@ class Programme:
         self._variables += count
         return np.arange(self._variables - count, self._variables)
 
-    def at_most_zero(self, *terms: tuple[ArrayLike, ArrayLike]) -> None:
+    def add_le_zero(self, *terms: tuple[ArrayLike, ArrayLike]) -> None:
         """Rows Σ value * variable ≤ 0; each term gives values and places that broadcast to (row, entry)."""
         parts = [np.broadcast_arrays(np.asarray(values, dtype=np.float64), places) for values, places in terms]
         count = len(parts[0][0])

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.privacy.channel.calibration import UNIT, Integers, Secret, sets, worst
+from deeprotect.privacy.channel.calibration import UNIT, Integers, SensitiveCounts, sets, worst
 
 Weights = tuple[tuple[int, ...], ...]
 
@@ -34,7 +34,7 @@ def ldp_ratio(weights: Weights) -> Fraction | None:
     return _largest([(max(column), min(column)) for column in zip(*weights, strict=True)])
 
 
-def integer_sets(secrets: Sequence[Secret], *, confidence: float) -> list[tuple[Integers, Integers]]:
+def integer_sets(secrets: Sequence[SensitiveCounts], *, confidence: float) -> list[tuple[Integers, Integers]]:
     """The confidence sets of all secrets, which hold together, as integers out of UNIT, exactly."""
     ends = sets(secrets, confidence=confidence)
     return [((low * UNIT).astype(np.int64), (high * UNIT).astype(np.int64)) for low, high in ends]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.privacy.channel.calibration import Floats, worst
-from deeprotect.privacy.channel.linear_program import Places, Programme
+from deeprotect.privacy.channel.linear_program import LinearProgram, Places
 
 _VIOLATION = 1e-10
 _PAIRS = 3  # pairs of classes added for each output and round
@@ -27,7 +27,7 @@ class Robust:
         self._upper = np.zeros((len(low), outputs), dtype=bool)
         self._lower = np.zeros((len(low), outputs), dtype=bool)
 
-    def bind(self, probabilities: Floats, *, above: float = _VIOLATION) -> bool:
+    def add_violated(self, probabilities: Floats, *, above: float = _VIOLATION) -> bool:
         """Take up the pairs of classes that the channel tells apart too well; whether there were any."""
         excess = self._excess(probabilities)
         pairs = excess.reshape(-1, excess.shape[2])
@@ -48,7 +48,7 @@ class Robust:
             excess[same, same] = -np.inf  # a class is not told apart from itself
         return np.asarray(excess)
 
-    def write(self, programme: Programme) -> None:
+    def add_to(self, programme: LinearProgram) -> None:
         """Rows e^-ε sup_s ≤ inf_s' for the classes taken up."""
         upper = self._bounds(programme, self._upper, sign=1.0)
         lower = self._bounds(programme, self._lower, sign=-1.0)
@@ -59,9 +59,9 @@ class Robust:
             first, second = first[differ], second[differ]
             if len(first):
                 pair = np.stack([upper[first, output], lower[second, output]], axis=1)
-                programme.at_most_zero((np.array([[self.shrink, -1.0]]), pair))
+                programme.add_le_zero((np.array([[self.shrink, -1.0]]), pair))
 
-    def _bounds(self, programme: Programme, active: NDArray[np.bool_], *, sign: float) -> Places:
+    def _bounds(self, programme: LinearProgram, active: NDArray[np.bool_], *, sign: float) -> Places:
         """Places of variables that bound sup (sign 1, from above) or inf (sign -1, from below) for active classes."""
         places = np.full(active.shape, -1)
         places[active] = programme.variables(int(active.sum()))
@@ -69,19 +69,19 @@ class Robust:
             level, parts = self._parts(programme, sign)
             for s, output in np.argwhere(active & (self.groups == group)[:, None]):
                 low, width = self.low[s], self.high[s] - self.low[s]
-                programme.at_most_zero(
+                programme.add_le_zero(
                     (sign * low[None], programme.channel[None, :, output]),
                     (width[None], parts[None, :, output]),
                     ([[sign * (1.0 - low.sum()), -sign]], [[level[output], places[s, output]]]),
                 )
         return places
 
-    def _parts(self, programme: Programme, sign: float) -> tuple[Places, Places]:
+    def _parts(self, programme: LinearProgram, sign: float) -> tuple[Places, Places]:
         """A level λ for each output, and (q − λ)^+ for sup or (λ − q)^+ for inf, for each code and output."""
         channel = programme.channel
         level = programme.variables(channel.shape[1])
         parts = programme.variables(channel.size).reshape(channel.shape)
         levels = np.broadcast_to(level, channel.shape)
         entries = np.stack([channel.ravel(), levels.ravel(), parts.ravel()], axis=1)
-        programme.at_most_zero((np.array([[sign, -sign, -1.0]]), entries))
+        programme.add_le_zero((np.array([[sign, -sign, -1.0]]), entries))
         return level, parts

@@ -7,6 +7,7 @@ import numpy as np
 
 from deeprotect.privacy.channel.calibration import Floats
 from deeprotect.privacy.channel.design import Design
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.ratios import WHOLE, Weights, integer_sets, ldp_ratio, log_up, named_ratio
 
 _NEVER = 1e-9  # an output less likely than this for every code is left out
@@ -56,3 +57,20 @@ def _least_share(enough: Callable[[float], bool]) -> float:
         middle = float(np.sqrt(low * high))
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
+
+
+def make(
+    plan: Design, *, variants: int = 1, codes: tuple[str, ...] = (), outputs: tuple[str, ...] = ()
+) -> DiscreteChannel:
+    """The plan in integers, mixed with as little of the constant channel as makes every epsilon hold exactly."""
+    return DiscreteChannel(
+        plan.event,
+        integers(plan),
+        tuple(plan.prior.tolist()),
+        plan.cost,
+        variants,
+        plan.secrets,
+        plan.ldp_epsilon,
+        codes,
+        outputs,
+    )

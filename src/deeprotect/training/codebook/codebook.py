@@ -20,12 +20,11 @@ from deeprotect.training.export import to_network
 from deeprotect.training.labels import Targets
 from deeprotect.training.misclassification import Costs, matrix
 
-UNSURE = "unsure"
-"""The name of the code for windows that nobody can name."""
+ABSTAIN = "abstain"
+"""The name of the code of rejected windows."""
 COMPARED = 20  # windows of a code that stand for all of them when distances to outputs are taken
-DOUBT = (
-    0.5  # pseudo-windows of each class behind every code, so that a code never seen in cross-fitting is no certainty
-)
+PSEUDO_WINDOWS = 0.5
+"""Of each class behind every code, so that a code never seen in cross-fitting is no certainty."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class CodeBook:
 
 
 @dataclass(frozen=True)
-class Learnt:
+class LearntCodes:
     """What books are made from: `scores` are each window's by a coder that did not learn from it."""
 
     windows: LabelledWindows
@@ -71,18 +70,18 @@ class Learnt:
     @cached_property
     def book(self) -> CodeBook:
         """A code for each class."""
-        return self._book(self.joint.coding(self.targets.counts, doubting=False))
+        return self._book(self.joint.coding(self.targets.counts, abstaining=False))
 
     @cached_property
-    def doubting(self) -> CodeBook:
+    def abstaining(self) -> CodeBook:
         """One code more, for windows that nobody can name: what a secret's classes do to those is then one number to
         learn from few windows, and not one for each code."""
-        coding = self.joint.coding(self.targets.counts, doubting=True)
-        return self.book if coding.unsure is None else self._book(coding)
+        coding = self.joint.coding(self.targets.counts, abstaining=True)
+        return self.book if coding.abstain is None else self._book(coding)
 
     def _book(self, coding: Codes) -> CodeBook:
         coded = coding(self.scores)[:, 0].numpy().astype(np.int64)
-        names = self.joint.names if coding.unsure is None else (*self.joint.names, UNSURE)
+        names = self.joint.names if coding.abstain is None else (*self.joint.names, ABSTAIN)
         meaning = {
             name: _meaning(coded, self.targets.codes[:, place], codes=len(names), classes=self.targets.counts[place])
             for place, name in enumerate(self.useful)
@@ -94,7 +93,7 @@ class Learnt:
         return CodeBook(encoder, names, self.joint.names, prior, meaning, coded, self.outputs, distortion)
 
 
-def learn_codes(windows: LabelledWindows, policy: Policy) -> Learnt:
+def learn_codes(windows: LabelledWindows, policy: Policy) -> LearntCodes:
     """Learn coder and outputs; cross-fit the coder over all windows for honest counts."""
     useful = policy.inferences.useful
     targets = Targets.read(windows.targets(useful), len(windows))
@@ -102,7 +101,7 @@ def learn_codes(windows: LabelledWindows, policy: Policy) -> Learnt:
     joint = Joint.of(targets)
     coder, scores = cross_fit(windows, targets, policy)
     outputs = synthesise(windows, joint.codes, useful=useful, people=windows.people, seed=policy.training.seed)
-    return Learnt(windows, tuple(useful), targets, joint, coder, scores, outputs)
+    return LearntCodes(windows, tuple(useful), targets, joint, coder, scores, outputs)
 
 
 def _check_several(windows: LabelledWindows, useful: Sequence[str]) -> None:
@@ -129,5 +128,5 @@ def _meaning(coded: Indices, truth: Indices, *, codes: int, classes: int) -> Flo
     known = truth >= 0
     counts = np.zeros((codes, classes))
     np.add.at(counts, (coded[known], truth[known]), 1)
-    counts += DOUBT * counts.sum(axis=0) / max(1.0, counts.sum())
+    counts += PSEUDO_WINDOWS * counts.sum(axis=0) / max(1.0, counts.sum())
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))

@@ -8,13 +8,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from deeprotect.training.coarse import to_grid
 from deeprotect.training.minimisers.linear import window_samples
 
 FILTERS, KERNEL, DEPTH, WIDTH = 64, 3, 3, 256
 LONGEST = 20
 """Samples after which a layer may halve the window: long windows need no finer time."""
-RUNGS, MOST_RUNGS = 64, 768
-"""Rungs for each level of a window, and for all of its levels together."""
+BINS, MOST_BINS = 64, 768
+"""Bins for each level of a window, and for all of its levels together."""
+TRIM, GRID = 0.01, 1 / 32
+"""Share of the levels beyond each end of the bins, and the grid of their edges in standard deviations."""
 DROP = 0.2
 """Standard deviation of the noise that multiplies hidden values in training, in place of dropout."""
 
@@ -45,29 +48,32 @@ class Spectrum(nn.Module):
         return (cosines.square() + sines.square() + 1e-6).sqrt().flatten(1)
 
 
-class Ladder(nn.Module):
-    """How far each level has climbed between quantiles of the training windows: (row, level) -> (row, rung), 0 to 1.
+class PiecewiseLinearEncoding(nn.Module):
+    """How far each level has come through bins between quantiles: (row, level) -> (row, bin), each 0 to 1.
 
     A tree parts levels that differ by a hundredth of their spread; a network learns that only from steep inputs
-    (piecewise linear encoding; Gorishniy et al. 2022).
+    (Gorishniy et al. 2022). Quantiles are levels of single windows: the outermost are left out, and edges lie on a
+    coarse grid, so that none of them is a participant's own level.
     """
 
-    bottom: Tensor
-    height: Tensor
+    low: Tensor
+    width: Tensor
 
     def __init__(self, levels: Tensor) -> None:
         super().__init__()
-        rungs = max(1, min(RUNGS, MOST_RUNGS // levels.shape[1]))
-        edges = torch.tensor(np.quantile(levels.numpy(), np.linspace(0, 1, rungs + 1), axis=0), dtype=torch.float32)
-        self.register_buffer("bottom", edges[:-1])
-        self.register_buffer("height", edges.diff(dim=0).clamp(min=1e-4))
+        bins = max(1, min(BINS, MOST_BINS // levels.shape[1]))
+        quantiles = np.quantile(levels.double().numpy(), np.linspace(TRIM, 1 - TRIM, bins + 1), axis=0)
+        edges = torch.tensor(to_grid(quantiles, GRID), dtype=torch.float32)
+        self.register_buffer("low", edges[:-1])
+        # Quantiles that fall together share a bin of one step.
+        self.register_buffer("width", edges.diff(dim=0).clamp(min=GRID))
 
     @property
-    def rungs(self) -> int:
-        return self.bottom.numel()
+    def bins(self) -> int:
+        return self.low.numel()
 
     def forward(self, levels: Tensor) -> Tensor:
-        return ((levels[:, None, :] - self.bottom) / self.height).clamp(0, 1).flatten(-2)
+        return ((levels[:, None, :] - self.low) / self.width).clamp(0, 1).flatten(-2)
 
 
 class Convolution(nn.Conv1d):
@@ -89,19 +95,19 @@ class Coder(nn.Module):
     """Standardised flat windows to one score per useful class; `noise` multiplies hidden values in training."""
 
     def __init__(self, windows: Tensor, channels: int, *, classes: int) -> None:
-        """`windows` are those to learn from; only the rungs of the ladder are taken from them here."""
+        """`windows` are those to learn from; only the edges of bins are taken from them here."""
         super().__init__()
         samples = window_samples(windows.shape[1], channels)
         self.channels = channels
         self.statistics, self.spectrum = Statistics(), Spectrum(samples)
-        self.ladder = Ladder(self.statistics(self._series(windows)))
+        self.encoding = PiecewiseLinearEncoding(self.statistics(self._series(windows)))
         self.convolutions = nn.ModuleList()
         length, width = samples, channels
         for _ in range(DEPTH):
             stride = 2 if length > LONGEST else 1
             self.convolutions.append(Convolution(width, FILTERS, KERNEL, stride=stride, padding=KERNEL // 2))
             length, width = (length - 1) // stride + 1, FILTERS
-        others = channels * (samples // 2 + 1 + Statistics.PER_CHANNEL) + self.ladder.rungs
+        others = channels * (samples // 2 + 1 + Statistics.PER_CHANNEL) + self.encoding.bins
         self.hidden = FILTERS * length + others
         self.first, self.last = nn.Linear(self.hidden, WIDTH), nn.Linear(WIDTH, classes)
 
@@ -130,4 +136,4 @@ class Coder(nn.Module):
             new = functional.relu(layer(convolved))
             convolved = new + convolved if new.shape == convolved.shape else new
         statistics = self.statistics(series)
-        return torch.cat([convolved.flatten(1), self.spectrum(series), statistics, self.ladder(statistics)], dim=-1)
+        return torch.cat([convolved.flatten(1), self.spectrum(series), statistics, self.encoding(statistics)], dim=-1)

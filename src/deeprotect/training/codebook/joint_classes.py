@@ -30,9 +30,9 @@ class Joint:
     def count(self) -> int:
         return len(self.names)
 
-    def coding(self, counts: Sequence[int], *, doubting: bool) -> "Codes":
+    def coding(self, counts: Sequence[int], *, abstaining: bool) -> "Codes":
         """From scores to codes; with one code more for windows nobody is sure of, where there can be such."""
-        return Codes(counts, self.table, unsure=self.count if doubting and max(counts) * SURE > 1 else None)
+        return Codes(counts, self.table, abstain=self.count if abstaining and max(counts) * SURE > 1 else None)
 
     @classmethod
     def of(cls, targets: Targets) -> "Joint":
@@ -67,15 +67,15 @@ def _name(row: Indices, targets: Targets) -> str:
 class Codes(nn.Module):
     """Scores of all inferences side by side to the number of the joint class, as a column of floats.
 
-    Windows that are not named surely get the code `unsure`, whichever class they are nearest to.
+    Windows that are not named surely get the code `abstain`, whichever class they are nearest to.
     """
 
     table: Tensor
 
-    def __init__(self, counts: Sequence[int], table: Indices, *, unsure: int | None = None) -> None:
+    def __init__(self, counts: Sequence[int], table: Indices, *, abstain: int | None = None) -> None:
         super().__init__()
         self.counts = list(counts)
-        self.unsure = unsure
+        self.abstain = abstain
         self.register_buffer("table", torch.tensor(table))
 
     def forward(self, scores: Tensor) -> Tensor:
@@ -84,7 +84,7 @@ class Codes(nn.Module):
         for count, block in zip(self.counts, blocks, strict=True):
             joint = joint * count + block.argmax(dim=-1)
         codes = self.table[joint]
-        if self.unsure is not None:
+        if self.abstain is not None:
             shares = [torch.softmax(block, dim=-1).amax(dim=-1) for block in blocks]
-            codes = torch.where(torch.stack(shares).amin(dim=0) < SURE, self.unsure, codes)
+            codes = torch.where(torch.stack(shares).amin(dim=0) < SURE, self.abstain, codes)
         return codes[:, None].to(scores.dtype)

@@ -1,120 +1,158 @@
-"""Mixing windows: new ones from several near windows of different people, kept away from every single one."""
+"""Mixing windows: new ones from several near windows of several people, none of whom has more than half of one."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.signals.schema import Floats
+from deeprotect.training.codebook.distances import pairwise, typical_gap
 from deeprotect.training.dataset import Indices
 from deeprotect.training.segments import rank_in_group
 
 MIXED = 12
 """Windows in one mixture: enough that none of them shows, few enough that they are alike."""
-CHUNK = 1024
-"""Rows of a distance matrix held at a time: with 15,000 windows they take 120 MB."""
+FEWEST_PEOPLE = 5
+"""People in every mixture; all of a class where it has fewer."""
+OWN = 2
+"""Windows of a class that somebody needs to be mixed in: a single one would be in nearly every mixture."""
+LARGEST_SHARE = 0.5
+"""Of the weights of a mixture, without their signs, that one person may have."""
+
+
+@dataclass(frozen=True)
+class Mixtures:
+    """Mixed windows (mixture, value), and of each: how many people are in it, the largest share that one of them has,
+    and how far it is from the nearest window in it, in typical gaps."""
+
+    windows: Floats
+    people: Indices
+    share: Floats
+    clearance: Floats
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+    def __getitem__(self, chosen: Indices | NDArray[np.bool_]) -> Self:
+        return type(self)(*(getattr(self, each.name)[chosen] for each in fields(self)))
+
+    @classmethod
+    def join(cls, parts: Sequence[Self]) -> Self:
+        return cls(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)))
 
 
 @dataclass(frozen=True)
 class Material:
-    """All training windows (window, value), and those of them that one code's outputs are mixed from.
+    """All training windows (window, value), and those of them that one code's outputs may be mixed from.
 
-    groups: each member's person, or the member itself where all are of one person. rulers: weights of the values when
-    windows are compared: one over the spread of their channel, and plain. gaps: what is typical between different
-    people, with each ruler.
+    groups: each member's person, or the member itself where fewer than two people have windows to mix.
+    scales: weights of the values when windows are compared: one over the spread of their channel, and plain.
+    gaps: what is typical between different people, with each of the scales.
     """
 
     windows: Floats
     members: Indices
     groups: Indices
-    rulers: tuple[Floats, Floats]
+    scales: tuple[Floats, Floats]
     gaps: tuple[float, float]
 
     @classmethod
     def of(cls, samples: Floats, members: Indices, people: Indices) -> Self:
         flat, spread = samples.reshape(len(samples), -1), samples.std(axis=(0, 1))
         even = np.tile(1 / np.where(spread > 0, spread, 1.0), samples.shape[1])
-        rulers = (even, np.ones_like(even))
+        scales = (even, np.ones_like(even))
         if len(np.unique(people)) == 1:
             people = np.arange(len(flat))  # nobody else to compare with: each window stands for itself
-        alone = len(np.unique(people[members])) == 1
-        first, second = (typical_gap(flat * ruler, members, people=people) for ruler in rulers)
-        return cls(flat, members, np.arange(len(members)) if alone else people[members], rulers, (first, second))
+        first, second = (typical_gap(flat * each, members, people=people) for each in scales)
+        theirs = members[np.isin(people[members], _with_enough(people[members]))]
+        if len(np.unique(people[theirs])) > 1:
+            return cls(flat, theirs, people[theirs], scales, (first, second))
+        return cls(flat, members, np.arange(len(members)), scales, (first, second))
 
-    def mixtures(self, anchors: Indices, rows: Indices, *, textures: Floats, random: np.random.Generator) -> Floats:
+    def people(self, rows: Indices) -> int:
+        """How many people have windows enough among rows, which count within members."""
+        own = 1 if len(np.unique(self.groups)) == len(self.members) else OWN
+        return len(_with_enough(self.groups[rows], own=own))
+
+    @cached_property
+    def fewest_people(self) -> int:
+        return min(FEWEST_PEOPLE, self.people(np.arange(len(self.members))))
+
+    def mixtures(self, anchors: Indices, rows: Indices, *, textures: Floats, random: np.random.Generator) -> Mixtures:
         """One mixture around each anchor, of members among rows (both count within members)."""
-        return mix(self.windows[self.members[self._neighbours(anchors, rows)]], textures, random=random)
+        near = self._neighbours(anchors, rows)
+        weights = draw_weights(near.shape[1], textures, random=random)
+        parts = self.windows[self.members[near]]
+        mixed = mix(parts, weights)
+        same = self.groups[near][:, :, None] == self.groups[near][:, None, :]
+        shares = (same @ np.abs(weights)[:, :, None])[:, :, 0] / np.abs(weights).sum(axis=1, keepdims=True)
+        people = np.rint((1 / same.sum(axis=2)).sum(axis=1)).astype(np.int64)
+        return Mixtures(mixed, people, shares.max(axis=1), self._clearance(mixed, parts))
 
-    def far(self, mixtures: Floats, *, margin: float) -> NDArray[np.bool_]:
-        """Which mixtures are farther than margin × gap from every training window, with both rulers."""
-        far = np.arange(len(mixtures))
-        for others in (self.members, slice(None)):  # nearly all that are too near are too near to a member: first those
-            for gap, ruler in zip(self.gaps, self.rulers, strict=True):
-                far = far[nearest(mixtures[far] * ruler, self.windows[others] * ruler) >= margin * gap]
-        return np.isin(np.arange(len(mixtures)), far)
+    def releasable(self, mixtures: Mixtures, *, margin: float) -> NDArray[np.bool_]:
+        """Which mixtures hold enough people, nobody for too much, and are no near copy of a window in them.
 
-    def clearance(self, mixtures: Floats) -> float:
-        """The smallest distance from a mixture to a training window, in gaps; the worse ruler counts."""
-        kept = [
-            nearest(mixtures * ruler, self.windows * ruler).min() / gap
-            for gap, ruler in zip(self.gaps, self.rulers, strict=True)
-            if gap > 0
-        ]
-        return float(min(kept, default=np.inf))
+        Windows that are not in a mixture are not looked at: it has nothing of theirs, and whoever is near to an output
+        could otherwise show that they took no part in training.
+        """
+        # What two people share equally lies between them: nothing there is a whole gap away from both.
+        enough = margin / 2 if self.fewest_people == 2 else margin
+        few, much = mixtures.people < self.fewest_people, mixtures.share > LARGEST_SHARE + 1e-9
+        return np.asarray((mixtures.clearance >= enough) & ~few & ~much)
+
+    def _clearance(self, mixed: Floats, parts: Floats) -> Floats:
+        """From each mixture to the nearest of its parts (mixture, part, value), in gaps; the worse scale counts."""
+        away = np.full(len(mixed), np.inf)
+        for gap, scale in zip(self.gaps, self.scales, strict=True):
+            if gap > 0:
+                apart = np.linalg.norm((parts - mixed[:, None]) * scale, axis=2).min(axis=1)
+                away = np.minimum(away, apart / gap)
+        return away
 
     def _neighbours(self, anchors: Indices, rows: Indices) -> Indices:
-        """The nearest window of each of the nearest groups, then the second nearest of each, …; (anchor, MIXED)."""
-        scaled = self.windows[self.members] * self.rulers[0]
+        """The nearest window of each of the nearest people, then the second nearest of each, …; (anchor, window)."""
+        scaled = self.windows[self.members] * self.scales[0]
         around, place = np.unique(anchors, return_inverse=True)
-        near = np.argsort(distances(scaled[around], scaled[rows]), axis=1, kind="stable")
+        near = np.argsort(pairwise(scaled[around], scaled[rows]), axis=1, kind="stable")
         ranks = np.stack([rank_in_group(groups) for groups in self.groups[rows[near]]])
-        order = np.argsort(ranks, axis=1, kind="stable")[:, :MIXED]
+        order = np.argsort(ranks, axis=1, kind="stable")[:, : _taken(self.groups[rows])]
         return np.asarray(rows[np.take_along_axis(near, order, axis=1)][place])
 
 
-def mix(members: Floats, textures: Floats, *, random: np.random.Generator) -> Floats:
-    """One window from each row of members (row, member, value): their mean, and a share of their differences.
+def _taken(groups: Indices) -> int:
+    """Windows in a mixture when people take turns: MIXED, or fewer so that nobody has more than half of them.
+
+    Between two people their number is even for each: with signs + and - in pairs, both then have exactly half.
+    """
+    sizes = np.unique(groups, return_counts=True)[1]
+    each = np.arange(1, MIXED // 2 + 1)
+    total = np.minimum(sizes[:, None], each).sum(axis=0)
+    fair = 2 * np.minimum(sizes.max(), each) <= total
+    if len(sizes) == 2:
+        fair &= each % 2 == 0
+    return int(min(MIXED, total[fair].max(initial=2)))
+
+
+def _with_enough(groups: Indices, *, own: int = OWN) -> Indices:
+    names, sizes = np.unique(groups, return_counts=True)
+    return np.asarray(names[sizes >= own])
+
+
+def draw_weights(count: int, textures: Floats, *, random: np.random.Generator) -> Floats:
+    """Weights (texture, count) that sum to one: the same for all windows, and a share of their differences.
 
     A plain mean is smoother than any sensor. Texture 1 gives back the variance that the mean took away: the
-    differences enter with random signs and equal weight, so that no member counts for more than another.
+    differences enter with random signs and equal weight, so that no window counts for more than another.
     """
-    rows, count = members.shape[:2]
-    signs = random.permuted(np.tile(np.arange(count) % 2 * 2.0 - 1.0, (rows, 1)), axis=1)
+    signs = random.permuted(np.tile(np.arange(count) % 2 * 2.0 - 1.0, (len(textures), 1)), axis=1)
     signs -= signs.mean(axis=1, keepdims=True)
     signs /= np.linalg.norm(signs, axis=1, keepdims=True)
-    weights = 1 / count + textures[:, None] * np.sqrt(1 - 1 / count) * signs
-    return np.asarray(np.clip(np.matmul(weights[:, None, :], members)[:, 0], 0.0, 1.0))
+    return np.asarray(1 / count + textures[:, None] * np.sqrt(1 - 1 / count) * signs)
 
 
-def distances(left: Floats, right: Floats) -> Floats:
-    """Euclidean distances (left, right)."""
-    return np.asarray(np.sqrt(np.maximum(_squares(left, right), 0.0)))
-
-
-def nearest(left: Floats, right: Floats) -> Floats:
-    """From each left window to the nearest right one."""
-    parts = [_squares(left[start : start + CHUNK], right).min(axis=1) for start in range(0, len(left), CHUNK)]
-    return np.asarray(np.sqrt(np.maximum(np.concatenate([np.empty(0), *parts]), 0.0)))
-
-
-def _squares(left: Floats, right: Floats) -> Floats:
-    """Squared distances, by one product; rounding may leave them a little below zero."""
-    squares = left @ (-2 * right.T)
-    squares += (left**2).sum(axis=1)[:, None]
-    squares += (right**2).sum(axis=1)
-    return np.asarray(squares)
-
-
-def typical_gap(windows: Floats, members: Indices, *, people: Indices) -> float:
-    """The median over members of the distance to the nearest window of another person, whatever that one does.
-
-    Within one class there may be hardly anyone else: its few strangers would set a distance that no window can keep.
-    """
-    gaps = []
-    for start in range(0, len(members), CHUNK):
-        chunk = members[start : start + CHUNK]
-        between = _squares(windows[chunk], windows)
-        between[people[chunk, None] == people] = np.inf
-        gaps.append(between.min(axis=1))
-    return float(np.median(np.sqrt(np.maximum(np.concatenate(gaps), 0.0))))
+def mix(parts: Floats, weights: Floats) -> Floats:
+    """One window from each row of parts (row, part, value), in the public range."""
+    return np.asarray(np.clip(np.matmul(weights[:, None, :], parts)[:, 0], 0.0, 1.0))

@@ -29,7 +29,7 @@ BOOSTED_TREES = 300
 
 
 @dataclass(frozen=True)
-class Readers:
+class SurrogateEnsemble:
     """Models that learnt the same labels, each of another kind; the first `forests` of them are forests."""
 
     models: tuple[Any, ...]
@@ -56,7 +56,7 @@ class Readers:
 
 
 @dataclass(frozen=True)
-class Task:
+class SurrogateTask:
     """One useful inference: each window's class, -1 where unknown, and the class that each code stands for."""
 
     name: str
@@ -76,7 +76,7 @@ class Task:
         # A code that several classes share is read as the most frequent of them.
         return cls(name, tuple(classes), targets, counts.argmax(axis=1))
 
-    def several_kinds(self, windows: Floats, allowed: NDArray[np.bool_], *, seed: int) -> Readers:
+    def several_kinds(self, windows: Floats, allowed: NDArray[np.bool_], *, seed: int) -> SurrogateEnsemble:
         """Forests, boosting, ridge and a small network that learn from the allowed flat windows."""
         seed += FIRST_SEED
         rows = self._rows(allowed, MOST_WINDOWS, seed)
@@ -89,16 +89,16 @@ class Task:
         ]
         return self._fitted(models, windows[rows], self.targets[rows], forests=2)
 
-    def forest(self, windows: Floats, *, seed: int) -> Readers:
+    def forest(self, windows: Floats, *, seed: int) -> SurrogateEnsemble:
         """One forest that learns from all flat windows: the app whose reading is reported."""
         seed += FIRST_SEED
         rows = self._rows(np.ones(len(windows), dtype=bool), MOST_REPORTED, seed)
         model = ExtraTreesClassifier(60, random_state=seed)
         return self._fitted([model], windows[rows], self.targets[rows], forests=1)
 
-    def clarity(self, windows: Floats, readers: Readers) -> Floats:
+    def margin(self, windows: Floats, ensemble: SurrogateEnsemble) -> Floats:
         """By how much forests prefer each flat window's own class to the best other; -1 where it is unknown."""
-        means = readers.probabilities(windows)[: max(readers.forests, 1)].mean(axis=0)
+        means = ensemble.probabilities(windows)[: max(ensemble.forests, 1)].mean(axis=0)
         rows = np.arange(len(windows))
         own = means[rows, self.targets]
         means[rows, self.targets] = 0.0
@@ -108,12 +108,12 @@ class Task:
         rows = np.flatnonzero(allowed & (self.targets >= 0))
         return rows if len(rows) <= most else np.random.default_rng(seed).permutation(rows)[:most]
 
-    def _fitted(self, models: Sequence[Any], windows: Floats, targets: Indices, *, forests: int) -> Readers:
+    def _fitted(self, models: Sequence[Any], windows: Floats, targets: Indices, *, forests: int) -> SurrogateEnsemble:
         if len(np.unique(targets)) < 2:
-            return Readers((), max(len(self.classes), 1), 0)
+            return SurrogateEnsemble((), max(len(self.classes), 1), 0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the network is stopped by count, on purpose
-            return Readers(tuple(model.fit(windows, targets) for model in models), len(self.classes), forests)
+            return SurrogateEnsemble(tuple(model.fit(windows, targets) for model in models), len(self.classes), forests)
 
 
 class _Boosting:

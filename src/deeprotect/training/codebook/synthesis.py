@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from deeprotect.errors import TableError
 from deeprotect.signals.schema import Floats
-from deeprotect.training.codebook.mixing import MIXED, Material, distances
-from deeprotect.training.codebook.surrogates import Readers, Task
+from deeprotect.training.codebook.distances import pairwise
+from deeprotect.training.codebook.mixing import MIXED, Material, Mixtures
+from deeprotect.training.codebook.surrogates import SurrogateEnsemble, SurrogateTask
 from deeprotect.training.dataset import Indices, LabelledWindows
+from deeprotect.training.segments import rank_in_group
 
 FEWEST = 4
 """Windows a code needs: two on each side of the cross-fit, so that an output is always a mixture."""
@@ -27,7 +29,7 @@ FEWEST_SURE = 6
 TEXTURES = (0.75, 1.0, 1.25, 1.5)
 """Mixtures of measured windows are as rough as the windows at about 1.25."""
 MARGIN = 1.02
-"""Outputs keep this multiple of the typical gap, so that snapping to a sensor's resolution does not undercut it."""
+"""Outputs keep this multiple of the typical gap from what is in them: snapping to a resolution does not undercut it."""
 PIECES = 40
 """Contiguous pieces of each code, which take turns between the sides of the cross-fit."""
 
@@ -39,14 +41,18 @@ class Outputs:
     samples: (code, variant, value) in [0, 1], value = time * channels + channel.
     read[inference]: (code, class), how often a forest of fresh seed reads a code's windows as each class.
     classes[inference]: the names of those columns.
-    clearance: (code,), the smallest distance from an output to a training window, as a multiple of what is typical
-    between windows of different people; more than 1.
+    clearance: (code,), the smallest distance from an output to a window it was mixed from, as a multiple of what is
+    typical between windows of different people; more than 1, or 0.5 where a code has two people.
+    people: (code,), the fewest that an output was mixed from; windows where all are of one person.
+    share: (code,), the most that one of them has of an output.
     """
 
     samples: Floats
     read: dict[str, Floats]
     classes: dict[str, tuple[str, ...]]
     clearance: Floats
+    people: Indices
+    share: Floats
 
 
 def synthesise(
@@ -60,31 +66,40 @@ def synthesise(
 ) -> Outputs:
     """The outputs of every code 0 … max(codes).
 
-    codes: each window's output code, -1 where it has none (such a window is only kept away from).
+    codes: each window's output code, -1 where it has none (such a window is in no output).
     people: the number of the person behind each window, or of the recording where nobody knows the person. Outputs
     are mixed across people; a code of one person (identity is the useful inference) mixes near windows of that person.
-    They keep the distance that is typical between a window of the code and the nearest one of somebody else.
+    From the windows in it an output keeps the distance that is typical between a window and somebody else's nearest.
     """
-    tasks = [Task.of(name, windows.labels[name], codes) for name in useful]
+    tasks = [SurrogateTask.of(name, windows.labels[name], codes) for name in useful]
     sides, random = _sides(codes), np.random.default_rng(seed)
-    juries = [[task.several_kinds(windows.flat, sides == side, seed=seed + side) for side in (0, 1)] for task in tasks]
-    clear = np.min([_clarity(windows.flat, sides, each) for each in zip(tasks, juries, strict=True)], axis=0)
-    chosen, clearance = [], []
+    surrogates = [
+        [task.several_kinds(windows.flat, sides == side, seed=seed + side) for side in (0, 1)] for task in tasks
+    ]
+    clear = np.min([_margin(windows.flat, sides, each) for each in zip(tasks, surrogates, strict=True)], axis=0)
+    chosen: list[Mixtures] = []
     for code in range(int(codes.max()) + 1):
         material = Material.of(windows.samples, _members(codes, code, tasks), people)
-        jury = [(readers, int(task.meaning[code])) for readers, task in zip(juries, tasks, strict=True)]
-        rows = [_representative(clear[material.members], sides[material.members] == side) for side in (0, 1)]
-        mixtures, scores = _search(material, rows, partial(_score, jury), count=variants, random=random)
+        judges = [(ensembles, int(task.meaning[code])) for ensembles, task in zip(surrogates, tasks, strict=True)]
+        members = material.members
+        rows = [_representative(material, clear[members], sides[members] == side) for side in (0, 1)]
+        mixtures, scores = _search(material, rows, partial(_score, judges), count=variants, random=random)
         if not len(mixtures):
             raise TableError(f"the windows of {_named(tasks, code)} are too alike to mix; merge it with another class")
-        chosen.append(mixtures[_choose(mixtures, scores, count=variants, apart=material.gaps[1])])
-        clearance.append(material.clearance(chosen[-1]))
-    samples = np.stack(chosen)
+        chosen.append(mixtures[_choose(mixtures.windows, scores, count=variants, apart=material.gaps[1])])
+    samples = np.stack([each.windows for each in chosen])
     read = {task.name: task.forest(windows.flat, seed=seed + 2).rates(samples) for task in tasks}
-    return Outputs(samples, read, {task.name: task.classes for task in tasks}, np.array(clearance))
+    return Outputs(
+        samples,
+        read,
+        {task.name: task.classes for task in tasks},
+        clearance=np.array([each.clearance.min() for each in chosen]),
+        people=np.array([each.people.min() for each in chosen]),
+        share=np.array([each.share.max() for each in chosen]),
+    )
 
 
-def _members(codes: Indices, code: int, tasks: Sequence[Task]) -> Indices:
+def _members(codes: Indices, code: int, tasks: Sequence[SurrogateTask]) -> Indices:
     """Windows of a code whose labels are those it stands for."""
     fits = np.logical_and.reduce([task.targets == task.meaning[code] for task in tasks])
     members = np.flatnonzero((codes == code) & fits)
@@ -96,21 +111,28 @@ def _members(codes: Indices, code: int, tasks: Sequence[Task]) -> Indices:
     return members
 
 
-def _named(tasks: Sequence[Task], code: int) -> str:
+def _named(tasks: Sequence[SurrogateTask], code: int) -> str:
     return ", ".join(f"{task.name} = {task.classes[task.meaning[code]]}" for task in tasks if task.classes)
 
 
-def _clarity(flat: Floats, sides: Indices, judged: tuple[Task, Sequence[Readers]]) -> Floats:
+def _margin(flat: Floats, sides: Indices, judged: tuple[SurrogateTask, Sequence[SurrogateEnsemble]]) -> Floats:
     """How clearly each window shows its class to forests that learnt from the other side."""
     task, (first, second) = judged
-    return np.where(sides == 0, task.clarity(flat, second), task.clarity(flat, first))
+    return np.where(sides == 0, task.margin(flat, second), task.margin(flat, first))
 
 
-def _representative(clear: Floats, allowed: NDArray[np.bool_]) -> Indices:
-    """Members of one side that are read rightly, or the clearest where few are; of both sides where one has too few."""
-    rows = np.flatnonzero(allowed if allowed.sum() >= FEWEST // 2 else np.ones_like(allowed))
+def _representative(material: Material, clear: Floats, allowed: NDArray[np.bool_]) -> Indices:
+    """Members of one side that are read rightly, or the clearest where few are; of both sides where one has too few.
+
+    Where those are of too few people, the clearest of everybody's as well.
+    """
+    enough = material.people(np.flatnonzero(allowed)) >= material.fewest_people
+    rows = np.flatnonzero(allowed | (not enough))
     order = rows[np.argsort(-clear[rows], kind="stable")]
-    return order[: max(2 * MIXED, int((clear[rows] > 0).sum()))]
+    chosen = order[: max(2 * MIXED, int((clear[rows] > 0).sum()))]
+    if material.people(chosen) < material.fewest_people:
+        chosen = np.union1d(chosen, order[rank_in_group(material.groups[order]) < MIXED])
+    return chosen
 
 
 def _search(
@@ -120,24 +142,25 @@ def _search(
     *,
     count: int,
     random: np.random.Generator,
-) -> tuple[Floats, Floats]:
-    """Mixtures far from every training window and their scores, each of windows of one side.
+) -> tuple[Mixtures, Floats]:
+    """Mixtures that are fit to be released and their scores, each of windows of one side.
 
-    So half of the readers learnt from none of the windows in it.
+    So half of the surrogates learnt from none of the windows in it.
     """
-    mixtures, scores = np.empty((0, material.windows.shape[1])), np.empty(0)
+    found: list[Mixtures] = []
+    scores = np.empty(0)
     for attempt in range(ROUNDS):
         textures = random.choice(TEXTURES, DRAWN * count) + 0.25 * max(0, attempt + 1 - WIDER)
         sides = [(random.choice(side, len(textures)), side) for side in rows]
-        drawn = np.concatenate([material.mixtures(*side, textures=textures, random=random) for side in sides])
-        far = drawn[material.far(drawn, margin=MARGIN)]
-        mixtures, scores = np.concatenate([mixtures, far]), np.concatenate([scores, score(far)])
+        drawn = Mixtures.join([material.mixtures(*side, textures=textures, random=random) for side in sides])
+        found.append(drawn[material.releasable(drawn, margin=MARGIN)])
+        scores = np.concatenate([scores, score(found[-1].windows)])
         if (scores > SURE).sum() >= ENOUGH * count or (attempt + 1 >= WIDER and len(scores) >= ENOUGH * count):
             break
-    return mixtures, scores
+    return Mixtures.join(found), scores
 
 
-def _score(juries: Sequence[tuple[Sequence[Readers], int]], mixtures: Floats) -> Floats:
+def _score(judges: Sequence[tuple[Sequence[SurrogateEnsemble], int]], mixtures: Floats) -> Floats:
     """How surely apps read the class meant; the worst inference counts.
 
     The least sure forest decides, since most apps are forests and their doubt is honest; then the mean of all kinds.
@@ -145,9 +168,11 @@ def _score(juries: Sequence[tuple[Sequence[Readers], int]], mixtures: Floats) ->
     if not len(mixtures):
         return np.empty(0)
     scores = []
-    for jury, wanted in juries:
-        margins = [readers.margins(mixtures, wanted) for readers in jury]
-        forests = np.concatenate([each[: max(readers.forests, 1)] for each, readers in zip(margins, jury, strict=True)])
+    for ensembles, wanted in judges:
+        margins = [ensemble.margins(mixtures, wanted) for ensemble in ensembles]
+        forests = np.concatenate(
+            [each[: max(ensemble.forests, 1)] for each, ensemble in zip(margins, ensembles, strict=True)]
+        )
         scores.append(forests.min(axis=0) + np.concatenate(margins).mean(axis=0) / 2)
     return np.asarray(np.min(scores, axis=0))
 
@@ -165,7 +190,7 @@ def _choose(mixtures: Floats, scores: Floats, *, count: int, apart: float) -> In
     for index in order:
         if free[index] and len(taken) < count:
             taken.append(int(index))
-            free &= distances(mixtures[index : index + 1], mixtures)[0] >= apart
+            free &= pairwise(mixtures[index : index + 1], mixtures)[0] >= apart
     rest = [index for index in order if index not in set(taken)]
     return np.resize(np.array([*taken, *rest]), count)
 

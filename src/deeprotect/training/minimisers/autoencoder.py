@@ -9,7 +9,7 @@ from torch import nn
 
 from deeprotect.errors import InputError
 from deeprotect.training.labels import Targets
-from deeprotect.training.losses import COSTS
+from deeprotect.training.losses import LOSSES
 from deeprotect.training.minimisers.autoencoder_loss import Minimising, Reading
 from deeprotect.training.minimisers.linear import window_samples
 from deeprotect.training.minimisers.minimiser import Floats, Minimiser
@@ -25,6 +25,14 @@ class Autoencoder(Minimiser):
     The reader of rebuilt windows is a classifier trained on raw windows and then frozen: it stands for the
     unmodified app. Sensitive inferences play no part (paper, section on data minimisation). `noise` is the
     standard deviation of noise on the features during training, so that they keep apart what must be told apart.
+
+    Examples:
+        >>> import numpy as np
+        >>> labels = np.repeat(["rest", "walk"], 50)
+        >>> windows = np.random.default_rng(0).random((100, 30)) * np.where(labels == "walk", 1.0, 0.1)[:, None]
+        >>> features = Autoencoder(n_features=3, max_epochs=1, random_state=0).fit(windows, labels).transform(windows)
+        >>> features.shape, bool(np.abs(features).max() <= 1)
+        ((100, 3), True)
     """
 
     def __init__(
@@ -33,7 +41,7 @@ class Autoencoder(Minimiser):
         *,
         channels: int = 1,
         network: str = "dense",
-        cost: str = "softmax",
+        loss: str = "softmax",
         mu: float = 1.0,
         hidden: int = 256,
         noise: float = 0.05,
@@ -48,7 +56,7 @@ class Autoencoder(Minimiser):
         self.n_features = n_features
         self.channels = channels
         self.network = network
-        self.cost = cost
+        self.loss = loss
         self.mu = mu
         self.hidden = hidden
         self.noise = noise
@@ -74,8 +82,8 @@ class _Pupil:
     """One model in training: its rows, its networks, its randomness."""
 
     def __init__(self, model: Autoencoder, windows: Floats, targets: Targets) -> None:
-        if model.network not in NETWORKS or model.cost not in COSTS:
-            raise InputError(f"network is one of {', '.join(NETWORKS)} and cost one of {', '.join(COSTS)}")
+        if model.network not in NETWORKS or model.loss not in LOSSES:
+            raise InputError(f"network is one of {', '.join(NETWORKS)} and loss one of {', '.join(LOSSES)}")
         self.targets = targets
         self._model = model
         self._windows = windows
@@ -100,7 +108,7 @@ class _Pupil:
             decoder=self._decoder,
             head=self._head,
             reader=self._reader,
-            cost=COSTS[self._model.cost],
+            loss=LOSSES[self._model.loss],
             counts=self.targets.counts,
             mu=self._model.mu,
             noise=self._model.noise,

@@ -1,6 +1,6 @@
 """What the default autoencoder is trained to do, as modules whose forward is the loss of one batch.
 
-In evaluation mode the useful cost becomes the share of misread labels: a network that grows too sure of itself
+In evaluation mode the useful loss becomes the share of misread labels: a network that grows too sure of itself
 has a rising cross-entropy long before it reads worse, and would be stopped too early.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from deeprotect.training.losses import Cost, misread, softmax, useful_cost
+from deeprotect.training.losses import Loss, misread, softmax, useful_loss
 from deeprotect.training.networks import Standardise
 
 JITTER = 0.1
@@ -34,7 +34,7 @@ class Reading(nn.Module):
 
     def forward(self, windows: Tensor, codes: Tensor, noise: Tensor) -> Tensor:
         scores = self.reader(self.standardise(windows) + JITTER * noise)
-        return useful_cost(softmax if self.training else misread, scores, codes, counts=self._counts)
+        return useful_loss(softmax if self.training else misread, scores, codes, counts=self._counts)
 
 
 class Minimising(nn.Module):
@@ -48,7 +48,7 @@ class Minimising(nn.Module):
         decoder: nn.Module,
         head: nn.Module,
         reader: nn.Module,
-        cost: Cost,
+        loss: Loss,
         counts: Sequence[int],
         mu: float,
         noise: float,
@@ -60,7 +60,7 @@ class Minimising(nn.Module):
         self.head = head
         # The reader stands for an app that was trained on raw windows and will not change.
         self.reader = reader.requires_grad_(requires_grad=False)
-        self._cost = cost
+        self._loss = loss
         self._counts = tuple(counts)
         self._mu = mu
         self._noise = noise
@@ -73,7 +73,7 @@ class Minimising(nn.Module):
         return error + self._mu * self._useful(features, rebuilt, codes) if self._counts else error
 
     def _useful(self, features: Tensor, rebuilt: Tensor, codes: Tensor) -> Tensor:
-        on_features, on_windows = (self._cost, softmax) if self.training else (misread, misread)
-        from_features = useful_cost(on_features, GAIN * self.head(features), codes, counts=self._counts)
-        from_windows = useful_cost(on_windows, self.reader(rebuilt), codes, counts=self._counts)
+        on_features, on_windows = (self._loss, softmax) if self.training else (misread, misread)
+        from_features = useful_loss(on_features, GAIN * self.head(features), codes, counts=self._counts)
+        from_windows = useful_loss(on_windows, self.reader(rebuilt), codes, counts=self._counts)
         return from_features + WINDOWS * from_windows

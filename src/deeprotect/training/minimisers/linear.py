@@ -72,7 +72,13 @@ class DFT(_TimeTransform):
 
 
 class DCT(_TimeTransform):
-    """Cosine coefficients (type II), lowest frequency first."""
+    """Cosine coefficients (type II), lowest frequency first.
+
+    Examples:
+        >>> constant = np.full((1, 16), 0.5)  # all of it is in the first coefficient
+        >>> DCT(n_features=3).fit_transform(constant).round(6) + 0.0
+        array([[2., 0., 0.]])
+    """
 
     @staticmethod
     def _time_basis(samples: int) -> Floats:
@@ -93,7 +99,15 @@ class Haar(_TimeTransform):
 
 
 class PCA(_Linear):
-    """Principal components of the training windows."""
+    """Principal components of the training windows.
+
+    Examples:
+        >>> windows = np.random.default_rng(0).random((100, 30))  # (window, value), scaled to [0, 1]
+        >>> minimiser = PCA(n_features=7).fit(windows)
+        >>> features = minimiser.transform(windows)
+        >>> features.shape, minimiser.inverse_transform(features).shape
+        ((100, 7), (100, 30))
+    """
 
     def __init__(self, n_features: int = 7) -> None:
         self.n_features = n_features

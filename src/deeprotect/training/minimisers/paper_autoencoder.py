@@ -20,6 +20,12 @@ class PaperAutoencoder(Minimiser):
     and after every step puts W back to WWᵀ = I. Means replace the paper's sums over windows, and the useful term is
     divided by the input's length d: so alpha = 0.1 is stable for any number of rows and values while mu < 10.
     The paper gives alpha = 0.1 and layers of 15 and 7 units; the other constants are ours.
+
+    Examples:
+        >>> import numpy as np
+        >>> windows, labels = np.random.default_rng(0).random((40, 30)), ["rest", "walk"] * 20
+        >>> PaperAutoencoder(max_iter=5, random_state=0).fit(windows, labels).transform(windows).shape
+        (40, 7)
     """
 
     def __init__(

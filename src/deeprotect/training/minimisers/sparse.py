@@ -46,7 +46,13 @@ class SparseCode(nn.Module):
 
 
 class BlindCompressiveSensing(Minimiser):
-    """As many atoms as features; `alpha` weighs sparsity, in units of the windows' root mean square deviation."""
+    """As many atoms as features; `alpha` weighs sparsity, in units of the windows' root mean square deviation.
+
+    Examples:
+        >>> windows = np.random.default_rng(0).random((40, 30))
+        >>> BlindCompressiveSensing(n_features=4, max_iter=2, random_state=0).fit_transform(windows).shape
+        (40, 4)
+    """
 
     def __init__(
         self,

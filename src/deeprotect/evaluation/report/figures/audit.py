@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deeprotect.audit.audit import Finding
+from deeprotect.audit.finding import Finding
 from deeprotect.evaluation.report.figures import GREY, LOOKS, STYLE, Drawing
-from deeprotect.tables.sinks import whole_file
+from deeprotect.tables.atomic import whole_file
 
 _BINS = 60
 _SIDES = (LOOKS["laplace"].colour, LOOKS["baseline"].colour)
@@ -47,7 +47,7 @@ def _panel(axes: Axes, finding: Finding) -> None:
     axes.set_xlabel(f"score of the distinguisher ({rule.kind})")
     axes.set_ylabel("share of releases")
     axes.set_title(
-        f"{finding.guarantee}: claimed ε = {finding.claim:g}, shown ε ≥ {finding.epsilon:.3f}",
+        f"{finding.guarantee}: claimed ε = {finding.claim:g}, shown ε ≥ {finding.epsilon:.3f}\n{finding.observed}",
         fontsize=10,
         loc="left",
     )

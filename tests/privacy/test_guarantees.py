@@ -1,8 +1,8 @@
 """What an ε is worth, in words."""
 
 from deeprotect.evaluation.methods import WORDS
-from deeprotect.evaluation.promises import PLAIN, STRONGEST_FIRST, promise, terms
 from deeprotect.policy.sections import GUARANTEES
+from deeprotect.privacy.guarantees import PLAIN, STRONGEST_FIRST, promise, terms
 
 
 def test_every_mechanism_and_every_guarantee_of_a_policy_has_words() -> None:

@@ -1,4 +1,4 @@
-"""What an ε is worth, in plain and honest words."""
+"""Guarantees in words: what is promised, against whom, for how much data, and where it ends. The one place for it."""
 
 import math
 from collections.abc import Sequence

@@ -14,8 +14,9 @@ from tests.conftest import walk
 
 from deeprotect.errors import TableError
 from deeprotect.tables.fields import check_names
-from deeprotect.tables.sources import HEAD_BYTES, open_source
+from deeprotect.tables.sources import open_source
 from deeprotect.tables.survey import survey
+from deeprotect.tables.text_lines import HEAD_BYTES
 
 SECRET = "31337.25"
 
@@ -118,8 +119,9 @@ def test_a_column_with_a_name_that_does_not_print_is_refused(tmp_path, name):
         f"acc_x,acc_y\n1,2,{SECRET}\n",
         f"acc_x,acc_y\n1,2,In CSV column #77: {SECRET}\n",
         f'acc_x,acc_y\n1,"CSV column #77 {SECRET}"\n',
-        f"acc_x,acc_y,note\n1,2,{SECRET}\udcff\n",
-        f"acc_x,{SECRET}\udcff\n1,2\n",
+        f"acc_x,acc_y,note\n1,2,{SECRET}\udc81\n",
+        f"acc_x,{SECRET}\udc81\n1,2\n",
+        f"acc_x,acc_y\n1,2\n3,{SECRET}\0\n",
     ],
 )
 def test_a_broken_csv_is_refused_without_a_word_of_what_stands_in_it(tmp_path, lines):

@@ -1,19 +1,20 @@
 """Small protectors on which a broken promise shows after a few thousand releases."""
 
 import numpy as np
-import onnx
 import pyarrow as pa
-from onnx import TensorProto, helper, numpy_helper
-from tests.conftest import identity
 
 from deeprotect.bundle import Bundle
-from deeprotect.bundle.bundle import DECODER, ENCODER
+from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.manifest import Manifest, Part, Training
+from deeprotect.bundle.network import Network
+from deeprotect.bundle.outputs import OutputTable
+from deeprotect.bundle.tensors import TENSORS, TensorWriter
 from deeprotect.policy import Policy
 from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.design import Secret, design
-from deeprotect.privacy.channel.discrete_channel import Channel, make
+from deeprotect.privacy.channel.design import SensitiveCounts, design
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
+from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.events import Event
 
 EPSILON = 2.0
@@ -35,12 +36,14 @@ def policy(event: Event, values: int) -> Policy:
 
 def bundle(mechanism, values, **networks) -> Bundle:
     """A bundle that has passed the checks of making and loading."""
-    return unchecked(mechanism, values, **networks)._checked("house")
+    return unchecked(mechanism, values, **networks).checked("a small protector")
 
 
 def unchecked(mechanism, values, *, encoder=None, decoder=None) -> Bundle:
-    """What a maker with a bug in it may ship."""
-    files = {ENCODER: encoder or identity(values), DECODER: decoder or identity(values)}
+    """What a maker with a bug in it may ship; without networks, windows are their own codes."""
+    tensors, nothing = TensorWriter(), Network((), values)
+    layers = {"encoder": (encoder or nothing).to_json(tensors), "decoder": (decoder or nothing).to_json(tensors)}
+    files = {TENSORS: tensors.to_bytes()}
     manifest = Manifest(
         created="2026-01-01T00:00:00+00:00",
         made_with={},
@@ -51,6 +54,7 @@ def unchecked(mechanism, values, *, encoder=None, decoder=None) -> Bundle:
         training=Training(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
         results=[],
         files={name: Part.of(content) for name, content in files.items()},
+        **layers,
     )
     return Bundle(manifest, files)
 
@@ -74,18 +78,20 @@ def coded() -> Bundle:
     return bundle(randomised_response(), CODES, **code_book(CODES))
 
 
-def code_book(codes: int) -> dict[str, bytes]:
-    """The place of the largest sample is the code; each output has one public window."""
-    return {"encoder": _largest(codes), "decoder": _look_up(np.eye(codes))}
+def code_book(codes: int, windows: np.ndarray | None = None) -> dict[str, Network | OutputTable]:
+    """The place of the largest sample is the code; each output has one public window, or a row of `windows`."""
+    largest = Argmax((codes,), np.arange(codes))
+    table = np.eye(codes) if windows is None else windows
+    return {"encoder": Network((largest,), codes), "decoder": OutputTable(table.astype(np.float32))}
 
 
-def randomised_response() -> Channel:
+def randomised_response() -> DiscreteChannel:
     return make(design(1.0 - np.eye(CODES), np.ones(CODES), ldp_epsilon=EPSILON))
 
 
-def named() -> Channel:
+def named() -> DiscreteChannel:
     """A promise about two people, from few calibration windows: the confidence radius is wide."""
-    secret = Secret("person", ("ann", "bob"), COUNTS, EPSILON / 4)
+    secret = SensitiveCounts("person", ("ann", "bob"), COUNTS, EPSILON / 4)
     return make(design(1.0 - np.eye(CODES), np.ones(CODES), secrets=[secret], confidence=0.95))
 
 
@@ -99,32 +105,3 @@ def table(rows: int = 7) -> pa.Table:
             "note": ["private"] * rows,
         }
     )
-
-
-def graph(nodes, inputs: int, outputs: int, constants=()) -> bytes:
-    given, made = (
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", size])
-        for name, size in (("given", inputs), ("made", outputs))
-    )
-    drawn = helper.make_graph(nodes, "graph", [given], [made], initializer=list(constants))
-    model = helper.make_model(drawn, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
-    return onnx.ModelProto.SerializeToString(model)
-
-
-def _largest(values: int) -> bytes:
-    nodes = [
-        helper.make_node("ArgMax", ["given"], ["place"], axis=1, keepdims=1),
-        helper.make_node("Cast", ["place"], ["made"], to=TensorProto.FLOAT),
-    ]
-    return graph(nodes, values, 1)
-
-
-def _look_up(windows: np.ndarray) -> bytes:
-    rows = numpy_helper.from_array(windows.astype(np.float32), "windows")
-    flat = numpy_helper.from_array(np.array([-1]), "flat")
-    nodes = [
-        helper.make_node("Reshape", ["given", "flat"], ["column"]),
-        helper.make_node("Cast", ["column"], ["place"], to=TensorProto.INT64),
-        helper.make_node("Gather", ["windows", "place"], ["made"], axis=0),
-    ]
-    return graph(nodes, 1, windows.shape[1], [rows, flat])

@@ -1,0 +1,103 @@
+"""Pages of the site that nobody writes: the repository's own texts, and one API page for each room."""
+
+import re
+from pathlib import Path, PurePosixPath
+from posixpath import normpath, relpath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # read by tests, too, which run without mkdocs
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "deeprotect"
+TEXTS = {
+    "README.md": "first-steps.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "CHANGELOG.md": "changelog.md",
+    "LICENSE": "LICENSE.txt",
+}
+_LINK = re.compile(r"\]\(([^)#:\s]+)(#[^)\s]*)?\)")
+_FETCHED = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//""")
+_CLAIM = re.compile(r"docs/claims\.md#([\w-]+)")
+
+
+def rooms() -> list[str]:
+    """Folders of the package, so that a room that is moved takes its page along."""
+    return sorted(init.parent.name for init in PACKAGE.glob("*/__init__.py"))
+
+
+def room_page(room: str) -> str:
+    """What the room says of itself, then its files one by one; those of a sub-room follow its own words."""
+    modules = sorted(_module(path) for path in (PACKAGE / room).rglob("*.py"))
+    return f"# {room}\n\n" + "\n".join(_directive(module, room) for module in modules)
+
+
+def _module(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _directive(module: str, room: str) -> str:
+    """One module for mkdocstrings; what a folder re-exports is shown where it is defined."""
+    name = module.removeprefix(f"deeprotect.{room}").lstrip(".")
+    folder = (PACKAGE.parent / Path(*module.split("."))).is_dir()
+    heading = (
+        f"      heading: {name}\n      toc_label: {name}\n"
+        if name
+        else "      show_root_heading: false\n      show_root_toc_entry: false\n"
+    )
+    return f"::: {module}\n    options:\n{heading}" + ("      members: false\n" if folder else "")
+
+
+def on_config(config: "MkDocsConfig") -> "MkDocsConfig":
+    """Rooms come after the public API, in the last section."""
+    (pages,) = (config.nav or [])[-1].values()
+    pages += [{room: f"api/{room}.md"} for room in rooms()]
+    return config
+
+
+def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
+    from mkdocs.structure.files import File
+
+    texts = {target: (ROOT / source).read_text(encoding="utf-8") for source, target in TEXTS.items()}
+    pages = {f"api/{room}.md": room_page(room) for room in rooms()}
+    for target, content in (texts | pages).items():
+        files.append(File.generated(config, target, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: "Page", **_: object) -> str:
+    """Links between the repository's files become links between the site's."""
+    here = page.file.src_uri
+    source = {target: name for name, target in TEXTS.items()}.get(here, f"docs/{here}")
+    return _LINK.sub(lambda link: f"]({in_site(source, link[1] + (link[2] or ''), here)})", markdown)
+
+
+def in_site(source: str, link: str, here: str) -> str:
+    """A link of one file of the repository, as its page `here` has it; what is not on the site fails the build."""
+    path, mark, anchor = link.partition("#")
+    there = normpath(PurePosixPath(source).parent / path)
+    if there.startswith("src/deeprotect/") and (ROOT / there).is_file():
+        module = _module(ROOT / there)
+        there, mark, anchor = f"api/{module.split('.')[1]}.md", "#", module
+    return relpath(TEXTS.get(there, there.removeprefix("docs/")), PurePosixPath(here).parent) + mark + anchor
+
+
+def on_page_content(html: str, page: "Page", **_: object) -> str:
+    """Docstrings name the claim that a line rests on; on the site they lead to it."""
+    if not page.url.startswith("api/"):
+        return html
+    claims = relpath("claims.html", PurePosixPath(page.url).parent)
+    return _CLAIM.sub(rf'<a href="{claims}#\1">docs/claims.md#\1</a>', html)
+
+
+def on_post_build(config: "MkDocsConfig") -> None:
+    """The site must be readable without a network."""
+    from mkdocs.exceptions import PluginError
+
+    for page in Path(config.site_dir).rglob("*.html"):
+        if _FETCHED.search(page.read_text(encoding="utf-8")):
+            raise PluginError(f"{page.name} would fetch something from elsewhere; put it into docs/assets")

@@ -1,0 +1,69 @@
+"""All that the audit asks of a mechanism, in one place: a new mechanism is attacked once it has a view here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from deeprotect.errors import InputError
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
+from deeprotect.privacy.laplace import GridLaplace
+from deeprotect.privacy.mechanism import Mechanism
+from deeprotect.privacy.subspace import Subspace
+from deeprotect.signals.schema import Floats
+
+_RANDOM = 256
+_MOST_OUTPUTS = 2048
+
+
+@dataclass(frozen=True)
+class View:
+    """A mechanism in the audit's terms.
+
+    `random_codes`: noisy codes to decode into candidates. `positions`: codes in units of their noise, where the L1
+    distance of two is the ε between them. `overhang`: how far clipping had to bring a code back, in the same units.
+    `directions` (value, rank): what relaxed neighbours differ along; none where any two windows are neighbours.
+    `chances` (code, output): where codes are few.
+    """
+
+    random_codes: Callable[[np.random.Generator], Floats]
+    positions: Callable[[Floats], Floats]
+    overhang: Callable[[Floats], Floats] | None = None
+    directions: Floats | None = None
+    chances: Floats | None = None
+
+
+def view(mechanism: Mechanism) -> View:
+    make = _VIEWS.get(type(mechanism))
+    if make is None:
+        raise InputError(f"the audit does not know the mechanism '{mechanism.name}'; add its view to audit/views.py")
+    return make(mechanism)
+
+
+def _grid_laplace(mechanism: GridLaplace) -> View:
+    box, scales = mechanism.box, np.array([float(scale) for scale in mechanism.scales])
+
+    def positions(codes: Floats) -> Floats:
+        return np.asarray(box.to_grid(codes) / scales)
+
+    def overhang(codes: Floats) -> Floats:
+        return np.asarray((codes - np.clip(codes, box.low, box.high)) / mechanism.noise_scales)
+
+    return View(lambda rng: rng.uniform(box.low, box.high, size=(_RANDOM, box.dim)), positions, overhang=overhang)
+
+
+def _subspace(mechanism: Subspace) -> View:
+    def positions(codes: Floats) -> Floats:
+        return np.asarray((codes @ mechanism.directions) / mechanism.noise_scales)
+
+    return View(lambda rng: rng.random((_RANDOM, mechanism.dim)), positions, directions=mechanism.directions)
+
+
+def _channel(mechanism: DiscreteChannel) -> View:
+    outputs = mechanism.public_outputs
+    every = np.arange(outputs)[:: max(1, outputs // _MOST_OUTPUTS), None].astype(np.float64)
+    return View(lambda _: every, lambda codes: codes, chances=mechanism.probabilities)
+
+
+_VIEWS: dict[type, Callable[[Any], View]] = {GridLaplace: _grid_laplace, Subspace: _subspace, DiscreteChannel: _channel}

@@ -1,0 +1,76 @@
+"""What an attacker takes from a bundle: the numbers of a channel protector, as its files state them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self, TypeVar
+
+import numpy as np
+from scipy.special import log_softmax
+
+from deeprotect.bundle.layers.layer import Layer
+from deeprotect.bundle.layers.products import Scale
+from deeprotect.bundle.layers.structure import Concatenation, Unflatten
+from deeprotect.bundle.layers.summaries import PiecewiseLinear, Statistics
+from deeprotect.bundle.network import Network
+from deeprotect.bundle.outputs import OutputTable
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
+from deeprotect.signals.schema import Floats
+from deeprotect.training.dataset import Indices
+from deeprotect.training.trained import TrainedProtector
+
+Kind = TypeVar("Kind", bound=Layer)
+
+
+@dataclass(frozen=True)
+class Exposed:
+    """Numbers of a bundle whose one useful inference has these `classes`, a code for each.
+
+    coder: flat windows to a score for each class. mean, scale: what it standardises by. edges: (edge, level).
+    outputs: (code, variant, value). counts: (class, code) of each sensitive inference, under `named` only.
+    """
+
+    classes: tuple[str, ...]
+    coder: Network
+    mean: Floats
+    scale: Floats
+    edges: Floats
+    outputs: Floats
+    counts: tuple[Indices, ...]
+    channels: int
+
+    @classmethod
+    def of(cls, protection: TrainedProtector, *, classes: Sequence[str], channels: int) -> Self:
+        channel, layers, table = protection.mechanism, protection.encoder.layers, protection.decoder
+        assert isinstance(channel, DiscreteChannel)
+        assert isinstance(table, OutputTable)
+        standardise, bins = _the(Scale, layers), _the(PiecewiseLinear, layers)
+        return cls(
+            tuple(classes),
+            Network(layers[:-1], protection.encoder.inputs),  # the last one takes the largest score
+            standardise.shift.astype(np.float64),
+            1 / standardise.factor.astype(np.float64),
+            np.concatenate([bins.low, bins.low[-1:] + bins.width[-1:]]).astype(np.float64),
+            table.windows.astype(np.float64).reshape(len(classes), channel.variants, -1),
+            tuple(secret.counts for secret in channel.secrets),
+            channels,
+        )
+
+    def log_probabilities(self, flat: Floats) -> Floats:
+        """The coder's, before the largest is taken: (window, class)."""
+        return np.asarray(log_softmax(self.coder(flat), axis=1))
+
+    def levels(self, flat: Floats) -> Floats:
+        """Mean, deviation, least and largest value of each channel, as the coder sees them: (window, level)."""
+        standardised = (flat - self.mean) / self.scale
+        return Network((Unflatten(self.channels), Statistics()), flat.shape[1])(standardised)
+
+
+def _the(kind: type[Kind], layers: Sequence[Layer]) -> Kind:
+    return next(layer for layer in _all(layers) if isinstance(layer, kind))
+
+
+def _all(layers: Sequence[Layer]) -> Iterator[Layer]:
+    for layer in layers:
+        yield layer
+        for branch in layer.branches if isinstance(layer, Concatenation) else ():
+            yield from _all(branch)

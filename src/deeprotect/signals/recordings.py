@@ -1,0 +1,54 @@
+"""A watch that recordings are named and in one piece: each piece is cut, and paid for, by itself."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deeprotect.errors import TableError
+
+MOST_RECORDINGS = 1_000_000  # names that are remembered, about 100 MB
+
+
+@dataclass
+class RecordingWatch:
+    """Refuses what would be cut into many padded windows in silence: rows without a name, names that come back."""
+
+    where: str
+    _seen: set[object] = field(default_factory=set)
+    _current: object = field(default_factory=object)
+
+    def check(self, names: NDArray[np.generic], *, first_row: int) -> None:
+        """Recording names of consecutive rows."""
+        for row in starts(names):
+            if is_missing(names[row]):
+                raise TableError(
+                    f"{self.where}: recording is missing at row {first_row + int(row) + 1}; name it, or drop such rows "
+                    "with `deeprotect prepare`"
+                )
+            if names[row] != self._current:
+                self._begin(names[row], first_row + int(row))
+
+    def _begin(self, name: object, row: int) -> None:
+        self._current = name
+        if name in self._seen:
+            raise TableError(
+                f"{self.where}: row {row + 1} goes on with a recording that other rows have interrupted; sort the "
+                "table by recording with `deeprotect prepare`"
+            )
+        if len(self._seen) == MOST_RECORDINGS:
+            raise TableError(
+                f"{self.where}: more than {MOST_RECORDINGS} recordings; is that column something else? Map another "
+                "one, or cut the table into files"
+            )
+        self._seen.add(name)
+
+
+def starts(names: NDArray[np.generic]) -> NDArray[np.int64]:
+    """Rows at which the name is another than in the row before; NaN is never the same."""
+    return np.concatenate([[0], np.flatnonzero(names[1:] != names[:-1]) + 1])[: len(names)].astype(np.int64)
+
+
+def is_missing(name: object) -> bool:
+    """No recording: null, not a number, or empty text."""
+    return name is None or bool(name != name) or name == ""

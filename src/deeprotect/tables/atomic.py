@@ -1,0 +1,65 @@
+"""Files and folders that appear under their name complete, forced to disk, or not at all."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from deeprotect.errors import InputError
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A stream to write to; what was there stays until the new file is whole."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: it is there and not a regular file; choose another name")
+    with _beside(path) as part:
+        with part.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(path)
+        _force(path.parent)
+
+
+@contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """An empty folder to fill with files; it takes the place of the folder that was there."""
+    with _beside(path) as part:
+        part.mkdir()
+        yield part
+        for name in (*part.iterdir(), part):
+            _force(name)
+        if path.exists():
+            with _beside(path) as old:
+                path.rename(old)
+                part.rename(path)
+        else:
+            part.rename(path)
+        _force(path.parent)
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A hidden name in the same folder; what is left under it in the end is removed."""
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: the folder {path.parent} does not exist; create it first")
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        yield part
+    finally:
+        if part.is_dir():
+            shutil.rmtree(part)
+        part.unlink(missing_ok=True)
+
+
+def _force(path: Path) -> None:
+    """Out of the system's memory, onto the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,68 @@
+"""Which column of a table is meant by a channel's name, by `time` and by `recording`; said, not guessed."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+from deeprotect.errors import InputError, printable
+from deeprotect.policy import Policy
+from deeprotect.policy.mistakes import nearest
+from deeprotect.policy.usual_names import PERSON, RECORDING, TIME
+
+
+@dataclass(frozen=True)
+class ColumnMap(Mapping[str, str]):
+    """A policy's names → a table's columns. A plain mapping does as well, where no labels are known.
+
+    `labels` are columns that are never taken for time or recording, whatever they are called. `demanded` are the names
+    mapped for the table at hand: it must have their columns. An empty column says that the table has none.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    labels: frozenset[str] = frozenset()
+    demanded: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, policy: Policy, here: Iterable[str] = ()) -> Self:
+        """As the policy says, and `here`, for the table at hand: `time=Timestamp`, `recording=`."""
+        columns = _pairs(here, known=(*policy.stream.channels, TIME, RECORDING))
+        people = [policy.training.people] if policy.training.people else []
+        labels = frozenset([*policy.inferences.useful, *policy.inferences.sensitive, *people])
+        return cls({**policy.stream.columns, **columns}, labels, frozenset(columns))
+
+    @classmethod
+    def without_policy(cls, here: Iterable[str] = ()) -> Self:
+        """Only what is said for the table at hand."""
+        columns = _pairs(here, known=(TIME, RECORDING, PERSON))
+        return cls(columns, demanded=frozenset(columns))
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, str]) -> "ColumnMap":
+        return mapping if isinstance(mapping, ColumnMap) else cls(mapping)
+
+    def __getitem__(self, name: str) -> str:
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+
+def _pairs(texts: Iterable[str], *, known: tuple[str, ...]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for text in texts:
+        name, equals, column = (part.strip() for part in text.partition("="))
+        if not equals:
+            raise InputError(f"--map {printable(text)}: write NAME=COLUMN, for example time=Timestamp")
+        if name not in known:
+            meant = nearest(name, list(known))
+            fix = f"did you mean '{printable(meant)}'?" if meant else f"it can be: {printable(', '.join(known), 300)}"
+            raise InputError(f"--map {printable(text)}: '{printable(name)}' is nothing that is read; {fix}")
+        if name in pairs:
+            raise InputError(f"--map {printable(text)}: '{printable(name)}' is mapped twice; map it once")
+        if not column and name not in (TIME, RECORDING, PERSON):
+            raise InputError(f"--map {printable(text)}: a channel needs a column; name one")
+        pairs[name] = column
+    return pairs

@@ -1,0 +1,117 @@
+"""Several files as one table: each is a piece of its own, so that no window spans two of them."""
+
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deeprotect.errors import TableError, printable
+from deeprotect.policy.usual_names import RECORDING
+from deeprotect.tables.csv_reader import CsvRequest
+from deeprotect.tables.files import READERS, kind_of, open_path
+from deeprotect.tables.source import Source
+
+
+def paths_of(table: str | Path | list[str | Path] | tuple[str | Path, ...]) -> list[str]:
+    """Files by name, by folder (its tables, in order of their names) or by pattern (`walk-*.csv`)."""
+    if isinstance(table, list | tuple):
+        paths = [path for each in table for path in paths_of(each)]
+        twice = [path for path in paths if paths.count(path) > 1]
+        if twice:
+            raise TableError(f"{twice[0]}: it is given twice; every file is read, and paid for, once")
+        if not paths or ("-" in paths and len(paths) > 1):
+            raise TableError("give at least one file; standard input (-) cannot be joined with others")
+        return paths
+    path = Path(table)
+    if str(table) != "-" and _is_folder(path) and not kind_of(path):
+        return _tables_in(path)
+    if any(mark in str(table) for mark in "*?[") and not path.exists():
+        return _matching(path)
+    return [str(table)]
+
+
+@contextmanager
+def open_several(paths: list[str], request: CsvRequest, mapping: Mapping[str, str]) -> Iterator[Source]:
+    """One table out of many. Recordings are numbered by file, `2/walk`: two files may use the same names."""
+    where = f"{paths[0]} and {len(paths) - 1} more"
+    schemas = [_schema_of(path, request) for path in paths]
+    for path, schema in zip(paths[1:], schemas[1:], strict=True):
+        _check_alike(path, schema, paths[0], schemas[0])
+    recording, done = mapping.get(RECORDING) or RECORDING, [0]
+    schema = _with_recording(schemas[0], recording)
+    with closing(_joined(paths, request, schema, recording=recording, done=done)) as batches:
+        yield Source(where, schema, batches, lambda: done[0] / len(paths))
+
+
+def _joined(
+    paths: list[str], request: CsvRequest, schema: pa.Schema, *, recording: str, done: list[int]
+) -> Generator[pa.RecordBatch, None, None]:
+    for number, path in enumerate(paths, start=1):
+        with open_path(path, request) as source:
+            for batch in source.batches:
+                yield _numbered(batch, schema, recording=recording, number=number, path=path)
+        done[0] = number
+
+
+def _numbered(batch: pa.RecordBatch, schema: pa.Schema, *, recording: str, number: int, path: str) -> pa.RecordBatch:
+    if recording in batch.schema.names:
+        names = pc.cast(batch.column(recording), pa.string())
+        numbered = pc.binary_join_element_wise(str(number), names, "/")
+    else:
+        numbered = pa.array([str(number)] * batch.num_rows)
+    columns = [numbered if each.name == recording else _cast(batch, each, path) for each in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _cast(batch: pa.RecordBatch, field: pa.Field, path: str) -> pa.Array:
+    try:
+        return pc.cast(batch.column(field.name), field.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # Arrow's message would quote the cell
+        name = printable(field.name)
+        raise TableError(f"{path}: column '{name}' has other values than in the first file; convert it") from None
+
+
+def _with_recording(schema: pa.Schema, recording: str) -> pa.Schema:
+    field = pa.field(recording, pa.string())
+    if recording in schema.names:
+        return schema.set(schema.get_field_index(recording), field)
+    return schema.insert(0, field)
+
+
+def _schema_of(path: str, request: CsvRequest) -> pa.Schema:
+    with open_path(path, request) as source:
+        return source.schema
+
+
+def _check_alike(path: str, schema: pa.Schema, first_path: str, first: pa.Schema) -> None:
+    for name in {*schema.names} ^ {*first.names}:
+        lacking, having = (path, first_path) if name in first.names else (first_path, path)
+        raise TableError(
+            f"{lacking}: it lacks column '{printable(name)}' of {having}; files read as one table have the same columns"
+        )
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _tables_in(folder: Path) -> list[str]:
+    kinds = [kind for kind in READERS if kind != ".txt"]  # in a folder, that is a note on the others
+    found = sorted(path for path in folder.iterdir() if kind_of(path) in kinds and not path.name.startswith("."))
+    if not found:
+        raise TableError(f"{folder}: the folder holds no table; it looks for {', '.join(kinds)}")
+    return [str(path) for path in found]
+
+
+def _matching(pattern: Path) -> list[str]:
+    root = Path(pattern.anchor) if pattern.is_absolute() else Path()
+    relative = str(pattern.relative_to(root)) if pattern.is_absolute() else str(pattern)
+    found = sorted(path for path in root.glob(relative) if path.is_file())
+    if not found:
+        raise TableError(f"{pattern}: no file matches")
+    return [str(path) for path in found]

@@ -1,0 +1,166 @@
+"""Time stamps as people write them: numbers of s, ms, µs or ns, ISO 8601, a time of day; nanoseconds stay whole."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deeprotect.errors import TableError, printable
+from deeprotect.policy.usual_names import ticks_per_second
+from deeprotect.signals.clock import PER_SECOND
+from deeprotect.signals.schema import Floats
+from deeprotect.tables.fields import decoded, is_text
+
+EPOCHS = (5e8, 5e9)  # seconds since 1970, of the years 1985 to 2128: what is so large is no stopwatch
+SENSIBLE_RATES_HZ = (0.1, 10_000.0)
+_PER_SECOND_OF = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+_NUMBER = r"^\s*[-+]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?\s*$"
+_STAMP = r"^\s*\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?\s*(Z|UTC|[-+]\d\d:?\d\d)?\s*$"
+_TIME_OF_DAY = r"^\s*(?P<hours>\d{1,2}):(?P<minutes>\d\d):(?P<seconds>\d\d(?:[.,]\d+)?)\s*$"
+
+
+@dataclass
+class Timeline:
+    """A time column, read batch by batch as offsets from its first stamp, in its own unit; NaN where one is missing."""
+
+    name: str
+    where: str
+    per_second: float | None = None  # units of the column in a second; None where only the rate can tell
+    _origin: int | float | None = None
+    _written: pa.DataType | None = None  # how stamps of this column are written anew
+
+    def read(self, column: pa.Array) -> Floats:
+        """Offsets of consecutive rows; a column that is no time raises a TableError that quotes none of it."""
+        plain = _text_as_time(self._checked(decoded(column) if pa.types.is_dictionary(column.type) else column))
+        if plain is None:
+            raise TableError(
+                f"{self.where}: column '{printable(self.name)}' is neither numbers nor ISO 8601 time stamps "
+                "(2026-01-31T12:00:00.125Z); convert it"
+            )
+        return self._offsets(plain)
+
+    def read_some(self, column: pa.Array) -> Floats:
+        """Offsets as far as cells can be understood; NaN for the others."""
+        try:
+            return self.read(_understood(column) if is_text(column.type) else column)
+        except TableError:
+            return np.full(len(column), np.nan)
+
+    def stamps(self, offsets: Floats) -> pa.Array:
+        """Offsets as stamps again, of the kind that the column has."""
+        if self._written is None or self._origin is None:
+            raise TableError(
+                f"{self.where}: column '{printable(self.name)}' shows no time; nothing can be counted from"
+            )
+        if isinstance(self._origin, float):
+            return pa.array(self._origin + offsets)
+        return pa.array(self._origin + np.rint(offsets).astype(np.int64)).cast(self._written)
+
+    def _checked(self, column: pa.Array) -> pa.Array:
+        kind = column.type
+        number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        temporal = pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind)
+        if number or temporal or is_text(kind) or pa.types.is_null(kind):
+            return column
+        raise TableError(
+            f"{self.where}: column '{printable(self.name)}' is {printable(str(kind))}; time is numbers or ISO 8601 "
+            "time stamps, convert it"
+        )
+
+    def _offsets(self, column: pa.Array) -> Floats:
+        temporal = pa.types.is_temporal(column.type)
+        whole = _whole_numbers(column)
+        numbers = pc.cast(column, pa.float64(), safe=False) if whole is None else whole
+        if self._origin is None and numbers.null_count < len(numbers):
+            self._origin = pc.drop_null(numbers)[0].as_py()
+            self._written = column.type if temporal else numbers.type
+        if self._origin is None:
+            return np.full(len(column), np.nan)
+        origin = self._origin if whole is not None and isinstance(self._origin, int) else float(self._origin)
+        # Whole numbers are taken apart before they become float64, which keeps 53 bits: 104 days of nanoseconds.
+        since = pc.subtract(numbers, pa.scalar(origin, numbers.type))
+        offsets = np.asarray(pc.cast(since, pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+        if self.per_second is None:
+            self.per_second = _unit_of(column.type) if temporal else self._unit_of_numbers(offsets)
+        return offsets
+
+    def _unit_of_numbers(self, offsets: Floats) -> float | None:
+        """By the column's name, or by the size of what can only be a date, if that makes sense of the steps."""
+        stated = ticks_per_second(self.name)
+        if stated is not None:
+            return float(stated)
+        steps = np.diff(offsets)
+        steps = steps[np.isfinite(steps) & (steps > 0)]
+        units = [unit for unit in PER_SECOND if EPOCHS[0] <= abs(self._origin or 0) / unit < EPOCHS[1]]
+        if not units or not len(steps):
+            return None
+        rate_hz = units[0] / float(np.median(steps))  # of Android's nanoseconds since boot, 12 days look like µs
+        return units[0] if SENSIBLE_RATES_HZ[0] <= rate_hz <= SENSIBLE_RATES_HZ[1] else None
+
+
+def _unit_of(kind: Any) -> float:
+    return _PER_SECOND_OF[kind.unit]
+
+
+def _whole_numbers(column: pa.Array) -> pa.Array | None:
+    """As int64, without a detour through float; None where there are fractions."""
+    kind = column.type
+    if pa.types.is_temporal(kind):
+        return pc.cast(column, pa.int64() if kind.bit_width == 64 else pa.int32()).cast(pa.int64())
+    if not pa.types.is_integer(kind):
+        return None
+    try:
+        return pc.cast(column, pa.int64())
+    except pa.ArrowInvalid:  # beyond 2⁶³
+        return None
+
+
+def _text_as_time(column: pa.Array) -> pa.Array | None:
+    """Numbers or stamps from text; None where it is neither."""
+    if pa.types.is_null(column.type):
+        return column.cast(pa.float64())
+    if not is_text(column.type):
+        return column
+    column = column.cast(pa.large_string())
+    for text in (column, _normalised(column)):
+        for kind in (pa.int64(), pa.float64(), pa.timestamp("ns"), pa.timestamp("ns", tz="UTC")):
+            try:
+                return pc.cast(text, kind)
+            except pa.ArrowInvalid:
+                continue
+    return _time_of_day(column)
+
+
+def _normalised(column: pa.Array) -> pa.Array:
+    """Blanks, decimal commas, `UTC`, a zone without colon and slashes, as ISO 8601 writes them."""
+    text = pc.replace_substring(pc.utf8_trim_whitespace(column), ",", ".")
+    text = pc.replace_substring_regex(text, r"^(\d{4})/(\d\d)/(\d\d)", r"\1-\2-\3")
+    text = pc.replace_substring_regex(text, r"(:\S*)\s*(?:UTC|Z)$", r"\1Z")
+    text = pc.replace_substring_regex(text, r"(:\S*?)\s*([-+]\d\d):?(\d\d)$", r"\1\2:\3")
+    return pc.replace_substring_regex(text, r"^\+", "")
+
+
+def _time_of_day(column: pa.Array) -> pa.Array | None:
+    """Hours, minutes and seconds as whole nanoseconds; None where a cell is something else."""
+    parts = pc.extract_regex(column, _TIME_OF_DAY)
+    if parts.null_count > column.null_count or column.null_count == len(column):
+        return None
+    hours, minutes = (pc.cast(parts.field(index), pa.int64()) for index in (0, 1))
+    seconds = pc.cast(pc.replace_substring(parts.field(2), ",", "."), pa.float64())
+    whole = pc.add(pc.multiply(hours, 3600), pc.multiply(minutes, 60))
+    nanoseconds = pc.cast(pc.round(pc.multiply(seconds, 1e9)), pa.int64(), safe=False)
+    return pc.add(pc.multiply(whole, 10**9), nanoseconds).cast(pa.duration("ns"))
+
+
+def _understood(column: pa.Array) -> pa.Array:
+    """The cells of the kind that most cells have, numbers or stamps or times of day; null for the others."""
+    text = column.cast(pa.large_string())
+    masks = [_matches(text, kind) for kind in (_NUMBER, _STAMP, _TIME_OF_DAY)]
+    most = max(masks, key=lambda mask: pc.sum(mask).as_py() or 0)
+    return pc.if_else(most, text, pa.scalar(None, text.type))
+
+
+def _matches(text: pa.Array, pattern: str) -> pa.Array:
+    return pc.fill_null(pc.match_substring_regex(text, pattern), pa.scalar(value=False))

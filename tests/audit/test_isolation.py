@@ -1,0 +1,179 @@
+"""Isolation finds any influence of one window on another, at any two places, in any step, and none where none is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.mutations import protectors
+
+from deeprotect.audit.candidates import candidates
+from deeprotect.audit.isolation import STREAMS, isolation, separating
+from deeprotect.bundle import Bundle
+from deeprotect.bundle.layers.activations import Activation
+from deeprotect.bundle.layers.products import Affine
+from deeprotect.bundle.network import MOST_ROWS, Network
+from deeprotect.privacy import laplace
+from deeprotect.privacy.relaxed import basis
+from deeprotect.privacy.subspace import subspace
+from deeprotect.signals import Windows
+
+
+def test_streams_go_beyond_blocks_of_networks_of_this_version_and_the_last():
+    sizes = [size for stream in STREAMS for size in stream]
+    assert max(sizes) > 8_192 + 1
+    assert min(sizes) == 1
+    assert any(MOST_ROWS + 1 < size <= 4 * MOST_ROWS for size in sizes)
+
+
+@given(st.integers(2, 300))
+def test_of_any_two_places_some_set_has_the_first_and_not_the_second(count):
+    sets = np.array(list(separating(count)))
+    first_only = (sets[:, :, None] & ~sets[:, None, :]).any(axis=0)
+    assert (first_only | np.eye(count, dtype=bool)).all()
+
+
+def deep(dim=3) -> Bundle:
+    """Networks of several layers, so that rows really go through products in blocks."""
+    rng = np.random.default_rng(0)
+    layers = [Affine(rng.normal(size=(dim, dim)).astype(np.float32), np.zeros(dim, dtype=np.float32)) for _ in range(3)]
+    network = Network((layers[0], Activation("tanh"), layers[1], Activation("tanh"), layers[2]), dim)
+    return protectors.bundle(laplace.baseline(dim, 2.0), dim, encoder=network, decoder=network)
+
+
+def tilted() -> Bundle:
+    """A channel whose codes meet in no corner of the cube, as those of a trained one."""
+    codes = protectors.CODES
+    book = protectors.code_book(codes)
+    weights = np.random.default_rng(1).normal(size=(codes, codes)).astype(np.float32)
+    scores = Affine(weights, np.zeros(codes, dtype=np.float32))
+    encoder = Network((scores, *book["encoder"].layers), codes)
+    return protectors.bundle(protectors.randomised_response(), codes, encoder=encoder, decoder=book["decoder"])
+
+
+def along_directions() -> Bundle:
+    directions = basis(np.random.default_rng(4).normal(size=(6, 2)))
+    return protectors.bundle(subspace(directions, 2.0, inferences=("person",)), 6)
+
+
+@pytest.mark.parametrize("make", [protectors.on_samples, protectors.coded, tilted, deep, along_directions])
+def test_sound_protectors_keep_windows_apart(make):
+    bundle = make()
+    found = isolation(bundle, candidates(bundle))
+    assert found.holds
+    assert found.batches > 100
+    assert str(found) == f"windows are released independently of each other: checked on {found.batches} batches"
+
+
+def _found(streams=((9,), (4, 5)), make=protectors.on_samples):
+    bundle = make()
+    return isolation(bundle, candidates(bundle), streams=streams)
+
+
+@settings(max_examples=25)
+@given(st.integers(2, 40), st.data())
+def test_one_window_that_reaches_one_other_is_found_wherever_they_are(count, data):
+    source, target = data.draw(st.permutations(range(count)))[:2]
+    encode = Bundle.encode
+
+    def leaking(self, private):
+        code = encode(self, private).copy()
+        if len(code) == count:
+            code[target] += 1e-3 * code[source]
+        return code
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Bundle, "encode", leaking)
+        found = _found(streams=((count,),))
+    assert not found.holds
+    assert found.touched[0].startswith("encode")
+
+
+def _mixed(values):
+    return values + 1e-9 * values.mean(axis=0)
+
+
+def test_the_step_that_mixes_is_named(monkeypatch):
+    from deeprotect.signals.schema import Schema
+
+    steps = {
+        "scale": (Schema, "scale"),
+        "encode": (Bundle, "encode"),
+        "privatise": (laplace.GridLaplace, "privatise"),
+        "decode": (Bundle, "decode"),
+        "release": (Schema, "unscale"),
+    }
+    for step, (owner, name) in steps.items():
+        with monkeypatch.context() as patch:
+            sound = getattr(owner, name)
+            patch.setattr(owner, name, lambda *args, sound=sound, **more: _mixed(sound(*args, **more)))
+            assert _found().touched[0].startswith(f"{step}: of")
+
+
+@pytest.mark.parametrize("statistic", [np.max, np.min, np.median, np.ptp])
+def test_statistics_of_a_batch_are_found_though_most_changes_do_not_move_them(monkeypatch, statistic):
+    encode = Bundle.encode
+    monkeypatch.setattr(Bundle, "encode", lambda self, private: encode(self, private) + 0.1 * statistic(private))
+    assert not _found(streams=((65,),)).holds
+
+
+@pytest.mark.parametrize("share", [1e-1, 1e-3, 1e-5])
+def test_influence_too_weak_to_turn_most_codes_is_found_at_the_edge_between_two(monkeypatch, share):
+    encode = Bundle.encode
+    monkeypatch.setattr(
+        Bundle, "encode", lambda self, private: encode(self, private + share * np.roll(private, 1, axis=0))
+    )
+    assert _found(make=tilted, streams=((9,), (65,))).touched[0].startswith("encode")
+
+
+def test_equal_windows_that_share_their_noise_are_found(monkeypatch):
+    sound = laplace.GridLaplace.privatise
+
+    def remembered(self, code, *, entropy):
+        unique, where = np.unique(code, axis=0, return_inverse=True)
+        return sound(self, unique, entropy=entropy)[where.ravel()]
+
+    monkeypatch.setattr(laplace.GridLaplace, "privatise", remembered)
+    assert _found().touched[0].startswith("privatise")
+
+
+def test_an_encoder_with_a_memory_is_found_even_where_windows_come_one_by_one(monkeypatch):
+    encode, last = Bundle.encode, {}
+
+    def remembering(self, private):
+        code = encode(self, private)
+        mixed = code + 0.5 * last.get("code", 0.0)
+        last["code"] = code[-1:]
+        return mixed
+
+    monkeypatch.setattr(Bundle, "encode", remembering)
+    assert not _found(streams=((1, 1, 1),)).holds
+
+
+def test_what_comes_out_differently_the_second_time_is_said_so(monkeypatch):
+    rng, decode = np.random.default_rng(0), Bundle.decode
+    monkeypatch.setattr(Bundle, "decode", lambda self, noisy: decode(self, noisy) + rng.random() * 1e-3)
+    assert not _found().holds
+
+
+def test_a_pipe_that_joins_released_windows_is_found_at_release(monkeypatch):
+    from deeprotect.release import pipe
+
+    sound = pipe.release_batch
+
+    def joined(private, bundle, **rest):
+        released = sound(private, bundle, **rest)
+        return Windows(released.samples + 0.1 * np.roll(released.samples, 1, axis=0), released.frame)
+
+    monkeypatch.setattr(pipe, "release_batch", joined)
+    assert _found().touched[0].startswith("release")
+
+
+def test_the_finding_says_how_many_windows_changed_and_goes_to_json(monkeypatch):
+    encode = Bundle.encode
+    monkeypatch.setattr(Bundle, "encode", lambda self, private: encode(self, private[:1]).repeat(len(private), axis=0))
+    found = _found(streams=((9,),), make=protectors.coded)
+    assert found.touched == ("encode: of 9 windows, number 1 changed, and 8 of the others with it",)
+    assert found.to_json() == {"batches": found.batches, "touched": list(found.touched), "holds": False}
+    assert replace(found, touched=()).holds

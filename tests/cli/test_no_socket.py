@@ -1,0 +1,117 @@
+"""No verb opens a socket or leaves a file behind in the user's home, nor does any library it loads.
+
+`datasets fetch` downloads and `serve` listens; that is what they are for.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from tests.cli import no_network
+
+from deeprotect.cli.app import app
+
+pytestmark = pytest.mark.skipif(not no_network.KNOWN, reason="needs Linux on x86_64 or aarch64, for seccomp")
+
+ROOT = Path(no_network.__file__).parents[2]
+NETWORKED = {"serve", "fetch"}
+COMMANDS = {
+    "--help": "",
+    "demo": "--out demo",
+    "inferences": "",
+    "datasets": "",
+    "init": "walk.csv --useful activity --out new.toml",
+    "train": "policy.toml --data walk.csv --out new",
+    "protect": "protector walk.parquet out.csv",
+    "describe": "protector",
+    "verify": "protector",
+    "audit": "protector --runs 1000 --out audit.png",
+    "evaluate": "policy.toml --data walk.csv --out e --quick --jobs 2 --mechanism baseline --epsilon 5",
+    # These three read real data that a fresh home does not have: everything is loaded, then the data are missed.
+    "reproduce": "3 --quick --jobs 1 --out again",
+    "studies": "hapt-mode",
+    "features": "hapt-person",
+    "bench": "",
+}
+WITHOUT_DATA = {"reproduce", "features"}
+SMALLER = {
+    "demo": """
+from functools import partial
+from deeprotect.evaluation import demo
+demo.Plan = partial(
+    demo.Plan,
+    epsilons=(5.0,),
+    options=(demo.Option("baseline", "ldp"),),
+    noise_options=(),
+    minimisers=("pca",),
+    setup=demo.Setup(app="ridge", attackers=("ridge",)),
+)
+""",
+    "bench": """
+from deeprotect.benchmark import benchmark
+benchmark.PEER_DRAWS = 16
+for part in list(vars(benchmark).values()):
+    defaults = getattr(part, "__kwdefaults__", None) or {}
+    small = {"draws": 64, "rows": 4000, "windows": 128, "repeats": 1}
+    defaults.update({name: small[name] for name in small if name in defaults})
+""",
+}
+
+
+def python(program, *arguments, folder, home):
+    """In an environment that knows no place but the home, and a folder in it for what is temporary."""
+    known = {name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH") if name in os.environ}
+    path = os.pathsep.join([str(ROOT), *sys.path])
+    (home / "tmp").mkdir()
+    places = {"HOME": str(home), "TMPDIR": str(home / "tmp"), "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    forbidding = f"from tests.cli import no_network\nno_network.forbid()\n{program}"
+    command = [sys.executable, "-c", forbidding, *arguments]
+    return subprocess.run(command, cwd=folder, env=known | places, capture_output=True, text=True)
+
+
+@pytest.fixture
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _filtering(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("filter")
+    if "takes no filter" in (done := python("", folder=folder, home=folder)).stderr:
+        pytest.skip(f"needs a kernel that filters system calls: {done.stderr.splitlines()[-1]}")
+
+
+@pytest.mark.parametrize("family", ["AF_INET", "AF_INET6", "AF_NETLINK"])
+def test_an_attempt_ends_the_process_and_cannot_be_swallowed(folder, home, family):
+    attempt = f"import socket\ntry: socket.socket(socket.{family})\nexcept OSError: pass"
+    assert python(attempt, folder=folder, home=home).returncode == -signal.SIGSYS
+
+
+def test_processes_of_one_machine_may_talk_to_each_other(folder, home):
+    assert python("import socket; socket.socket(socket.AF_UNIX)", folder=folder, home=home).returncode == 0
+
+
+def test_every_verb_is_tried():
+    group = typer.main.get_command(app)
+    assert set(group.commands) - NETWORKED == set(COMMANDS) - {"--help"}
+    assert set(group.commands["datasets"].commands) == {"fetch"}
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_a_verb_opens_no_socket_and_leaves_the_home_empty(folder, home, verb):
+    program = f"{SMALLER.get(verb, '')}\nfrom deeprotect.cli import main\nmain()"
+    done = python(program, verb, *COMMANDS[verb].split(), folder=folder, home=home)
+    assert done.returncode == (2 if verb in WITHOUT_DATA else 0), done.stderr
+    assert "Traceback" not in done.stderr
+    assert left_in(home) == []
+
+
+def left_in(home):
+    """Files and folders, but for the cache of data sets; under tmp files only, for torch makes a folder there."""
+    data, tmp = home / ".cache" / "deeprotect", home / "tmp"
+    left = [path for path in home.rglob("*") if path not in data.parents and not path.is_relative_to(data)]
+    return [path for path in left if path.is_file() or not path.is_relative_to(tmp)]
