@@ -14,18 +14,20 @@ from deeprotect.reproduction import listening
 from deeprotect.reproduction.case import CaseExperiment
 from deeprotect.training.dataset import LabelledWindows
 
+SPEAKERS = ("ann", "bob", "cat", "dan", "eve", "fay")
+
 
 @pytest.fixture(scope="module")
 def spoken(tmp_path_factory) -> CaseExperiment:
-    """Two speakers who hum three digits: a band each for the digit, and a level each for the speaker."""
+    """Speakers who hum three digits: a band each for the digit, and a level each for the speaker."""
     rng = np.random.default_rng(0)
-    digits, speakers = np.tile(["1", "3", "7"], 40), np.repeat(["ann", "bob"], 60)
+    digits, speakers = np.tile(["1", "3", "7"], 40), np.repeat(SPEAKERS, 20)
     samples = 0.2 + rng.normal(0, 0.02, (120, 8, 32))
     for row, (digit, speaker) in enumerate(zip(digits, speakers, strict=True)):
-        samples[row, :, 3 * int(digit)] += 0.5 if speaker == "ann" else 0.4
+        samples[row, :, 3 * int(digit)] += 0.35 + 0.03 * SPEAKERS.index(speaker)
     samples[0, 5:] = samples[0, 4]
     labels = {"digit": digits.astype(object), "speaker": speakers.astype(object)}
-    people = (speakers == "bob").astype(np.int64)
+    people = np.repeat(np.arange(len(SPEAKERS)), 20)
     windows = LabelledWindows(samples, labels, np.arange(120), 960, "made up", people, np.arange(120))
     bands = {f"mel_{band:02d}": {"unit": "dB", "range": [-100.0, 0.0]} for band in range(32)}
     policy = Policy.from_tables(
