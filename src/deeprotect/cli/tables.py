@@ -68,19 +68,16 @@ def prepare(
     Example: deeprotect prepare walk.csv --out clean.parquet --rate-hz 20 --unit acc=m/s2:g
     """
     from deeprotect.policy import Policy
-    from deeprotect.tables import outputs
     from deeprotect.tables.column_map import ColumnMap
     from deeprotect.tables.csv_reader import column_names
+    from deeprotect.tables.outputs import refuse_unknown_kind
     from deeprotect.tables.preparing.prepare import PrepareRequest
     from deeprotect.tables.preparing.prepare import prepare as run
     from deeprotect.tables.preparing.units import UnitChange
     from deeprotect.tables.several import paths_of
 
-    outputs.refuse_unknown_kind(out)
-    outputs.refuse_unwritable(out)
-    outputs.refuse_input(out, paths_of(table))
-    if not force:
-        outputs.refuse_existing(out)
+    refuse_unknown_kind(out)
+    refuse_output(out, paths_of(table), force=force)
     rules = Policy.load(policy) if policy else None
     request = PrepareRequest(
         mapping=ColumnMap.of(rules, mapped or []) if rules else ColumnMap.without_policy(mapped or []),
@@ -100,3 +97,13 @@ def prepare(
         f"(of {counts.recordings_in})",
         err=True,
     )
+
+
+def refuse_output(out: str | Path, inputs: list[str], *, force: bool) -> None:
+    """Before the work: nothing that exists is overwritten unasked, and no input ever."""
+    from deeprotect.tables import outputs
+
+    outputs.refuse_unwritable(out)
+    outputs.refuse_input(out, inputs)
+    if not force:
+        outputs.refuse_existing(out)

@@ -31,8 +31,8 @@ class Tidy:
         cls, source: pa.Schema, roles: Roles, units: tuple[UnitChange, ...], *, timeline: Timeline | None, where: str
     ) -> "Tidy":
         for name, column in ((TIME, roles.time), (RECORDING, roles.recording)):
-            if name in source.names and column not in (name, None):
-                raise TableError(f"{where}: column '{name}' is there beside '{printable(column)}'; rename or drop it")
+            if name in source.names and column != name:
+                raise TableError(f"{where}: column '{name}' is there and is not the {name}; rename or drop it")
         changes = unit_changes(roles.channels, units)
         tidy = cls(source, roles, changes, timeline, where)
         check_names(tidy.schema, where)
@@ -41,17 +41,17 @@ class Tidy:
     @property
     def schema(self) -> pa.Schema:
         fields = [self._field(name) for name in self.source.names]
-        return pa.schema(fields if RECORDING in self.source.names else [pa.field(RECORDING, pa.string()), *fields])
+        return pa.schema(fields if self.roles.recording else [pa.field(RECORDING, pa.string()), *fields])
 
     def table(self, piece: Piece, number: int) -> pa.Table:
         """The rows of a piece, all of the recording with that number."""
         named = pa.array([str(number)] * len(piece), pa.string())
         columns = [self._column(name, piece, named) for name in self.source.names]
-        return pa.table(columns if RECORDING in self.source.names else [named, *columns], schema=self.schema)
+        return pa.table(columns if self.roles.recording else [named, *columns], schema=self.schema)
 
     def _field(self, name: str) -> pa.Field:
         field = self.source.field(name)
-        if name == RECORDING:
+        if name == self.roles.recording:
             return pa.field(RECORDING, pa.string())
         if name == self.roles.time:
             return pa.field(TIME, self.timeline.written if self.timeline else _plain_type(field, self.where))
@@ -64,7 +64,7 @@ class Tidy:
         )
 
     def _column(self, name: str, piece: Piece, named: pa.Array) -> pa.Array | pa.ChunkedArray:
-        if name == RECORDING:
+        if name == self.roles.recording:
             return named
         if name in self.roles.channels:
             return pa.array(piece.samples[:, self.roles.channels.index(name)])
