@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from deeprotect.attack.models import MODELS, Labels, train
+from deeprotect.attack.models import MODELS, train
 from deeprotect.errors import InputError
 from deeprotect.signals.schema import Floats
+from deeprotect.training.dataset import Labels
 
 CHANNELS = 2
 WINDOW_MODELS = [name for name in MODELS if name != "code_table"]

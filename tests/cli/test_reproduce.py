@@ -1,5 +1,7 @@
 """The verb `reproduce`, as a user types it."""
 
+import json
+
 import pytest
 
 
@@ -29,3 +31,12 @@ def test_wrong_input_is_refused_before_any_work(folder, deeprotect):
         assert done.returncode == 2, wrong
         assert done.stderr.count("\n") == 1
     assert not (folder / "again" / "report.html").exists()
+
+
+def test_a_study_without_its_data_is_said_and_the_rest_goes_on(folder, deeprotect, without_data):
+    done = deeprotect("reproduce", "--study", "hapt-mode", "--study", "fsdd-digit", "--out", "again")
+    assert done.returncode == 0, done.stderr
+    assert [line.split(": ")[0] for line in done.stdout.splitlines()] == ["hapt-mode", "fsdd-digit"]
+    written = json.loads((folder / "again" / "studies.json").read_text())
+    assert [each["study"] for each in written] == ["hapt-mode", "fsdd-digit"]
+    assert all("datasets fetch" in each["missing"] for each in written)

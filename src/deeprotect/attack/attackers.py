@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from deeprotect.attack.models import Labels, TrainedModel
-from deeprotect.attack.predictions import Indices, Predictions, Texts
+from deeprotect.attack.models import TrainedModel
+from deeprotect.attack.predictions import Predictions, Texts
 from deeprotect.signals.schema import Floats
+from deeprotect.training.dataset import Indices, Labels
 from deeprotect.training.segments import place_in, segment_numbers
 
 

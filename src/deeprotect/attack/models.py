@@ -18,8 +18,7 @@ from threadpoolctl import threadpool_limits
 from deeprotect.attack.cnn import ConvolutionalClassifier
 from deeprotect.errors import InputError
 from deeprotect.signals.schema import Floats
-
-Labels = NDArray[np.object_]
+from deeprotect.training.dataset import Labels
 
 TREES = 60
 LANDMARKS = 300

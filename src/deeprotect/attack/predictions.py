@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.attack.intervals import Interval, clustered
-from deeprotect.attack.models import Labels
+from deeprotect.training.dataset import Indices, Labels
 
-Indices = NDArray[np.int64]
 Texts = NDArray[np.str_]
 
 

@@ -9,13 +9,13 @@ import numpy as np
 from deeprotect.attack.attackers import LabelledRows, attack, guess_from_useful, reread
 from deeprotect.attack.models import TrainedModel
 from deeprotect.attack.models import train as fit_model
-from deeprotect.attack.predictions import Indices, Predictions
+from deeprotect.attack.predictions import Predictions
 from deeprotect.errors import TableError
 from deeprotect.evaluation.fold_predictions import Apps, Attacks, FoldPredictions
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.dataset import Indices, LabelledWindows
 
 CODE_TABLE = "code_table"
 """The attacker who knows a code book, and so the code behind each released window."""

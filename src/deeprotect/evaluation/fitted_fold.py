@@ -1,7 +1,6 @@
 """What is learnt on one fold, made once for all settings that share it: minimisers, protectors, releases."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
@@ -27,15 +26,12 @@ class FittedFold:
     evaluator: Evaluator
     policy: Policy
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
-    _protections: dict[Setting, TrainedProtector] = field(default_factory=dict)
+    _models: dict[int | None, FittedModels] = field(default_factory=dict)
+    _protectors: dict[Setting, TrainedProtector] = field(default_factory=dict)
 
     @property
     def train(self) -> LabelledWindows:
         return self.evaluator.train
-
-    @cached_property
-    def _models(self) -> FittedModels:
-        return FittedModels(self.train)
 
     @property
     def test(self) -> LabelledWindows:
@@ -48,18 +44,22 @@ class FittedFold:
                 return self._features()
             if setting.method.mechanism in PEERS:
                 return self._peer(setting)
-            return _seeded(self.protection(setting), self.evaluator.setup.seed)
+            return _seeded(self.protector(setting), self.evaluator.setup.seed)
 
-    def protection(self, setting: Setting) -> TrainedProtector:
-        """Fitted once; minimisers once for all protections that use them."""
-        if setting not in self._protections:
-            self._protections[setting] = learn(self._models, setting.policy(self.policy))
-        return self._protections[setting]
+    def protector(self, setting: Setting) -> TrainedProtector:
+        """Fitted once; minimisers once for all protectors that use them."""
+        if setting not in self._protectors:
+            self._protectors[setting] = learn(self._models_with(setting.features), setting.policy(self.policy))
+        return self._protectors[setting]
 
     def minimiser(self, name: str) -> Minimiser:
         """The same minimisers by name, for those who want features and no noise."""
         policy = self.policy.vary(privacy={"mechanism": "auto"}, training={"minimiser": name})
-        return self._models.minimiser(policy)
+        return self._models_with(None).minimiser(policy)
+
+    def _models_with(self, features: int | None) -> FittedModels:
+        """Shared by settings of as many features; None is the policy's own number."""
+        return self._models.setdefault(features, FittedModels(self.train))
 
     def _features(self) -> Release:
         minimiser = self.minimiser("default")
@@ -70,12 +70,12 @@ class FittedFold:
         return lambda private: Released(peer(private))
 
 
-def _seeded(protection: TrainedProtector, seed: int) -> Release:
-    entropy, mechanism = SeededEntropy(seed), protection.mechanism
+def _seeded(protector: TrainedProtector, seed: int) -> Release:
+    entropy, mechanism = SeededEntropy(seed), protector.mechanism
 
     def release(private: Floats) -> Released:
-        noisy = mechanism.privatise(protection.encode(private), entropy=entropy)
+        noisy = mechanism.privatise(protector.encode(private), entropy=entropy)
         # The code book is public: whoever sees a released window knows the code behind it.
-        return Released(protection.decode(noisy), mechanism.output_of(noisy))
+        return Released(protector.decode(noisy), mechanism.output_of(noisy))
 
     return release

@@ -30,18 +30,18 @@ def compare_noise(runner: Runner, epsilon: float, *, methods: Sequence[Method] =
 
 
 def _noise_row(fold: FittedFold, cell: EvaluationCell, *, epsilon: float) -> NoiseRow:
-    method, protection = cell.setting.method, fold.protection(cell.setting)
+    method, protector = cell.setting.method, fold.protector(cell.setting)
     private = fold.test.flat
-    code = protection.encode(private)
+    code = protector.encode(private)
     released = fold.release(cell.setting)(private).windows
-    without_noise = protection.decode(code)
+    without_noise = protector.decode(code)
     return NoiseRow(
         mechanism=method.mechanism,
         guarantee=method.guarantee,
         epsilon=epsilon,
         minimiser=method.made_of,
         dimensions=code.shape[1],
-        code_error=protection.mechanism.expected_error(),
+        code_error=protector.mechanism.expected_error(),
         code_spread=_spread(code),
         window_error=_mean_l1(released - without_noise),
         window_spread=_spread(without_noise),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from deeprotect.errors import InputError
 from deeprotect.evaluation.methods import Method
@@ -24,7 +25,13 @@ class Setting:
         privacy = {"mechanism": self.method.mechanism, "guarantee": self.method.guarantee, "epsilon": self.epsilon}
         if self.method.guarantee != "named":
             privacy["ldp_ceiling"] = None  # the policy's, for its named promise
-        return policy.vary(privacy=privacy, training={"minimiser": self.method.learnt})
+        return policy.vary(privacy=privacy, training=self.training)
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """What the policy's part on training has to say."""
+        minimiser = {"minimiser": self.method.learnt}
+        return minimiser if self.features is None else minimiser | {"features": self.features}
 
     @property
     def shared(self) -> str:

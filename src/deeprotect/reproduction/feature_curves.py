@@ -92,7 +92,7 @@ def _read(fold: FittedFold, cell: EvaluationCell, *, steps: int) -> _Reading:
     with fold.stopwatch(STAGE):
         learn, test = fold.evaluator.rows(fold.policy.inferences.useful[0])
         if name != RAW:
-            policy = fold.policy.vary(training={"minimiser": name, "features": count})
+            policy = fold.policy.vary(training=cell.setting.training)
             model = _untrained(policy, steps=steps).fit(learn.rows, learn.labels)
             learn, test = learn.with_rows(model.transform(learn.rows)), test.with_rows(model.transform(test.rows))
         shown = count == SHOWN and name != RAW
