@@ -47,7 +47,7 @@ def test_reading_in_parts_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_huge_table_takes_no_more_steps_than_a_large_one(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     monkeypatch.setattr(cnn, "SCHEDULE", replace(cnn.SCHEDULE, max_steps=3, batch_size=8))
-    monkeypatch.setattr(cnn, "train", lambda jobs, _: seen.append(len(jobs[0].train[0])))
+    monkeypatch.setattr(cnn, "train", lambda job, _: seen.append(len(job.train[0])))
     for count in (20, 24, 60):
         ConvolutionalClassifier(2, seed=0).fit(*_tones(count, 0))
     assert seen == [20, 24, 24]

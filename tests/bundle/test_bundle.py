@@ -154,6 +154,14 @@ def test_nothing_is_overwritten_that_is_not_a_bundle(bundle, tmp_path):
     assert (tmp_path / "thesis" / "chapter").read_text() == "years of work"
 
 
+def test_nothing_of_somebody_elses_is_removed_with_an_old_bundle(bundle, tmp_path):
+    bundle.save(tmp_path / "protector")
+    (tmp_path / "protector" / "notes.txt").write_text("years of work")
+    with pytest.raises(BundleError, match="not a bundle"):
+        bundle.save(tmp_path / "protector")
+    assert (tmp_path / "protector" / "notes.txt").read_text() == "years of work"
+
+
 def test_a_bundle_is_replaced_whole(bundle, saved):
     bundle.save(saved)
     assert Bundle.load(saved).manifest == bundle.manifest

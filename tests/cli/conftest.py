@@ -36,7 +36,9 @@ def deeprotect(folder, monkeypatch, capfdbinary):
 
     def run(*arguments, text=""):
         monkeypatch.setattr(sys, "argv", ["deeprotect", *arguments])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        monkeypatch.setattr(
+            sys, "stdin", io.TextIOWrapper(io.BytesIO(text if isinstance(text, bytes) else text.encode()))
+        )
         capfdbinary.readouterr()
         with pytest.raises(SystemExit) as end:
             main()

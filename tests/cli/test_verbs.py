@@ -73,3 +73,12 @@ def test_a_release_needs_no_torch(folder, deeprotect):
     )
     done = subprocess.run([sys.executable, "-c", check], cwd=folder, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "200"
+
+
+def test_an_output_never_replaces_its_input(deeprotect, folder):
+    raw = (folder / "walk.csv").read_bytes()
+    for name in ("walk.csv", "./walk.csv"):
+        done = deeprotect("protect", "protector", "walk.csv", name)
+        assert done.returncode == 2
+        assert "it is the input" in done.stderr
+    assert (folder / "walk.csv").read_bytes() == raw

@@ -103,5 +103,5 @@ class ConvolutionalClassifier:
         rows = torch.tensor(windows, dtype=torch.float32), torch.tensor(numbers)
         none = rows[0][:0], rows[1][:0]
         job = TrainingJob(_Loss(network), rows, held_out=none, noise=network.found, generator=generator)
-        train([job], SCHEDULE)
+        train(job, SCHEDULE)
         return network.eval()

@@ -18,7 +18,7 @@ Sizes = tuple[int, ...]
 
 # At sizes, and just beyond, at which code that works in blocks may begin another one.
 STREAMS: tuple[Sizes, ...] = ((2,), (3,), (1, 1, 1), (5, 4), (16, 17), (65,), (256, 257), (1_025,), (8_195,))
-_MANY = 2_000  # windows of a stream in which one filling has to do
+_MANY = 1_000  # windows of a stream in which one filling has to do
 _MOST_CANDIDATES = 1_024
 
 

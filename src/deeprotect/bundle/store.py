@@ -13,6 +13,7 @@ from deeprotect.errors import BundleError
 from deeprotect.tables.atomic import whole_file, whole_folder
 
 MANIFEST = "manifest.json"
+OURS = {MANIFEST, TENSORS, "manifest.sig", "encoder.onnx", "decoder.onnx"}  # the last two of bundles of version 1
 LARGEST_FILE = 1 << 26
 """64 MB: a file of more is not one of ours, whatever it says."""
 
@@ -103,5 +104,6 @@ def _check_size(path: Path, name: str, found: int, wanted: int | None) -> None:
 
 def _is_bundle(path: Path) -> bool:
     if path.is_dir():
-        return (path / MANIFEST).is_file() or not any(path.iterdir())
+        names = {each.name for each in path.iterdir()}
+        return not names or (MANIFEST in names and names <= OURS)  # nothing is removed that we did not write
     return path.suffix == ".zip" and zipfile.is_zipfile(path)

@@ -2,7 +2,7 @@
 
 import typer
 
-from deeprotect.cli import data, evaluate, protect
+from deeprotect.cli import data, evaluate, protect, tables
 
 app = typer.Typer(
     help="Name what an app may infer from your sensors; release data that carries only that.",
@@ -15,6 +15,8 @@ app.command()(evaluate.demo)
 app.command()(data.inferences)
 app.add_typer(data.datasets, name="datasets")
 app.command()(data.init)
+app.command()(tables.check)
+app.command()(tables.prepare)
 app.command()(protect.train)
 app.command()(protect.protect)
 app.command()(protect.describe)

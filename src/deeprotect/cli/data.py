@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from deeprotect.cli.progress import bar
+from deeprotect.cli.tables import Columns, Force, Map, refuse_output
+from deeprotect.errors import printable
 
 datasets = typer.Typer(help="Known data sets, their licence and citation.", invoke_without_command=True)
 
@@ -75,33 +77,53 @@ def fetch(
 
 
 def init(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="CSV, Parquet or Arrow; only its columns are read.")],
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="CSV, Parquet or Arrow; only its first rows are read.")],
     useful: Annotated[list[str], typer.Option(metavar="A", help="A label column the app may infer; repeatable.")],
     out: Annotated[Path, typer.Option(metavar="POLICY", help="The policy to write.")],
     sensitive: Annotated[list[str] | None, typer.Option(metavar="B", help="A label to hide; repeatable.")] = None,
-    rate_hz: Annotated[float | None, typer.Option(metavar="HZ", help="Sampling rate, if there is no `time`.")] = None,
+    rate_hz: Annotated[float | None, typer.Option(metavar="HZ", help="Sampling rate, if there is no time.")] = None,
     window: Annotated[int | None, typer.Option(metavar="N", help="Samples in a window (default: two seconds).")] = None,
     epsilon: Annotated[float, typer.Option(metavar="E", help="Privacy per window; smaller is more private.")] = 5.0,
+    mapped: Map = None,
+    columns: Columns = None,
+    force: Force = False,
 ) -> None:
-    """Write a policy for a table, with hardware ranges by sensor type, never ranges read from the data."""
-    from deeprotect.errors import InputError
+    """Write a policy for a table, with hardware ranges by sensor type, never ranges read from the data.
+
+    Example: deeprotect init walk.csv --useful activity --sensitive person --out policy.toml
+    """
     from deeprotect.policy import Repository
     from deeprotect.policy.draft import assumptions, columns_of, draft, warnings_for
     from deeprotect.tables.atomic import whole_file
-    from deeprotect.tables.survey import survey
+    from deeprotect.tables.checking.check import first_look
+    from deeprotect.tables.column_map import ColumnMap
+    from deeprotect.tables.csv_reader import column_names
+    from deeprotect.tables.several import paths_of
+    from deeprotect.tables.survey import settled_rate, survey
 
-    seen = survey(table)
-    rate = rate_hz or seen.rate_hz
-    if rate is None:
-        raise InputError(f"{table}: no `time` column shows the sampling rate; give it with --rate-hz")
-    columns = columns_of(seen.schema)
-    repository = Repository.load()
-    policy = draft(columns, useful=useful, sensitive=sensitive or [], rate_hz=rate, window=window)
-    policy = policy.vary(privacy={"epsilon": epsilon})
+    refuse_output(out, paths_of(table), force=force)
+    labels, names = [*useful, *(sensitive or [])], column_names(columns)
+    mapping = ColumnMap.without_policy(mapped or [], labels=labels)
+    seen = survey(table, mapping=mapping, columns=names)
+    rate = settled_rate(seen, rate_hz, where=table)
+    found = columns_of(seen.schema)
+    policy = draft(
+        found,
+        useful=useful,
+        sensitive=sensitive or [],
+        rate_hz=rate,
+        window=window,
+        epsilon=epsilon,
+        mapping=seen.roles.columns,
+    )
     with whole_file(out) as stream:
         stream.write(policy.to_toml().encode())
-    for line in (*assumptions(columns, policy), *warnings_for(policy, repository)):
+    for line in (*assumptions(found, policy), *warnings_for(policy, Repository.load())):
         typer.echo(f"note: {line}", err=True)
+    problems = first_look(table, mapping=mapping, columns=names).problems if table != "-" else ()
+    if problems:
+        kinds = ", ".join(dict.fromkeys(each.kind for each in problems))
+        typer.echo(f"note: its first rows show problems ({kinds}); see `deeprotect check {printable(table)}`", err=True)
     typer.echo(
         f"{out}: {len(policy.stream.channels)} channels at {rate:g} Hz, windows of {policy.stream.window}", err=True
     )

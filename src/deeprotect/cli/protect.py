@@ -51,7 +51,11 @@ def protect(
     """Release a table of any size: the same form, other content; with --key only by a signed bundle."""
     from deeprotect.bundle import signing
     from deeprotect.protector import Protector
+    from deeprotect.tables.outputs import refuse_input, refuse_unknown_kind, refuse_unwritable
 
+    refuse_input(output, [source])
+    refuse_unwritable(output)
+    refuse_unknown_kind(output)
     signed = signing.load(bundle, key=signing.public_key(key)) if key else None
     protector = Protector(signed) if signed else Protector.load(bundle)
     with bar("protecting") as progress:

@@ -1,7 +1,7 @@
 """A first policy for a table, from the names, types and units of its columns; no value of it is read."""
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,13 @@ from deeprotect.policy.mistakes import nearest
 from deeprotect.policy.policy import VERSION, Json, Policy
 from deeprotect.policy.repository import Repository
 from deeprotect.policy.sections import RESERVED_COLUMNS
+from deeprotect.policy.usual_names import PERSON, RECORDING, TIME, Found
 
 EPSILON = 5.0  # per window; where the paper's case studies find their balance
 LDP_CEILING = 5.0  # beside a named ε, so that nobody gets a channel without noise who did not ask for it
 WINDOW_SECONDS = 2.0
-PEOPLE = ("person", "subject", "participant", "user", "speaker")  # columns that usually name who was recorded
+MOST_EPSILON = 50.0  # beyond it a promise says nothing: e^50 to one
+LONGEST_WINDOW_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +48,33 @@ def draft(
     sensitive: Iterable[str] = (),
     rate_hz: float,
     window: int | None = None,
+    epsilon: float = EPSILON,
+    mapping: Mapping[str, str] | None = None,
     repository: Repository | None = None,
 ) -> Policy:
-    """A policy whose channels are the columns named like sensors, with hardware ranges by sensor and unit."""
+    """A policy whose channels are the columns named like sensors, with hardware ranges by sensor and unit.
+
+    `mapping` gives the columns of time, recording and person; without it they are found under their usual names.
+    """
     columns, useful, sensitive = tuple(columns), tuple(useful), tuple(sensitive)
-    _check_labels((*useful, *sensitive), columns, repository)
-    found = _channels(columns, labels=(*useful, *sensitive))
+    labels = (*useful, *sensitive)
+    _check_labels(labels, columns, repository)
+    _check_sense(rate_hz, window, epsilon)
+    known = dict(mapping) if mapping is not None else _usual(columns, labels)
+    found = _channels(columns, taken=(*labels, *known.values()))
     tables: Json = {
         "version": VERSION,
         "stream": {
             "rate_hz": rate_hz,
             "window": _default_window(rate_hz) if window is None else window,
             "channels": {column.name: _spec(column, sensor) for column, sensor in found},
+            "columns": {name: known[name] for name in RESERVED_COLUMNS if known.get(name, name) != name},
         },
         "inferences": {"useful": useful, "sensitive": sensitive},
-        "privacy": {"epsilon": EPSILON} | ({"ldp_ceiling": LDP_CEILING} if sensitive else {}),
+        "privacy": {"epsilon": epsilon} | ({"ldp_ceiling": LDP_CEILING} if sensitive else {}),
     }
-    people = [column.name for column in columns if column.name.lower() in PEOPLE]
-    if people:
-        tables["training"] = {"people": people[0]}
+    if PERSON in known:
+        tables["training"] = {"people": known[PERSON]}
     return Policy.from_tables(tables, where="draft")
 
 
@@ -77,11 +87,24 @@ def assumptions(columns: Iterable[Column], policy: Policy) -> list[str]:
         if spec is not None and (column.unit or unit_in(column.name)) is None:
             assumed.setdefault(f"{spec.unit}, range {list(spec.range)}", []).append(column.name)
     lines = [f"{', '.join(names)}: taken as {taken}; change unit and range if not" for taken, names in assumed.items()]
-    named = {*policy.stream.channels, *policy.inferences.useful, *policy.inferences.sensitive, *RESERVED_COLUMNS}
-    left_out = [column.name for column in columns if column.numeric and column.name not in named]
-    if left_out:
-        lines.append(f"{_some(left_out)}: not known as sensors and left out; add [stream.channels] by hand if wanted")
-    return lines + _ceiling(policy)
+    lines += [f"{name} is read from column '{printable(column)}'" for name, column in policy.stream.columns.items()]
+    return lines + _left_out(columns, policy) + _ceiling(policy)
+
+
+def _left_out(columns: tuple[Column, ...], policy: Policy) -> list[str]:
+    """Columns that no release will carry, by reason."""
+    labels = {*_labels(policy), policy.training.people}
+    named = {*policy.stream.channels, *policy.stream.columns.values(), *RESERVED_COLUMNS, *labels}
+    rest = [column for column in columns if column.name not in named]
+    sensors = [column.name for column in rest if not column.numeric and recognise(column.name)]
+    numbers = [column.name for column in rest if column.numeric]
+    text = [column.name for column in rest if not column.numeric and not recognise(column.name)]
+    reasons = (
+        (numbers, "not known as sensors and left out; add [stream.channels] by hand if wanted"),
+        (sensors, "named like sensors but not numbers, and left out; see `deeprotect check`"),
+        (text, "text that is no label of this policy, and left out"),
+    )
+    return [f"{_some(names)}: {reason}" for names, reason in reasons if names]
 
 
 def _ceiling(policy: Policy) -> list[str]:
@@ -130,8 +153,27 @@ def _sensors(policy: Policy) -> tuple[set[str], list[str]]:
     return kinds, list(shorts)
 
 
-def _channels(columns: tuple[Column, ...], *, labels: Collection[str]) -> list[tuple[Column, Sensor]]:
-    usable = [column for column in columns if column.name not in (*labels, *RESERVED_COLUMNS)]
+def _usual(columns: tuple[Column, ...], labels: Collection[str]) -> dict[str, str]:
+    """Time and recording, where a single column is called so, and the first that is called a person."""
+    names = [column.name for column in columns]
+    found = Found.among(names, but=labels)
+    called = {TIME: found.time, RECORDING: found.recording, PERSON: Found.among(names).person[:1]}
+    return {name: candidates[0] for name, candidates in called.items() if len(candidates) == 1}
+
+
+def _check_sense(rate_hz: float, window: int | None, epsilon: float) -> None:
+    """What a policy file may say, but nobody can mean who writes the first one."""
+    if epsilon > MOST_EPSILON:
+        raise PolicyError(f"epsilon = {epsilon:g} would hide nothing; use at most {MOST_EPSILON:g}, better 0.5 to 8")
+    if window is not None and window > LONGEST_WINDOW_SECONDS * rate_hz:
+        raise PolicyError(
+            f"a window of {window} samples at {rate_hz:g} Hz is longer than {LONGEST_WINDOW_SECONDS / 60:g} minutes; "
+            "use about two seconds"
+        )
+
+
+def _channels(columns: tuple[Column, ...], *, taken: Collection[str]) -> list[tuple[Column, Sensor]]:
+    usable = [column for column in columns if column.name not in (*taken, *RESERVED_COLUMNS)]
     found = [(column, sensor) for column in usable if column.numeric and (sensor := recognise(column.name))]
     if found:
         return found

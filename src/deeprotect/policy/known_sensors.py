@@ -123,16 +123,21 @@ def unit_in(column: str) -> str | None:
     return found.group(1).strip() if found else None
 
 
+def spelt(unit: str) -> str | None:
+    """The unit as this project spells it, or None where it is not known."""
+    return _UNIT_SPELLINGS.get(unit.strip().lower().replace("μ", "µ").replace(" ", ""))
+
+
 def scale_of(sensor: Sensor, unit: str, *, column: str) -> tuple[str, Scale]:
     """The unit as this project spells it, and the sensor's hardware range in it."""
-    spelt = _UNIT_SPELLINGS.get(unit.strip().lower().replace("μ", "µ").replace(" ", ""))
-    if spelt not in sensor.scales:
+    known_unit = spelt(unit)
+    if known_unit not in sensor.scales:
         known = ", ".join(sensor.scales)
         raise PolicyError(
             f"column '{printable(column)}': no {sensor.kind} range is known in unit '{printable(unit)}'; "
             f"convert it to {known}, or write [stream.channels] with a range by hand"
         )
-    return spelt, sensor.scales[spelt]
+    return known_unit, sensor.scales[known_unit]
 
 
 _UNIT_IN_NAME = re.compile(r"[\[(]([^\])]+)[\])]")

@@ -19,18 +19,25 @@ USUAL_RATES_HZ = (1.0, 500.0)
 def rate_of(
     time: Floats, per_second: float | None = None, *, recording: NDArray[np.int64] | None = None
 ) -> float | None:
-    """The rate that time stamps show, or None where they show none; of an unknown unit, only a rate usual for sensors.
+    """The rate that time stamps show, or None where they show none."""
+    step = usual_step(time, recording)
+    found = None if step is None else rate_of_step(step, per_second)
+    return found[0] if found else None
+
+
+def rate_of_step(step: float, per_second: float | None = None) -> tuple[float, float] | None:
+    """The rate that has such a step, and units per second; of an unknown unit, only a rate that sensors have.
 
     `per_second` says how many of the column's units a second has, where that is known.
     """
+    units = [per_second] if per_second is not None else [unit for unit in PER_SECOND if _is_usual(unit / step)]
+    return (float(f"{units[0] / step:.3g}"), units[0]) if units else None
+
+
+def usual_step(time: Floats, recording: NDArray[np.int64] | None = None) -> float | None:
+    """The median of the steps forward inside recordings; None where there are none."""
     steps = forward_steps(time, recording)
-    if not len(steps):
-        return None
-    median = float(np.median(steps))
-    if per_second is not None:
-        return _shown(per_second / median)
-    usual = [unit / median for unit in PER_SECOND if USUAL_RATES_HZ[0] <= unit / median <= USUAL_RATES_HZ[1]]
-    return _shown(usual[0]) if usual else None
+    return float(np.median(steps)) if len(steps) else None
 
 
 def forward_steps(time: Floats, recording: NDArray[np.int64] | None = None) -> Floats:
@@ -111,5 +118,5 @@ class Clock:
         )
 
 
-def _shown(rate_hz: float) -> float:
-    return float(f"{rate_hz:.3g}")
+def _is_usual(rate_hz: float) -> bool:
+    return USUAL_RATES_HZ[0] <= rate_hz <= USUAL_RATES_HZ[1]

@@ -31,10 +31,10 @@ class ColumnMap(Mapping[str, str]):
         return cls({**policy.stream.columns, **columns}, labels, frozenset(columns))
 
     @classmethod
-    def without_policy(cls, here: Iterable[str] = ()) -> Self:
+    def without_policy(cls, here: Iterable[str] = (), labels: Iterable[str] = ()) -> Self:
         """Only what is said for the table at hand."""
         columns = _pairs(here, known=(TIME, RECORDING, PERSON))
-        return cls(columns, demanded=frozenset(columns))
+        return cls(columns, frozenset(labels), frozenset(columns))
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, str]) -> "ColumnMap":

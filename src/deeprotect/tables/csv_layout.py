@@ -64,6 +64,8 @@ def _check_header(rows: list[list[str]], lines: list[str], where: str) -> None:
         )
     if len(first) == 1 and any(len(_cells(line, mark)) > 1 for line in lines[1:3] for mark in DELIMITERS):
         raise TableError(f"{where}: its first line is no line of column names; remove what stands above those")
+    if len(first) == 1 and any(len(line.split()) > 1 and all(map(_is_value, line.split())) for line in lines[1:]):
+        raise TableError(f"{where}: its columns are separated by blanks; use commas, semicolons or tabs")
     if later and not any(_is_value(cell) for row in later for cell in row):
         raise TableError(f"{where}: none of its first lines holds a number; is it a table of samples?")
 

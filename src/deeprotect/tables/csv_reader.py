@@ -59,6 +59,7 @@ class _Parser:
     kinds: dict[str, pa.DataType] = field(init=False)
     _decimal_point: str | None = None
     _rows: int = 0
+    _skipped: int = 0
 
     def __post_init__(self) -> None:
         numbers = self.request.numbers or frozenset()
@@ -79,6 +80,7 @@ class _Parser:
         for block in chain([rows], blocks):
             if block.strip():
                 table = self._parse(block, kinds=self.kinds)
+                self._check_quotes(block, table.num_rows)
                 self._rows += table.num_rows
                 yield from table.combine_chunks().to_batches()
 
@@ -106,9 +108,19 @@ class _Parser:
             raise TableError(self._refusal(str(error))) from None
 
     def _ragged(self, row: Any) -> str:
+        self._skipped += 1
         if self.request.ragged:
             self.request.ragged(row.actual_columns)
         return "skip"
+
+    def _check_quotes(self, block: bytes, rows: int) -> None:
+        """A quote that never ends would swallow the rows after it."""
+        skipped, self._skipped = self._skipped, 0
+        if b'"' in block and rows + skipped != sum(1 for line in block.split(b"\n") if line.strip(b"\r")):
+            raise TableError(
+                f"{self.where}: a quoted cell goes on over several lines, after row {self._rows}; take odd quotes and "
+                "line breaks out of cells"
+            )
 
     def _refusal(self, text: str) -> str:
         """Arrow's message without the cell's content: it may be private."""

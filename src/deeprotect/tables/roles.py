@@ -1,6 +1,5 @@
 """What each column of a table is for, before or without a policy: time, recording, person, channels."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from deeprotect.errors import TableError, printable
@@ -22,8 +21,10 @@ class Roles:
     unclear: tuple[str, ...] = ()
 
     @property
-    def others(self) -> Collection[str]:
-        return {each for each in (self.time, self.recording, self.person) if each}
+    def columns(self) -> dict[str, str]:
+        """The columns of time, recording and person, as far as there are any."""
+        named = {TIME: self.time, RECORDING: self.recording, PERSON: self.person}
+        return {name: column for name, column in named.items() if column}
 
     def settled(self, where: str) -> "Roles":
         """For verbs that must not guess."""

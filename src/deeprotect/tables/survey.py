@@ -6,7 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from deeprotect.signals.clock import rate_of
+from deeprotect.errors import InputError
+from deeprotect.signals.clock import RATE_TOLERANCE, rate_of
 from deeprotect.tables.cells import NameIndex
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.fields import check_names
@@ -34,6 +35,20 @@ def survey(table: Any, *, mapping: ColumnMap | None = None, columns: Sequence[st
         if first is None or roles.time is None:
             return Survey(source.schema, roles, None)
         return Survey(source.schema, roles, first_rate(first, roles, Timeline(roles.time, source.where)))
+
+
+def settled_rate(seen: Survey, given_hz: float | None, *, where: str) -> float:
+    """The rate that is given or shown; both, where they agree."""
+    if given_hz is None:
+        if seen.rate_hz is None:
+            raise InputError(f"{where}: no time column shows the sampling rate; give it with --rate-hz")
+        return seen.rate_hz
+    if seen.rate_hz is not None and not abs(given_hz / seen.rate_hz - 1) <= RATE_TOLERANCE:
+        raise InputError(
+            f"{where}: --rate-hz {given_hz:g} is not what its time shows, about {seen.rate_hz:g}; leave it out, or "
+            "resample with `deeprotect prepare --rate-hz`"
+        )
+    return given_hz
 
 
 def first_rate(batch: pa.RecordBatch, roles: Roles, timeline: Timeline) -> float | None:

@@ -48,6 +48,11 @@ class Timeline:
         except TableError:
             return np.full(len(column), np.nan)
 
+    @property
+    def written(self) -> pa.DataType:
+        """The type of stamps that are counted anew; known once the column has been read."""
+        return self._written or pa.float64()
+
     def stamps(self, offsets: Floats) -> pa.Array:
         """Offsets as stamps again, of the kind that the column has."""
         if self._written is None or self._origin is None:

@@ -1,9 +1,14 @@
+import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pytest
 from tests.bundle.conftest import KINDS
+from typer.testing import CliRunner
 
 from deeprotect.bundle import Bundle
+from deeprotect.bundle.card import card
 from deeprotect.bundle.tensors import TENSORS
 from deeprotect.bundle.verification.verify import verify
+from deeprotect.cli.app import app
 from deeprotect.errors import BundleError
 
 
@@ -129,3 +134,23 @@ def test_what_cannot_be_read_is_wrong_input(tmp_path):
     (tmp_path / "manifest.json").write_text("[]")
     with pytest.raises(BundleError, match="not a DEEProtect bundle"):
         verify(tmp_path)
+
+
+def test_a_channel_without_noise_is_said_by_verify_describe_and_protect(made, tmp_path):
+    """Under a named promise alone the cheapest channel may pass codes on as they are."""
+    bundle = made("channel named")
+    assert bundle.mechanism.codes_without_noise == len(bundle.mechanism.codes)
+    bundle.save(tmp_path / "bundle")
+    sentence = bundle.mechanism.noise
+    assert sentence.startswith("none")
+    assert f"noise: {sentence}" in verify(tmp_path / "bundle").verdict
+    assert sentence in card(bundle)
+    table = pa.table({"acc_x": [0.1] * 8, "acc_y": [0.2] * 8})
+    pa_csv.write_csv(table, tmp_path / "raw.csv")
+    command = ["protect", str(tmp_path / "bundle"), str(tmp_path / "raw.csv"), str(tmp_path / "out.csv")]
+    assert f"noise: {sentence}" in CliRunner().invoke(app, command).output
+
+
+def test_directions_that_are_taken_on_trust_are_said_in_the_verdict(made, tmp_path):
+    made("subspace").save(tmp_path / "bundle")
+    assert "as the bundle's maker fitted them" in verify(tmp_path / "bundle").verdict

@@ -75,16 +75,6 @@ def test_training_leaves_the_global_generators_alone(minimiser: Minimiser) -> No
     assert np.array_equal(before[1], np.random.get_state()[1])  # type: ignore[index]
 
 
-@pytest.mark.parametrize("minimiser", MINIMISERS, ids=repr)
-def test_many_models_trained_together_equal_models_trained_apart(minimiser: Minimiser) -> None:
-    jobs = [(X[start:], y[start:]) for start in (0, 1, 30) for X, y in [rows(90)]]
-    seeds = [3, 4, 5] if "random_state" in minimiser.get_params() else None
-    together = minimiser.fit_many(jobs, random_states=seeds)
-    for place, (model, (X, y)) in enumerate(zip(together, jobs, strict=True)):
-        apart = minimiser.fit_many([(X, y)], random_states=seeds and [seeds[place]])[0]
-        np.testing.assert_allclose(model.transform(X), apart.transform(X), atol=1e-4)
-
-
 def test_no_features_at_all_are_refused() -> None:
     with pytest.raises(InputError, match="n_features"):
         PCA(n_features=0).fit(np.zeros((4, 2)))

@@ -84,12 +84,11 @@ class CoderData:
 def fit_coders(
     data: Sequence[CoderData], *, channels: int, seed: int, schedule: Schedule = SCHEDULE
 ) -> list[nn.Sequential]:
-    """A trained network (flat windows to scores) for each, one after the other: convolutions gain nothing in a batch
-    of networks, and lose with longer windows."""
+    """A trained network (flat windows to scores) for each."""
     jobs = [_job(each, channels=channels, seed=seed + place) for place, each in enumerate(data)]
     size = min(max(32, len(data[0].windows) // BATCHES), schedule.batch_size)
     for job in jobs:
-        train([job], replace(schedule, batch_size=size))
+        train(job, replace(schedule, batch_size=size))
     return [_network(job.objective) for job in jobs]
 
 

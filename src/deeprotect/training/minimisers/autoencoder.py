@@ -1,8 +1,7 @@
 """The default minimiser: an autoencoder whose few bounded features carry the useful inferences."""
 
-from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, Self
+from typing import Any
 
 import torch
 from torch import nn
@@ -68,18 +67,17 @@ class Autoencoder(Minimiser):
         self.held_out = held_out
         self.random_state = random_state
 
-    def _learn(
-        self, models: Sequence[Self], data: Sequence[tuple[Floats, Targets]]
-    ) -> list[tuple[nn.Module, nn.Module]]:
+    def _learn(self, windows: Floats, targets: Targets) -> tuple[nn.Module, nn.Module]:
         schedule = Schedule(**{field.name: getattr(self, field.name) for field in fields(Schedule)})
-        pupils = [_Pupil(model, windows, targets) for model, (windows, targets) in zip(models, data, strict=True)]
-        train([pupil.reading() for pupil in pupils if pupil.targets.counts], schedule)
-        train([pupil.minimising() for pupil in pupils], schedule)
-        return [pupil.result() for pupil in pupils]
+        networks = _Networks(self, windows, targets)
+        if targets.counts:
+            train(networks.reading(), schedule)
+        train(networks.minimising(), schedule)
+        return networks.result()
 
 
-class _Pupil:
-    """One model in training: its rows, its networks, its randomness."""
+class _Networks:
+    """What is trained: networks, rows, randomness."""
 
     def __init__(self, model: Autoencoder, windows: Floats, targets: Targets) -> None:
         if model.network not in NETWORKS or model.loss not in LOSSES:

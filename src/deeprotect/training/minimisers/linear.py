@@ -1,8 +1,7 @@
 """Classical minimisers: orthonormal transforms of each channel in time, cut to the first m coefficients; and PCA."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pywt
@@ -26,13 +25,8 @@ class _Linear(Minimiser):
     def _basis(self, X: Floats) -> tuple[Floats, Floats]:
         """Orthonormal rows (value, value), the most telling first, and the mean (value,)."""
 
-    def _learn(
-        self, models: Sequence[Self], data: Sequence[tuple[Floats, Targets]]
-    ) -> list[tuple[nn.Module, nn.Module]]:
-        return [model._solve(X) for model, (X, _) in zip(models, data, strict=True)]
-
-    def _solve(self, X: Floats) -> tuple[nn.Module, nn.Module]:
-        basis, self.mean_ = self._basis(X)
+    def _learn(self, windows: Floats, _: Targets) -> tuple[nn.Module, nn.Module]:
+        basis, self.mean_ = self._basis(windows)
         self.components_ = basis[: self._n_features_out]
         encoder = affine(self.components_, -self.components_ @ self.mean_)
         return encoder, affine(self.components_.T, self.mean_)

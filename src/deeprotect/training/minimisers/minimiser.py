@@ -2,13 +2,12 @@
 
 import copy
 from abc import abstractmethod
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 from torch import nn
@@ -17,8 +16,6 @@ from deeprotect.errors import InputError
 from deeprotect.training.labels import Targets
 
 Floats = NDArray[np.float64]
-Job = tuple[Floats, Any]
-"""Windows (row, value) and their labels, as `fit` takes them."""
 
 
 class Minimiser(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -32,14 +29,11 @@ class Minimiser(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from windows (row, value); y is None, (row,) or (row, inference) with missing labels allowed."""
-        return self._fit_batch([self], [(X, y)])[0]
-
-    def fit_many(self, jobs: Sequence[Job], *, random_states: Sequence[int] | None = None) -> list[Self]:
-        """One fitted copy per job, equal to separate fits; equally shaped networks train as one batch."""
-        copies: list[Self] = [clone(self) for _ in jobs]
-        for model, seed in zip(copies, random_states or [], strict=bool(random_states)):
-            model.set_params(random_state=seed)
-        return self._fit_batch(copies, jobs)
+        encoder, decoder = self._learn(*self._read(X, y))
+        # Kept in double precision, so that a row's features do not depend on the rows beside it.
+        self.encoder_ = encoder.double().eval().requires_grad_(requires_grad=False)
+        self.decoder_ = decoder.double().eval().requires_grad_(requires_grad=False)
+        return self
 
     def transform(self, X: Any) -> Floats:
         """Features (row, feature) of windows (row, value)."""
@@ -66,18 +60,8 @@ class Minimiser(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return _single(self.decoder_)
 
     @abstractmethod
-    def _learn(
-        self, models: Sequence[Self], data: Sequence[tuple[Floats, Targets]]
-    ) -> list[tuple[nn.Module, nn.Module]]:
-        """An encoder and a decoder per model."""
-
-    def _fit_batch(self, models: list[Self], jobs: Sequence[Job]) -> list[Self]:
-        data = [model._read(X, y) for model, (X, y) in zip(models, jobs, strict=True)]
-        for model, (encoder, decoder) in zip(models, self._learn(models, data), strict=True):
-            # Kept in double precision, so that a row's features do not depend on the rows beside it.
-            model.encoder_ = encoder.double().eval().requires_grad_(requires_grad=False)
-            model.decoder_ = decoder.double().eval().requires_grad_(requires_grad=False)
-        return models
+    def _learn(self, windows: Floats, targets: Targets) -> tuple[nn.Module, nn.Module]:
+        """An encoder and a decoder."""
 
     def _read(self, X: Any, y: Any) -> tuple[Floats, Targets]:
         if self.n_features < 1:

@@ -1,15 +1,14 @@
 """The paper's autoencoder, literally: Algorithm 1 and its appendix, gradients by automatic differentiation."""
 
-from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import Any, Self
+from typing import Any
 
 import torch
 from torch import nn
 
 from deeprotect.training.labels import Targets
 from deeprotect.training.minimisers.minimiser import Floats, Minimiser
-from deeprotect.training.minimisers.tied_layers import Constants, Rows, descend
+from deeprotect.training.minimisers.tied_layers import Constants, TrainingRows, descend
 
 
 class PaperAutoencoder(Minimiser):
@@ -55,38 +54,17 @@ class PaperAutoencoder(Minimiser):
         self.batch_size = batch_size
         self.random_state = random_state
 
-    def _learn(
-        self, models: Sequence[Self], data: Sequence[tuple[Floats, Targets]]
-    ) -> list[tuple[nn.Module, nn.Module]]:
-        rows = [model._rows(windows, targets) for model, (windows, targets) in zip(models, data, strict=True)]
-        places: dict[tuple[int, int], list[int]] = {}
-        for place, row in enumerate(rows):
-            places.setdefault((row.inputs.shape[1], row.signs.shape[1]), []).append(place)
-        learnt: dict[int, tuple[nn.Module, nn.Module]] = {}
-        for group in places.values():
-            learnt.update(zip(group, self._stack([rows[place] for place in group]), strict=True))
-        return [learnt[place] for place in range(len(rows))]
-
-    def _rows(self, windows: Floats, targets: Targets) -> Rows:
-        inputs, signs = (torch.tensor(values, dtype=torch.float32) for values in (windows, targets.signs()))
-        self.n_iter_ = self.max_iter
-        return Rows(inputs, signs, self._generator())
-
-    def _stack(self, rows: list[Rows]) -> list[tuple[nn.Module, nn.Module]]:
+    def _learn(self, windows: Floats, targets: Targets) -> tuple[nn.Module, nn.Module]:
         """Layer by layer: what one layer extracts is the input of the next (paper, appendix on stacking)."""
         constants = Constants(**{field.name: getattr(self, field.name) for field in fields(Constants)})
-        encoders: list[list[nn.Module]] = [[] for _ in rows]
-        decoders: list[list[nn.Module]] = [[] for _ in rows]
+        inputs, signs = (torch.tensor(values, dtype=torch.float32) for values in (windows, targets.signs()))
+        rows, self.n_iter_ = TrainingRows(inputs, signs, self._generator()), self.max_iter
+        encoders: list[nn.Module] = []
+        decoders: list[nn.Module] = []
         for units in (*self.hidden, self.n_features):
-            layers = descend(rows, min(units, rows[0].inputs.shape[1]), constants=constants)
-            for model in range(len(rows)):
-                encoder, decoder = layers.modules(model)
-                encoders[model].append(encoder)
-                decoders[model].insert(0, decoder)
-                with torch.no_grad():
-                    features = encoder(rows[model].inputs.double()).float()
-                rows[model] = replace(rows[model], inputs=features)
-        return [
-            (nn.Sequential(*encoder), nn.Sequential(*decoder))
-            for encoder, decoder in zip(encoders, decoders, strict=True)
-        ]
+            encoder, decoder = descend(rows, min(units, rows.inputs.shape[1]), constants=constants).modules()
+            encoders.append(encoder)
+            decoders.insert(0, decoder)
+            with torch.no_grad():
+                rows = replace(rows, inputs=encoder(rows.inputs.double()).float())
+        return nn.Sequential(*encoders), nn.Sequential(*decoders)

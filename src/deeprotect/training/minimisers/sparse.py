@@ -1,7 +1,6 @@
 """Blind compressive sensing: a dictionary learnt from windows, and the sparse code of a window in it."""
 
-from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -69,12 +68,7 @@ class BlindCompressiveSensing(Minimiser):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _learn(
-        self, models: Sequence[Self], data: Sequence[tuple[Floats, Targets]]
-    ) -> list[tuple[nn.Module, nn.Module]]:
-        return [model._solve(windows) for model, (windows, _) in zip(models, data, strict=True)]
-
-    def _solve(self, windows: Floats) -> tuple[nn.Module, nn.Module]:
+    def _learn(self, windows: Floats, _: Targets) -> tuple[nn.Module, nn.Module]:
         mean = windows.mean(axis=0)
         alpha = self.alpha * max(float(windows.std()), 1e-6)
         atoms = self._dictionary(windows - mean, alpha)

@@ -1,0 +1,109 @@
+"""Verbs on tables as people have them: check, prepare."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Map = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map", metavar="NAME=COLUMN", help="The column of time, recording, person or a channel; repeatable."
+    ),
+]
+Columns = Annotated[
+    str | None, typer.Option(metavar="A,B,C", help="The names of the columns, for a CSV file without a line of names.")
+]
+PolicyPath = Annotated[
+    Path | None, typer.Option("--policy", metavar="POLICY", help="A policy that names the channels.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")]
+
+
+def check(
+    table: Annotated[
+        str, typer.Argument(metavar="TABLE", help="CSV, Parquet or Arrow; a file, a folder, a pattern, -.")
+    ],
+    policy: Annotated[Path | None, typer.Argument(metavar="[POLICY]", help="Hold it against this policy, too.")] = None,
+    mapped: Map = None,
+    columns: Columns = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List all problems of a table at once, each with the fix; exit code 1 when there are some.
+
+    Example: deeprotect check walk.csv policy.toml
+    """
+    from deeprotect.policy import Policy
+    from deeprotect.tables.checking.check import check as run
+    from deeprotect.tables.column_map import ColumnMap
+    from deeprotect.tables.csv_reader import column_names
+
+    rules = Policy.load(policy) if policy else None
+    mapping = ColumnMap.of(rules, mapped or []) if rules else ColumnMap.without_policy(mapped or [])
+    report = run(table, rules, mapping=mapping, columns=column_names(columns))
+    if as_json:
+        typer.echo(json.dumps(report.to_json(), indent=1, ensure_ascii=False))
+    else:
+        typer.echo("\n".join(report.lines()))
+    if report.problems:
+        raise typer.Exit(1)
+
+
+def prepare(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="CSV, Parquet or Arrow; a file, a folder, a pattern.")],
+    out: Annotated[str, typer.Option(metavar="CLEAN", help="The tidy table to write, by its suffix.")],
+    rate_hz: Annotated[float | None, typer.Option(metavar="R", help="Resample to this rate, downwards only.")] = None,
+    unit: Annotated[
+        list[str] | None, typer.Option(metavar="WHAT=FROM:TO", help="Convert, as in acc=m/s2:g; repeatable.")
+    ] = None,
+    policy: PolicyPath = None,
+    mapped: Map = None,
+    columns: Columns = None,
+    force: Force = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON on standard error.")] = False,
+) -> None:
+    """Mend what can be mended honestly, and say what was done: sort, drop, split, resample, convert; nothing is filled.
+
+    Example: deeprotect prepare walk.csv --out clean.parquet --rate-hz 20 --unit acc=m/s2:g
+    """
+    from deeprotect.policy import Policy
+    from deeprotect.tables.column_map import ColumnMap
+    from deeprotect.tables.csv_reader import column_names
+    from deeprotect.tables.outputs import refuse_unknown_kind
+    from deeprotect.tables.preparing.prepare import PrepareRequest
+    from deeprotect.tables.preparing.prepare import prepare as run
+    from deeprotect.tables.preparing.units import UnitChange
+    from deeprotect.tables.several import paths_of
+
+    refuse_unknown_kind(out)
+    refuse_output(out, paths_of(table), force=force)
+    rules = Policy.load(policy) if policy else None
+    request = PrepareRequest(
+        mapping=ColumnMap.of(rules, mapped or []) if rules else ColumnMap.without_policy(mapped or []),
+        columns=column_names(columns),
+        rate_hz=rate_hz,
+        units=tuple(map(UnitChange.parse, unit or [])),
+        policy=rules,
+    )
+    counts = run(table, out, request)
+    if as_json:
+        typer.echo(json.dumps(counts.to_json(), ensure_ascii=False), err=True)
+        return
+    for line in counts.lines():
+        typer.echo(line, err=True)
+    typer.echo(
+        f"{out}: {counts.rows_out} of {counts.rows_in} rows, {counts.recordings_out} recordings "
+        f"(of {counts.recordings_in})",
+        err=True,
+    )
+
+
+def refuse_output(out: str | Path, inputs: list[str], *, force: bool) -> None:
+    """Before the work: nothing that exists is overwritten unasked, and no input ever."""
+    from deeprotect.tables import outputs
+
+    outputs.refuse_unwritable(out)
+    outputs.refuse_input(out, inputs)
+    if not force:
+        outputs.refuse_existing(out)

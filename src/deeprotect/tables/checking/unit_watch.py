@@ -1,0 +1,115 @@
+"""Units that look wrong: a resting accelerometer feels gravity, the Earth's field is known, nobody spins so fast."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deeprotect.policy.known_sensors import Sensor, recognise
+from deeprotect.signals.schema import Floats
+from deeprotect.tables.checking.findings import Finding
+from deeprotect.tables.checking.seen import Seen
+
+# What a magnitude over three axes usually is, by unit: the median of it for gravity and the Earth's field.
+USUAL = {
+    "acc": {"g": (0.8, 1.25), "m/s²": (7.8, 12.3), "mg": (800.0, 1250.0)},
+    "mag": {"µT": (15.0, 100.0), "gauss": (0.15, 1.0)},
+}
+RAW_COUNTS = 50.0  # times the usual; an integer of the converter, in no unit
+FASTEST = {"rad/s": 45.0, "°/s": 2500.0}  # turns that 1 % of the samples may exceed
+SLOWEST = 12.0  # °/s; slower all the time, though the device moves, is rad/s
+MOVING = 0.3  # of gravity between the 5 % and the 95 % quantile
+_BINS_PER_OCTAVE, _OCTAVES = 16, 24
+_AXIS = re.compile(r"(?<![A-Za-z])[xyzXYZ](?![A-Za-z])|[xyzXYZ](?=\W*$)|(?<=[a-z])[XYZ](?![a-z])")
+_BRACKETS = re.compile(r"[\[(].*?[\])]")
+
+
+@dataclass
+class Magnitudes:
+    """How often a vector had which length, in steps of 4 %: so many numbers, however long the table."""
+
+    sensor: Sensor
+    columns: tuple[str, ...]
+    unit: str
+    _counts: NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros(2 * _OCTAVES * _BINS_PER_OCTAVE + 1, dtype=np.int64)
+    )
+
+    def add(self, vectors: Floats) -> None:
+        length = np.linalg.norm(vectors[np.isfinite(vectors).all(axis=1)], axis=1)
+        with np.errstate(divide="ignore"):
+            place = np.rint((np.log2(length) + _OCTAVES) * _BINS_PER_OCTAVE)
+        self._counts += np.bincount(np.clip(place, 0, len(self._counts) - 1).astype(int), minlength=len(self._counts))
+
+    def quantile(self, share: float) -> float:
+        place = int(np.searchsorted(np.cumsum(self._counts), share * self._counts.sum()))
+        return float(2 ** (place / _BINS_PER_OCTAVE - _OCTAVES))
+
+    def __len__(self) -> int:
+        return int(self._counts.sum())
+
+
+@dataclass
+class UnitWatch:
+    """Groups of three axes, each held against what its unit says."""
+
+    groups: list[Magnitudes]
+
+    @classmethod
+    def of(cls, channels: tuple[str, ...], units: Mapping[str, str]) -> "UnitWatch":
+        """`units` is what the policy, the column or its name says, or what would be assumed."""
+        axes: dict[tuple[str, str], list[str]] = {}
+        for name in channels:
+            sensor = recognise(name)
+            if sensor is not None and name in units:
+                axes.setdefault((sensor.short, _AXIS.sub("·", _BRACKETS.sub("", name))), []).append(name)
+        whole = {key: tuple(names) for key, names in axes.items() if len(names) == 3}
+        sensors = {name: found for name in channels if (found := recognise(name))}
+        return cls([Magnitudes(sensors[names[0]], names, units[names[0]]) for names in whole.values()])
+
+    def see(self, seen: Seen, channels: tuple[str, ...]) -> None:
+        for group in self.groups:
+            group.add(seen.samples[:, [channels.index(name) for name in group.columns]])
+
+    def findings(self) -> list[Finding]:
+        return [_finding(group, unit) for group in self.groups if len(group) and (unit := self._looks_like(group))]
+
+    def _looks_like(self, group: Magnitudes) -> str | None:
+        """The unit that fits better than the stated one; None where nothing speaks against it."""
+        if group.sensor.short == "gyro":
+            return self._turns(group)
+        usual = USUAL.get(group.sensor.short, {})
+        median = group.quantile(0.5)
+        if group.unit not in usual or usual[group.unit][0] <= median <= usual[group.unit][1]:
+            return None
+        fitting = [unit for unit, (low, high) in usual.items() if low <= median <= high]
+        if not fitting and median > RAW_COUNTS * usual[group.unit][1]:
+            return "raw counts"
+        return fitting[0] if fitting else None
+
+    def _turns(self, group: Magnitudes) -> str | None:
+        fastest = FASTEST.get(group.unit)
+        if fastest is not None and group.quantile(0.99) > fastest:
+            return "°/s" if group.unit == "rad/s" else "raw counts"
+        return "rad/s" if group.unit == "°/s" and group.quantile(0.99) < SLOWEST and self._moves() else None
+
+    def _moves(self) -> bool:
+        spans = [
+            (group.quantile(0.95) - group.quantile(0.05)) / USUAL["acc"][group.unit][0]
+            for group in self.groups
+            if group.sensor.short == "acc" and group.unit in USUAL["acc"] and len(group)
+        ]
+        return any(span > MOVING for span in spans)
+
+
+def _finding(group: Magnitudes, unit: str) -> Finding:
+    what = f"columns that look like {unit}, not {group.unit}"
+    convert = f"`deeprotect prepare --unit '{group.sensor.short}={unit}:{group.unit}'`"
+    fix = (
+        "divide them by the sensor's sensitivity"
+        if unit == "raw counts"
+        else f"convert with {convert}, or correct the unit"
+    )
+    return Finding("unit", what, len(group.columns), fix, group.columns)

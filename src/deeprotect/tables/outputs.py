@@ -1,0 +1,52 @@
+"""Outputs that may not be written, said before the work: what exists, what is an input, what has no place to go."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from deeprotect.errors import InputError
+from deeprotect.tables.sinks import WRITERS
+
+STANDARD = "-"
+
+
+def refuse_existing(path: str | Path) -> None:
+    """What is there is somebody's work."""
+    if str(path) != STANDARD and os.path.lexists(path):
+        raise InputError(f"{path}: it exists already; choose another name, or overwrite it with --force")
+
+
+def refuse_input(path: str | Path, inputs: Iterable[str | Path]) -> None:
+    """An output that is an input, under whatever name, would replace what it is made from."""
+    for each in inputs:
+        if STANDARD not in (str(path), str(each)) and _same_file(path, each):
+            raise InputError(f"{path}: it is the input, which an output never replaces; choose another name")
+
+
+def refuse_unwritable(path: str | Path) -> None:
+    """A name that no file can have, or a folder that takes none."""
+    if str(path) == STANDARD:
+        return
+    place = Path(path)
+    if not place.name or place.name == ".." or place.is_dir():
+        raise InputError(f"{path}: it is a folder; give the name of a file in it")
+    if place.exists() and not place.is_file():
+        raise InputError(f"{path}: it is there and not a regular file; choose another name")
+    if not place.parent.is_dir():
+        raise InputError(f"{path}: the folder {place.parent} does not exist; create it first")
+    if not os.access(place.parent, os.W_OK | os.X_OK):
+        raise InputError(f"{path}: the folder {place.parent} cannot be written to; choose another")
+
+
+def refuse_unknown_kind(path: str | Path) -> None:
+    """A table's suffix says how it is written."""
+    kind = Path(path).suffix.lower()
+    if str(path) != STANDARD and kind not in WRITERS:
+        raise InputError(f"{path}: unknown kind of table '{kind}'; use {', '.join(WRITERS)}, or - for CSV")
+
+
+def _same_file(one: str | Path, other: str | Path) -> bool:
+    try:
+        return Path(one).samefile(other)
+    except (OSError, ValueError):
+        return os.path.realpath(one) == os.path.realpath(other)

@@ -1,0 +1,56 @@
+"""What mending did, in numbers."""
+
+from dataclasses import asdict, dataclass, field
+
+from deeprotect.errors import printable
+
+
+@dataclass
+class Counts:
+    """Rows and recordings, in and out, and why some are not there."""
+
+    rows_in: int = 0
+    rows_out: int = 0
+    recordings_in: int = 0
+    recordings_out: int = 0
+    ragged_lines: int = 0
+    without_recording: int = 0
+    without_time: int = 0
+    with_missing_cells: int = 0
+    duplicates: int = 0
+    repeated_times: int = 0
+    moved: int = 0
+    restarts: int = 0
+    gaps: int = 0
+    resampled_to_hz: float | None = None
+    converted: dict[str, str] = field(default_factory=dict)  # column → unit
+
+    def to_json(self) -> dict[str, object]:
+        return asdict(self)
+
+    def lines(self) -> list[str]:
+        """One per thing that was done; nothing on what was not."""
+        dropped = (
+            (self.ragged_lines, "lines with a wrong number of cells"),
+            (self.without_recording, "rows without a recording"),
+            (self.without_time, "rows without a time that can be read"),
+            (self.with_missing_cells, "rows with missing, infinite or unreadable samples"),
+            (self.duplicates, "rows that stood there twice"),
+            (self.repeated_times, "other rows with a time that was taken"),
+        )
+        done = (
+            (self.moved, "rows moved to their place in time"),
+            (self.restarts, "clocks that began anew inside a recording, where a new one now begins"),
+            (self.gaps, "gaps, after each of which a new recording begins"),
+        )
+        return [
+            *(f"dropped {what}: {count}" for count, what in dropped if count),
+            *(f"{what}: {count}" for count, what in done if count),
+            *([f"resampled to {self.resampled_to_hz:g} Hz"] if self.resampled_to_hz else []),
+            *(f"converted to {unit}: {', '.join(map(printable, names))}" for unit, names in self._by_unit().items()),
+        ]
+
+    def _by_unit(self) -> dict[str, list[str]]:
+        return {
+            unit: [name for name in self.converted if self.converted[name] == unit] for unit in self.converted.values()
+        }
