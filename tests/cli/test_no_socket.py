@@ -25,6 +25,8 @@ COMMANDS = {
     "inferences": "",
     "datasets": "",
     "init": "walk.csv --useful activity --out new.toml",
+    "check": "walk.csv",
+    "prepare": "walk.csv --out clean.csv",
     "train": "policy.toml --data walk.csv --out new",
     "protect": "protector walk.parquet out.csv",
     "describe": "protector",
