@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from deeprotect.errors import TableError
@@ -32,12 +32,12 @@ def layout_of(block: bytes, columns: Sequence[str] | None, *, where: str) -> tup
 
     `columns` are the names of a file that has none. No message holds a cell: the first line may be a row.
     """
-    block = block.lstrip(b"\r\n")
-    first, hint = _line(block), None
-    if found := _HINT.fullmatch(first):
+    block, hint = block.lstrip(b"\r\n"), None
+    if found := _HINT.fullmatch(_line(block)):
         hint, block = found[1], _rest(block)
-        first = _line(block)
     lines = _sample(block)
+    if not lines:
+        raise TableError(f"{where}: it is empty; a table starts with a line of column names")
     delimiter = hint or _delimiter(lines)
     rows = [_cells(line, delimiter) for line in lines]
     if columns is not None:
@@ -47,9 +47,16 @@ def layout_of(block: bytes, columns: Sequence[str] | None, *, where: str) -> tup
     return CsvLayout(tuple(cell.strip() for cell in rows[0]), delimiter), _rest(block)
 
 
-def decimal_point(rows: bytes, delimiter: str) -> str:
-    """A comma, where cells are written so and none has a point."""
-    cells = [cell.strip() for line in _sample(rows) for cell in _cells(line, delimiter)]
+def is_hint(block: bytes) -> bool:
+    """Whether a block is nothing but the line in which a spreadsheet names its separator."""
+    return bool(_HINT.fullmatch(block.decode("utf-8", errors="replace").strip()))
+
+
+def decimal_point(rows: bytes, layout: CsvLayout, numbers: Collection[str]) -> str:
+    """A comma, where cells of number columns are written so and none has a point."""
+    delimiter = layout.delimiter
+    lines = [zip(layout.names, _cells(line, delimiter), strict=False) for line in _sample(rows)]
+    cells = [cell.strip() for line in lines for name, cell in line if name in numbers]
     if delimiter == "," or any(map(_WITH_POINT.fullmatch, cells)):
         return "."
     return "," if any(map(_WITH_COMMA.fullmatch, cells)) else "."

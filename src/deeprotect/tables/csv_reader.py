@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from deeprotect.errors import TableError, printable
-from deeprotect.tables.csv_layout import MISSING, CsvLayout, decimal_point, layout_of
+from deeprotect.tables.csv_layout import MISSING, CsvLayout, decimal_point, is_hint, layout_of
 from deeprotect.tables.text_lines import whole_lines
 
 Batches = Generator[pa.RecordBatch, None, None]
@@ -32,9 +32,9 @@ class CsvRequest:
 def read_csv(stream: BinaryIO, request: CsvRequest, where: str) -> tuple[pa.Schema, Batches]:
     """The columns, and the rows as they come; other cells than numbers stay text, to the letter."""
     blocks = whole_lines(stream, where)
-    first = next(blocks, b"")
-    if not first.strip():
-        raise TableError(f"{where}: it is empty; a table starts with a line of column names")
+    first = next((block for block in blocks if block.strip()), b"")
+    if is_hint(first):
+        first += next(blocks, b"")
     layout, rows = layout_of(first, request.columns, where=where)
     parser = _Parser(layout, request, where)
     if request.numbers is None:
@@ -88,7 +88,8 @@ class _Parser:
         import pyarrow.csv as pa_csv
 
         if self._decimal_point is None:
-            self._decimal_point = decimal_point(rows, self.layout.delimiter)
+            numbers = self.layout.names if self.request.numbers is None else self.request.numbers
+            self._decimal_point = decimal_point(rows, self.layout, numbers)
         try:
             return pa_csv.read_csv(
                 pa.BufferReader(rows),

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deeprotect.errors import TableError, printable
-from deeprotect.policy.usual_names import RECORDING
+from deeprotect.policy.usual_names import RECORDING, Found
+from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.csv_reader import CsvRequest
 from deeprotect.tables.files import READERS, kind_of, open_path
 from deeprotect.tables.source import Source
@@ -39,10 +40,20 @@ def open_several(paths: list[str], request: CsvRequest, mapping: Mapping[str, st
     schemas = [_schema_of(path, request) for path in paths]
     for path, schema in zip(paths[1:], schemas[1:], strict=True):
         _check_alike(path, schema, paths[0], schemas[0])
-    recording, done = mapping.get(RECORDING) or RECORDING, [0]
+    recording, done = _recording_among(schemas[0].names, ColumnMap.from_mapping(mapping)), [0]
     schema = _with_recording(schemas[0], recording)
     with closing(_joined(paths, request, schema, recording=recording, done=done)) as batches:
         yield Source(where, schema, batches, lambda: done[0] / len(paths))
+
+
+def _recording_among(names: list[str], mapping: ColumnMap) -> str:
+    """The column that names the recording, as it is mapped or usually called; else a new one is made."""
+    said = mapping.get(RECORDING)
+    if said == "":
+        raise TableError("several files are recordings of their own; leave out --map recording=")
+    found = Found.among(names, but={*mapping.labels, *mapping.values()} - {said}).recording
+    usual = found[0] if len(found) == 1 else RECORDING
+    return said if said in names else usual
 
 
 def _joined(

@@ -10,6 +10,7 @@ from deeprotect.errors import TableError
 BLOCK_BYTES = 4 << 20
 HEAD_BYTES = 1 << 20  # a line of column names that is longer than this is none
 LONGEST_LINE = 16 << 20
+TELLING_BYTES = 16
 _OTHER_KINDS = (
     (b"PAR1", "Parquet", "save it as a .parquet file and give its name"),
     (b"ARROW1", "Arrow", "save it as an .arrow file and give its name"),
@@ -29,7 +30,7 @@ _GZIP, _GZIP_MEMBER = b"\x1f\x8b", 31
 def whole_lines(stream: BinaryIO, where: str) -> Iterator[bytes]:
     """Blocks that end where a line ends, in UTF-8, without a byte order mark; lines end in \\n or \\r\\n."""
     chunks = _chunks(stream, where)
-    first = next(chunks, b"")
+    first = _enough(chunks)
     _refuse_other_kinds(first, where)
     wide = _wide_encoding(first)
     if wide is None and b"\0" in first:
@@ -38,6 +39,16 @@ def whole_lines(stream: BinaryIO, where: str) -> Iterator[bytes]:
     narrow = _transcoded(whole, wide, where) if wide else whole
     blocks = _cut_at_lines(narrow, where)
     yield from blocks if wide else _eight_bit(blocks, where)
+
+
+def _enough(chunks: Iterator[bytes]) -> bytes:
+    """So much of the beginning that it tells what it is, or all there is."""
+    first = b""
+    for chunk in chunks:
+        first += chunk
+        if len(first) >= TELLING_BYTES:
+            break
+    return first
 
 
 def _chunks(stream: BinaryIO, where: str) -> Iterator[bytes]:

@@ -42,7 +42,7 @@ class Checker:
         self._recording_names = RecordingNames(roles.recording, labels)
 
     def see(self, seen: Seen) -> None:
-        if not self._rows:
+        if self._order.period is None:
             self._set_clock(seen)
         self._rows += len(seen.samples)
         for watch in (self._order, self._pieces, self._cells, self._recording_names):

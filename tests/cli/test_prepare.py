@@ -1,0 +1,68 @@
+"""The verb `prepare`, as a user types it: a messy table becomes one that `protect` takes."""
+
+import json
+
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pa_parquet
+
+
+def messy(folder):
+    """Other names, another unit, rows out of order, a gap, a hole and a double."""
+    lines = (folder / "walk.csv").read_text().replace('"', "").splitlines()
+    lines[0] = lines[0].replace("time", "Timestamp").replace("recording", "Trial")
+    lines[7], lines[8] = lines[8], lines[7]
+    lines[20] = lines[20].replace(lines[20].split(",")[1], "", 1)
+    lines.insert(150, lines[150])
+    del lines[50:60]
+    (folder / "messy.csv").write_text("\n".join(lines) + "\n")
+
+
+def test_what_is_mended_is_said_in_numbers_and_can_be_protected(folder, deeprotect):
+    messy(folder)
+    assert deeprotect("protect", "protector", "messy.csv", "out.csv").returncode == 2
+    assert deeprotect("check", "messy.csv").returncode == 1
+    done = deeprotect("prepare", "messy.csv", "--out", "clean.csv")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.splitlines() == [
+        "dropped rows with missing, infinite or unreadable samples: 1",
+        "dropped rows that stood there twice: 1",
+        "rows moved to their place in time: 2",
+        "gaps, after each of which a new recording begins: 1",
+        "clean.csv: 189 of 191 rows, 3 recordings (of 2)",
+    ]
+    assert deeprotect("check", "clean.csv", "policy.toml").returncode == 0
+    assert deeprotect("protect", "protector", "clean.csv", "out.csv").returncode == 0
+
+
+def test_a_script_gets_json_and_units_and_rates_are_changed(folder, deeprotect):
+    done = deeprotect("prepare", "walk.csv", "--out", "clean.parquet", "--rate-hz", "5", "--unit", "acc=g:mg", "--json")
+    told = json.loads(done.stderr)
+    assert (told["rows_in"], told["rows_out"], told["resampled_to_hz"]) == (200, 100, 5)
+    clean = pa_parquet.read_table(folder / "clean.parquet")
+    assert clean.schema.field("acc_x").metadata == {b"unit": b"mg"}
+    first = pa_csv.read_csv(folder / "walk.csv")["acc_x"].to_numpy()[:2].mean() * 1000
+    assert abs(clean["acc_x"][0].as_py() - first) < 1e-6
+
+
+def test_what_exists_is_overwritten_only_by_force(folder, deeprotect):
+    (folder / "clean.csv").write_text("mine")
+    assert deeprotect("prepare", "walk.csv", "--out", "clean.csv").returncode == 2
+    assert (folder / "clean.csv").read_text() == "mine"
+    assert deeprotect("prepare", "walk.csv", "--out", "clean.csv", "--force").returncode == 0
+    assert len((folder / "clean.csv").read_text().splitlines()) == 201
+
+
+def test_it_writes_to_standard_output(folder, deeprotect):
+    done = deeprotect("prepare", "walk.csv", "--out", "-")
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == 201
+    assert "standard" not in done.stderr
+
+
+def test_several_files_become_one_table(folder, deeprotect):
+    (folder / "data").mkdir()
+    for name in "ab":
+        (folder / "data" / f"{name}.csv").write_bytes((folder / "walk.csv").read_bytes())
+    done = deeprotect("prepare", "data/*.csv", "--out", "clean.csv")
+    assert done.stderr.splitlines()[-1] == "clean.csv: 400 of 400 rows, 4 recordings (of 4)"
+    assert deeprotect("protect", "protector", "clean.csv", "out.csv").returncode == 0

@@ -1,0 +1,128 @@
+"""Channels, time and recording under whatever names: as said, or found, or asked about; labels are never taken."""
+
+import pyarrow as pa
+import pytest
+
+from deeprotect import Policy, Protector
+from deeprotect.errors import InputError, PolicyError, TableError
+from deeprotect.tables.column_map import ColumnMap
+from deeprotect.tables.columns import Columns
+from deeprotect.tables.rows import read_rows
+from deeprotect.tables.source import Source
+
+SAMPLES = {"acc_x": [0.5] * 4, "acc_y": [0.25] * 4}
+TIMES = [0.0, 0.1, 0.2, 0.3]
+
+
+def columns_of(policy, *here, **columns):
+    table = pa.table({**columns, **SAMPLES})
+    return Columns.of(table.schema, policy.schema(), mapping=ColumnMap.of(policy, here), where="walk.csv")
+
+
+@pytest.mark.parametrize("name", ["time", "Timestamp", "TIME", "Time (s)", "time_stamp", "datetime", "t", "Zeit"])
+def test_time_is_found_under_its_usual_names_and_leaves_under_its_own(policy, bundle, name):
+    assert columns_of(policy, **{name: TIMES}).time_name == name
+    released = Protector(bundle).protect(pa.table({name: TIMES, **SAMPLES}))
+    assert released[name].to_pylist() == TIMES
+
+
+def test_where_time_is_found_gaps_are_seen(bundle):
+    with pytest.raises(TableError, match="time jumps by more than 3 samples at row 4"):
+        Protector(bundle).protect(pa.table({"Timestamp": [0, 100, 200, 9000], **SAMPLES}))
+
+
+def test_the_plain_name_goes_before_any_other(policy):
+    assert columns_of(policy, Timestamp=TIMES, time=TIMES).time_name == "time"
+
+
+@pytest.mark.parametrize("names", [("timestamp", "datetime"), ("epoch", "utc_time")])
+def test_of_several_columns_that_may_be_the_time_none_is_taken(policy, names):
+    with pytest.raises(TableError, match=rf"is '{names[0]}' or '{names[1]}' the time\?"):
+        columns_of(policy, **dict.fromkeys(names, TIMES))
+
+
+@pytest.mark.parametrize("name", ["trial", "Session ID", "segment", "file_name"])
+def test_a_recording_is_asked_about_because_its_cells_leave_as_they_are(policy, name):
+    with pytest.raises(TableError, match=rf"is '{name}' the recording\? Say so with --map recording='{name}'"):
+        columns_of(policy, **{name: ["a"] * 4})
+    assert columns_of(policy, f"recording={name}", **{name: ["a"] * 4}).recording_name == name
+    without = columns_of(policy, "recording=", **{name: ["a"] * 4})
+    assert (without.recording_name, without.dropped) == (None, (name,))
+
+
+def test_a_label_is_never_taken_for_the_recording_or_the_time(policy):
+    hidden = policy.vary(inferences={"useful": ["trial"], "sensitive": ["Timestamp"]}, privacy={"guarantee": "named"})
+    columns = columns_of(hidden, trial=["a"] * 4, Timestamp=TIMES)
+    assert (columns.time_name, columns.recording_name) == (None, None)
+    assert columns.dropped == ("trial", "Timestamp")
+
+
+def test_a_policy_may_map_time_and_recording(policy):
+    mapped = policy.vary(stream={"columns": {"time": "when", "recording": "piece", "acc_x": "ax"}})
+    assert Policy.from_toml(mapped.to_toml()) == mapped
+    assert Policy.from_json(mapped.to_json()) == mapped
+    columns = columns_of(mapped, when=TIMES, piece=["a"] * 4, ax=[0.1] * 4)
+    assert (columns.time_name, columns.recording_name, columns.channels) == ("when", "piece", ("ax", "acc_y"))
+
+
+def test_a_table_without_the_mapped_column_is_read_by_the_plain_name(policy):
+    """So that a policy written for a messy table holds for the prepared one."""
+    mapped = policy.vary(stream={"columns": {"time": "when", "recording": "piece"}})
+    columns = columns_of(mapped, time=TIMES, recording=["a"] * 4)
+    assert (columns.time_name, columns.recording_name) == ("time", "recording")
+    assert columns_of(mapped).time_name is None
+
+
+def test_what_is_mapped_for_this_table_must_be_there(policy):
+    with pytest.raises(TableError, match=r"column 'Timestmp' is missing from walk\.csv"):
+        columns_of(policy, "time=Timestmp", Timestamp=TIMES)
+
+
+@pytest.mark.parametrize(
+    ("here", "says"),
+    [
+        ("time", "write NAME=COLUMN"),
+        ("=Timestamp", "is nothing that is read"),
+        ("tiem=Timestamp", "did you mean 'time'"),
+        ("acc_x=", "a channel needs a column"),
+        ("x\x1b[2J=y", "is nothing that is read"),
+    ],
+)
+def test_a_map_that_says_nothing_is_refused(policy, here, says):
+    with pytest.raises(InputError, match=says) as refused:
+        ColumnMap.of(policy, [here])
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"time": "acc_x"}, "from one column 'acc_x'"),
+        ({"time": "recording"}, "a reserved name"),
+        ({"time": "x", "recording": "x"}, "from one column 'x'"),
+        ({"acc_x": "time"}, "a reserved name"),
+        ({"recording": "activity"}, "an inference; those leave as they are"),
+        ({"time": "activity"}, "an inference; those leave as they are"),
+        ({"tme": "x"}, "not a channel"),
+    ],
+)
+def test_a_policy_cannot_map_one_column_to_two_uses_or_let_a_label_pass(policy, columns, says):
+    with pytest.raises(PolicyError, match=says):
+        policy.vary(stream={"columns": columns})
+
+
+def test_a_plain_mapping_does_as_well(policy):
+    table = pa.table({"when": TIMES, **SAMPLES})
+    assert Columns.of(table.schema, policy.schema(), mapping={"time": "when"}, where="x").time_name == "when"
+
+
+@pytest.mark.parametrize(
+    "recording", [["a", "b", "a", "b"], ["a", None, "a", "a"], [1.0, float("nan"), 2.0, 3.0], ["a", "", "a", "b"]]
+)
+@pytest.mark.parametrize("chunk", [1, 2, 4])
+def test_recordings_in_pieces_and_without_a_name_are_refused_however_the_table_is_cut(policy, recording, chunk):
+    table = pa.table({"recording": recording, **SAMPLES})
+    columns = Columns.of(table.schema, policy.schema(), mapping={}, where="walk.csv")
+    source = Source("walk.csv", table.schema, iter(table.to_batches(max_chunksize=chunk)))
+    with pytest.raises(TableError, match="deeprotect prepare"):
+        list(read_rows(source, columns, policy.schema()))
