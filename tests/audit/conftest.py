@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from tests.mutations import protectors
+from threadpoolctl import threadpool_limits
 
 from deeprotect.bundle import Bundle
 from deeprotect.privacy.channel.design import SensitiveCounts, design
@@ -10,6 +11,13 @@ from deeprotect.privacy.channel.rounding import make
 from deeprotect.training.dataset import LabelledWindows
 
 COUNTS = 100 * np.array([[30, 5, 5], [5, 5, 30]])
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """As in an audit: parts of one that are called by themselves would wait for a second thread."""
+    with threadpool_limits(1):
+        yield
 
 
 @pytest.fixture

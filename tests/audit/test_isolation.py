@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.mutations import protectors
+from tests.mutations import mixing, protectors
 
 from deeprotect.audit.candidates import candidates
+from deeprotect.audit.fillings import pool
 from deeprotect.audit.isolation import STREAMS, isolation, separating
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.layers.activations import Activation
@@ -90,6 +91,19 @@ def test_one_window_that_reaches_one_other_is_found_wherever_they_are(count, dat
     assert found.touched[0].startswith("encode")
 
 
+@pytest.mark.parametrize("sizes", [sizes for sizes in STREAMS if max(sizes) > 1], ids=str)
+def test_a_code_given_to_all_windows_is_found_in_a_stream_of_any_size_by_itself(monkeypatch, sizes):
+    mixing.first_code_for_all(monkeypatch)
+    assert not _found(streams=(sizes,), make=protectors.coded).holds
+
+
+def test_windows_change_to_ones_of_another_code():
+    bundle, rng = protectors.coded(), np.random.default_rng(0)
+    known = pool(bundle, candidates(bundle), rng)
+    chosen = rng.integers(len(known.windows), size=500)
+    assert (known.codes[known.of_another_code(chosen, rng)] != known.codes[chosen]).all()
+
+
 def _mixed(values):
     return values + 1e-9 * values.mean(axis=0)
 
@@ -125,6 +139,12 @@ def test_influence_too_weak_to_turn_most_codes_is_found_at_the_edge_between_two(
         Bundle, "encode", lambda self, private: encode(self, private + share * np.roll(private, 1, axis=0))
     )
     assert _found(make=tilted, streams=((9,), (65,))).touched[0].startswith("encode")
+
+
+def test_an_encoder_that_gives_windows_by_themselves_one_code_is_found(monkeypatch):
+    encode = Bundle.encode
+    monkeypatch.setattr(Bundle, "encode", lambda self, private: encode(self, private - private.mean(axis=0)))
+    assert _found().touched[0].startswith("encode")
 
 
 def test_equal_windows_that_share_their_noise_are_found(monkeypatch):

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from deeprotect.audit.batches import Batch, observed
 from deeprotect.audit.bound import CONFIDENCE
@@ -56,13 +55,12 @@ def attack(
 ) -> Finding:
     """Runs that fit the scores and choose the event, at most half of all, have no part in the bound: it is valid."""
     learnt, sides, scored = min(runs // 4, _MOST_LEARNT), (pair.first, pair.second), []
-    with threadpool_limits(1):  # trees are small: waiting for a second thread costs 10× on busy cores
-        scores = fit(*(observer.at_once(side, learnt) for side in sides), outputs=observer.outputs)
-        progress(0.3)
-        rule = choose(scores, *(observer.at_once(side, learnt) for side in sides))
-        progress(0.5)
-        for side in sides:
-            scored.append(np.concatenate([rule.score(part) for part in observer.see(side, runs - 2 * learnt)]))
-            progress(0.5 + 0.25 * len(scored))
+    scores = fit(*(observer.at_once(side, learnt) for side in sides), outputs=observer.outputs)
+    progress(0.3)
+    rule = choose(scores, *(observer.at_once(side, learnt) for side in sides))
+    progress(0.5)
+    for side in sides:
+        scored.append(np.concatenate([rule.score(part) for part in observer.see(side, runs - 2 * learnt)]))
+        progress(0.5 + 0.25 * len(scored))
     tally = rule.tally(*scored, confidence=confidence)
     return Finding(guarantee, claim, observer.watches, tally, runs, pair, rule, (scored[0], scored[1]))

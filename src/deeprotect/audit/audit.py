@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from functools import partial
 
+from threadpoolctl import threadpool_limits
+
 from deeprotect.audit.attack import Progress, attack, of_batches, of_windows
 from deeprotect.audit.batches import AllOfOneClass, Batch, batches, most_telling
 from deeprotect.audit.bound import confidence_of_each
@@ -47,11 +49,12 @@ def audit(
         del claims["named"]
     if not claims:
         raise InputError(f"{left_out[0]}; the bundle makes no other")
-    tried = candidates(bundle, given=None if windows is None else windows.flat)
-    apart = isolation(bundle, tried)
-    progress(0.1)
-    findings = _findings(bundle, claims, tried, runs=runs, windows=windows, progress=progress)
-    return Audit(tuple(findings), apart, tuple(left_out))
+    with threadpool_limits(1):  # products and trees are small: waiting for a second thread costs 10× on busy cores
+        tried = candidates(bundle, given=None if windows is None else windows.flat)
+        apart = isolation(bundle, tried)
+        progress(0.1)
+        findings = _findings(bundle, claims, tried, runs=runs, windows=windows, progress=progress)
+        return Audit(tuple(findings), apart, tuple(left_out))
 
 
 def _claims(bundle: Pipeline) -> dict[Guarantee, float]:

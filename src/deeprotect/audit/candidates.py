@@ -13,8 +13,6 @@ _MOST_GIVEN = 4096
 _GOALS = 16  # directions of the code in which windows are pushed apart
 _ROUNDS = 40
 _MOVES = 48
-_EDGES = 48
-_HALVINGS = 24  # float32 tells no more of a window in [0, 1]
 _OVERHANG = 1e-3  # breaks ties only: far smaller than any distance that matters
 
 
@@ -39,19 +37,6 @@ def encode(bundle: Pipeline, windows: Floats) -> Floats:
 def encode_alone(bundle: Pipeline, windows: Floats) -> Floats:
     """The same one by one, so that no other window can have a say in a code."""
     return np.concatenate([encode(bundle, windows[[number]]) for number in range(len(windows))])
-
-
-def unlike(bundle: Pipeline, windows: Floats, *, seed: int = 0) -> Floats:
-    """One window for each code, and windows at the edge between two codes: there the least influence turns the code."""
-    codes, rng = encode_alone(bundle, windows), np.random.default_rng(seed)
-    _, where = np.unique(codes, axis=0, return_index=True)
-    start = where[rng.integers(len(where), size=_EDGES)]
-    inside, outside = windows[start], windows[where[rng.integers(len(where), size=_EDGES)]]
-    for _ in range(_HALVINGS):
-        middle = (inside + outside) / 2
-        same = (encode_alone(bundle, middle) == codes[start]).all(axis=1)[:, None]
-        inside, outside = np.where(same, middle, inside), np.where(same, outside, middle)
-    return np.concatenate([windows[where], inside, outside])
 
 
 def pushed(bundle: Pipeline, windows: Floats, rng: np.random.Generator) -> Floats:

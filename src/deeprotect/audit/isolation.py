@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from deeprotect.audit.candidates import unlike
+from deeprotect.audit.fillings import fillings, pool
 from deeprotect.audit.replay import STEPS, Marks, Trace, replay
 from deeprotect.release.pipe import Pipeline
 from deeprotect.signals.schema import Floats
@@ -18,8 +18,6 @@ Sizes = tuple[int, ...]
 
 # At sizes, and just beyond, at which code that works in blocks may begin another one.
 STREAMS: tuple[Sizes, ...] = ((2,), (3,), (1, 1, 1), (5, 4), (16, 17), (65,), (256, 257), (1_025,), (8_195,))
-_MANY = 1_000  # windows of a stream in which one filling has to do
-_MOST_CANDIDATES = 1_024
 
 
 @dataclass(frozen=True)
@@ -46,10 +44,9 @@ class Isolation:
 def isolation(bundle: Pipeline, windows: Floats, *, streams: Sequence[Sizes] = STREAMS) -> Isolation:
     """Streams of several sizes, each with several sets of changed windows; `windows` are candidates to fill them."""
     rng, batches = np.random.default_rng(0), 0
-    pool = unlike(bundle, rng.permutation(windows)[:_MOST_CANDIDATES])
-    touched: dict[str, str] = {}
+    known, touched = pool(bundle, windows, rng), dict[str, str]()
     for sizes in streams:
-        for before, after in _fillings(pool, sum(sizes), rng):
+        for before, after in fillings(known, sum(sizes), rng):
             for marks, step, count in _compared(bundle, before, after, sizes=sizes):
                 batches += 1
                 if count:
@@ -87,20 +84,6 @@ def _sets(count: int) -> Iterator[Marks]:
     for place in sorted({0, count // 2, count - 1}):
         yield np.arange(count) == place
     yield from separating(count)
-
-
-def _fillings(pool: Floats, count: int, rng: np.random.Generator) -> Iterator[tuple[Floats, Floats]]:
-    """Windows of a stream before and after a change: drawn from the pool; all alike, changed to another one.
-
-    Of all alike the lowest and the highest, too: one window then moves even the extremes of a batch.
-    """
-    draws = rng.integers(len(pool), size=count)
-    others = (draws + rng.integers(1, max(2, len(pool)), size=count)) % len(pool)
-    yield pool[draws], pool[others]
-    if count <= _MANY:
-        low, *_, high = pool.sum(axis=1).argsort()
-        for alike, other in ((low, high), (high, low), rng.choice(len(pool), size=2, replace=False)):
-            yield np.repeat(pool[[alike]], count, axis=0), np.repeat(pool[[other]], count, axis=0)
 
 
 def _first_difference(before: Trace, after: Trace, rows: Marks) -> tuple[str, int]:
