@@ -62,3 +62,15 @@ def test_more_recordings_than_can_be_remembered_are_refused(monkeypatch):
     RecordingWatch("walk.csv").check(np.arange(3), first_row=0)
     with pytest.raises(TableError, match="more than 3 recordings"):
         RecordingWatch("walk.csv").check(np.arange(4), first_row=0)
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 500])
+def test_a_column_that_numbers_rows_is_refused_before_it_costs_a_window_a_row(chunk):
+    watch = RecordingWatch("walk.csv", window=4)
+    with pytest.raises(
+        TableError, match="100 recordings of a single row stand before row 101; does that column number"
+    ):
+        check(watch, [(first, np.arange(first, first + chunk)) for first in range(0, 500, chunk)])
+    check(RecordingWatch("walk.csv", window=1), [(0, np.arange(500))])
+    short = np.repeat(np.arange(200), 2)
+    check(RecordingWatch("walk.csv", window=4), [(0, short)])

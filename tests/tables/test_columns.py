@@ -27,7 +27,7 @@ def test_time_is_found_under_its_usual_names_and_leaves_under_its_own(policy, bu
 
 
 def test_where_time_is_found_gaps_are_seen(bundle):
-    with pytest.raises(TableError, match="time jumps by more than 3 samples at row 4"):
+    with pytest.raises(TableError, match=r"time \(column 'Timestamp'\) jumps by more than 3 samples at row 4"):
         Protector(bundle).protect(pa.table({"Timestamp": [0, 100, 200, 9000], **SAMPLES}))
 
 

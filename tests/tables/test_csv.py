@@ -172,7 +172,7 @@ def test_rows_are_numbered_over_all_blocks():
 
 
 @pytest.mark.parametrize(
-    ("rows", "mark"), [("1,5;2", ","), ("1.5;2,5", "."), ("1;2", "."), ("1,5;2026-01-01 00:00:00.5", ","), (";", ".")]
+    ("rows", "mark"), [("1,5;2", ","), ("1.5;2,5", "."), ("1;2", None), ("1,5;2026-01-01 00:00:00.5", ","), (";", None)]
 )
 def test_a_decimal_comma_is_taken_only_where_no_number_has_a_point(rows, mark):
     assert decimal_point(rows.encode(), CsvLayout(("a", "b"), ";"), ["a", "b"]) == mark
@@ -180,6 +180,21 @@ def test_a_decimal_comma_is_taken_only_where_no_number_has_a_point(rows, mark):
 
 def test_a_point_in_another_column_does_not_count():
     assert decimal_point(b"1,5;2.5", CsvLayout(("a", "b"), ";"), ["a"]) == ","
+
+
+def test_a_decimal_comma_may_come_late():
+    content = b"a;b\n" + b"1;2\n" * 1_500_000 + b"1,5;2\n"
+    assert table_of(content, numbers=frozenset("ab"))["a"][-1].as_py() == 1.5
+
+
+@given(st.binary(max_size=200) | st.text('ab,;\t\n\r"0.5-', max_size=200).map(str.encode))
+def test_any_bytes_are_read_or_refused_in_one_line_and_never_something_else(content):
+    for request in ({}, {"numbers": frozenset("ab")}, {"ragged": lambda _: None, "numbers": frozenset()}):
+        try:
+            table_of(content, **request)
+        except TableError as refused:
+            message = str(refused)
+            assert message.isprintable()
 
 
 def test_lines_of_another_length_are_told_and_left_out():

@@ -116,11 +116,11 @@ def init(
         epsilon=epsilon,
         mapping=seen.roles.columns,
     )
+    problems = first_look(table, mapping=mapping, columns=names).problems if table != "-" else ()
     with whole_file(out) as stream:
         stream.write(policy.to_toml().encode())
     for line in (*assumptions(found, policy), *warnings_for(policy, Repository.load())):
         typer.echo(f"note: {line}", err=True)
-    problems = first_look(table, mapping=mapping, columns=names).problems if table != "-" else ()
     if problems:
         kinds = ", ".join(dict.fromkeys(each.kind for each in problems))
         typer.echo(f"note: its first rows show problems ({kinds}); see `deeprotect check {printable(table)}`", err=True)

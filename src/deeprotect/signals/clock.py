@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.errors import TableError
+from deeprotect.errors import TableError, printable
 from deeprotect.signals.schema import Floats
 
 GAP_STEPS = 3.0  # a step this many times the sampling period is a gap
@@ -63,6 +63,7 @@ class Clock:
     rate_hz: float
     where: str
     per_second: float | None = None  # units of the column; None: the first steps tell
+    column: str = "time"
     _last: tuple[float, object] | None = field(default=None)
     _first_steps: Floats = field(default_factory=lambda: np.empty(0))
 
@@ -103,7 +104,7 @@ class Clock:
             return
         if abs(float(np.median(forward)) * self.rate_hz / self.per_second - 1) > RATE_TOLERANCE:
             raise TableError(
-                f"{self.where}: its time does not advance by {1 / self.rate_hz:g} s per row, which rate_hz = "
+                f"{self.where}: {self._name} does not advance by {1 / self.rate_hz:g} s per row, which rate_hz = "
                 f"{self.rate_hz:g} needs (or the same in ms, µs, ns); correct rate_hz, or resample the table: "
                 f"deeprotect prepare --rate-hz {self.rate_hz:g}"
             )
@@ -113,9 +114,18 @@ class Clock:
             return
         self._check_rate()  # at a wrong rate every step looks like a gap
         raise TableError(
-            f"{self.where}: time {what} at row {first_row + int(np.argmax(bad)) + 1}; give the rows from there another "
-            "`recording` value, or mend the table with `deeprotect prepare`"
+            f"{self.where}: {self._name} {what} at row {first_row + int(np.argmax(bad)) + 1}; give the rows from there "
+            f"another `recording` value, or mend the table with `deeprotect prepare`{self._doubt}"
         )
+
+    @property
+    def _name(self) -> str:
+        return "time" if self.column == "time" else f"time (column '{printable(self.column)}')"
+
+    @property
+    def _doubt(self) -> str:
+        """A column that is only called like the time may be something else."""
+        return "" if self.column == "time" else " (or say --map time= if that is not the time)"
 
 
 def _is_usual(rate_hz: float) -> bool:

@@ -8,15 +8,22 @@ from numpy.typing import NDArray
 from deeprotect.errors import TableError
 
 MOST_RECORDINGS = 1_000_000  # names that are remembered, about 100 MB
+MOST_SINGLE_ROWS = 100  # recordings of one row, one after the other: that column numbers rows
 
 
 @dataclass
 class RecordingWatch:
-    """Refuses what would be cut into many padded windows in silence: rows without a name, names that come back."""
+    """Refuses what would be cut into many padded windows in silence: rows without a name, names that come back.
+
+    Where a window is a single row, nothing is padded, and rows may be recordings of their own.
+    """
 
     where: str
+    window: int = 2
     _seen: set[object] = field(default_factory=set)
     _current: object = field(default_factory=object)
+    _started: int = -2
+    _single_rows: int = 0
 
     def check(self, names: NDArray[np.generic], *, first_row: int) -> None:
         """Recording names of consecutive rows."""
@@ -30,7 +37,13 @@ class RecordingWatch:
                 self._begin(names[row], first_row + int(row))
 
     def _begin(self, name: object, row: int) -> None:
-        self._current = name
+        self._single_rows = self._single_rows + 1 if row == self._started + 1 else 0
+        self._current, self._started = name, row
+        if self._single_rows == MOST_SINGLE_ROWS and self.window > 1:
+            raise TableError(
+                f"{self.where}: {MOST_SINGLE_ROWS} recordings of a single row stand before row {row + 1}; does that "
+                "column number rows? Map another one, or none with --map recording="
+            )
         if name in self._seen:
             raise TableError(
                 f"{self.where}: row {row + 1} goes on with a recording that other rows have interrupted; sort the "

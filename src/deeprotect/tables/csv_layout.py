@@ -12,7 +12,7 @@ MISSING = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A", "NA", "NULL"),
     *("NaN", "n/a", "nan", "null", "None", "NaT", "<NA>", "?"),
 )
-_SAMPLE_LINES = 50
+_SAMPLE_LINES, _DECIMAL_LINES = 50, 2000
 _NUMBER = re.compile(r"[-+]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?|[-+]?(inf|infinity)", re.I)
 _STAMP = re.compile(r"\d{4}[-/]\d\d?[-/]\d\d?.*|\d\d?[./]\d\d?[./]\d{2,4}.*|\d\d?:\d\d(:\d\d.*)?")
 _WITH_COMMA, _WITH_POINT = re.compile(r"[-+]?\d*,\d+"), re.compile(r"[-+]?\d*\.\d+")
@@ -52,14 +52,16 @@ def is_hint(block: bytes) -> bool:
     return bool(_HINT.fullmatch(block.decode("utf-8", errors="replace").strip()))
 
 
-def decimal_point(rows: bytes, layout: CsvLayout, numbers: Collection[str]) -> str:
-    """A comma, where cells of number columns are written so and none has a point."""
-    delimiter = layout.delimiter
-    lines = [zip(layout.names, _cells(line, delimiter), strict=False) for line in _sample(rows)]
-    cells = [cell.strip() for line in lines for name, cell in line if name in numbers]
-    if delimiter == "," or any(map(_WITH_POINT.fullmatch, cells)):
+def decimal_point(rows: bytes, layout: CsvLayout, numbers: Collection[str]) -> str | None:
+    """A comma, where cells of number columns are written so and none has a point; None where all are whole numbers."""
+    if layout.delimiter == ",":
         return "."
-    return "," if any(map(_WITH_COMMA.fullmatch, cells)) else "."
+    sample = _sample(rows, _DECIMAL_LINES)
+    lines = [zip(layout.names, _cells(line, layout.delimiter), strict=False) for line in sample]
+    cells = [cell.strip() for line in lines for name, cell in line if name in numbers]
+    if any(map(_WITH_POINT.fullmatch, cells)):
+        return "."
+    return "," if any(map(_WITH_COMMA.fullmatch, cells)) else None
 
 
 def _check_header(rows: list[list[str]], lines: list[str], where: str) -> None:
@@ -106,8 +108,8 @@ def _cells(line: str, delimiter: str) -> list[str]:
         return [line]
 
 
-def _sample(block: bytes) -> list[str]:
-    lines = block.split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES]
+def _sample(block: bytes, most: int = _SAMPLE_LINES) -> list[str]:
+    lines = block.split(b"\n", most)[:most]
     return [line.decode("utf-8", errors="replace").rstrip("\r") for line in lines if line.strip()]
 
 

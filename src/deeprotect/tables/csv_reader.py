@@ -85,28 +85,31 @@ class _Parser:
                 yield from table.combine_chunks().to_batches()
 
     def _parse(self, rows: bytes, *, kinds: dict[str, pa.DataType]) -> pa.Table:
-        import pyarrow.csv as pa_csv
-
         if self._decimal_point is None:
             numbers = self.layout.names if self.request.numbers is None else self.request.numbers
             self._decimal_point = decimal_point(rows, self.layout, numbers)
-        try:
-            return pa_csv.read_csv(
-                pa.BufferReader(rows),
-                # In one thread: it is as fast, and Arrow then knows the number of a bad row.
-                read_options=pa_csv.ReadOptions(column_names=list(self.layout.names), use_threads=False),
-                parse_options=pa_csv.ParseOptions(
-                    delimiter=self.layout.delimiter, invalid_row_handler=self._ragged if self.request.ragged else None
-                ),
-                convert_options=pa_csv.ConvertOptions(
-                    column_types=kinds,
-                    strings_can_be_null=True,
-                    null_values=list(MISSING),
-                    decimal_point=self._decimal_point,
-                ),
-            )
-        except pa.ArrowInvalid as error:
-            raise TableError(self._refusal(str(error))) from None
+        marks = (".", ",") if self._decimal_point is None else (self._decimal_point,)
+        refusals = []
+        for mark in marks:  # a comma may come after any number of whole numbers
+            try:
+                return self._converted(rows, kinds, decimal_mark=mark)
+            except pa.ArrowInvalid as error:
+                refusals.append(self._refusal(str(error)))
+        raise TableError(refusals[0])
+
+    def _converted(self, rows: bytes, kinds: dict[str, pa.DataType], *, decimal_mark: str) -> pa.Table:
+        import pyarrow.csv as pa_csv
+
+        ragged = self._ragged if self.request.ragged else None
+        return pa_csv.read_csv(
+            pa.BufferReader(rows),
+            # In one thread: it is as fast, and Arrow then knows the number of a bad row.
+            read_options=pa_csv.ReadOptions(column_names=list(self.layout.names), use_threads=False),
+            parse_options=pa_csv.ParseOptions(delimiter=self.layout.delimiter, invalid_row_handler=ragged),
+            convert_options=pa_csv.ConvertOptions(
+                column_types=kinds, strings_can_be_null=True, null_values=list(MISSING), decimal_point=decimal_mark
+            ),
+        )
 
     def _ragged(self, row: Any) -> str:
         self._skipped += 1

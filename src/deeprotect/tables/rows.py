@@ -32,8 +32,8 @@ def read_rows(
 
     `outside` is called with every channel that a batch shows largely outside its public range.
     """
-    clock, watch, timeline = Clock(schema.rate_hz, source.where), RecordingWatch(source.where), columns.timeline()
-    first_row = 0
+    clock = Clock(schema.rate_hz, source.where, column=columns.time_name or "time")
+    watch, timeline, first_row = RecordingWatch(source.where, schema.window), columns.timeline(), 0
     for batch in source.batches:
         if not batch.num_rows:
             continue

@@ -111,6 +111,9 @@ def _check_labels(schema: pa.Schema, inferences: Iterable[str], where: str) -> N
             raise TableError(
                 f"{where}: no column '{name}' with the labels of that inference; it has: {', '.join(schema.names)}"
             )
+        kind = schema.field(name).type
+        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            raise TableError(f"{where}: column '{name}' is {kind}, a label is a name or a number; convert it to text")
 
 
 def _codes(column: pa.ChunkedArray) -> tuple[Indices, Labels]:

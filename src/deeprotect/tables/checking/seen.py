@@ -60,7 +60,8 @@ class Reader:
 
 def unique_names(names: list[str]) -> list[str]:
     """Names by which columns can be told apart, where a table has one twice."""
-    return [name if names.index(name) == place else f"{name} ({place + 1})" for place, name in enumerate(names)]
+    first = {name: place for place, name in reversed(list(enumerate(names)))}
+    return [name if first[name] == place else f"{name} ({place + 1})" for place, name in enumerate(names)]
 
 
 def _filled(cells: pa.Array) -> Mask:
