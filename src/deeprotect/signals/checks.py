@@ -22,7 +22,7 @@ def check_finite(samples: Floats, schema: Schema, *, first_row: int, where: str)
     kind = "infinite" if np.isinf(samples[row, column]) else "missing or not a number"
     raise TableError(
         f"{where}: row {first_row + row + 1}, column '{printable(schema.names[column])}' is {kind}; "
-        "fill it, drop the row, or cut the recording there"
+        "drop such rows with `deeprotect prepare`"
     )
 
 

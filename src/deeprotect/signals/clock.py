@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from deeprotect.errors import TableError, printable
 from deeprotect.signals.schema import Floats
 
-GAP_STEPS = 3.0  # a step this many times the sampling period is a gap
+GAP_STEPS = 3.0  # a step of more sampling periods than this is a gap
+SLACK = 1e-6  # of it, so that rounding makes no gap of three periods
 RATE_TOLERANCE = 0.2
 MOSTLY_FORWARD = 0.7
 UNIT_STEPS = 100  # that tell unit and rate, however the source is cut into batches
@@ -74,7 +75,7 @@ class Clock:
         self._learn(steps[same])
         samples = steps * self.rate_hz / (self.per_second or 1.0)
         self._refuse(same & (samples <= 0), "does not advance", first_row)
-        self._refuse(same & (samples > GAP_STEPS), f"jumps by more than {GAP_STEPS:g} samples", first_row)
+        self._refuse(same & (samples > GAP_STEPS + SLACK), f"jumps by more than {GAP_STEPS:g} samples", first_row)
 
     def finish(self) -> None:
         """At the end of a source: the rate, where there were too few rows to tell it before."""

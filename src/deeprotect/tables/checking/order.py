@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from deeprotect.signals.clock import GAP_STEPS
+from deeprotect.signals.clock import GAP_STEPS, SLACK
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.cells import UNNAMED, Indices, Mask
 from deeprotect.tables.checking.findings import Finding, Tally
@@ -60,8 +60,8 @@ class OrderWatch:
         if self.period is None:
             return
         samples = steps / self.period
-        self.gaps.add(rows[known & (samples > GAP_STEPS)], first_row)
-        forward = known & (steps > 0) & (samples <= GAP_STEPS)
+        self.gaps.add(rows[known & (samples > GAP_STEPS + SLACK)], first_row)
+        forward = known & (steps > 0) & (samples <= GAP_STEPS + SLACK)
         self.uneven.add(rows[forward & (np.abs(samples - 1) > UNEVEN_STEP)], first_row)
 
     def _make_room(self, recordings: int, channels: int) -> None:

@@ -7,13 +7,15 @@ import numpy as np
 import pyarrow as pa
 
 from deeprotect.errors import TableError
-from deeprotect.signals.clock import GAP_STEPS
+from deeprotect.signals.clock import GAP_STEPS, RATE_TOLERANCE
 from deeprotect.signals.ordering import clock_runs
 from deeprotect.tables.cells import Indices, plain
 from deeprotect.tables.preparing.counts import Counts
 from deeprotect.tables.preparing.piece import Piece
 
 COARSE_SHARE = 0.2  # of rows that share their time with others: then the clock is too coarse to tell rows apart
+# Shorter than a gap by as much as a policy's rate may differ from the table's: no split table is refused for a gap.
+SPLIT_STEPS = GAP_STEPS / (1 + RATE_TOLERANCE)
 
 
 @dataclass
@@ -57,7 +59,7 @@ class GapSplitter:
     def split(self, piece: Piece) -> Iterator[tuple[Piece, bool]]:
         same = np.concatenate([[piece.key[0] == self._key], piece.key[1:] == piece.key[:-1]])
         steps = np.diff(piece.time, prepend=self._time)
-        gaps = same & (steps > GAP_STEPS * self.period)
+        gaps = same & (steps > SPLIT_STEPS * self.period)
         self.counts.gaps += int(np.count_nonzero(gaps))
         begins = ~same | gaps
         borders = np.flatnonzero(begins)

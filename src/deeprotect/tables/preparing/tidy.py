@@ -47,16 +47,20 @@ class Tidy:
         """The rows of a piece, all of the recording with that number."""
         named = pa.array([str(number)] * len(piece), pa.string())
         columns = [self._column(name, piece, named) for name in self.source.names]
-        return pa.table(columns if self.roles.recording else [named, *columns], schema=self.schema)
+        columns = columns if self.roles.recording else [named, *columns]
+        schema = self.schema
+        return pa.table(
+            [pc.cast(column, kind) for column, kind in zip(columns, schema.types, strict=True)], schema=schema
+        )
 
     def _field(self, name: str) -> pa.Field:
         field = self.source.field(name)
         if name == self.roles.recording:
             return pa.field(RECORDING, pa.string())
         if name == self.roles.time:
-            return pa.field(TIME, self.timeline.written if self.timeline else _plain_type(field, self.where))
+            return pa.field(TIME, self.timeline.written if self.timeline else fresh_field(field, self.where).type)
         if name not in self.roles.channels:
-            return pa.field(name, _plain_type(field, self.where), metadata=fresh_field(field, self.where).metadata)
+            return fresh_field(field, self.where)
         change = self.changes.get(name)
         unit = change.unit if change else stated_unit(field)
         return pa.field(
@@ -78,11 +82,6 @@ class Tidy:
         cells = piece.cells.column(self.roles.time)
         # A decimal comma would need quotes in CSV, and other tools would not read it.
         return pc.replace_substring(cells, ",", ".") if is_text(cells.type) else cells
-
-
-def _plain_type(field: pa.Field, where: str) -> pa.DataType:
-    kind = fresh_field(field, where).type
-    return pa.large_string() if is_text(kind) else kind
 
 
 def unit_changes(channels: tuple[str, ...], units: tuple[UnitChange, ...]) -> dict[str, UnitChange]:
