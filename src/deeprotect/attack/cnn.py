@@ -101,7 +101,6 @@ class ConvolutionalClassifier:
         network = ConvolutionalNetwork(windows, self.channels, classes=len(self.classes_))
         initialise(network, generator)
         rows = torch.tensor(windows, dtype=torch.float32), torch.tensor(numbers)
-        none = rows[0][:0], rows[1][:0]
-        job = TrainingJob(_Loss(network), rows, held_out=none, noise=network.found, generator=generator)
+        job = TrainingJob(_Loss(network), rows, noise=network.found, generator=generator)
         train(job, SCHEDULE)
         return network.eval()

@@ -37,11 +37,10 @@ class LabelledWindows:
     group: Indices | None = None  # what a split must keep together, where the caller names a column for it
 
     @property
-    def following(self) -> Floats:
-        """For each window the one right after it in its recording; NaN where that is not here."""
+    def followed(self) -> NDArray[np.bool_]:
+        """Whether the next window here is the one right after it in its recording."""
         place = np.arange(len(self)) if self.place is None else self.place
-        next_is_here = np.append((np.diff(place) == 1) & (np.diff(self.recording) == 0), False)
-        return np.where(next_is_here[:, None, None], np.roll(self.samples, -1, axis=0), np.nan)
+        return np.append((np.diff(place) == 1) & (np.diff(self.recording) == 0), False)
 
     @property
     def people(self) -> Indices:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_linear_bn_eval
 
 from deeprotect.bundle.layers.activations import Activation
 from deeprotect.bundle.layers.decision import Argmax
@@ -78,7 +79,7 @@ def _coder(module: coder.Coder) -> Iterator[Layer]:
             (Statistics(), Concatenation(((), (encoding,)))),
         )
     )
-    yield from _linear(module.first)
+    yield from _linear(fuse_linear_bn_eval(module.first, module.normalise))
     yield RELU
     yield from _linear(module.last)
 

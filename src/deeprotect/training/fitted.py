@@ -11,17 +11,26 @@ from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.minimisers.paper_autoencoder import PaperAutoencoder
 from deeprotect.training.minimisers.sparse import BlindCompressiveSensing
 from deeprotect.training.splits import contiguous
+from deeprotect.training.trainer import Progress
 
 STEPS, STEPS_PER_EPOCH = 3000, 50
 """The paper's autoencoder has no epochs; where a policy limits them, so many steps stand for one."""
 HELD_OUT = 0.2
 
 
+def _ignore(_: float) -> None:
+    """A function with a name: models travel to other processes."""
+
+
 @dataclass(frozen=True)
 class FittedModels:
-    """Models of one set of windows; policies that share them differ in privacy and minimiser alone."""
+    """Models of one set of windows; policies that share them differ in privacy and minimiser alone.
+
+    `progress` is told of the longest work, the coders behind a code book.
+    """
 
     windows: LabelledWindows
+    progress: Progress = field(default=_ignore, repr=False)
     _minimisers: dict[str, Minimiser] = field(default_factory=dict, repr=False)
     _codes: list[LearntCodes] = field(default_factory=list, repr=False)
     _validation: list["Validation"] = field(default_factory=list, repr=False)
@@ -37,7 +46,7 @@ class FittedModels:
     def codes(self, policy: Policy) -> LearntCodes:
         """Coder and synthetic windows, from which code books are made."""
         if not self._codes:
-            self._codes.append(learn_codes(self.windows, policy))
+            self._codes.append(learn_codes(self.windows, policy, progress=self.progress))
         return self._codes[0]
 
     def validation(self, policy: Policy) -> "Validation":

@@ -1,5 +1,6 @@
 """One loop that trains an objective with Adam, stopped early on held-out rows."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 Rows = tuple[Tensor, ...]
+Progress = Callable[[float], None]
+"""Takes the share of the work that is done, 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -27,23 +30,24 @@ class Schedule:
 
 @dataclass(frozen=True)
 class TrainingJob:
-    """An objective whose forward(windows, codes, noise) is its loss, its rows, and its own randomness.
+    """An objective whose forward(*rows, noise) is its loss, its rows, and its own randomness.
 
-    `noise` counts the standard normal numbers that the objective wants beside each row.
+    `noise` counts the standard normal numbers that the objective wants beside each row; none of the rows need be
+    `held_out`.
     """
 
     objective: nn.Module
     train: Rows
-    held_out: Rows
     noise: int
     generator: torch.Generator
+    held_out: Rows = ()
 
     def batch(self, rows: Rows, index: Tensor) -> Rows:
         drawn = torch.randn(len(index), self.noise, generator=self.generator)
         return (*(values[index] for values in rows), drawn)
 
 
-def train(job: TrainingJob, schedule: Schedule) -> None:
+def train(job: TrainingJob, schedule: Schedule, *, progress: Progress = lambda _: None) -> None:
     """Train the job's objective in place; where rows are held out, the weights of the best check stay."""
     objective, size = job.objective, min(schedule.batch_size, len(job.train[0]))
     steps = -(-len(job.train[0]) // size)
@@ -51,16 +55,17 @@ def train(job: TrainingJob, schedule: Schedule) -> None:
     optimiser = torch.optim.Adam(learning, lr=schedule.learning_rate, fused=True)
     scheduler = _scheduler(optimiser, schedule, steps=steps)
     # One noise draw for all checks, so that checks differ by the weights alone.
-    check = job.batch(job.held_out, torch.arange(len(job.held_out[0])))
+    check = job.batch(job.held_out, torch.arange(len(job.held_out[0]))) if job.held_out else ()
     stopping = EarlyStopping(objective, patience=schedule.patience)
-    for _ in range(schedule.epochs(steps)):
+    for epoch in range(epochs := schedule.epochs(steps)):
         objective.train()
         for index in torch.split(_order(job, size * steps), size):
             optimiser.zero_grad()
             objective(*job.batch(job.train, index)).backward()
             optimiser.step()
             scheduler.step()
-        if len(check[0]) and stopping.stop(_loss(objective, check)):
+        progress((epoch + 1) / epochs)
+        if check and len(check[0]) and stopping.stop(_loss(objective, check)):
             break
     stopping.restore()
 

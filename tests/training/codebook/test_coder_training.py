@@ -1,43 +1,65 @@
+"""What a coder learns from."""
+
 import numpy as np
 import pytest
 import torch
 
 from deeprotect.training.codebook.coder import Coder
-from deeprotect.training.codebook.coder_training import CoderData, CoderLoss, fit_coders
+from deeprotect.training.codebook.coder_training import SCHEDULE, CoderData, CoderLoss, fit_coder
 from deeprotect.training.labels import Targets
 from deeprotect.training.networks import Standardise
 
-CHANNELS, SAMPLES = 2, 6
+CHANNELS, SAMPLES, ROWS = 2, 6, 80
 
 
-def loss() -> CoderLoss:
-    windows = np.random.default_rng(0).uniform(size=(20, CHANNELS * SAMPLES))
-    standardise = Standardise(windows)
-    coder = Coder(standardise(torch.tensor(windows, dtype=torch.float32)), CHANNELS, classes=3)
-    return CoderLoss(standardise, coder, counts=(3,))
+def data(*, seed: int = 1) -> CoderData:
+    windows = np.random.default_rng(seed).uniform(size=(ROWS, CHANNELS * SAMPLES))
+    labels = np.array(["low" if window.mean() < 0.5 else "high" for window in windows], dtype=object)
+    labels[::7] = None
+    return CoderData(torch.tensor(windows, dtype=torch.float32), np.arange(ROWS) % 10 < 9, Targets.read(labels, ROWS))
+
+
+def started(*, start: float, followed: bool) -> list[float]:
+    """The second of three rows of running numbers."""
+    windows = torch.arange(3.0 * CHANNELS * SAMPLES).reshape(3, -1)
+    coder = Coder(windows, CHANNELS, classes=3)
+    loss = CoderLoss(windows, Standardise(windows.double().numpy()), coder, counts=(3,))
+    return loss._started(torch.tensor([1]), torch.tensor([followed]), torch.tensor([[start]]))[0].tolist()
 
 
 @pytest.mark.parametrize("start", [-9.0, -1.0, 0.0, 1.0, 9.0])
-def test_a_shifted_window_is_a_piece_of_the_two_it_lies_between(start):
-    pair = torch.arange(2.0 * CHANNELS * SAMPLES)[None]
-    started = loss()._started(pair, torch.tensor([[start]]))[0]
-    assert started[0] % CHANNELS == 0
-    assert torch.equal(started, started[0] + torch.arange(CHANNELS * SAMPLES))
+def test_a_window_starts_in_its_row_with_the_first_channel_and_goes_on_from_there(start):
+    first, *rest = started(start=start, followed=True)
+    assert 12 <= first < 24
+    assert first % CHANNELS == 0
+    assert rest == [first + place for place in range(1, 12)]
 
 
-def test_a_window_without_a_follower_is_learnt_from_its_beginning():
-    pair = torch.cat([torch.arange(12.0), torch.full((12,), torch.nan)])[None]
-    for start in (-9.0, 0.0, 9.0):
-        assert torch.equal(loss()._started(pair, torch.tensor([[start]]))[0], torch.arange(12.0))
+@pytest.mark.parametrize("start", [-9.0, 0.0, 9.0])
+def test_a_window_without_a_follower_is_learnt_from_its_beginning(start):
+    assert started(start=start, followed=False) == list(range(12, 24))
 
 
 def test_the_same_seed_gives_the_same_coder_and_missing_labels_are_fine():
-    windows = np.random.default_rng(1).uniform(size=(80, 12))
-    labels = np.array(["low" if window.mean() < 0.5 else "high" for window in windows], dtype=object)
-    labels[::7] = None
-    data = CoderData(windows, np.full_like(windows, np.nan), Targets.read(labels, 80))
-    first, again = (fit_coders([data], channels=CHANNELS, seed=3)[0] for _ in range(2))
-    scores = first(torch.tensor(windows, dtype=torch.float32))
-    assert torch.equal(scores, again(torch.tensor(windows, dtype=torch.float32)))
-    right = np.array(["high", "low"])[scores.argmax(dim=1)] == labels
-    assert right[labels != None].mean() > 0.9  # noqa: E711
+    known = data()
+    first, again = (fit_coder(known, known.labelled, channels=CHANNELS, seed=3) for _ in range(2))
+    scores = first(known.windows)
+    assert torch.equal(scores, again(known.windows))
+    right = scores.argmax(dim=1).numpy() == known.targets.codes[:, 0]
+    assert right[known.labelled].mean() > 0.9
+
+
+def test_nothing_in_other_rows_reaches_a_coder():
+    known, chosen = data(), np.arange(ROWS) % 10 < 6
+    codes, windows = known.targets.codes.copy(), known.windows.clone()
+    codes[~chosen], windows[torch.tensor(~chosen)] = 0, torch.nan
+    other = CoderData(windows, known.followed, Targets(codes, known.targets.classes))
+    first, second = (fit_coder(each, chosen, channels=CHANNELS, seed=0) for each in (known, other))
+    assert torch.equal(first(known.windows), second(known.windows))
+
+
+def test_progress_rises_to_the_end():
+    known, shares = data(), []
+    schedule = SCHEDULE.__class__(max_epochs=4, max_steps=1000, batch_size=32, learning_rate=0.01, patience=9)
+    fit_coder(known, known.labelled, channels=CHANNELS, seed=0, schedule=schedule, progress=shares.append)
+    assert shares == [0.25, 0.5, 0.75, 1.0]

@@ -5,62 +5,73 @@ import pytest
 import torch
 from torch import nn
 
-from deeprotect.training.codebook import cross_fitting as crossfit
-from deeprotect.training.codebook.coder_training import SCHEDULE, CoderData
+from deeprotect.training.codebook import cross_fitting
+from deeprotect.training.codebook.coder_training import SCHEDULE
 from deeprotect.training.labels import Targets
 
 
-class Fixed(nn.Module):
-    """The same class for every window."""
+class Counting(nn.Module):
+    """Its own number for every window, as a score."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
         self.number = number
 
     def forward(self, windows):
-        return torch.eye(2)[[self.number] * len(windows)]
+        return torch.full((len(windows), 3), float(self.number))
 
 
-def data(*labels):
-    names = np.array([[label] for label in labels], dtype=object)
-    windows = np.zeros((len(labels), 3))
-    return CoderData(windows, windows, Targets.read(names, len(labels)))
-
-
-def test_a_short_schedule_is_tried_where_there_is_time_to_overfit(gym_policy):
-    whole, short = crossfit._schedules(gym_policy.vary(training={"max_epochs": 50}))
-    assert (whole.max_epochs, short.max_epochs) == (50, 10)
-    assert short.max_steps * 5 == whole.max_steps
-    (only,) = crossfit._schedules(gym_policy.vary(training={"max_epochs": 6}))
-    assert only.max_epochs == 6
-
-
-@pytest.mark.parametrize(("later", "chosen"), [("aab", 0), ("abb", 1)])
-def test_later_windows_decide_how_long_a_coder_learns(gym_policy, later, chosen):
-    schedules = crossfit._schedules(gym_policy.vary(training={"max_epochs": 50}))
-    coders = dict(zip(schedules, (Fixed(0), Fixed(1)), strict=True))
-    found = crossfit._right_length(lambda *, schedule: [coders[schedule]], data(*later), schedules)
-    assert found is schedules[chosen]
-
-
-def test_a_single_schedule_costs_no_trial():
-    assert crossfit._right_length(lambda **_: pytest.fail("trained"), data("a", "b"), [SCHEDULE]) is SCHEDULE
-
-
-def test_every_window_is_coded_by_a_coder_that_did_not_see_it(gym_windows, gym_policy, monkeypatch):
+@pytest.fixture
+def fits(monkeypatch):
+    """Rows and schedule of each coder that would have been trained."""
     seen = []
 
-    def fit(several, **_):
-        seen.extend({row.tobytes() for row in each.windows} for each in several)
-        return [Fixed(0) for _ in several]
+    def fit(data, chosen, *, schedule, progress, **_):
+        seen.append((chosen, schedule))
+        progress(0.5)
+        progress(1.0)
+        return Counting(len(seen) - 1)
 
-    monkeypatch.setattr(crossfit, "fit_coders", fit)
-    policy = gym_policy.vary(training={"max_epochs": 6})
-    targets = Targets.read(gym_windows.targets(["activity"]), len(gym_windows))
-    targets = Targets(np.minimum(targets.codes, 1), (targets.classes[0][:2],))
-    _, scores = crossfit.cross_fit(gym_windows, targets, policy)
-    assert (scores == torch.tensor([1.0, 0.0])).all()
-    whole, *folds = seen
-    assert len(folds) == crossfit.FOLDS
-    assert all(fold < whole for fold in folds)
-    assert set.intersection(*folds) == set()
+    monkeypatch.setattr(cross_fitting, "fit_coder", fit)
+    return seen
+
+
+@pytest.fixture
+def targets(gym_windows):
+    found = Targets.read(gym_windows.targets(["activity"]), len(gym_windows))
+    found.codes[::11] = -1
+    return found
+
+
+def test_every_window_is_scored_by_a_coder_that_did_not_learn_from_it(gym_windows, gym_policy, targets, fits):
+    _, scores = cross_fitting.cross_fit(gym_windows, targets, gym_policy)
+    assert len(fits) == 1 + cross_fitting.FOLDS
+    for row, number in enumerate(scores[:, 0].int().tolist()):
+        assert number >= 1
+        assert not fits[number][0][row]
+
+
+def test_the_shipped_coder_learns_from_every_labelled_window(gym_windows, gym_policy, targets, fits):
+    coder, _ = cross_fitting.cross_fit(gym_windows, targets, gym_policy)
+    assert coder.number == 0
+    assert np.array_equal(fits[0][0], targets.codes[:, 0] >= 0)
+    assert not any(chosen[targets.codes[:, 0] < 0].any() for chosen, _ in fits)
+
+
+@pytest.mark.parametrize(("asked", "given"), [(None, SCHEDULE.max_epochs), (6, 6), (10_000, SCHEDULE.max_epochs)])
+def test_a_policy_may_ask_for_fewer_epochs(gym_windows, gym_policy, targets, fits, asked, given):
+    cross_fitting.cross_fit(gym_windows, targets, gym_policy.vary(training={"max_epochs": asked}))
+    assert {schedule.max_epochs for _, schedule in fits} == {given}
+
+
+def test_progress_goes_from_coder_to_coder(gym_windows, gym_policy, targets, fits):
+    shares = []
+    cross_fitting.cross_fit(gym_windows, targets, gym_policy, progress=shares.append)
+    assert shares == pytest.approx([(place + 1) / 12 for place in range(12)])
+
+
+def test_scoring_in_parts_changes_nothing(monkeypatch):
+    windows, coder = torch.rand(20, 4), nn.Linear(4, 3)
+    whole = cross_fitting._scores(coder, windows)
+    monkeypatch.setattr(cross_fitting, "AT_ONCE", 7)
+    assert torch.allclose(cross_fitting._scores(coder, windows), whole)

@@ -19,10 +19,12 @@ from deeprotect.training.dataset import Indices, LabelledWindows
 from deeprotect.training.export import to_network
 from deeprotect.training.labels import Targets
 from deeprotect.training.misclassification import Costs, matrix
+from deeprotect.training.trainer import Progress
 
 ABSTAIN = "abstain"
 """The name of the code of rejected windows."""
 COMPARED = 20  # windows of a code that stand for all of them when distances to outputs are taken
+FITTED = 0.8  # share of the work that is done once coders are fitted
 PSEUDO_WINDOWS = 0.5
 """Of each class behind every code, so that a code never seen in cross-fitting is no certainty."""
 
@@ -93,14 +95,15 @@ class LearntCodes:
         return CodeBook(encoder, names, self.joint.names, prior, meaning, coded, self.outputs, distortion)
 
 
-def learn_codes(windows: LabelledWindows, policy: Policy) -> LearntCodes:
+def learn_codes(windows: LabelledWindows, policy: Policy, *, progress: Progress = lambda _: None) -> LearntCodes:
     """Learn coder and outputs; cross-fit the coder over all windows for honest counts."""
     useful = policy.inferences.useful
     targets = Targets.read(windows.targets(useful), len(windows))
     _check_several(windows, useful)
     joint = Joint.of(targets)
-    coder, scores = cross_fit(windows, targets, policy)
+    coder, scores = cross_fit(windows, targets, policy, progress=lambda share: progress(FITTED * share))
     outputs = synthesise(windows, joint.codes, useful=useful, people=windows.people, seed=policy.training.seed)
+    progress(1.0)
     return LearntCodes(windows, tuple(useful), targets, joint, coder, scores, outputs)
 
 

@@ -11,15 +11,15 @@ from torch.nn import functional
 from deeprotect.training.coarse import to_grid
 from deeprotect.training.minimisers.linear import window_samples
 
-FILTERS, KERNEL, DEPTH, WIDTH = 64, 3, 3, 256
+FILTERS, KERNEL, DEPTH, WIDTH = 32, 3, 2, 256
 LONGEST = 20
 """Samples after which a layer may halve the window: long windows need no finer time."""
-BINS, MOST_BINS = 64, 768
+BINS, MOST_BINS = 64, 384
 """Bins for each level of a window, and for all of its levels together."""
 TRIM, GRID = 0.01, 1 / 32
 """Share of the levels beyond each end of the bins, and the grid of their edges in standard deviations."""
 DROP = 0.2
-"""Standard deviation of the noise that multiplies hidden values in training, in place of dropout."""
+"""Standard deviation of the noise that multiplies hidden values in training: Gaussian dropout (Srivastava 2014)."""
 
 
 class Statistics(nn.Module):
@@ -92,7 +92,10 @@ class Convolution(nn.Conv1d):
 
 
 class Coder(nn.Module):
-    """Standardised flat windows to one score per useful class; `noise` multiplies hidden values in training."""
+    """Standardised flat windows to one score per useful class; `noise` (row, WIDTH) is for training.
+
+    Batch normalisation halves the epochs; once trained it is affine, and joins the layer before it.
+    """
 
     def __init__(self, windows: Tensor, channels: int, *, classes: int) -> None:
         """`windows` are those to learn from; only the edges of bins are taken from them here."""
@@ -108,21 +111,13 @@ class Coder(nn.Module):
             self.convolutions.append(Convolution(width, FILTERS, KERNEL, stride=stride, padding=KERNEL // 2))
             length, width = (length - 1) // stride + 1, FILTERS
         others = channels * (samples // 2 + 1 + Statistics.PER_CHANNEL) + self.encoding.bins
-        self.hidden = FILTERS * length + others
-        self.first, self.last = nn.Linear(self.hidden, WIDTH), nn.Linear(WIDTH, classes)
-
-    @property
-    def noise(self) -> int:
-        """Hidden values that take noise in training."""
-        return self.hidden + WIDTH
+        self.first, self.normalise = nn.Linear(FILTERS * length + others, WIDTH), nn.BatchNorm1d(WIDTH)
+        self.last = nn.Linear(WIDTH, classes)
 
     def forward(self, windows: Tensor, noise: Tensor | None = None) -> Tensor:
-        hidden = self._features(self._series(windows))
+        hidden = functional.relu(self.normalise(self.first(self._features(self._series(windows)))))
         if noise is not None:
-            hidden = hidden * (1 + DROP * noise[:, : self.hidden])
-        hidden = functional.relu(self.first(hidden))
-        if noise is not None:
-            hidden = hidden * (1 + DROP * noise[:, self.hidden :])
+            hidden = hidden * (1 + DROP * noise)
         scores: Tensor = self.last(hidden)
         return scores
 

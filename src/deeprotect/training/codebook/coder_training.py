@@ -1,4 +1,4 @@
-"""Train coders: cross-entropy on windows from every start, lightly augmented and mixed."""
+"""Train a coder: cross-entropy on windows from every start, mixed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,104 +8,100 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from deeprotect.signals.schema import Floats
-from deeprotect.training.codebook.coder import Coder
+from deeprotect.training.codebook.coder import WIDTH, Coder
+from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.labels import MISSING, Targets
 from deeprotect.training.networks import Standardise, initialise
-from deeprotect.training.trainer import Schedule, TrainingJob, train
+from deeprotect.training.splits import Mask
+from deeprotect.training.trainer import Progress, Schedule, TrainingJob, train
 
 SMOOTHING = 0.02
-JITTER = 0.001
-"""Standard deviations of noise, gains and offsets on the windows a coder learns from; larger ones hide who it is."""
-SCHEDULE = Schedule(max_epochs=100, max_steps=3000, batch_size=256, learning_rate=5e-3, patience=1_000_000)
+SCHEDULE = Schedule(max_epochs=80, max_steps=2400, batch_size=256, learning_rate=1e-2, patience=1_000_000)
 BATCHES = 12
 """A small table is cut into at least so many batches, each of no fewer than 32 windows."""
 
 
-class CoderLoss(nn.Module):
-    """Cross-entropy of a coder on windows augmented with jitter, gains and offsets, each mixed with another window.
+@dataclass(frozen=True)
+class CoderData:
+    """Windows (row, value) in the order of time, whether the next row continues each, what the useful inferences say.
 
-    A row is a window and the one that follows it: every start between the two is a window to learn from, too.
+    All coders share it; each learns from some of its rows.
     """
 
-    def __init__(self, standardise: Standardise, coder: Coder, *, counts: Sequence[int]) -> None:
+    windows: Tensor
+    followed: Mask
+    targets: Targets
+
+    @classmethod
+    def of(cls, windows: LabelledWindows, targets: Targets) -> "CoderData":
+        return cls(torch.tensor(windows.flat, dtype=torch.float32), windows.followed, targets)
+
+    @property
+    def labelled(self) -> Mask:
+        """Which rows have a label of some inference."""
+        return np.asarray((self.targets.codes != MISSING).any(axis=1))
+
+
+class CoderLoss(nn.Module):
+    """Cross-entropy of a coder on windows that start anywhere in a row, each mixed with another window."""
+
+    def __init__(self, windows: Tensor, standardise: Standardise, coder: Coder, *, counts: Sequence[int]) -> None:
         super().__init__()
         self.standardise = standardise
         self.coder = coder
-        self._counts = tuple(counts)
+        self._windows = windows
+        self._counts = list(counts)
 
-    def forward(self, windows: Tensor, codes: Tensor, noise: Tensor) -> Tensor:
-        values, channels = windows.shape[-1] // 2, self.coder.channels
-        sizes = [values, channels, channels, 1, 1, self.coder.noise]
-        jitter, gain, offset, share, start, hidden = torch.split(noise, sizes, dim=-1)
-        wanted = self.standardise(self._started(windows, start))
-        times = values // channels
-        augmented = wanted * (1 + JITTER * gain.repeat(1, times)) + JITTER * (offset.repeat(1, times) + jitter)
+    def forward(self, rows: Tensor, followed: Tensor, codes: Tensor, noise: Tensor) -> Tensor:
+        start, share, hidden = torch.split(noise, [1, 1, WIDTH], dim=-1)
+        windows = self.standardise(self._started(rows, followed, start))
         # Mostly the window itself, now and then up to half of another (mixup; Zhang et al. 2018).
         own = 1 - 0.5 * torch.special.ndtr(share) ** 4
-        scores = self.coder(own * augmented + (1 - own) * augmented.roll(1, 0), hidden)
+        scores = self.coder(own * windows + (1 - own) * windows.roll(1, 0), hidden)
         own = own[:, 0]
-        loss: Tensor = own * self._cross_entropy(scores, codes) + (1 - own) * self._cross_entropy(
-            scores, codes.roll(1, 0)
-        )
-        return loss.mean()
+        right, other = (self._cross_entropy(scores, each) for each in (codes, codes.roll(1, 0)))
+        loss: Tensor = (own * right + (1 - own) * other).mean()
+        return loss
 
-    def _started(self, pairs: Tensor, start: Tensor) -> Tensor:
-        """The window that starts anywhere in the first of two, as far in as a standard normal number says.
+    def _started(self, rows: Tensor, followed: Tensor, start: Tensor) -> Tensor:
+        """Windows that start in a row and end in the next, as far in as a standard normal number says.
 
-        Where the second is missing (NaN) it is the first: an utterance must not be learnt without its beginning.
+        Where no row follows it is the row itself: an utterance must not be learnt without its beginning.
         """
-        values, channels = pairs.shape[-1] // 2, self.coder.channels
-        steps = (torch.special.ndtr(start) * (values // channels)).long().clamp(0, values // channels - 1)
-        steps = torch.where(pairs[:, -1:].isnan(), 0, steps)
-        return pairs.gather(-1, steps * channels + torch.arange(values))
+        values, channels = self._windows.shape[1], self.coder.channels
+        samples = values // channels
+        steps = (torch.special.ndtr(start) * samples).long().clamp(max=samples - 1) * followed[:, None]
+        return self._windows.flatten()[rows[:, None] * values + steps * channels + torch.arange(values)]
 
     def _cross_entropy(self, scores: Tensor, codes: Tensor) -> Tensor:
         """Per row, summed over the inferences that the row has a label of."""
-        blocks = torch.split(scores, list(self._counts), dim=-1)
         losses = [
             functional.cross_entropy(
                 block, codes[:, column], ignore_index=MISSING, label_smoothing=SMOOTHING, reduction="none"
             )
-            for column, block in enumerate(blocks)
+            for column, block in enumerate(torch.split(scores, self._counts, dim=-1))
         ]
         return torch.stack(losses).sum(dim=0)
 
 
-@dataclass(frozen=True)
-class CoderData:
-    """Windows (row, value), for each the one that follows it or NaN, and what the useful inferences say."""
-
-    windows: Floats
-    following: Floats
-    targets: Targets
-
-
-def fit_coders(
-    data: Sequence[CoderData], *, channels: int, seed: int, schedule: Schedule = SCHEDULE
-) -> list[nn.Sequential]:
-    """A trained network (flat windows to scores) for each."""
-    jobs = [_job(each, channels=channels, seed=seed + place) for place, each in enumerate(data)]
-    size = min(max(32, len(data[0].windows) // BATCHES), schedule.batch_size)
-    for job in jobs:
-        train(job, replace(schedule, batch_size=size))
-    return [_network(job.objective) for job in jobs]
-
-
-def _network(objective: nn.Module) -> nn.Sequential:
-    assert isinstance(objective, CoderLoss)
-    return nn.Sequential(objective.standardise, objective.coder).eval()
-
-
-def _job(data: CoderData, *, channels: int, seed: int) -> TrainingJob:
-    generator = torch.Generator().manual_seed(seed)
-    values = data.windows.shape[1]
-    pairs = torch.tensor(np.hstack([data.windows, data.following]), dtype=torch.float32)
-    standardise = Standardise(data.windows)
-    coder = Coder(standardise(pairs[:, :values]), channels, classes=sum(data.targets.counts))
+def fit_coder(
+    data: CoderData,
+    chosen: Mask,
+    *,
+    channels: int,
+    seed: int,
+    schedule: Schedule = SCHEDULE,
+    progress: Progress = lambda _: None,
+) -> nn.Sequential:
+    """A network (flat windows to scores) that has learnt from the chosen rows, and from nothing in others."""
+    rows = torch.tensor(np.flatnonzero(chosen))
+    windows, codes = data.windows[rows], torch.tensor(data.targets.codes)[rows]
+    followed = torch.tensor(data.followed & np.append(chosen[1:], False))[rows]
+    standardise, generator = Standardise(windows.double().numpy()), torch.Generator().manual_seed(seed)
+    coder = Coder(standardise(windows), channels, classes=sum(data.targets.counts))
     initialise(coder, generator)
-    rows = pairs, torch.tensor(data.targets.codes)
-    none = pairs[:0], rows[1][:0]
-    noise = values + 2 * channels + 2 + coder.noise
-    objective = CoderLoss(standardise, coder, counts=data.targets.counts)
-    return TrainingJob(objective, rows, held_out=none, noise=noise, generator=generator)
+    loss = CoderLoss(data.windows, standardise, coder, counts=data.targets.counts)
+    job = TrainingJob(loss, (rows, followed, codes), noise=2 + WIDTH, generator=generator)
+    size = min(max(32, len(rows) // BATCHES), schedule.batch_size)
+    train(job, replace(schedule, batch_size=size), progress=progress)
+    return nn.Sequential(standardise, coder).eval()
