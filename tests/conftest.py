@@ -6,10 +6,10 @@ import pytest
 from hypothesis import settings
 
 from deeprotect.bundle import Bundle
-from deeprotect.bundle.manifest import Training
+from deeprotect.bundle.manifest import TrainingRecord
 from deeprotect.bundle.network import Network
 from deeprotect.policy import Policy
-from deeprotect.privacy import laplace
+from deeprotect.privacy.mechanisms import laplace
 
 settings.register_profile("steady", deadline=None)
 settings.load_profile("steady")
@@ -49,7 +49,7 @@ def bundle(policy) -> Bundle:
         encoder=Network((), dim),
         decoder=Network((), dim),
         minimiser={"name": "none"},
-        training=Training(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
+        training=TrainingRecord(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
         results=[],
         created="2026-01-01T00:00:00+00:00",
         made_with={},

@@ -52,7 +52,7 @@ class Protector:
     @classmethod
     def fit(cls, policy: Policy, table: Any, *, progress: Progress = lambda _: None) -> Self:
         """Learn from a labelled table (a path, or a pyarrow, pandas or polars table); needs the `train` extra."""
-        from deeprotect.training.fit import fit
+        from deeprotect.training.fitting.fit import fit
 
         return cls(fit(policy, table, progress=progress))
 

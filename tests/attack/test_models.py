@@ -6,7 +6,7 @@ import pytest
 from deeprotect.attack.models import MODELS, train
 from deeprotect.errors import InputError
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import Labels
+from deeprotect.training.labelled_windows import Labels
 
 CHANNELS = 2
 WINDOW_MODELS = [name for name in MODELS if name != "code_table"]

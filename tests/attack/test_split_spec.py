@@ -7,7 +7,7 @@ import pytest
 
 from deeprotect.attack.split_spec import KINDS, SplitSpec
 from deeprotect.errors import InputError, TableError
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 
 @pytest.fixture

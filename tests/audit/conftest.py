@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 from deeprotect.bundle import Bundle
 from deeprotect.privacy.channel.design import SensitiveCounts, design
 from deeprotect.privacy.channel.rounding import make
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 COUNTS = 100 * np.array([[30, 5, 5], [5, 5, 30]])
 

@@ -14,11 +14,11 @@ from deeprotect.bundle import Bundle
 from deeprotect.cli import evaluate
 from deeprotect.cli.run import run
 from deeprotect.errors import InputError
-from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.rounding import make
-from deeprotect.privacy.relaxed import basis
+from deeprotect.privacy.mechanisms import laplace
+from deeprotect.privacy.mechanisms.relaxed import basis
 
 RUNS = 8_000
 

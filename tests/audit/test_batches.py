@@ -11,7 +11,7 @@ from deeprotect.audit.classes import worst_classes
 from deeprotect.audit.pairs import farthest
 from deeprotect.audit.trials import outputs_of
 from deeprotect.bundle import Bundle
-from deeprotect.privacy import laplace
+from deeprotect.privacy.mechanisms import laplace
 
 RUNS = 1_000
 

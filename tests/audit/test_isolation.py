@@ -15,9 +15,9 @@ from deeprotect.bundle import Bundle
 from deeprotect.bundle.layers.activations import Activation
 from deeprotect.bundle.layers.products import Affine
 from deeprotect.bundle.network import MOST_ROWS, Network
-from deeprotect.privacy import laplace
-from deeprotect.privacy.relaxed import basis
-from deeprotect.privacy.subspace import subspace
+from deeprotect.privacy.mechanisms import laplace
+from deeprotect.privacy.mechanisms.relaxed import basis
+from deeprotect.privacy.mechanisms.subspace import subspace
 from deeprotect.signals import Windows
 
 

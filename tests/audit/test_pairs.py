@@ -13,10 +13,10 @@ from deeprotect.bundle import Bundle
 from deeprotect.bundle.layers.products import Affine
 from deeprotect.bundle.network import Network
 from deeprotect.errors import InputError
-from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.relaxed import basis
-from deeprotect.privacy.subspace import subspace
+from deeprotect.privacy.mechanisms import laplace
+from deeprotect.privacy.mechanisms.relaxed import basis
+from deeprotect.privacy.mechanisms.subspace import subspace
 
 RUNS = 8_000
 

@@ -13,7 +13,7 @@ from deeprotect.benchmark import throughput
 from deeprotect.benchmark.ratio import Ratio, compare
 from deeprotect.cli.app import app
 from deeprotect.privacy.entropy import SystemEntropy, require_system
-from deeprotect.privacy.mechanism import load
+from deeprotect.privacy.mechanisms.mechanism import load
 from deeprotect.tables.columns import Columns
 
 

@@ -54,7 +54,7 @@ def made():
 
 @cache
 def _made(kind: str) -> Bundle:
-    from deeprotect.training.fit import export, learn
+    from deeprotect.training.fitting.fit import export, learn
 
     policy = Policy.from_toml(POLICY.format(*KINDS[kind]))
     models = _models()
@@ -64,8 +64,8 @@ def _made(kind: str) -> Bundle:
 @cache
 def _models():
     """Learnt once for all kinds."""
-    from deeprotect.training.dataset import read_windows
-    from deeprotect.training.fitted import FittedModels
+    from deeprotect.training.fitting.fitted_models import FittedModels
+    from deeprotect.training.labelled_windows import read_windows
 
     policy = Policy.from_toml(POLICY.format(*KINDS["channel named"]))
     return FittedModels(read_windows(_table(640), policy))

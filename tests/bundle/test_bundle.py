@@ -9,7 +9,7 @@ from deeprotect.bundle.layers.products import Affine
 from deeprotect.bundle.manifest import digest
 from deeprotect.bundle.network import Network
 from deeprotect.errors import BundleError
-from deeprotect.privacy import laplace
+from deeprotect.privacy.mechanisms import laplace
 
 FILES = ("manifest.json", "tensors.safetensors")
 

@@ -13,8 +13,8 @@ from safetensors.numpy import save
 from typer.testing import CliRunner
 
 from deeprotect.bundle import Bundle
+from deeprotect.bundle.layers.tensors import TENSORS
 from deeprotect.bundle.manifest import Part, digest
-from deeprotect.bundle.tensors import TENSORS
 from deeprotect.bundle.verification.verify import verify
 from deeprotect.cli.app import app
 from deeprotect.errors import BundleError

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from deeprotect.bundle import Bundle, signing
-from deeprotect.bundle.tensors import TENSORS
+from deeprotect.bundle.layers.tensors import TENSORS
 from deeprotect.bundle.verification.verify import verify
 from deeprotect.errors import BundleError, InputError
 

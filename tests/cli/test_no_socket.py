@@ -43,7 +43,7 @@ WITHOUT_DATA = {"reproduce", "reproduce features"}
 SMALLER = {
     "demo": """
 from functools import partial
-from deeprotect.evaluation import demo
+from deeprotect.evaluation.runs import demo
 demo.DemoPlan = partial(
     demo.DemoPlan,
     epsilons=(5.0,),

@@ -10,8 +10,8 @@ from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.evaluation.evaluator import Evaluator, Setup
 from deeprotect.evaluation.runner import Runner, prepared
 from deeprotect.policy import Policy
-from deeprotect.training import fitted
-from deeprotect.training.dataset import LabelledWindows, read_windows
+from deeprotect.training.fitting import fitted_models as fitted
+from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 
 ACTIVITIES = {"sit": 0.05, "walk": 0.3, "run": 0.7}
 PEOPLE = {"ann": -0.5, "bob": 0.0, "eve": 0.5}

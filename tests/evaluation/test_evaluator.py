@@ -13,8 +13,8 @@ from deeprotect.evaluation.fold_predictions import FoldPredictions
 from deeprotect.policy import Policy
 from deeprotect.privacy.accuracy_bound import best_accuracy
 from deeprotect.privacy.entropy import SeededEntropy
-from deeprotect.privacy.laplace import baseline
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.privacy.mechanisms.laplace import baseline
+from deeprotect.training.labelled_windows import LabelledWindows
 
 
 def _unprotected(private: np.ndarray) -> Released:

@@ -17,7 +17,7 @@ from deeprotect.evaluation.results import Row
 from deeprotect.evaluation.runner import Runner
 from deeprotect.evaluation.settings import Setting, grid
 from deeprotect.policy import Policy
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.minimisers.minimiser import Minimiser
 
 METHODS = (Method("baseline", "ldp"), Method("laplace", "ldp", minimiser="pca"), Method("downsampling", "none"))

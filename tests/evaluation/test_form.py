@@ -8,9 +8,9 @@ from deeprotect.bundle import Bundle
 from deeprotect.evaluation.form import check_form
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import LabelledWindows
-from deeprotect.training.fit import export, learn
-from deeprotect.training.fitted import FittedModels
+from deeprotect.training.fitting.fit import export, learn
+from deeprotect.training.fitting.fitted_models import FittedModels
+from deeprotect.training.labelled_windows import LabelledWindows
 
 
 @pytest.fixture(scope="module")

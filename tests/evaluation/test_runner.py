@@ -13,7 +13,7 @@ from deeprotect.evaluation.methods import FEATURES, Method
 from deeprotect.evaluation.runner import EvaluationCell, prepared, split_into_tasks
 from deeprotect.evaluation.settings import grid
 from deeprotect.policy import Policy
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 METHODS = (Method("laplace", "ldp"), Method("subspace", "rldp"), Method(FEATURES, "none"), Method("channel", "ldp"))
 

@@ -7,11 +7,11 @@ import numpy as np
 from tests.mutations import checks, mixing
 from tests.mutations.bug import Bug, Patch
 
-from deeprotect.privacy import laplace
 from deeprotect.privacy.channel import calibration
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.exact_draw import ExactDraw
 from deeprotect.privacy.entropy import SeededEntropy
+from deeprotect.privacy.mechanisms import laplace
 from deeprotect.release import pipe, releasing
 from deeprotect.signals import Windows
 from deeprotect.signals.schema import Schema

@@ -5,17 +5,17 @@ import pyarrow as pa
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.layers.decision import Argmax
-from deeprotect.bundle.manifest import Manifest, Part, Training
+from deeprotect.bundle.layers.tensors import TENSORS, TensorWriter
+from deeprotect.bundle.manifest import Manifest, Part, TrainingRecord
 from deeprotect.bundle.network import Network
-from deeprotect.bundle.outputs import OutputTable
-from deeprotect.bundle.tensors import TENSORS, TensorWriter
+from deeprotect.bundle.output_table import OutputTable
 from deeprotect.policy import Policy
-from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.channel.design import SensitiveCounts, design
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.events import Event
+from deeprotect.privacy.mechanisms import laplace
 
 EPSILON = 2.0
 CODES = 4
@@ -51,7 +51,7 @@ def unchecked(mechanism, values, *, encoder=None, decoder=None) -> Bundle:
         minimiser={"name": "none"},
         mechanism=mechanism.to_json(),
         certificate=mechanism.certificate(),
-        training=Training(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
+        training=TrainingRecord(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
         results=[],
         files={name: Part.of(content) for name, content in files.items()},
         **layers,

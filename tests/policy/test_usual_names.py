@@ -3,7 +3,7 @@
 import pytest
 
 from deeprotect.policy.known_sensors import recognise
-from deeprotect.policy.usual_names import Found, is_telling, ticks_per_second
+from deeprotect.policy.usual_names import FoundColumns, is_telling, ticks_per_second
 
 TIME = ["time", "Time", "TIMESTAMP", "Time (s)", "time [ms]", "Timestamp (UTC)", "timestamp_ns", "time_ms", "timeMs"]
 TIME += ["t", "ts", "epoch", "unix_time", "datetime", "Date Time", "elapsed time (s)", "seconds_elapsed", "Zeitstempel"]
@@ -14,32 +14,32 @@ NEITHER = ["acc_x", "activity", "label", "temperature", "times", "side", "note",
 
 @pytest.mark.parametrize("name", TIME)
 def test_a_time_is_found(name):
-    assert Found.among([name, "acc_x"]) == Found((name,), (), ())
+    assert FoundColumns.among([name, "acc_x"]) == FoundColumns((name,), (), ())
     assert recognise(name) is None
 
 
 @pytest.mark.parametrize("name", RECORDING)
 def test_a_recording_is_found(name):
-    assert Found.among([name, "acc_x"]) == Found((), (name,), ())
+    assert FoundColumns.among([name, "acc_x"]) == FoundColumns((), (name,), ())
 
 
 @pytest.mark.parametrize("name", PERSON)
 def test_a_person_is_found(name):
-    assert Found.among([name, "acc_x"]) == Found((), (), (name,))
+    assert FoundColumns.among([name, "acc_x"]) == FoundColumns((), (), (name,))
 
 
 def test_nothing_else_is_found():
-    assert Found.among(NEITHER) == Found((), (), ())
+    assert FoundColumns.among(NEITHER) == FoundColumns((), (), ())
 
 
 def test_a_sure_name_goes_before_a_likely_one_and_the_plain_one_before_all():
-    assert Found.among(["date", "timestamp"]).time == ("timestamp",)
-    assert Found.among(["timestamp", "time", "datetime"]).time == ("time",)
-    assert Found.among(["timestamp", "datetime"]).time == ("timestamp", "datetime")
+    assert FoundColumns.among(["date", "timestamp"]).time == ("timestamp",)
+    assert FoundColumns.among(["timestamp", "time", "datetime"]).time == ("time",)
+    assert FoundColumns.among(["timestamp", "datetime"]).time == ("timestamp", "datetime")
 
 
 def test_what_is_known_to_be_something_else_is_not_found():
-    assert Found.among(["trial", "session"], but=["session"]).recording == ("trial",)
+    assert FoundColumns.among(["trial", "session"], but=["session"]).recording == ("trial",)
 
 
 @pytest.mark.parametrize(

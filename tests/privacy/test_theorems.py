@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.entropy import SeededEntropy
-from deeprotect.privacy.laplace import baseline, certified, paper_mode1, paper_mode2
-from deeprotect.privacy.relaxed import basis, relaxed_sensitivity
-from deeprotect.privacy.subspace import subspace
+from deeprotect.privacy.mechanisms.laplace import baseline, certified, paper_mode1, paper_mode2
+from deeprotect.privacy.mechanisms.relaxed import basis, relaxed_sensitivity
+from deeprotect.privacy.mechanisms.subspace import subspace
 
 dims = st.tuples(st.integers(1, 12), st.integers(1, 40)).map(sorted)
 

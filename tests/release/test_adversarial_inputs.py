@@ -15,15 +15,15 @@ from deeprotect.bundle import Bundle
 from deeprotect.bundle.layers.activations import Activation
 from deeprotect.bundle.layers.products import Affine
 from deeprotect.bundle.network import Network
-from deeprotect.bundle.outputs import OutputTable
+from deeprotect.bundle.output_table import OutputTable
 from deeprotect.errors import TableError
-from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.entropy import SeededEntropy
-from deeprotect.privacy.relaxed import basis
-from deeprotect.privacy.subspace import subspace
+from deeprotect.privacy.mechanisms import laplace
+from deeprotect.privacy.mechanisms.relaxed import basis
+from deeprotect.privacy.mechanisms.subspace import subspace
 
 DIM = 8  # four samples of two channels
 SMALLEST = np.nextafter(0.0, 1.0)

@@ -9,7 +9,7 @@ from tests.evaluation.conftest import policy, table, windows
 
 from deeprotect.evaluation.methods import Method
 from deeprotect.reproduction.size import Size
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 __all__ = ["policy", "table", "windows"]
 

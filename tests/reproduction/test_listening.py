@@ -12,7 +12,7 @@ from deeprotect.datasets.audio import RATE_HZ, read_wav, write_wav
 from deeprotect.policy import Policy
 from deeprotect.reproduction import listening
 from deeprotect.reproduction.case import CaseExperiment
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 SPEAKERS = ("ann", "bob", "cat", "dan", "eve", "fay")
 

@@ -17,7 +17,7 @@ from deeprotect.reproduction.membership.guessing import REFERENCE, TOGETHER, att
 from deeprotect.reproduction.membership.scores import Candidate
 from deeprotect.reproduction.membership.success import auc, balanced, guesses, measure, true_positives
 from deeprotect.reproduction.membership.trial import draw_members, judge, run
-from deeprotect.training.dataset import read_windows
+from deeprotect.training.labelled_windows import read_windows
 
 VALUES, PEOPLE, EACH = 6, 8, 20
 

@@ -5,7 +5,7 @@ import pytest
 from tests.reproduction.conftest import made_up
 
 from deeprotect.reproduction.owners import OTHER, OWNER, EachGroupSplit, against_the_rest, choose
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from deeprotect.reproduction.case import CaseExperiment
 from deeprotect.reproduction.case_result import ExperimentResult
 from deeprotect.reproduction.feature_curves import CurvePoint
 from deeprotect.reproduction.paper_comparison import compare_with_paper
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 
 def points(default: float, paper: float, classical: float, *, raw: float, chance: float = 0.5) -> list[CurvePoint]:

@@ -15,7 +15,7 @@ from deeprotect.evaluation.minimiser_comparison import NAMES
 from deeprotect.policy import Policy
 from deeprotect.reproduction.case import Case, CaseExperiment
 from deeprotect.reproduction.reproduce import ReproduceRequest, reproduce
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 
 @pytest.fixture(scope="module")

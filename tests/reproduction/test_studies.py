@@ -10,7 +10,7 @@ from deeprotect.datasets.loading import load
 from deeprotect.errors import DatasetError, PolicyError
 from deeprotect.evaluation.study import Study
 from deeprotect.reproduction.studies import STUDIES, run_study, select_studies
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 
 def test_a_study_is_chosen_by_name_and_an_unknown_one_is_named() -> None:

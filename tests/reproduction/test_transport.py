@@ -9,7 +9,7 @@ from deeprotect.evaluation.evaluator import labelled_rows
 from deeprotect.policy import Policy
 from deeprotect.reproduction import transport
 from deeprotect.reproduction.size import QUICK
-from deeprotect.training.dataset import LabelledWindows, read_windows
+from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 
 
 def sources() -> tuple[pa.Table, pa.Table]:

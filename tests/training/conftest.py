@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from deeprotect.policy import Policy
-from deeprotect.training.dataset import read_windows
+from deeprotect.training.labelled_windows import read_windows
 
 POLICY = {
     "version": 1,

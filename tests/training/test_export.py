@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from deeprotect.bundle.tensors import TensorWriter
+from deeprotect.bundle.layers.tensors import TensorWriter
 from deeprotect.training.codebook.coder import Coder
 from deeprotect.training.codebook.joint_classes import Codes
 from deeprotect.training.export import to_network

@@ -9,12 +9,12 @@ from tests.training.conftest import gym
 
 from deeprotect.bundle.layers.structure import Unflatten
 from deeprotect.bundle.layers.summaries import Statistics
+from deeprotect.bundle.layers.tensors import TensorWriter
 from deeprotect.bundle.network import Network
-from deeprotect.bundle.tensors import TensorWriter
 from deeprotect.training.coarse import power_of_two
-from deeprotect.training.dataset import read_windows
-from deeprotect.training.fit import learn
-from deeprotect.training.fitted import FittedModels
+from deeprotect.training.fitting.fit import learn
+from deeprotect.training.fitting.fitted_models import FittedModels
+from deeprotect.training.labelled_windows import read_windows
 
 SAME = 1e-6
 

@@ -11,7 +11,7 @@ import numpy as np
 from deeprotect.attack.models import TrainedModel
 from deeprotect.attack.predictions import Predictions, Texts
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import Indices, Labels
+from deeprotect.training.labelled_windows import Indices, Labels
 from deeprotect.training.segments import place_in, segment_numbers
 
 

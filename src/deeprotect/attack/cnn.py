@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from deeprotect.signals.schema import Floats
-from deeprotect.training.codebook.coder import Spectrum, Statistics
+from deeprotect.training.codebook.coder import AmplitudeSpectrum, SummaryStatistics
 from deeprotect.training.minimisers.linear import window_samples
-from deeprotect.training.networks import Standardise, Unflatten, initialise, unset
+from deeprotect.training.networks import Standardise, UnflattenSeries, initialise, unset
 from deeprotect.training.threads import single_thread
 from deeprotect.training.trainer import Schedule, TrainingJob, train
 
@@ -35,8 +35,8 @@ class ConvolutionalNetwork(nn.Module):
     def __init__(self, windows: Floats, channels: int, *, classes: int) -> None:
         super().__init__()
         samples = window_samples(windows.shape[1], channels)
-        self.standardise, self.unflatten = Standardise(windows), Unflatten(channels)
-        self.statistics, self.spectrum = Statistics(), Spectrum(samples)
+        self.standardise, self.unflatten = Standardise(windows), UnflattenSeries(channels)
+        self.statistics, self.spectrum = SummaryStatistics(), AmplitudeSpectrum(samples)
         self.convolutions = nn.ModuleList()
         length, width = samples, channels
         for kernel in KERNELS:

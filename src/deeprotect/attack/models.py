@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from deeprotect.attack.cnn import ConvolutionalClassifier
 from deeprotect.errors import InputError
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import Labels
+from deeprotect.training.labelled_windows import Labels
 
 TREES = 60
 LANDMARKS = 300

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.attack.intervals import Interval, clustered
-from deeprotect.training.dataset import Indices, Labels
+from deeprotect.training.labelled_windows import Indices, Labels
 
 Texts = NDArray[np.str_]
 

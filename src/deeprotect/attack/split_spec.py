@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from deeprotect.errors import InputError
-from deeprotect.training.dataset import Indices, LabelledWindows
+from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.segments import place_in
 from deeprotect.training.splits import Mask, contiguous, folds, grouped, segments_of
 

@@ -19,7 +19,7 @@ from deeprotect.errors import InputError
 from deeprotect.privacy.events import Guarantee
 from deeprotect.release.pipe import Pipeline
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 RUNS = 100_000
 FEWEST_RUNS, MOST_RUNS = 1_000, 1_000_000

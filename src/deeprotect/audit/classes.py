@@ -9,7 +9,7 @@ from deeprotect.audit.trials import outputs_of, released
 from deeprotect.errors import InputError
 from deeprotect.release.pipe import Pipeline
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 
 def worst_classes(bundle: Pipeline, windows: LabelledWindows, inferences: Sequence[str], *, runs: int) -> Pair:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from deeprotect.audit.trials import in_units
 from deeprotect.privacy.entropy import Entropy, SeededEntropy, SystemEntropy
-from deeprotect.privacy.mechanism import Mechanism
+from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.pipe import Pipeline, release
 from deeprotect.signals import Windows

@@ -8,9 +8,9 @@ import numpy as np
 
 from deeprotect.errors import InputError
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
-from deeprotect.privacy.laplace import GridLaplace
-from deeprotect.privacy.mechanism import Mechanism
-from deeprotect.privacy.subspace import Subspace
+from deeprotect.privacy.mechanisms.laplace import GridLaplace
+from deeprotect.privacy.mechanisms.mechanism import Mechanism
+from deeprotect.privacy.mechanisms.subspace import Subspace
 from deeprotect.signals.schema import Floats
 
 _RANDOM = 256

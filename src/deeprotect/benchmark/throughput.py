@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from deeprotect.benchmark.ratio import Ratio
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.layers.products import Affine
-from deeprotect.bundle.manifest import Training
+from deeprotect.bundle.manifest import TrainingRecord
 from deeprotect.bundle.network import Network
 from deeprotect.policy import Policy
-from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
+from deeprotect.privacy.mechanisms import laplace
 from deeprotect.tables.sinks import open_sink
 
 ROWS, GROWTH, REPEATS = 200_000, 4, 2
@@ -130,7 +130,7 @@ def protector() -> Bundle:
         encoder=_product(part / part.sum(axis=0)),
         decoder=_product(part.T),
         minimiser={"name": "means"},
-        training=Training(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
+        training=TrainingRecord(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
         results=[],
         created="2026-01-01T00:00:00+00:00",
         made_with={},

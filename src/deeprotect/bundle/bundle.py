@@ -10,15 +10,15 @@ import numpy as np
 
 from deeprotect.bundle import store
 from deeprotect.bundle.consistency import Decoder, check_certificate, check_promise, check_shapes
-from deeprotect.bundle.manifest import Manifest, Part, Training
+from deeprotect.bundle.layers.tensors import TENSORS, TensorReader, TensorWriter
+from deeprotect.bundle.manifest import Manifest, Part, TrainingRecord
 from deeprotect.bundle.network import Network
-from deeprotect.bundle.outputs import OutputTable
-from deeprotect.bundle.tensors import TENSORS, TensorReader, TensorWriter
+from deeprotect.bundle.output_table import OutputTable
 from deeprotect.errors import BundleError, PolicyError
 from deeprotect.policy import Policy
-from deeprotect.privacy import mechanism as mechanisms
 from deeprotect.privacy.json_reader import JsonReader
-from deeprotect.privacy.mechanism import Mechanism
+from deeprotect.privacy.mechanisms import mechanism as mechanisms
+from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.signals import Schema
 from deeprotect.signals.schema import Floats
 from deeprotect.version import __version__
@@ -49,7 +49,7 @@ class Bundle:
         encoder: Network,
         decoder: Decoder,
         minimiser: dict[str, Any],
-        training: Training,
+        training: TrainingRecord,
         results: Sequence[dict[str, Any]],
         created: str,
         made_with: dict[str, str],

@@ -4,10 +4,10 @@ import math
 from typing import Any
 
 from deeprotect.bundle.network import Network
-from deeprotect.bundle.outputs import OutputTable
+from deeprotect.bundle.output_table import OutputTable
 from deeprotect.errors import BundleError
 from deeprotect.policy import Policy
-from deeprotect.privacy.mechanism import Mechanism
+from deeprotect.privacy.mechanisms.mechanism import Mechanism
 
 Decoder = Network | OutputTable
 

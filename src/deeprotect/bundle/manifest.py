@@ -28,7 +28,7 @@ class Part(BaseModel):
         return cls(sha256=hashlib.sha256(content).hexdigest(), size=len(content))
 
 
-class Training(BaseModel):
+class TrainingRecord(BaseModel):
     """Which data the protector was learnt from; `fingerprint` is a hash of the table's training columns."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -50,7 +50,7 @@ class Measured(BaseModel):
     useful: dict[str, dict[str, float]]
 
 
-class Minimiser(BaseModel):
+class MinimiserRecord(BaseModel):
     """What was learnt: its name, why it was chosen where the policy left the choice, and its parameters."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
@@ -71,12 +71,12 @@ class Manifest(BaseModel):
     created: str
     made_with: dict[str, str]
     policy: Json
-    minimiser: Minimiser
+    minimiser: MinimiserRecord
     mechanism: Json
     certificate: Json
     encoder: list[Json]
     decoder: list[Json] | Json
-    training: Training
+    training: TrainingRecord
     results: list[Measured]
     files: dict[str, Part]
 

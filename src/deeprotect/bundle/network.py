@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from deeprotect.bundle.layers.layer import Layer, Shape, bounded
-from deeprotect.bundle.layers.reading import read_layers
 from deeprotect.bundle.layers.structure import Concatenation, Residual, run
-from deeprotect.bundle.tensors import TensorReader, TensorWriter
+from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
+from deeprotect.bundle.layers.vocabulary import read_layers
 from deeprotect.signals.schema import Floats
 
 CACHED_VALUES = 1 << 18

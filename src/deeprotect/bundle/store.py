@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
 
+from deeprotect.bundle.layers.tensors import TENSORS
 from deeprotect.bundle.manifest import Manifest, Part
-from deeprotect.bundle.tensors import TENSORS
 from deeprotect.errors import BundleError
 from deeprotect.tables.atomic import whole_file, whole_folder
 

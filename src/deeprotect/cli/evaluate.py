@@ -21,7 +21,7 @@ Jobs = Annotated[int | None, typer.Option(metavar="N", help="Processes; without 
 def demo(out: Report = Path("out/demo")) -> None:
     """Train, protect and attack on the embedded wrist data; writes a page and prints a table."""
     from deeprotect.cli.printing import results_table
-    from deeprotect.evaluation.demo import demo as run
+    from deeprotect.evaluation.runs.demo import demo as run
 
     with bar("demo") as progress:
         results = run(out, progress=progress)
@@ -53,8 +53,8 @@ def evaluate(
     """Compare mechanisms on a table: apps, attackers, limits, intervals; writes a report and results.json."""
     from deeprotect.cli.printing import print_seconds, results_table
     from deeprotect.errors import InputError
-    from deeprotect.evaluation.evaluate import EvaluateRequest
-    from deeprotect.evaluation.evaluate import evaluate as run
+    from deeprotect.evaluation.runs.own_table import EvaluateRequest
+    from deeprotect.evaluation.runs.own_table import evaluate as run
     from deeprotect.policy import Policy
 
     if data == "-":
@@ -138,7 +138,7 @@ def _case_studies(request: "ReproduceRequest", out: Path) -> None:
 
 def _studies(names: list[str], out: Path, *, source: Path | None, seed: int) -> None:
     from deeprotect.cli.printing import study_lines
-    from deeprotect.evaluation.report.files import make_folders, write_json
+    from deeprotect.evaluation.report.report_files import make_folders, write_json
     from deeprotect.reproduction.studies import run_study, select_studies
 
     studies = select_studies([] if "all" in names else names)
@@ -154,7 +154,7 @@ def _studies(names: list[str], out: Path, *, source: Path | None, seed: int) -> 
 
 def _features(name: str, out: Path, *, source: Path | None, seed: int) -> None:
     from deeprotect.cli.printing import features_table
-    from deeprotect.evaluation.report.files import make_folders, write_json
+    from deeprotect.evaluation.report.report_files import make_folders, write_json
     from deeprotect.reproduction.feature_comparison import compare
 
     make_folders(out)
@@ -174,8 +174,8 @@ def audit(
     """Attack the release, and print a lower bound on ε with its confidence; exit code 1 when it exceeds the claim."""
     from deeprotect.audit.audit import audit as run
     from deeprotect.bundle import Bundle
-    from deeprotect.evaluation.report.figures.audit import write
-    from deeprotect.training.dataset import read_windows
+    from deeprotect.evaluation.report.figures.audit_bounds import write
+    from deeprotect.training.labelled_windows import read_windows
 
     protector = Bundle.load(bundle)
     windows = None if data is None else read_windows(data, protector.policy)

@@ -51,7 +51,7 @@ def protect(
     """Release a table of any size: the same form, other content; with --key only by a signed bundle."""
     from deeprotect.bundle import signing
     from deeprotect.protector import Protector
-    from deeprotect.tables.outputs import refuse_input, refuse_unknown_kind, refuse_unwritable
+    from deeprotect.tables.output_checks import refuse_input, refuse_unknown_kind, refuse_unwritable
 
     refuse_input(output, [source])
     refuse_unwritable(output)

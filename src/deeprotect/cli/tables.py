@@ -70,7 +70,7 @@ def prepare(
     from deeprotect.policy import Policy
     from deeprotect.tables.column_map import ColumnMap
     from deeprotect.tables.csv_reader import column_names
-    from deeprotect.tables.outputs import refuse_unknown_kind
+    from deeprotect.tables.output_checks import refuse_unknown_kind
     from deeprotect.tables.preparing.prepare import PrepareRequest
     from deeprotect.tables.preparing.prepare import prepare as run
     from deeprotect.tables.preparing.units import UnitChange
@@ -101,7 +101,7 @@ def prepare(
 
 def refuse_output(out: str | Path, inputs: list[str], *, force: bool) -> None:
     """Before the work: nothing that exists is overwritten unasked, and no input ever."""
-    from deeprotect.tables import outputs
+    from deeprotect.tables import output_checks as outputs
 
     outputs.refuse_unwritable(out)
     outputs.refuse_input(out, inputs)

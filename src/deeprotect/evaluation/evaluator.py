@@ -15,7 +15,7 @@ from deeprotect.evaluation.fold_predictions import Apps, Attacks, FoldPrediction
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import Indices, LabelledWindows
+from deeprotect.training.labelled_windows import Indices, LabelledWindows
 
 CODE_TABLE = "code_table"
 """The attacker who knows a code book, and so the code behind each released window."""

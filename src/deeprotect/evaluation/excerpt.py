@@ -7,7 +7,7 @@ import numpy as np
 
 from deeprotect.signals import Channel, Schema
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 SHOWN_WINDOWS = 10
 

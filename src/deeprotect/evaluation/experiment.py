@@ -18,7 +18,7 @@ from deeprotect.evaluation.settings import Setting
 from deeprotect.policy import Policy
 from deeprotect.privacy.guarantees import promise
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 PREPARED = 0.15
 """Share of the time that goes into what does not depend on a release."""

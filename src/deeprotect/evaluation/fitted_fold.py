@@ -12,11 +12,11 @@ from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import LabelledWindows
-from deeprotect.training.fit import learn
-from deeprotect.training.fitted import FittedModels
+from deeprotect.training.fitting.fit import learn
+from deeprotect.training.fitting.fitted_models import FittedModels
+from deeprotect.training.fitting.trained import TrainedProtector
+from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.minimisers.minimiser import Minimiser
-from deeprotect.training.trained import TrainedProtector
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from deeprotect.evaluation.methods import Method
 from deeprotect.evaluation.settings import Setting
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.policy import Policy
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.threads import single_thread
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from deeprotect.datasets.dataset import Dataset
 from deeprotect.datasets.loading import load
 from deeprotect.datasets.registry import entry
 from deeprotect.policy import Policy
-from deeprotect.training.dataset import LabelledWindows, read_windows
+from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 
 
 @dataclass(frozen=True)

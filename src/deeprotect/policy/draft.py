@@ -11,7 +11,7 @@ from deeprotect.policy.mistakes import nearest
 from deeprotect.policy.policy import VERSION, Json, Policy
 from deeprotect.policy.repository import Repository
 from deeprotect.policy.sections import RESERVED_COLUMNS
-from deeprotect.policy.usual_names import PERSON, RECORDING, TIME, Found
+from deeprotect.policy.usual_names import PERSON, RECORDING, TIME, FoundColumns
 
 EPSILON = 5.0  # per window; where the paper's case studies find their balance
 LDP_CEILING = 5.0  # beside a named ε, so that nobody gets a channel without noise who did not ask for it
@@ -156,8 +156,8 @@ def _sensors(policy: Policy) -> tuple[set[str], list[str]]:
 def _usual(columns: tuple[Column, ...], labels: Collection[str]) -> dict[str, str]:
     """Time and recording, where a single column is called so, and the first that is called a person."""
     names = [column.name for column in columns]
-    found = Found.among(names, but=labels)
-    called = {TIME: found.time, RECORDING: found.recording, PERSON: Found.among(names).person[:1]}
+    found = FoundColumns.among(names, but=labels)
+    called = {TIME: found.time, RECORDING: found.recording, PERSON: FoundColumns.among(names).person[:1]}
     return {name: candidates[0] for name, candidates in called.items() if len(candidates) == 1}
 
 

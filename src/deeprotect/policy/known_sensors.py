@@ -9,7 +9,7 @@ from deeprotect.errors import PolicyError, printable
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class UnitRange:
     """A public range in one unit, and the step in which such sensors commonly report."""
 
     low: float
@@ -24,7 +24,7 @@ class Sensor:
     kind: str  # the repository's name for the sensor
     short: str
     words: frozenset[str]
-    scales: dict[str, Scale]
+    scales: dict[str, UnitRange]
     letters: str = ""  # single letters that stand for it before an axis: ax, wy
 
     @property
@@ -43,9 +43,9 @@ KNOWN = (
         "acc",
         frozenset({"acc", "accel", "acceleration", "accelerometer", "useracceleration"}),
         {
-            "g": Scale(-4.0, 4.0, 0.001),
-            "m/s²": Scale(-4 * _STANDARD_GRAVITY, 4 * _STANDARD_GRAVITY, 0.01),
-            "mg": Scale(-4000.0, 4000.0, 1.0),
+            "g": UnitRange(-4.0, 4.0, 0.001),
+            "m/s²": UnitRange(-4 * _STANDARD_GRAVITY, 4 * _STANDARD_GRAVITY, 0.01),
+            "mg": UnitRange(-4000.0, 4000.0, 1.0),
         },
         letters="a",
     ),
@@ -53,7 +53,7 @@ KNOWN = (
         "gyroscope",
         "gyro",
         frozenset({"gyr", "gyro", "gyroscope", "omega", "rotationrate"}),
-        {"rad/s": Scale(-round(_TURN, 4), round(_TURN, 4), 0.001), "°/s": Scale(-2000.0, 2000.0, 0.1)},
+        {"rad/s": UnitRange(-round(_TURN, 4), round(_TURN, 4), 0.001), "°/s": UnitRange(-2000.0, 2000.0, 0.1)},
         letters="wg",
     ),
     Sensor(
@@ -61,14 +61,14 @@ KNOWN = (
         "mag",
         frozenset({"mag", "magn", "magnet", "magnetic", "magnetometer", "compass"}),
         # Earth's field is at most about 65 µT; the rest is room for magnets and motors nearby.
-        {"µT": Scale(-1300.0, 1300.0, 0.1), "gauss": Scale(-13.0, 13.0, 0.001)},
+        {"µT": UnitRange(-1300.0, 1300.0, 0.1), "gauss": UnitRange(-13.0, 13.0, 0.001)},
         letters="m",
     ),
     Sensor(
         "orientation",
         "rotation",
         frozenset({"rot", "rotation", "quat", "quaternion"}),
-        {"1": Scale(-1.0, 1.0, 0.0001)},  # components of a unit quaternion
+        {"1": UnitRange(-1.0, 1.0, 0.0001)},  # components of a unit quaternion
         letters="q",
     ),
     Sensor(
@@ -76,19 +76,19 @@ KNOWN = (
         "orientation",
         frozenset({"orientation", "azimuth", "yaw", "pitch", "roll", "heading"}),
         # Some conventions count from -180, some to 360; this holds all of them.
-        {"°": Scale(-180.0, 360.0, 0.01), "rad": Scale(-round(math.pi, 4), round(math.tau, 4), 0.0001)},
+        {"°": UnitRange(-180.0, 360.0, 0.01), "rad": UnitRange(-round(math.pi, 4), round(math.tau, 4), 0.0001)},
     ),
     Sensor(
         "microphone",
         "audio",
         frozenset({"mic", "microphone", "audio", "pcm", "sound", "mel"}),
-        {"1": Scale(-1.0, 1.0, 2.0**-15), "dB": Scale(-120.0, 0.0, 0.01)},
+        {"1": UnitRange(-1.0, 1.0, 2.0**-15), "dB": UnitRange(-120.0, 0.0, 0.01)},
     ),
-    Sensor("gps", "latitude", frozenset({"lat", "latitude"}), {"°": Scale(-90.0, 90.0, 1e-6)}),
-    Sensor("gps", "longitude", frozenset({"lon", "lng", "longitude"}), {"°": Scale(-180.0, 180.0, 1e-6)}),
-    Sensor("gps", "altitude", frozenset({"altitude"}), {"m": Scale(-500.0, 9000.0, 0.1)}),
-    Sensor("touch_screen", "touch", frozenset({"touch", "touchscreen"}), {"px": Scale(0.0, 4096.0, 1.0)}),
-    Sensor("touch_screen", "pressure", frozenset({"touchpressure"}), {"1": Scale(0.0, 1.0, 0.001)}),
+    Sensor("gps", "latitude", frozenset({"lat", "latitude"}), {"°": UnitRange(-90.0, 90.0, 1e-6)}),
+    Sensor("gps", "longitude", frozenset({"lon", "lng", "longitude"}), {"°": UnitRange(-180.0, 180.0, 1e-6)}),
+    Sensor("gps", "altitude", frozenset({"altitude"}), {"m": UnitRange(-500.0, 9000.0, 0.1)}),
+    Sensor("touch_screen", "touch", frozenset({"touch", "touchscreen"}), {"px": UnitRange(0.0, 4096.0, 1.0)}),
+    Sensor("touch_screen", "pressure", frozenset({"touchpressure"}), {"1": UnitRange(0.0, 1.0, 0.001)}),
 )
 
 _UNIT_SPELLINGS = {
@@ -128,7 +128,7 @@ def spelt(unit: str) -> str | None:
     return _UNIT_SPELLINGS.get(unit.strip().lower().replace("μ", "µ").replace(" ", ""))
 
 
-def scale_of(sensor: Sensor, unit: str, *, column: str) -> tuple[str, Scale]:
+def scale_of(sensor: Sensor, unit: str, *, column: str) -> tuple[str, UnitRange]:
     """The unit as this project spells it, and the sensor's hardware range in it."""
     known_unit = spelt(unit)
     if known_unit not in sensor.scales:

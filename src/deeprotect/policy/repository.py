@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from deeprotect.errors import PolicyError, printable
 from deeprotect.policy.mistakes import nearest, one_line
-from deeprotect.policy.names import Name, Names, Note
+from deeprotect.policy.name_types import Name, Names, Note
 from deeprotect.policy.sections import Section
 
 Tables = dict[str, Any]

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from deeprotect.policy.names import Name, Names
+from deeprotect.policy.name_types import Name, Names
 from deeprotect.privacy.events import MOST_INFERENCES
 
 Guarantee = Literal["ldp", "named", "rldp"]

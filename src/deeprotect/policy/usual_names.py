@@ -43,7 +43,7 @@ _PER_SECOND = {"s": 1, "m": 10**3, "u": 10**6, "µ": 10**6, "μ": 10**6, "n": 10
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundColumns:
     """Columns of a table by their names alone: those that may be the time, the recording, the person."""
 
     time: tuple[str, ...]

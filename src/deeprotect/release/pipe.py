@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from deeprotect.privacy.entropy import SystemEntropy, require_system
-from deeprotect.privacy.mechanism import Mechanism
+from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.release.ledger import Ledger
 from deeprotect.signals import Schema, Windows
 from deeprotect.signals.schema import Floats

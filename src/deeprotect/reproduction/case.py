@@ -15,7 +15,7 @@ from deeprotect.evaluation.methods import MAIN_METHODS, Method
 from deeprotect.evaluation.settings import grid
 from deeprotect.policy import Policy
 from deeprotect.reproduction.size import Size
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 SHOWN_EPSILON = 5.0
 """The ε whose numbers the paper states."""

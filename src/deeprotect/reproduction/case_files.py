@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from deeprotect.evaluation.report.csv_tables import tables
-from deeprotect.evaluation.report.files import (
+from deeprotect.evaluation.report.report_files import (
     FIGURES,
     TABLES,
     make_folders,

@@ -18,7 +18,7 @@ from deeprotect.evaluation.settings import Setting
 from deeprotect.policy import Policy
 from deeprotect.reproduction.size import Size
 from deeprotect.signals.schema import Floats
-from deeprotect.training.fitted import untrained
+from deeprotect.training.fitting.fitted_models import untrained
 from deeprotect.training.minimisers.informativeness import informativeness
 from deeprotect.training.minimisers.minimiser import Minimiser
 

@@ -13,7 +13,7 @@ from deeprotect.evaluation.runner import Runner
 from deeprotect.evaluation.settings import grid
 from deeprotect.reproduction.case import SHOWN_EPSILON, CaseExperiment
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import Indices, LabelledWindows
+from deeprotect.training.labelled_windows import Indices, LabelledWindows
 
 DIGITS = ("3", "7")
 RAW, THROUGH = "raw", "log-mel and back"

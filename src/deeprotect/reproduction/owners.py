@@ -6,7 +6,7 @@ import numpy as np
 
 from deeprotect.attack.split_spec import Fold, SplitSpec
 from deeprotect.reproduction.subsampling import spread
-from deeprotect.training.dataset import Indices, LabelledWindows
+from deeprotect.training.labelled_windows import Indices, LabelledWindows
 
 OWNER, OTHER = "owner", "other"
 

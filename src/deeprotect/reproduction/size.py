@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from deeprotect.training.fitted import paper_steps
+from deeprotect.training.fitting.fitted_models import paper_steps
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from deeprotect.datasets.fetching import locate
 from deeprotect.evaluation.study import Study
 from deeprotect.reproduction.case import Case, CaseExperiment, open_data, trained, where
 from deeprotect.reproduction.size import Size
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 STUDY = Study("fsdd", "fsdd", 64, "digit", "speaker", people="speaker")
 

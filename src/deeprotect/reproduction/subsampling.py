@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from deeprotect.training.dataset import Indices, LabelledWindows
+from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.segments import place_in, rank_in_group, segment_numbers
 
 RUN = 5

@@ -13,7 +13,7 @@ from deeprotect.reproduction.case import Case, CaseExperiment, open_data, traine
 from deeprotect.reproduction.size import Size
 from deeprotect.reproduction.studies import ACCELEROMETER
 from deeprotect.reproduction.subsampling import spread
-from deeprotect.training.dataset import Indices, LabelledWindows, read_windows
+from deeprotect.training.labelled_windows import Indices, LabelledWindows, read_windows
 
 RATE_HZ, WINDOW = 50.0, 50  # at 10 Hz digits cannot be told even from raw windows
 TRANSPORT, DIGIT, TRIP = "transport", "digit", "trip"

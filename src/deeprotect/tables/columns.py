@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from deeprotect.errors import TableError, printable
-from deeprotect.policy.usual_names import RECORDING, TIME, Found
+from deeprotect.policy.usual_names import RECORDING, TIME, FoundColumns
 from deeprotect.signals import Schema
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.column_map import ColumnMap
@@ -73,7 +73,7 @@ def beside_columns(
     Time is also found under one of its usual names, for its cells must be time stamps. A recording's cells may be
     anything, and they leave with a release: a column that is only called so is asked about.
     """
-    found = Found.among(names, but={*channels, *mapping.labels, *mapping.values()})
+    found = FoundColumns.among(names, but={*channels, *mapping.labels, *mapping.values()})
     time = _said(TIME, names, mapping, where)
     if time is None:
         if len(found.time) > 1:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from deeprotect.errors import TableError, printable
 from deeprotect.policy import Policy
 from deeprotect.policy.known_sensors import recognise
-from deeprotect.policy.usual_names import PERSON, RECORDING, TIME, Found
+from deeprotect.policy.usual_names import PERSON, RECORDING, TIME, FoundColumns
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import missing_column
 
@@ -39,7 +39,7 @@ def roles_of(names: list[str], mapping: ColumnMap, *, policy: Policy | None = No
         if mapping[name] and mapping[name] not in names:
             raise TableError(missing_column(mapping[name], names, where))
     wanted = [mapping.get(name, name) for name in policy.stream.channels] if policy else []
-    found = Found.among(names, but={*wanted, *mapping.labels, *mapping.values()})
+    found = FoundColumns.among(names, but={*wanted, *mapping.labels, *mapping.values()})
     unclear: list[str] = []
     time = _one(TIME, found.time, names, mapping, unclear)
     recording = _one(RECORDING, found.recording, names, mapping, unclear)
@@ -49,12 +49,12 @@ def roles_of(names: list[str], mapping: ColumnMap, *, policy: Policy | None = No
     return Roles(time, recording, people, tuple(name for name in channels if name in names), tuple(unclear))
 
 
-def _among(names: list[str], found: Found, mapping: ColumnMap) -> tuple[str, ...]:
+def _among(names: list[str], found: FoundColumns, mapping: ColumnMap) -> tuple[str, ...]:
     """The person's column, which may well be a label."""
     said = mapping.get(PERSON)
     if said is not None:
         return (said,) if said else ()
-    return found.person or Found.among(name for name in names if name in mapping.labels).person
+    return found.person or FoundColumns.among(name for name in names if name in mapping.labels).person
 
 
 def _one(

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deeprotect.errors import TableError, printable
-from deeprotect.policy.usual_names import RECORDING, Found
+from deeprotect.policy.usual_names import RECORDING, FoundColumns
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.csv_reader import CsvRequest
 from deeprotect.tables.files import READERS, kind_of, open_path
@@ -51,7 +51,7 @@ def _recording_among(names: list[str], mapping: ColumnMap) -> str:
     said = mapping.get(RECORDING)
     if said == "":
         raise TableError("several files are recordings of their own; leave out --map recording=")
-    found = Found.among(names, but={*mapping.labels, *mapping.values()} - {said}).recording
+    found = FoundColumns.among(names, but={*mapping.labels, *mapping.values()} - {said}).recording
     usual = found[0] if len(found) == 1 else RECORDING
     return said if said in names else usual
 

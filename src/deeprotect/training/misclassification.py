@@ -7,7 +7,7 @@ import numpy as np
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 Rows = Mapping[str, Mapping[str, float]]
 """True class, class read."""

@@ -66,7 +66,7 @@ class Clip(nn.Module):
         return window.clamp(0.0, 1.0)
 
 
-class Unflatten(nn.Module):
+class UnflattenSeries(nn.Module):
     """(row, time * channel) -> (row, channel, time), as convolutions want it."""
 
     def __init__(self, channels: int) -> None:
@@ -77,7 +77,7 @@ class Unflatten(nn.Module):
         return torch.unflatten(rows, -1, (-1, self.channels)).mT
 
 
-class Flatten(nn.Module):
+class FlattenSeries(nn.Module):
     """(row, channel, time) -> (row, time * channel), the way back."""
 
     def forward(self, series: Tensor) -> Tensor:
@@ -102,12 +102,12 @@ def convolution(samples: int, channels: int, *, filters: int, widths: Sequence[i
     """Two convolutions in time, then dense layers of the given widths (the input width is worked out)."""
     kernel = min(5, samples - (samples + 1) % 2)
     return nn.Sequential(
-        Unflatten(channels),
+        UnflattenSeries(channels),
         unset(nn.Conv1d, channels, filters, kernel, padding=kernel // 2),
         nn.ReLU(),
         unset(nn.Conv1d, filters, filters, kernel, padding=kernel // 2),
         nn.ReLU(),
-        Flatten(),
+        FlattenSeries(),
         *dense([filters * samples, *widths]),
     )
 

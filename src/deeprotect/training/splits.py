@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.errors import TableError
-from deeprotect.training.dataset import Indices, LabelledWindows
+from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.segments import place_in, segment_numbers
 
 Mask = NDArray[np.bool_]

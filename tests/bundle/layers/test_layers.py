@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from deeprotect.bundle.layers.activations import Activation
 from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.layers.products import Affine, Convolution, Scale
-from deeprotect.bundle.layers.reading import OPS, read_layers
 from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual, Unflatten
 from deeprotect.bundle.layers.summaries import PiecewiseLinear, Spectrum, Statistics
+from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
+from deeprotect.bundle.layers.vocabulary import OPS, read_layers
 from deeprotect.bundle.network import Network
-from deeprotect.bundle.tensors import TensorReader, TensorWriter
 from deeprotect.errors import BundleError
 
 RANDOM = np.random.default_rng(0)

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
-from deeprotect.bundle.tensors import TENSORS
+from deeprotect.bundle.layers.tensors import TENSORS
 from deeprotect.bundle.verification.verify import verify
 from deeprotect.cli.app import app
 from deeprotect.errors import BundleError

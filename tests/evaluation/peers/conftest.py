@@ -5,7 +5,7 @@ import pytest
 
 from deeprotect.evaluation.peers import PEERS, PeerRelease
 from deeprotect.policy import Policy
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 needs_opendp = pytest.mark.skipif(not PEERS["opendp"].installed(), reason="pip install opendp")
 

@@ -6,7 +6,7 @@ from sklearn.ensemble import RandomForestClassifier
 from tests.evaluation.peers.conftest import fit_peer, texts
 
 from deeprotect.policy import Policy
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 
 def test_a_static_attacker_falls_far_before_the_adversarial_autoencoder_and_the_app_stays(

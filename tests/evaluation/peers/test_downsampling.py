@@ -8,7 +8,7 @@ from tests.evaluation.peers.conftest import fit_peer
 from deeprotect.evaluation.peers import PEERS
 from deeprotect.evaluation.peers.downsampling import STEP
 from deeprotect.policy import Policy
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 
 def test_downsampling_keeps_every_fifth_sample_and_straight_lines_between(policy: Policy) -> None:

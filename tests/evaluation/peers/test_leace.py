@@ -9,7 +9,7 @@ from tests.evaluation.peers.conftest import asking, fit_peer, texts
 
 from deeprotect.evaluation.peers.leace import erasure
 from deeprotect.policy import Policy
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.labels import Targets
 
 

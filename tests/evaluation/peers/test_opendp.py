@@ -11,8 +11,8 @@ from deeprotect.evaluation.peers import PEERS, opendp
 from deeprotect.policy import Policy
 from deeprotect.privacy.box import GRID_STEPS
 from deeprotect.privacy.entropy import SeededEntropy
-from deeprotect.privacy.laplace import baseline
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.privacy.mechanisms.laplace import baseline
+from deeprotect.training.labelled_windows import LabelledWindows
 
 
 def test_opendp_needs_an_epsilon(windows: LabelledWindows, policy: Policy) -> None:

@@ -12,7 +12,7 @@ from deeprotect.errors import PolicyError, TableError
 from deeprotect.evaluation.methods import WORDS
 from deeprotect.evaluation.peers import PEERS
 from deeprotect.policy import Policy
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 HERE = [pytest.param(name, marks=needs_opendp if name == "opendp" else ()) for name in PEERS]
 

@@ -20,7 +20,7 @@ from deeprotect.privacy.channel.ratios import WHOLE, log_up
 from deeprotect.privacy.channel.rounding import make, round_rows
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.privacy.events import Event
-from deeprotect.privacy.mechanism import load
+from deeprotect.privacy.mechanisms.mechanism import load
 
 seeds = st.integers(0, 10**6)
 COUNTS = np.array([[90, 60, 30, 20], [40, 60, 50, 50], [60, 60, 40, 40]])

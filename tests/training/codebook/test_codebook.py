@@ -8,9 +8,9 @@ from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.training.codebook import codebook
 from deeprotect.training.codebook.codebook import learn_codes
-from deeprotect.training.dataset import read_windows
-from deeprotect.training.fit import learn
-from deeprotect.training.fitted import FittedModels
+from deeprotect.training.fitting.fit import learn
+from deeprotect.training.fitting.fitted_models import FittedModels
+from deeprotect.training.labelled_windows import read_windows
 from deeprotect.training.labels import Targets
 
 

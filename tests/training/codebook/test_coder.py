@@ -6,11 +6,11 @@ from deeprotect.training.codebook.coder import (
     BINS,
     GRID,
     MOST_BINS,
+    AmplitudeSpectrum,
     Coder,
-    Convolution,
     PiecewiseLinearEncoding,
-    Spectrum,
-    Statistics,
+    SummaryStatistics,
+    TimeConvolution,
 )
 
 CHANNELS = 2
@@ -68,7 +68,7 @@ def series(*, rows: int = 5, samples: int = 8) -> torch.Tensor:
 
 def test_statistics_stand_by_kind_then_channel():
     windows = series()
-    found = Statistics()(windows).unflatten(-1, (Statistics.PER_CHANNEL, CHANNELS))
+    found = SummaryStatistics()(windows).unflatten(-1, (SummaryStatistics.PER_CHANNEL, CHANNELS))
     expected = [windows.mean(dim=1), windows.std(dim=1, correction=0), windows.amin(dim=1), windows.amax(dim=1)]
     assert torch.allclose(found, torch.stack(expected, dim=1), atol=1e-4)
 
@@ -77,11 +77,11 @@ def test_statistics_stand_by_kind_then_channel():
 def test_a_spectrum_is_the_amplitude_of_each_frequency_then_channel(samples):
     windows = series(samples=samples)
     expected = torch.fft.rfft(windows, dim=1, norm="ortho").abs().flatten(1)
-    assert torch.allclose(Spectrum(samples)(windows), (expected.square() + 1e-6).sqrt(), atol=1e-5)
+    assert torch.allclose(AmplitudeSpectrum(samples)(windows), (expected.square() + 1e-6).sqrt(), atol=1e-5)
 
 
 @pytest.mark.parametrize("stride", [1, 2])
 def test_a_convolution_is_torchs_with_channels_last(stride):
-    layer, windows = Convolution(CHANNELS, 3, 3, stride=stride, padding=1), series()
+    layer, windows = TimeConvolution(CHANNELS, 3, 3, stride=stride, padding=1), series()
     usual = torch.nn.functional.conv1d(windows.mT, layer.weight, layer.bias, stride=stride, padding=1).mT
     assert torch.allclose(layer(windows), usual, atol=1e-6)

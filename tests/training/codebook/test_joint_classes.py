@@ -5,9 +5,9 @@ import torch
 from deeprotect.privacy.channel.design import SensitiveCounts, design
 from deeprotect.training.codebook.codebook import ABSTAIN
 from deeprotect.training.codebook.joint_classes import Codes, Joint
-from deeprotect.training.dataset import read_windows
-from deeprotect.training.fit import learn
-from deeprotect.training.fitted import FittedModels
+from deeprotect.training.fitting.fit import learn
+from deeprotect.training.fitting.fitted_models import FittedModels
+from deeprotect.training.labelled_windows import read_windows
 from deeprotect.training.labels import Targets
 
 

@@ -11,7 +11,7 @@ from deeprotect.training.codebook import distances, synthesis
 from deeprotect.training.codebook.distances import nearest, typical_gap
 from deeprotect.training.codebook.mixing import FEWEST_PEOPLE, LARGEST_SHARE, MIXED, Material, draw_weights, mix
 from deeprotect.training.codebook.synthesis import MARGIN, synthesise
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 TIME, CHANNELS, PEOPLE, EACH = 8, 2, 5, 12
 ACTIVITIES = ("run", "still", "walk")

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.bundle.layers.layer import Float32s, Layer, Shape, flat, tagged
-from deeprotect.bundle.tensors import TensorReader, TensorWriter
+from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
 from deeprotect.errors import BundleError
 from deeprotect.privacy.json_reader import JsonReader
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.bundle.tensors import TensorWriter
+from deeprotect.bundle.layers.tensors import TensorWriter
 from deeprotect.errors import BundleError
 
 Float32s = NDArray[np.float32]

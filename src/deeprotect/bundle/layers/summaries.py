@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deeprotect.bundle.layers.layer import Float32s, Layer, Shape, bounded, flat, series, tagged
-from deeprotect.bundle.tensors import TensorReader, TensorWriter
+from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
 from deeprotect.errors import BundleError
 from deeprotect.privacy.json_reader import JsonReader
 

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 from deeprotect.evaluation.peers.peer import Fit, Peer, PeerRelease
 from deeprotect.policy import Policy
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 __all__ = ["PEERS", "Fit", "Peer", "PeerRelease"]
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from deeprotect.evaluation.peers.peer import PeerRelease, sensitive, targets
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.labels import Targets
 from deeprotect.training.losses import Loss, softmax, useful_loss
 from deeprotect.training.networks import Restore, Standardise, dense, initialise

@@ -5,7 +5,7 @@ import numpy as np
 from deeprotect.evaluation.peers.peer import PeerRelease
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 STEP = 5
 

@@ -10,7 +10,7 @@ import numpy as np
 from deeprotect.evaluation.peers.peer import PeerRelease, sensitive
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.labels import MISSING, Targets
 
 RIDGE = 1e-9

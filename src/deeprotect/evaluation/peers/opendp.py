@@ -13,7 +13,7 @@ from deeprotect.evaluation.peers.peer import PeerRelease
 from deeprotect.policy import Policy
 from deeprotect.privacy.box import GRID_STEPS, Box
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 
 
 def fit(windows: LabelledWindows, _policy: Policy, epsilon: float | None) -> PeerRelease:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from deeprotect.errors import PolicyError, TableError
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.labels import Targets
 
 PeerRelease = Callable[[Floats], Floats]

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from deeprotect.datasets.loading import load
-from deeprotect.reproduction.membership.trial import Found, run
+from deeprotect.reproduction.membership.trial import MembershipFinding, run
 from deeprotect.reproduction.studies import select_studies
 
 PRIVACY = {"guarantee": "named", "epsilon": 2.0, "ldp_ceiling": 5.0}
@@ -40,7 +40,7 @@ def main() -> None:
         print(_lines(each))
 
 
-def _lines(found: Found) -> str:
+def _lines(found: MembershipFinding) -> str:
     """A table of all attacks of one setting."""
     chance = "the strongest by chance: AUC {:.2f} on average, {:.2f} at most in 95 %".format(*found.chance)
     lines = [

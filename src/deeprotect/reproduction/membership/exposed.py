@@ -12,11 +12,11 @@ from deeprotect.bundle.layers.products import Scale
 from deeprotect.bundle.layers.structure import Concatenation, Unflatten
 from deeprotect.bundle.layers.summaries import PiecewiseLinear, Statistics
 from deeprotect.bundle.network import Network
-from deeprotect.bundle.outputs import OutputTable
+from deeprotect.bundle.output_table import OutputTable
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import Indices
-from deeprotect.training.trained import TrainedProtector
+from deeprotect.training.fitting.trained import TrainedProtector
+from deeprotect.training.labelled_windows import Indices
 
 Kind = TypeVar("Kind", bound=Layer)
 

@@ -8,7 +8,7 @@ import numpy as np
 from deeprotect.reproduction.membership.exposed import Exposed
 from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.distances import nearest
-from deeprotect.training.dataset import Indices
+from deeprotect.training.labelled_windows import Indices
 
 EXACT = 1e-6
 """Relative difference below which two numbers are the same one."""

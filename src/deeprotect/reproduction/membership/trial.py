@@ -14,9 +14,9 @@ from deeprotect.reproduction.membership.guessing import Members, attacks
 from deeprotect.reproduction.membership.scores import SCORES, Candidate
 from deeprotect.reproduction.membership.success import Success, auc, measure
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import LabelledWindows
-from deeprotect.training.fit import learn
-from deeprotect.training.fitted import HELD_OUT, FittedModels
+from deeprotect.training.fitting.fit import learn
+from deeprotect.training.fitting.fitted_models import HELD_OUT, FittedModels
+from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.splits import contiguous
 
 SHUFFLES = 100
@@ -26,7 +26,7 @@ SETTINGS = ("own", "later")
 
 
 @dataclass(frozen=True)
-class Found:
+class MembershipFinding:
     """All attacks of one setting, the strongest first.
 
     chance: the mean and the 95 % quantile of the strongest one's AUC when memberships are dealt anew.
@@ -57,7 +57,7 @@ def run(
     seed: int = 0,
     jobs: int = 1,
     report: Callable[[int], None] = lambda _: None,
-) -> list[Found]:
+) -> list[MembershipFinding]:
     """Train bundles on half of the people each, with the windows that `fit` would take, and attack them."""
     members = draw_members(len(np.unique(windows.people)), bundles, seed=seed)
     scores = np.empty((bundles, len(SETTINGS), len(SCORES), members.shape[1]))
@@ -72,7 +72,7 @@ def run(
     ]
 
 
-def judge(setting: str, scores: dict[str, Floats], members: Members) -> Found:
+def judge(setting: str, scores: dict[str, Floats], members: Members) -> MembershipFinding:
     """Every attack on these scores (bundle, person), and what the strongest would reach by chance."""
     successes = [measure(name, each, members) for name, each in attacks(scores, members).items()]
     random, best = np.random.default_rng(0), []
@@ -80,7 +80,7 @@ def judge(setting: str, scores: dict[str, Floats], members: Members) -> Found:
         dealt = members[:, random.permutation(members.shape[1])]
         best.append(max(auc(each, dealt) for each in attacks(scores, dealt).values()))
     ordered = sorted(successes, key=lambda success: -success.auc)
-    return Found(setting, ordered, (float(np.mean(best)), float(np.quantile(best, 0.95))))
+    return MembershipFinding(setting, ordered, (float(np.mean(best)), float(np.quantile(best, 0.95))))
 
 
 def _scores(windows: LabelledWindows, policy: Policy, took_part: Members, *, seed: int) -> tuple[int, Floats]:

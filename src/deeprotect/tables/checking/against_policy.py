@@ -3,13 +3,13 @@
 from deeprotect.errors import printable
 from deeprotect.policy import Policy
 from deeprotect.policy.usual_names import RECORDING
-from deeprotect.tables.checking.findings import Finding
+from deeprotect.tables.checking.problems import Problem
 from deeprotect.tables.checking.report import MOST_LISTED
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.roles import Roles
 
 
-def column_problems(names: list[str], roles: Roles, policy: Policy, mapping: ColumnMap) -> list[Finding]:
+def column_problems(names: list[str], roles: Roles, policy: Policy, mapping: ColumnMap) -> list[Problem]:
     """Channels and labels that are not there, and a recording that is only called so."""
     wanted = [mapping.get(name, name) for name in policy.stream.channels]
     channels = tuple(name for name in wanted if name not in names)
@@ -30,5 +30,5 @@ def _only_called_so(roles: Roles, mapping: ColumnMap) -> tuple[str, ...]:
     return (found,) if found is not None and found not in (RECORDING, mapping.get(RECORDING)) else ()
 
 
-def _some(kind: str, what: str, columns: tuple[str, ...], fix: str) -> list[Finding]:
-    return [Finding(kind, what, len(columns), fix, columns)] if columns else []
+def _some(kind: str, what: str, columns: tuple[str, ...], fix: str) -> list[Problem]:
+    return [Problem(kind, what, len(columns), fix, columns)] if columns else []

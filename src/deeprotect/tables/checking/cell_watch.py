@@ -7,7 +7,7 @@ import numpy as np
 from deeprotect.signals import Channel
 from deeprotect.signals.checks import OUTSIDE_SHARE
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.checking.findings import Finding, Tally
+from deeprotect.tables.checking.problems import Problem, ProblemCount
 from deeprotect.tables.checking.seen import Seen
 
 CLIPPED_SHARE = 0.01  # beyond it, clipping is no accident of a saturated sensor
@@ -22,10 +22,10 @@ class CellWatch:
     channels: tuple[str, ...]
     public: dict[str, Channel]
     rows: int = 0
-    missing: Tally = field(default_factory=Tally)
-    infinite: Tally = field(default_factory=Tally)
-    text: Tally = field(default_factory=Tally)
-    _outside: dict[str, Tally] = field(default_factory=dict)
+    missing: ProblemCount = field(default_factory=ProblemCount)
+    infinite: ProblemCount = field(default_factory=ProblemCount)
+    text: ProblemCount = field(default_factory=ProblemCount)
+    _outside: dict[str, ProblemCount] = field(default_factory=dict)
     _low: Floats = field(init=False)
     _high: Floats = field(init=False)
 
@@ -45,33 +45,33 @@ class CellWatch:
             if name in self.public:
                 channel = self.public[name]
                 beyond = (values < channel.low) | (values > channel.high)
-                self._outside.setdefault(name, Tally()).add(beyond & np.isfinite(values), seen.first_row)
+                self._outside.setdefault(name, ProblemCount()).add(beyond & np.isfinite(values), seen.first_row)
 
-    def findings(self) -> list[Finding]:
+    def problems(self) -> list[Problem]:
         stuck = tuple(name for index, name in enumerate(self.channels) if self._low[index] == self._high[index])
         stuck = stuck if self.rows >= STUCK_ROWS else ()
         return [
-            *self.missing.finding("missing", "missing cells", _DROPS),
-            *self.infinite.finding("infinite", "infinite cells", _DROPS),
-            *self.text.finding("text", "cells of text where a number is needed", f"correct them; {_DROPS}"),
+            *self.missing.problem("missing", "missing cells", _DROPS),
+            *self.infinite.problem("infinite", "infinite cells", _DROPS),
+            *self.text.problem("text", "cells of text where a number is needed", f"correct them; {_DROPS}"),
             *(_stuck(stuck) if stuck else []),
             *(each for name in self._outside for each in self._clipped(name) if self._share(name) > CLIPPED_SHARE),
         ]
 
-    def notes(self) -> list[Finding]:
+    def notes(self) -> list[Problem]:
         return [each for name in self._outside for each in self._clipped(name) if self._share(name) <= CLIPPED_SHARE]
 
     def _share(self, name: str) -> float:
         return self._outside[name].count / max(1, self.rows)
 
-    def _clipped(self, name: str) -> list[Finding]:
+    def _clipped(self, name: str) -> list[Problem]:
         channel, tally = self.public[name], self._outside[name]
         what = f"samples outside the public range [{channel.low:g}, {channel.high:g}] {channel.unit}"
         many = self._share(name) > OUTSIDE_SHARE
         fix = "is it in another unit? Convert it with `deeprotect prepare --unit`" if many else "they will be clipped"
         tally.columns[name] = None
-        return tally.finding("outside", what, fix)
+        return tally.problem("outside", what, fix)
 
 
-def _stuck(names: tuple[str, ...]) -> list[Finding]:
-    return [Finding("stuck", "channels that never change", len(names), "leave them out of the policy", names)]
+def _stuck(names: tuple[str, ...]) -> list[Problem]:
+    return [Problem("stuck", "channels that never change", len(names), "leave them out of the policy", names)]

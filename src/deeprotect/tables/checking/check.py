@@ -6,7 +6,7 @@ from typing import Any
 
 from deeprotect.policy import Policy
 from deeprotect.tables.checking.checker import Checker
-from deeprotect.tables.checking.findings import Tally
+from deeprotect.tables.checking.problems import ProblemCount
 from deeprotect.tables.checking.report import CheckReport
 from deeprotect.tables.checking.seen import unique_names
 from deeprotect.tables.column_map import ColumnMap
@@ -17,7 +17,7 @@ from deeprotect.tables.sources import open_source
 def check(
     table: Any, policy: Policy | None = None, *, mapping: ColumnMap | None = None, columns: Sequence[str] | None = None
 ) -> CheckReport:
-    """Reads every row once. What cannot be read at all raises a TableError; everything else is a finding."""
+    """Reads every row once. What cannot be read at all raises a TableError; everything else is a problem or a note."""
     return _look(table, policy, mapping=mapping, columns=columns, batches=None)
 
 
@@ -34,7 +34,7 @@ def _look(
     columns: Sequence[str] | None,
     batches: int | None,
 ) -> CheckReport:
-    ragged = Tally()
+    ragged = ProblemCount()
     mapping = mapping or (ColumnMap.of(policy) if policy else ColumnMap())
 
     def count(_: int) -> None:
@@ -46,4 +46,4 @@ def _look(
         for seen in islice(checker.reader.read(source), batches):
             checker.see(seen)
     what = f"lines with too few or too many cells for {len(names)} column names"
-    return checker.report(ragged.finding("ragged", what, "correct them; `deeprotect prepare` drops them"))
+    return checker.report(ragged.problem("ragged", what, "correct them; `deeprotect prepare` drops them"))

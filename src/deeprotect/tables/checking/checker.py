@@ -8,9 +8,9 @@ from deeprotect.signals.clock import RATE_TOLERANCE, rate_of_step, usual_step
 from deeprotect.tables.cells import NameIndex
 from deeprotect.tables.checking.against_policy import column_problems
 from deeprotect.tables.checking.cell_watch import CellWatch
-from deeprotect.tables.checking.findings import Finding
-from deeprotect.tables.checking.name_watch import RecordingNames, column_findings, column_notes
+from deeprotect.tables.checking.name_watch import RecordingNames, column_notes, name_problems
 from deeprotect.tables.checking.order import OrderWatch, PieceWatch
+from deeprotect.tables.checking.problems import Problem
 from deeprotect.tables.checking.report import CheckReport
 from deeprotect.tables.checking.seen import Reader, Seen, unique_names
 from deeprotect.tables.checking.unit_watch import UnitWatch
@@ -49,28 +49,28 @@ class Checker:
             watch.see(seen)
         self._units.see(seen, self._roles.channels)
 
-    def report(self, lines: list[Finding]) -> CheckReport:
+    def report(self, lines: list[Problem]) -> CheckReport:
         """`lines` is what was found before cells could be read."""
         policy = self._policy
         problems = (
-            *column_findings(self._source.schema.names),
+            *name_problems(self._source.schema.names),
             *lines,
-            *(Finding("unclear", each, None, "until then nothing is read from them") for each in self._roles.unclear),
-            *([] if self._rows else [Finding("empty", "it has no rows", None, "a table needs some")]),
+            *(Problem("unclear", each, None, "until then nothing is read from them") for each in self._roles.unclear),
+            *([] if self._rows else [Problem("empty", "it has no rows", None, "a table needs some")]),
             *(column_problems(self._names, self._roles, policy, self._mapping) if policy else []),
             *self._rate(),
-            *self._pieces.findings(),
-            *self._order.findings(),
-            *self._cells.findings(),
-            *self._units.findings(),
+            *self._pieces.problems(),
+            *self._order.problems(),
+            *self._cells.problems(),
+            *self._units.problems(),
         )
         recordings = self._pieces.recordings if self._roles.recording else min(1, self._rows)
         where, rate_hz = self._source.where, self._rate_hz
         return CheckReport(where, self._rows, recordings, rate_hz, self._roles, problems, tuple(self._notes()))
 
-    def _notes(self) -> list[Finding]:
-        no_time = Finding("time", "there is no time column", None, "gaps cannot be seen without one")
-        no_channel = Finding("channels", "no column is named like a sensor", None, "name them acc_x, gyro_z, …")
+    def _notes(self) -> list[Problem]:
+        no_time = Problem("time", "there is no time column", None, "gaps cannot be seen without one")
+        no_channel = Problem("channels", "no column is named like a sensor", None, "name them acc_x, gyro_z, …")
         return [
             *([] if self._roles.time else [no_time]),
             *([] if self._roles.channels else [no_channel]),
@@ -101,15 +101,15 @@ class Checker:
     def _fits(self) -> bool:
         return self._rate_hz is not None and abs(self._rate_hz / self._wanted_hz - 1) <= RATE_TOLERANCE
 
-    def _rate(self) -> list[Finding]:
+    def _rate(self) -> list[Problem]:
         if self._fits or not self._order.steps or self._order.unread.count:
             return []
         if self._rate_hz is None:
             what = "time advances at no rate that sensors have, in s, ms, µs or ns"
-            return [Finding("rate", what, None, "is that column the time? Map another, or none with --map time=")]
+            return [Problem("rate", what, None, "is that column the time? Map another, or none with --map time=")]
         what = f"time advances at about {self._rate_hz:g} Hz, the policy's rate_hz is {self._wanted_hz:g}"
         fix = f"correct the policy, or resample with `deeprotect prepare --rate-hz {self._wanted_hz:g}`"
-        return [Finding("rate", what, None, fix)]
+        return [Problem("rate", what, None, fix)]
 
 
 def _units(schema: pa.Schema, channels: tuple[str, ...], public: dict[str, str]) -> dict[str, str]:

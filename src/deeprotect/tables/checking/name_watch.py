@@ -8,14 +8,14 @@ import pyarrow as pa
 
 from deeprotect.errors import printable
 from deeprotect.policy.usual_names import is_telling
-from deeprotect.tables.checking.findings import Finding
+from deeprotect.tables.checking.problems import Problem
 from deeprotect.tables.checking.seen import Seen
 
 SHORTEST_LABEL = 2  # characters; a single digit stands in any name by chance
 MOST_OF_THEM = 0.5
 
 
-def column_findings(names: list[str]) -> list[Finding]:
+def name_problems(names: list[str]) -> list[Problem]:
     """Names that are there twice, do not print, or are missing."""
     twice = tuple(name for name, count in Counter(names).items() if count > 1)
     odd = tuple(name for name in names if not name.isprintable())
@@ -23,18 +23,18 @@ def column_findings(names: list[str]) -> list[Finding]:
     return [
         *(_one("names", "column names that are there twice", twice, "rename one of each") if twice else []),
         *(_one("names", "column names with characters that do not print", odd, "rename them") if odd else []),
-        *([Finding("names", "columns without a name", len(empty), "name them")] if empty else []),
+        *([Problem("names", "columns without a name", len(empty), "name them")] if empty else []),
     ]
 
 
-def column_notes(names: list[str]) -> list[Finding]:
+def column_notes(names: list[str]) -> list[Problem]:
     telling = tuple(name for name in names if is_telling(name))
     fix = "no release carries them, but whoever holds the table does; drop what is not needed"
     return _one("telling", "columns named like what tells who somebody is", telling, fix) if telling else []
 
 
-def _one(kind: str, what: str, names: tuple[str, ...], fix: str) -> list[Finding]:
-    return [Finding(kind, what, len(names), fix, tuple(map(printable, names)))]
+def _one(kind: str, what: str, names: tuple[str, ...], fix: str) -> list[Problem]:
+    return [Problem(kind, what, len(names), fix, tuple(map(printable, names)))]
 
 
 @dataclass
@@ -61,12 +61,12 @@ class RecordingNames:
             if len(value) >= SHORTEST_LABEL and value in name:
                 self._told[label] += 1
 
-    def notes(self) -> list[Finding]:
+    def notes(self) -> list[Problem]:
         told = tuple(
             label for label, count in self._told.items() if self._seen > 1 and count > MOST_OF_THEM * self._seen
         )
         fix = "names leave with a release; `protect --renumber` or `deeprotect prepare` number them"
-        return [Finding("telling", "columns that recordings are named after", len(told), fix, told)] if told else []
+        return [Problem("telling", "columns that recordings are named after", len(told), fix, told)] if told else []
 
 
 def labels_among(names: list[str], taken: set[str]) -> tuple[str, ...]:

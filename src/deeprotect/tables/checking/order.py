@@ -7,7 +7,7 @@ import numpy as np
 from deeprotect.signals.clock import GAP_STEPS, SLACK
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.cells import UNNAMED, Indices, Mask
-from deeprotect.tables.checking.findings import Finding, Tally
+from deeprotect.tables.checking.problems import Problem, ProblemCount
 from deeprotect.tables.checking.seen import Seen
 
 UNEVEN_STEP = 0.5  # of a sample away from one sample
@@ -21,13 +21,13 @@ class OrderWatch:
 
     period: float | None  # of a sample, in the time column's unit; None where it is not known
     steps: int = 0
-    missing: Tally = field(default_factory=Tally)
-    unread: Tally = field(default_factory=Tally)
-    backward: Tally = field(default_factory=Tally)
-    doubles: Tally = field(default_factory=Tally)
-    repeated: Tally = field(default_factory=Tally)
-    gaps: Tally = field(default_factory=Tally)
-    uneven: Tally = field(default_factory=Tally)
+    missing: ProblemCount = field(default_factory=ProblemCount)
+    unread: ProblemCount = field(default_factory=ProblemCount)
+    backward: ProblemCount = field(default_factory=ProblemCount)
+    doubles: ProblemCount = field(default_factory=ProblemCount)
+    repeated: ProblemCount = field(default_factory=ProblemCount)
+    gaps: ProblemCount = field(default_factory=ProblemCount)
+    uneven: ProblemCount = field(default_factory=ProblemCount)
     _last_time: Floats = field(default_factory=lambda: np.empty(0))
     _last_samples: Floats = field(default_factory=lambda: np.empty((0, 0)))
 
@@ -71,21 +71,21 @@ class OrderWatch:
             old = self._last_samples.reshape(-1, channels) if channels else np.empty((len(self._last_samples), 0))
             self._last_samples = np.concatenate([old, np.full((more, channels), np.nan)])
 
-    def findings(self) -> list[Finding]:
-        uneven = self.uneven if self.uneven.count > UNEVEN_SHARE * self.steps else Tally()
+    def problems(self) -> list[Problem]:
+        uneven = self.uneven if self.uneven.count > UNEVEN_SHARE * self.steps else ProblemCount()
         split, rate = f"{_PREPARE} splits recordings there", f"resample with {_PREPARE} --rate-hz"
         return [
-            *self.missing.finding("time missing", "rows without a time", f"{_PREPARE} drops them"),
-            *self.unread.finding(
+            *self.missing.problem("time missing", "rows without a time", f"{_PREPARE} drops them"),
+            *self.unread.problem(
                 "time not understood", "time stamps that are neither numbers nor ISO 8601", "convert them"
             ),
-            *self.backward.finding("order", "rows earlier than the one before", f"{_PREPARE} sorts them"),
-            *self.doubles.finding("duplicates", "rows that repeat the one before", f"{_PREPARE} drops them"),
-            *self.repeated.finding(
+            *self.backward.problem("order", "rows earlier than the one before", f"{_PREPARE} sorts them"),
+            *self.doubles.problem("duplicates", "rows that repeat the one before", f"{_PREPARE} drops them"),
+            *self.repeated.problem(
                 "repeated time", "other rows with the time of the one before", f"{_PREPARE} keeps the first"
             ),
-            *self.gaps.finding("gaps", f"gaps of more than {GAP_STEPS:g} samples", split),
-            *uneven.finding("uneven rate", "steps that are half a sample too long or short", rate),
+            *self.gaps.problem("gaps", f"gaps of more than {GAP_STEPS:g} samples", split),
+            *uneven.problem("uneven rate", "steps that are half a sample too long or short", rate),
         ]
 
 
@@ -94,8 +94,8 @@ class PieceWatch:
     """Rows without a recording, recordings in several pieces, and recordings too short for a window."""
 
     window: int | None
-    missing: Tally = field(default_factory=Tally)
-    interrupted: Tally = field(default_factory=Tally)
+    missing: ProblemCount = field(default_factory=ProblemCount)
+    interrupted: ProblemCount = field(default_factory=ProblemCount)
     _rows: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _current: int = UNNAMED - 10
 
@@ -121,15 +121,15 @@ class PieceWatch:
     def recordings(self) -> int:
         return int(np.count_nonzero(self._rows))
 
-    def notes(self) -> list[Finding]:
-        short = Tally(int(np.count_nonzero((self._rows > 0) & (self._rows < (self.window or 0)))))
-        return short.finding("short", f"recordings shorter than a window of {self.window}", "take a shorter window")
+    def notes(self) -> list[Problem]:
+        short = ProblemCount(int(np.count_nonzero((self._rows > 0) & (self._rows < (self.window or 0)))))
+        return short.problem("short", f"recordings shorter than a window of {self.window}", "take a shorter window")
 
-    def findings(self) -> list[Finding]:
+    def problems(self) -> list[Problem]:
         again = "places where a recording goes on that other rows have interrupted"
         return [
-            *self.missing.finding("recording missing", "rows without a recording", f"{_PREPARE} drops them"),
-            *self.interrupted.finding("interleaved", again, f"{_PREPARE} sorts by recording"),
+            *self.missing.problem("recording missing", "rows without a recording", f"{_PREPARE} drops them"),
+            *self.interrupted.problem("interleaved", again, f"{_PREPARE} sorts by recording"),
         ]
 
 

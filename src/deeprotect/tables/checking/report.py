@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deeprotect.errors import printable
-from deeprotect.tables.checking.findings import Finding
+from deeprotect.tables.checking.problems import Problem
 from deeprotect.tables.roles import Roles
 
 MOST_LISTED = 300  # characters of column names in one line
@@ -19,8 +19,8 @@ class CheckReport:
     recordings: int
     rate_hz: float | None
     roles: Roles
-    problems: tuple[Finding, ...]
-    notes: tuple[Finding, ...]
+    problems: tuple[Problem, ...]
+    notes: tuple[Problem, ...]
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from deeprotect.policy.known_sensors import Sensor, recognise
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.checking.findings import Finding
+from deeprotect.tables.checking.problems import Problem
 from deeprotect.tables.checking.seen import Seen
 
 # What a magnitude over three axes usually is, by unit: the median of it for gravity and the Earth's field.
@@ -73,8 +73,8 @@ class UnitWatch:
         for group in self.groups:
             group.add(seen.samples[:, [channels.index(name) for name in group.columns]])
 
-    def findings(self) -> list[Finding]:
-        return [_finding(group, unit) for group in self.groups if len(group) and (unit := self._looks_like(group))]
+    def problems(self) -> list[Problem]:
+        return [_problem(group, unit) for group in self.groups if len(group) and (unit := self._looks_like(group))]
 
     def _looks_like(self, group: Magnitudes) -> str | None:
         """The unit that fits better than the stated one; None where nothing speaks against it."""
@@ -104,7 +104,7 @@ class UnitWatch:
         return any(span > MOVING for span in spans)
 
 
-def _finding(group: Magnitudes, unit: str) -> Finding:
+def _problem(group: Magnitudes, unit: str) -> Problem:
     what = f"columns that look like {unit}, not {group.unit}"
     convert = f"`deeprotect prepare --unit '{group.sensor.short}={unit}:{group.unit}'`"
     fix = (
@@ -112,4 +112,4 @@ def _finding(group: Magnitudes, unit: str) -> Finding:
         if unit == "raw counts"
         else f"convert with {convert}, or correct the unit"
     )
-    return Finding("unit", what, len(group.columns), fix, group.columns)
+    return Problem("unit", what, len(group.columns), fix, group.columns)

@@ -14,7 +14,7 @@ from deeprotect.policy import Policy
 from deeprotect.signals.clock import rate_of_step
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.fields import check_names
-from deeprotect.tables.outputs import STANDARD
+from deeprotect.tables.output_checks import STANDARD
 from deeprotect.tables.preparing.counts import Counts
 from deeprotect.tables.preparing.grouping import Order, gathered_recordings, whole_recordings
 from deeprotect.tables.preparing.mending import GapSplitter, Mender

@@ -15,8 +15,8 @@ from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.cross_fitting import cross_fit
 from deeprotect.training.codebook.joint_classes import Codes, Joint
 from deeprotect.training.codebook.synthesis import Outputs, synthesise
-from deeprotect.training.dataset import Indices, LabelledWindows
 from deeprotect.training.export import to_network
+from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.labels import Targets
 from deeprotect.training.misclassification import Costs, matrix
 from deeprotect.training.trainer import Progress

@@ -3,12 +3,19 @@
 Series are (row, time, channel) throughout, as a window lies in memory.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.utils.fusion import fuse_linear_bn_eval
 
+from deeprotect.bundle.layers.layer import Layer
+from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual, Unflatten
+from deeprotect.bundle.layers.summaries import PiecewiseLinear, Spectrum, Statistics
 from deeprotect.training.coarse import to_grid
+from deeprotect.training.export import RELU, array, layers_of
 from deeprotect.training.minimisers.linear import window_samples
 
 FILTERS, KERNEL, DEPTH, WIDTH = 32, 3, 2, 256
@@ -22,7 +29,7 @@ DROP = 0.2
 """Standard deviation of the noise that multiplies hidden values in training: Gaussian dropout (Srivastava 2014)."""
 
 
-class Statistics(nn.Module):
+class SummaryStatistics(nn.Module):
     """Summary statistics in time: (row, time, channel) -> the channels' means, then spreads, minima and maxima."""
 
     PER_CHANNEL = 4
@@ -33,7 +40,7 @@ class Statistics(nn.Module):
         return torch.cat([mean, spread, series.amin(dim=1), series.amax(dim=1)], dim=-1)
 
 
-class Spectrum(nn.Module):
+class AmplitudeSpectrum(nn.Module):
     """Amplitude of each frequency of each channel: (row, time, channel) -> (row, frequency * channel)."""
 
     waves: Tensor
@@ -76,7 +83,7 @@ class PiecewiseLinearEncoding(nn.Module):
         return ((levels[:, None, :] - self.low) / self.width).clamp(0, 1).flatten(-2)
 
 
-class Convolution(nn.Conv1d):
+class TimeConvolution(nn.Conv1d):
     """A convolution in time: (row, time, channel) -> (row, time, filter)."""
 
     def forward(self, series: Tensor) -> Tensor:
@@ -102,15 +109,15 @@ class Coder(nn.Module):
         super().__init__()
         samples = window_samples(windows.shape[1], channels)
         self.channels = channels
-        self.statistics, self.spectrum = Statistics(), Spectrum(samples)
+        self.statistics, self.spectrum = SummaryStatistics(), AmplitudeSpectrum(samples)
         self.encoding = PiecewiseLinearEncoding(self.statistics(self._series(windows)))
         self.convolutions = nn.ModuleList()
         length, width = samples, channels
         for _ in range(DEPTH):
             stride = 2 if length > LONGEST else 1
-            self.convolutions.append(Convolution(width, FILTERS, KERNEL, stride=stride, padding=KERNEL // 2))
+            self.convolutions.append(TimeConvolution(width, FILTERS, KERNEL, stride=stride, padding=KERNEL // 2))
             length, width = (length - 1) // stride + 1, FILTERS
-        others = channels * (samples // 2 + 1 + Statistics.PER_CHANNEL) + self.encoding.bins
+        others = channels * (samples // 2 + 1 + SummaryStatistics.PER_CHANNEL) + self.encoding.bins
         self.first, self.normalise = nn.Linear(FILTERS * length + others, WIDTH), nn.BatchNorm1d(WIDTH)
         self.last = nn.Linear(WIDTH, classes)
 
@@ -132,3 +139,28 @@ class Coder(nn.Module):
             convolved = new + convolved if new.shape == convolved.shape else new
         statistics = self.statistics(series)
         return torch.cat([convolved.flatten(1), self.spectrum(series), statistics, self.encoding(statistics)], dim=-1)
+
+
+@layers_of.register
+def _coder(module: Coder) -> Iterator[Layer]:
+    encoding = PiecewiseLinear(array(module.encoding.low), array(module.encoding.width))
+    yield Unflatten(module.channels)
+    yield Concatenation(
+        (
+            (*_convolutions(module.convolutions), Flatten()),
+            (Spectrum(),),
+            (Statistics(), Concatenation(((), (encoding,)))),
+        )
+    )
+    yield from layers_of(fuse_linear_bn_eval(module.first, module.normalise))
+    yield RELU
+    yield from layers_of(module.last)
+
+
+def _convolutions(modules: nn.ModuleList) -> Iterator[Layer]:
+    """Those that keep the shape of a series add to it, as in `Coder`."""
+    for each in modules:
+        assert isinstance(each, nn.Conv1d)
+        layers = (*layers_of(each), RELU)
+        same = each.stride == (1,) and each.in_channels == each.out_channels
+        yield from (Residual(layers),) if same else layers

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from deeprotect.training.codebook.coder import WIDTH, Coder
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.labels import MISSING, Targets
 from deeprotect.training.networks import Standardise, initialise
 from deeprotect.training.splits import Mask

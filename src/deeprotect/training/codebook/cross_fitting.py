@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from deeprotect.policy import Policy
 from deeprotect.training.codebook.coder_training import SCHEDULE, CoderData, fit_coder
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.labels import Targets
 from deeprotect.training.splits import folds
 from deeprotect.training.trainer import Progress, Schedule

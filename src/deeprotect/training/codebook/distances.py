@@ -3,7 +3,7 @@
 import numpy as np
 
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import Indices
+from deeprotect.training.labelled_windows import Indices
 
 CHUNK = 1024
 """Rows of a distance matrix held at a time: with 15,000 windows they take 120 MB."""

@@ -1,14 +1,17 @@
 """Joint classes of the useful inferences, and the code that each of them gets."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from deeprotect.bundle.layers.decision import Argmax
+from deeprotect.bundle.layers.layer import Layer
 from deeprotect.errors import TableError
-from deeprotect.training.dataset import Indices
+from deeprotect.training.export import layers_of
+from deeprotect.training.labelled_windows import Indices
 from deeprotect.training.labels import Targets
 
 MOST_CODES = 64
@@ -88,3 +91,9 @@ class Codes(nn.Module):
             shares = [torch.softmax(block, dim=-1).amax(dim=-1) for block in blocks]
             codes = torch.where(torch.stack(shares).amin(dim=0) < SURE, self.abstain, codes)
         return codes[:, None].to(scores.dtype)
+
+
+@layers_of.register
+def _codes(module: Codes) -> Iterator[Layer]:
+    classes, table = tuple(module.counts), module.table.numpy().astype(np.int64)
+    yield Argmax(classes, table) if module.abstain is None else Argmax(classes, table, SURE, module.abstain)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.distances import pairwise, typical_gap
-from deeprotect.training.dataset import Indices
+from deeprotect.training.labelled_windows import Indices
 from deeprotect.training.segments import rank_in_group
 
 MIXED = 12

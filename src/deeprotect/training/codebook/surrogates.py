@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from deeprotect.signals.schema import Floats
-from deeprotect.training.dataset import Indices, Labels
+from deeprotect.training.labelled_windows import Indices, Labels
 
 FIRST_SEED = 10_000
 """Surrogates count their seeds from here; evaluation counts from zero, so that no app judges what it chose."""

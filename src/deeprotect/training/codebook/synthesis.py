@@ -12,7 +12,7 @@ from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.distances import pairwise
 from deeprotect.training.codebook.mixing import MIXED, Material, Mixtures
 from deeprotect.training.codebook.surrogates import SurrogateEnsemble, SurrogateTask
-from deeprotect.training.dataset import Indices, LabelledWindows
+from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.segments import rank_in_group
 
 FEWEST = 4

@@ -7,9 +7,9 @@ from sklearn.ensemble import RandomForestClassifier
 
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.fitting.trained import TrainedProtector
+from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.misclassification import Costs, price
-from deeprotect.training.trained import TrainedProtector
 
 
 def measure(

@@ -10,14 +10,15 @@ from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.excerpt import Excerpt
 from deeprotect.evaluation.experiment import Plan, RunResult, choose_excerpt, measure_rows, release_windows
 from deeprotect.evaluation.methods import FEATURES, MAIN_METHODS, Method
-from deeprotect.evaluation.report import files, layout
+from deeprotect.evaluation.report import layout
+from deeprotect.evaluation.report import report_files as files
 from deeprotect.evaluation.report.summary import aim
 from deeprotect.evaluation.results import Results
 from deeprotect.evaluation.runner import Progress
 from deeprotect.evaluation.settings import grid
 from deeprotect.evaluation.study import Study
 from deeprotect.policy import Policy
-from deeprotect.training.dataset import LabelledWindows, read_windows
+from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 
 READY, MEASURED, COMPARED = 0.05, 0.9, 0.97  # shares of the whole time, for the progress bar
 

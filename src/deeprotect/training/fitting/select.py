@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from deeprotect.policy import Policy
-from deeprotect.training.builders import BUILDERS
-from deeprotect.training.fitted import FittedModels
-from deeprotect.training.measure import measure
-from deeprotect.training.trained import TrainedProtector
+from deeprotect.training.fitting.builders import BUILDERS
+from deeprotect.training.fitting.fitted_models import FittedModels
+from deeprotect.training.fitting.measure import measure
+from deeprotect.training.fitting.trained import TrainedProtector
 
 CANDIDATES = {
     "ldp": ("channel", "laplace"),

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.errors import BundleError, PolicyError
-from deeprotect.privacy import laplace, subspace
 from deeprotect.privacy.box import Floats
 from deeprotect.privacy.channel import discrete_channel
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.json_reader import JsonReader
+from deeprotect.privacy.mechanisms import laplace, subspace
 from deeprotect.privacy.step import Step
 
 

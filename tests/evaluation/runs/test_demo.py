@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from deeprotect.errors import DatasetError, InputError
-from deeprotect.evaluation.demo import DemoPlan, demo
 from deeprotect.evaluation.methods import Method
+from deeprotect.evaluation.runs.demo import DemoPlan, demo
 from deeprotect.evaluation.study import Study
 
 SMALL = DemoPlan(

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from deeprotect.bundle.tensors import TensorReader, TensorWriter
+from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
 from deeprotect.errors import BundleError
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from deeprotect.policy import Policy
 from deeprotect.training.codebook.codebook import LearntCodes, learn_codes
-from deeprotect.training.dataset import LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.minimisers.autoencoder import Autoencoder
 from deeprotect.training.minimisers.linear import DCT, DFT, PCA, Haar
 from deeprotect.training.minimisers.minimiser import Minimiser

@@ -3,7 +3,7 @@ import pyarrow as pa
 import pytest
 
 from deeprotect.errors import TableError
-from deeprotect.training.dataset import read_windows
+from deeprotect.training.labelled_windows import read_windows
 
 
 def test_windows_are_scaled_and_carry_every_label(gym_windows, gym_policy):

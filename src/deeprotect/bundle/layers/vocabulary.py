@@ -9,7 +9,7 @@ from deeprotect.bundle.layers.layer import Layer
 from deeprotect.bundle.layers.products import Affine, Convolution, Scale
 from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual, Unflatten
 from deeprotect.bundle.layers.summaries import PiecewiseLinear, Spectrum, Statistics
-from deeprotect.bundle.tensors import TensorReader
+from deeprotect.bundle.layers.tensors import TensorReader
 from deeprotect.errors import BundleError
 from deeprotect.privacy.json_reader import JsonReader
 

@@ -10,7 +10,8 @@ from jinja2 import UndefinedError
 from tests.evaluation import made_results
 
 from deeprotect.errors import InputError
-from deeprotect.evaluation.report import files, layout
+from deeprotect.evaluation.report import layout
+from deeprotect.evaluation.report import report_files as files
 from deeprotect.evaluation.report.page import Page
 from deeprotect.evaluation.results import Results
 

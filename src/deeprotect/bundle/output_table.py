@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.bundle.tensors import TensorReader, TensorWriter
+from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
 from deeprotect.errors import BundleError
 from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.signals.schema import Floats

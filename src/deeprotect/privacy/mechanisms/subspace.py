@@ -13,9 +13,9 @@ from deeprotect.privacy.box import Floats
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.json_reader import JsonReader
-from deeprotect.privacy.relaxed import check_orthonormal, largest_l1
+from deeprotect.privacy.mechanisms.relaxed import check_orthonormal, largest_l1
+from deeprotect.privacy.mechanisms.sensitivity import Maximum
 from deeprotect.privacy.sampling import Integers, discrete_laplace, mean_magnitude, require_drawable, round_up
-from deeprotect.privacy.sensitivity import Maximum
 from deeprotect.privacy.step import Step
 
 KIND = "subspace-laplace"

@@ -12,10 +12,10 @@ from deeprotect.privacy.channel.calibration import SensitiveCounts
 from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.entropy import SeededEntropy
-from deeprotect.privacy.laplace import baseline, certified, paper_mode1, paper_mode2
-from deeprotect.privacy.mechanism import load
-from deeprotect.privacy.relaxed import basis
-from deeprotect.privacy.subspace import subspace
+from deeprotect.privacy.mechanisms.laplace import baseline, certified, paper_mode1, paper_mode2
+from deeprotect.privacy.mechanisms.mechanism import load
+from deeprotect.privacy.mechanisms.relaxed import basis
+from deeprotect.privacy.mechanisms.subspace import subspace
 
 DIRECTIONS = basis(np.random.default_rng(0).normal(size=(12, 2)))
 WIDE = Box((-4.0,) * 3, (4.0,) * 3)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from deeprotect.errors import PolicyError
-from deeprotect.privacy import relaxed
-from deeprotect.privacy.relaxed import basis, largest_l1, relaxed_sensitivity
+from deeprotect.privacy.mechanisms import relaxed
+from deeprotect.privacy.mechanisms.relaxed import basis, largest_l1, relaxed_sensitivity
 
 
 def directions(seed, dim, rank):

@@ -12,7 +12,7 @@ MOST_COLUMNS = 8  # named in one line
 
 
 @dataclass(frozen=True)
-class Finding:
+class Problem:
     """`count` is None where there is nothing to count."""
 
     kind: str
@@ -34,7 +34,7 @@ class Finding:
 
 
 @dataclass
-class Tally:
+class ProblemCount:
     """Counts rows over the batches of a source, and remembers the first."""
 
     count: int = 0
@@ -52,7 +52,7 @@ class Tally:
         if column is not None:
             self.columns[column] = None
 
-    def finding(self, kind: str, what: str, fix: str) -> list[Finding]:
+    def problem(self, kind: str, what: str, fix: str) -> list[Problem]:
         """None where nothing was counted."""
-        found = Finding(kind, what, self.count, fix, tuple(self.columns), self.first_row)
+        found = Problem(kind, what, self.count, fix, tuple(self.columns), self.first_row)
         return [found] if self.count else []

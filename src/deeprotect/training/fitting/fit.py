@@ -6,18 +6,18 @@ from importlib.metadata import version
 from typing import Any
 
 from deeprotect.bundle import Bundle
-from deeprotect.bundle.manifest import Training
+from deeprotect.bundle.manifest import TrainingRecord
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
-from deeprotect.training.builders import BUILDERS
-from deeprotect.training.dataset import LabelledWindows, read_windows
-from deeprotect.training.fitted import HELD_OUT, FittedModels
-from deeprotect.training.measure import measure
+from deeprotect.training.fitting.builders import BUILDERS
+from deeprotect.training.fitting.fitted_models import HELD_OUT, FittedModels
+from deeprotect.training.fitting.measure import measure
+from deeprotect.training.fitting.select import select
+from deeprotect.training.fitting.trained import TrainedProtector
+from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 from deeprotect.training.misclassification import check_costs
-from deeprotect.training.select import select
 from deeprotect.training.splits import contiguous
 from deeprotect.training.threads import single_thread
-from deeprotect.training.trained import TrainedProtector
 
 Progress = Callable[[float], None]
 
@@ -64,10 +64,10 @@ def export(
     )
 
 
-def _training(windows: LabelledWindows, policy: Policy) -> Training:
+def _training(windows: LabelledWindows, policy: Policy) -> TrainingRecord:
     names = (*policy.inferences.useful, *policy.inferences.sensitive)
     classes = {name: sorted({label for label in windows.labels[name] if label is not None}) for name in names}
-    return Training(
+    return TrainingRecord(
         fingerprint=windows.fingerprint,
         rows=windows.rows,
         windows=len(windows),

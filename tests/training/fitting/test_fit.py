@@ -4,8 +4,8 @@ import pytest
 from deeprotect import Protector
 from deeprotect.bundle import Bundle
 from deeprotect.errors import TableError
-from deeprotect.training.fit import learn
-from deeprotect.training.fitted import FittedModels
+from deeprotect.training.fitting.fit import learn
+from deeprotect.training.fitting.fitted_models import FittedModels
 
 OPTIONS = [
     ("baseline", "ldp", "default"),

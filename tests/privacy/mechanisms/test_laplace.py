@@ -14,8 +14,8 @@ from deeprotect.errors import InputError, PolicyError
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.privacy.events import Event
-from deeprotect.privacy.laplace import GridLaplace, baseline, certified, paper_mode1, paper_mode2
-from deeprotect.privacy.relaxed import basis
+from deeprotect.privacy.mechanisms.laplace import GridLaplace, baseline, certified, paper_mode1, paper_mode2
+from deeprotect.privacy.mechanisms.relaxed import basis
 
 epsilons = st.floats(0.01, 30.0)
 widths = st.lists(st.floats(1e-3, 50.0), min_size=1, max_size=6)

@@ -9,26 +9,26 @@ from sklearn.linear_model import RidgeClassifier
 from torch import nn
 
 from deeprotect.bundle.network import Network
-from deeprotect.bundle.outputs import OutputTable
+from deeprotect.bundle.output_table import OutputTable
 from deeprotect.errors import PolicyError
 from deeprotect.policy import Policy
-from deeprotect.privacy import laplace
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.channel.calibration import SensitiveCounts
 from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.rounding import make
-from deeprotect.privacy.mechanism import Mechanism
-from deeprotect.privacy.relaxed import basis
-from deeprotect.privacy.subspace import subspace
+from deeprotect.privacy.mechanisms import laplace
+from deeprotect.privacy.mechanisms.mechanism import Mechanism
+from deeprotect.privacy.mechanisms.relaxed import basis
+from deeprotect.privacy.mechanisms.subspace import subspace
 from deeprotect.signals.schema import Floats
 from deeprotect.training.coarse import outward
 from deeprotect.training.codebook.codebook import CodeBook
-from deeprotect.training.dataset import LabelledWindows
 from deeprotect.training.export import to_network
-from deeprotect.training.fitted import FittedModels
+from deeprotect.training.fitting.fitted_models import FittedModels
+from deeprotect.training.fitting.trained import TrainedProtector
+from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.networks import Clip
-from deeprotect.training.trained import TrainedProtector
 
 TRIM = 0.01  # share of training features beyond each end of the clip box: less noise, a little clipping
 Build = Callable[[FittedModels, Policy], TrainedProtector]

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from deeprotect.evaluation.evaluate import EvaluateRequest, evaluate
 from deeprotect.evaluation.results import Results
+from deeprotect.evaluation.runs.own_table import EvaluateRequest, evaluate
 from deeprotect.policy import Policy
 
 REQUEST = EvaluateRequest(mechanisms=("baseline", "pca", "downsampling"), epsilons=(1.0, 20.0), quick=True)

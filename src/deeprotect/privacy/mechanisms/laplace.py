@@ -14,9 +14,9 @@ from deeprotect.privacy.box import GRID_STEPS, Box, Floats
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.json_reader import JsonReader
-from deeprotect.privacy.relaxed import relaxed_sensitivity
+from deeprotect.privacy.mechanisms.relaxed import relaxed_sensitivity
+from deeprotect.privacy.mechanisms.sensitivity import inflate, paper_l1
 from deeprotect.privacy.sampling import Integers, discrete_laplace, mean_magnitude, require_drawable, round_up
-from deeprotect.privacy.sensitivity import inflate, paper_l1
 from deeprotect.privacy.step import Step
 
 KIND = "grid-laplace"

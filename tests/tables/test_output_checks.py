@@ -5,7 +5,7 @@ import os
 import pytest
 
 from deeprotect.errors import InputError
-from deeprotect.tables.outputs import refuse_existing, refuse_input, refuse_unknown_kind, refuse_unwritable
+from deeprotect.tables.output_checks import refuse_existing, refuse_input, refuse_unknown_kind, refuse_unwritable
 
 
 @pytest.fixture

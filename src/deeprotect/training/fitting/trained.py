@@ -6,7 +6,7 @@ from typing import Any
 from deeprotect.bundle.consistency import Decoder
 from deeprotect.bundle.network import Network
 from deeprotect.privacy.entropy import Entropy
-from deeprotect.privacy.mechanism import Mechanism
+from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.signals.schema import Floats
 
 

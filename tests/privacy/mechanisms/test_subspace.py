@@ -11,9 +11,9 @@ from deeprotect.errors import InputError, PolicyError
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.privacy.events import Event
-from deeprotect.privacy.laplace import baseline, paper_mode2
-from deeprotect.privacy.relaxed import basis
-from deeprotect.privacy.subspace import Subspace, subspace
+from deeprotect.privacy.mechanisms.laplace import baseline, paper_mode2
+from deeprotect.privacy.mechanisms.relaxed import basis
+from deeprotect.privacy.mechanisms.subspace import Subspace, subspace
 
 
 def directions(rank, *, dim=30, seed=0):

@@ -13,7 +13,8 @@ from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.experiment import Plan, RunResult, run
 from deeprotect.evaluation.form import check_form
 from deeprotect.evaluation.methods import select
-from deeprotect.evaluation.report import files, layout
+from deeprotect.evaluation.report import layout
+from deeprotect.evaluation.report import report_files as files
 from deeprotect.evaluation.report.summary import aim
 from deeprotect.evaluation.results import FormCheck, Results
 from deeprotect.evaluation.runner import Progress
@@ -21,9 +22,9 @@ from deeprotect.evaluation.settings import grid
 from deeprotect.policy import Policy
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.sources import open_source
-from deeprotect.training.dataset import LabelledWindows, read_windows
-from deeprotect.training.fit import export, learn
-from deeprotect.training.fitted import FittedModels
+from deeprotect.training.fitting.fit import export, learn
+from deeprotect.training.fitting.fitted_models import FittedModels
+from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 
 EPSILONS, QUICK_EPSILONS = (1.0, 2.0, 5.0, 10.0), (1.0, 5.0)
 QUICK_WINDOWS, QUICK_EPOCHS = 1500, 6

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from deeprotect.errors import PolicyError
 from deeprotect.privacy.box import Floats
-from deeprotect.privacy.sensitivity import Maximum, inflate, sign_vectors
+from deeprotect.privacy.mechanisms.sensitivity import Maximum, inflate, sign_vectors
 
 _MOST_PROGRAMMES = 512
 _MOST_RAYS = 4096
