@@ -1,6 +1,7 @@
 """Whether the parts of a bundle belong together: policy, mechanism, certificate, networks."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from deeprotect.bundle.network import Network
@@ -33,10 +34,17 @@ def _check_weaker(policy: Policy, mechanism: Mechanism) -> None:
     forgotten = sorted(set(policy.inferences.sensitive) - set(event.inferences))
     if forgotten:
         raise BundleError(f"the mechanism does not hide '{forgotten[0]}', which the policy names sensitive")
+    given = policy.inferences.useful if stated.given == "useful" else ()
+    if set(event.given) != set(given):
+        raise BundleError(f"the mechanism's promise is given {_listed(event.given)}, the policy's {_listed(given)}")
     if event.guarantee == "named" and event.confidence < stated.confidence:
         raise BundleError(
             f"the mechanism's confidence {event.confidence:g} is below the policy's {stated.confidence:g}"
         )
+
+
+def _listed(given: Sequence[str]) -> str:
+    return " and ".join(given) or "nothing"
 
 
 def check_certificate(mechanism: Mechanism, stored: dict[str, Any]) -> None:

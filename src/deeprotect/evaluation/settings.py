@@ -24,7 +24,7 @@ class Setting:
     def policy(self, policy: Policy) -> Policy:
         privacy = {"mechanism": self.method.mechanism, "guarantee": self.method.guarantee, "epsilon": self.epsilon}
         if self.method.guarantee != "named":
-            privacy["ldp_ceiling"] = None  # the policy's, for its named promise
+            privacy |= {"ldp_ceiling": None, "given": None}  # the policy's, for its named promise
         return policy.vary(privacy=privacy, training=self.training)
 
     @property

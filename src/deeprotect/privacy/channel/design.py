@@ -36,6 +36,7 @@ class Design:
     ldp_epsilon: float | None
     secrets: tuple[SensitiveCounts, ...]
     confidence: float
+    given: tuple[str, ...] = ()
 
     @property
     def expected_cost(self) -> float:
@@ -49,8 +50,9 @@ class Design:
         return Event(
             "named",
             max(secret.epsilon for secret in self.secrets),
-            inferences=tuple(secret.inference for secret in self.secrets),
+            inferences=tuple(dict.fromkeys(secret.inference for secret in self.secrets)),
             confidence=self.confidence,
+            given=self.given,
         )
 
 
@@ -61,11 +63,13 @@ def design(
     ldp_epsilon: float | None = None,
     secrets: Sequence[SensitiveCounts] = (),
     confidence: float = 0.95,
+    given: Sequence[str] = (),
     distortion: ArrayLike | None = None,
 ) -> Design:
     """Minimise Σ_z prior_z Σ_j Q(j|z) cost[z, j] under LDP, the named promises of `secrets`, or both.
 
-    `confidence` is that of all named promises together. `distortion` (code, output) decides between channels of equal
+    `confidence` is that of all named promises together, `given` the inferences whose classes `secrets` name as given.
+    `distortion` (code, output) decides between channels of equal
     cost. docs/claims.md#channel-and-ldp
 
     Examples:
@@ -80,7 +84,7 @@ def design(
         probabilities = _constant(objective)
     else:
         probabilities = _solve(objective, ldp_epsilon, secrets, confidence=confidence)
-    return Design(probabilities, costs, priors, ldp_epsilon, tuple(secrets), confidence)
+    return Design(probabilities, costs, priors, ldp_epsilon, tuple(secrets), confidence, tuple(given))
 
 
 def _checked(cost: ArrayLike, prior: ArrayLike) -> tuple[Floats, Floats]:
@@ -97,11 +101,11 @@ def _check_promises(ldp_epsilon: float | None, secrets: Sequence[SensitiveCounts
         raise PolicyError("the channel promises nothing; state an epsilon for ldp or name a sensitive inference")
     if ldp_epsilon is not None and not ldp_epsilon >= 0:
         raise PolicyError(f"epsilon = {ldp_epsilon} must not be negative")
-    if len({secret.inference for secret in secrets}) != len(secrets):
-        raise PolicyError("a sensitive inference is given twice; give each one epsilon and one table of counts")
+    if len({(secret.inference, secret.given) for secret in secrets}) != len(secrets):
+        raise PolicyError("a sensitive inference is counted twice; give each one epsilon and one table of counts")
     for secret in secrets:
         if secret.counts.shape[1] != codes:
-            raise PolicyError(f"'{secret.inference}' counts {secret.counts.shape[1]} codes; the channel has {codes}")
+            raise PolicyError(f"{secret} counts {secret.counts.shape[1]} codes; the channel has {codes}")
 
 
 def _objective(cost: Floats, prior: Floats, distortion: ArrayLike | None) -> Floats:

@@ -13,7 +13,7 @@ from deeprotect.bundle.output_table import OutputTable
 from deeprotect.errors import PolicyError
 from deeprotect.policy import Policy
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.calibration import SensitiveCounts
+from deeprotect.privacy.channel.combinations import Tables
 from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.mechanisms import laplace
@@ -22,7 +22,8 @@ from deeprotect.privacy.mechanisms.relaxed import basis
 from deeprotect.privacy.mechanisms.subspace import subspace
 from deeprotect.signals.schema import Floats
 from deeprotect.training.coarse import outward
-from deeprotect.training.codebook.codebook import CodeBook
+from deeprotect.training.codebook.calibration_counts import count, count_given
+from deeprotect.training.codebook.codebook import CodeBook, LearntCodes
 from deeprotect.training.export import to_network
 from deeprotect.training.fitting.fitted_models import FittedModels
 from deeprotect.training.fitting.trained import TrainedProtector
@@ -77,18 +78,20 @@ def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
     windows, learnt = models.windows, models.codes(policy)
     privacy, named = policy.privacy, policy.privacy.guarantee == "named"
     book = learnt.abstaining if named else learnt.book
+    secrets, left_out = _secrets(windows, policy, learnt, book) if named else ([], [])
     costs, misread = policy.training.cost_matrix, book.cost({})
     plan = design(
         book.cost(costs),
         book.prior,
         ldp_epsilon=privacy.ldp_ceiling if named else privacy.epsilon,
-        secrets=[_secret(name, windows, policy, book) for name in policy.inferences.sensitive] if named else (),
+        secrets=secrets,
         confidence=privacy.confidence,
+        given=policy.inferences.useful if privacy.given == "useful" else (),
         # Of channels that cost the same: the one read rightly more, or the one that moves windows less.
         distortion=misread if costs else book.distortion,
     )
     outputs = book.outputs.samples
-    channel = make(plan, variants=outputs.shape[1], codes=book.codes, outputs=book.released)
+    channel = make(plan, variants=outputs.shape[1], codes=book.codes, outputs=book.released, without_promise=left_out)
     made_of = {"name": "code book", "codes": list(book.codes), "variants": outputs.shape[1]}
     made_of |= {"expected_accuracy": 1 - replace(plan, cost=misread).expected_cost}
     made_of |= {"expected_cost": plan.expected_cost} if costs else {}
@@ -96,13 +99,18 @@ def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
     return TrainedProtector(channel, book.encoder, table, made_of)
 
 
-def _secret(name: str, windows: LabelledWindows, policy: Policy, book: CodeBook) -> SensitiveCounts:
-    """How often each code was given to windows of each class, by a model that had not seen them."""
-    known = windows.labelled(name)
-    classes, numbers = np.unique(windows.labels[name][known].astype(str), return_inverse=True)
-    counts = np.zeros((len(classes), len(book.codes)), dtype=np.int64)
-    np.add.at(counts, (numbers, book.coded[known]), 1)
-    return SensitiveCounts(name, tuple(classes.tolist()), counts, policy.privacy.epsilon)
+def _secrets(windows: LabelledWindows, policy: Policy, learnt: LearntCodes, book: CodeBook) -> Tables:
+    """The counts of every sensitive inference, and the combinations that are promised nothing."""
+    epsilon, codes, labels = policy.privacy.epsilon, len(book.codes), windows.labels
+    if policy.privacy.given != "useful":
+        hidden = policy.inferences.sensitive
+        return [count(name, labels[name], book.coded, codes=codes, epsilon=epsilon) for name in hidden], []
+    useful, names = learnt.joint.codes, learnt.joint.names
+    found = [
+        count_given(name, labels[name], book.coded, useful=useful, given=names, codes=codes, epsilon=epsilon)
+        for name in policy.inferences.sensitive
+    ]
+    return [table for tables, _ in found for table in tables], [each for _, rest in found for each in rest]
 
 
 def _on_features(noise: Mechanism, minimiser: Minimiser) -> TrainedProtector:
