@@ -11,11 +11,13 @@ from deeprotect.policy import Policy
 
 @dataclass(frozen=True)
 class Setting:
-    """A method at an ε, where it promises one; `features` only where their number is not the policy's."""
+    """A method at an ε, where it promises one; the others only where they are not the policy's."""
 
     method: Method
     epsilon: float | None = None
     features: int | None = None
+    given: str | None = None
+    ldp_ceiling: float | None = None
 
     def __post_init__(self) -> None:
         if self.method.epsilon_matters and not (self.epsilon or 0.0) > 0.0:
@@ -23,6 +25,8 @@ class Setting:
 
     def policy(self, policy: Policy) -> Policy:
         privacy = {"mechanism": self.method.mechanism, "guarantee": self.method.guarantee, "epsilon": self.epsilon}
+        named = {"given": self.given, "ldp_ceiling": self.ldp_ceiling}
+        privacy |= {key: value for key, value in named.items() if value is not None}
         if self.method.guarantee != "named":
             privacy |= {"ldp_ceiling": None, "given": None}  # the policy's, for its named promise
         return policy.vary(privacy=privacy, training=self.training)

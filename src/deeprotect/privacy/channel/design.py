@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from deeprotect.errors import PolicyError
 from deeprotect.privacy.channel.calibration import Floats, SensitiveCounts, sets
 from deeprotect.privacy.channel.linear_program import LinearProgram
-from deeprotect.privacy.channel.robust import Robust
+from deeprotect.privacy.channel.robust import Levels, Robust
 from deeprotect.privacy.events import Event
 
 __all__ = ["Design", "SensitiveCounts", "design"]
@@ -19,8 +19,9 @@ __all__ = ["Design", "SensitiveCounts", "design"]
 _MOST_EPSILON = 18.0
 _TIE = 3e-8  # weight of what decides between equally cheap channels: distortion, and codes of prior 0
 _ROUNDS = 60
-_EXACT = 8000  # class * code * output up to which each class has its own λ
-_LARGE = 1340  # code * output (36 codes and the reject option) above which one set stands for all classes of a secret
+_EXACT = 8000  # class * code * output, of all tables, up to which each class has its own λ
+_LARGE = 1340  # code * output (36 codes and the reject option) above which one set stands for all classes of a table
+_MANY = 100_000  # class * code * output above which it does so as well
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,15 +137,15 @@ def _solve(
     objective: Floats, ldp_epsilon: float | None, secrets: Sequence[SensitiveCounts], *, confidence: float
 ) -> Floats:
     """Solve, take up the classes that the channel still tells apart too well, repeat until there are none."""
-    ends = zip(secrets, sets(secrets, confidence=confidence), strict=True)
-    promises = [_robust(secret, each, shape=objective.shape) for secret, each in ends if len(secret.classes) > 1]
+    promises = _promises(secrets, shape=objective.shape, confidence=confidence)
     for promise in promises:
         promise.add_violated(objective.max() - objective, above=-np.inf)
     for _ in range(_ROUNDS):
         programme = LinearProgram(objective)
         _write_ldp(programme, ldp_epsilon)
+        levels = Levels(programme)
         for promise in promises:
-            promise.add_to(programme)
+            promise.add_to(programme, levels)
         probabilities = programme.solve()
         found = [promise.add_violated(probabilities) for promise in promises]
         if not any(found):
@@ -152,13 +153,27 @@ def _solve(
     return probabilities
 
 
-def _robust(secret: SensitiveCounts, ends: tuple[Floats, Floats], *, shape: tuple[int, ...]) -> Robust:
-    (low, high), (codes, outputs) = ends, shape
-    if codes * outputs > _LARGE:
+def _promises(secrets: Sequence[SensitiveCounts], *, shape: tuple[int, ...], confidence: float) -> list[Robust]:
+    """One for each table of counts with something to compare."""
+    codes, outputs = shape
+    ends = sets(secrets, confidence=confidence)
+    classes = sum(len(low) for low, _ in ends)
+    if codes * outputs > _LARGE or classes * codes * outputs > _MANY:
         # One set around all classes' sets: stricter, so the promise holds, and one round instead of dozens.
-        low, high = low.min(axis=0, keepdims=True), high.max(axis=0, keepdims=True)
-    exact = len(low) * codes * outputs <= _EXACT
-    return Robust(low, high, shrink=_shrink(secret.epsilon), outputs=outputs, shared=not exact)
+        ends = [(low.min(axis=0, keepdims=True), high.max(axis=0, keepdims=True)) for low, high in ends]
+    first = np.cumsum([0, *(len(low) for low, _ in ends)])
+    exact = int(first[-1]) * codes * outputs <= _EXACT
+    return [
+        Robust(
+            low,
+            high,
+            shrink=_shrink(secret.epsilon),
+            outputs=outputs,
+            groups=start + np.arange(len(low)) if exact else np.zeros(len(low), dtype=int),
+        )
+        for secret, (low, high), start in zip(secrets, ends, first, strict=False)
+        if len(secret.classes) > 1
+    ]
 
 
 def _write_ldp(programme: LinearProgram, epsilon: float | None) -> None:
