@@ -8,7 +8,7 @@ from typing import Any
 
 from deeprotect.bundle import signing
 from deeprotect.bundle.bundle import Bundle
-from deeprotect.bundle.consistency import check_certificate, check_promise, check_shapes
+from deeprotect.bundle.consistency import check_certificate, check_counted, check_promise, check_shapes
 from deeprotect.bundle.manifest import Manifest, Part, digest
 from deeprotect.bundle.store import MANIFEST, file_of, files_of
 from deeprotect.errors import BundleError, InputError
@@ -137,6 +137,7 @@ def _gaps(certificate: dict[str, Any]) -> str:
 
 def _policy(bundle: Bundle) -> str:
     check_promise(bundle.policy, bundle.mechanism)
+    check_counted(bundle.mechanism, bundle.manifest.training.classes)
     stated = bundle.policy.privacy
     given = f" given {' and '.join(bundle.policy.inferences.useful)}" if stated.given == "useful" else ""
     return f"asks for ε = {stated.epsilon:g} {stated.guarantee}{given}, mechanism {stated.mechanism}; kept"

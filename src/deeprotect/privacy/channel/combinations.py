@@ -44,7 +44,7 @@ def tables_of(
     inference: str, counts: Integers, *, given: Sequence[str], classes: Sequence[str], epsilon: float
 ) -> Tables:
     """From counts (useful class, class, code): a table for each useful class that two classes were seen with often
-    enough, and the combinations that are in none."""
+    enough (there may be none), and the combinations that are in no table."""
     tables, left_out = [], []
     for useful, by_class in zip(given, counts, strict=True):
         windows = by_class.sum(axis=1)
@@ -55,11 +55,6 @@ def tables_of(
             tables.append(SensitiveCounts(inference, names, by_class[kept], epsilon, given=useful))
         rest = np.flatnonzero(~kept).tolist()
         left_out += [Combination(inference, useful, classes[each], int(windows[each])) for each in rest]
-    if not tables:
-        raise PolicyError(
-            f"no two classes of '{inference}' were seen with one useful class in {FEWEST_GIVEN} windows each; "
-            'record more, or set given = "nothing"'
-        )
     return tables, left_out
 
 

@@ -9,27 +9,42 @@ from deeprotect.privacy.channel.combinations import Tables, tables_of
 from deeprotect.training.labelled_windows import Indices, Labels
 
 
+def classes_of(labels: Labels) -> tuple[str, ...]:
+    return tuple(sorted({str(label) for label in labels if label is not None}))
+
+
 def count(inference: str, labels: Labels, coded: Indices, *, codes: int, epsilon: float) -> SensitiveCounts:
     """One table, whatever else the draws show; those without a label count nowhere."""
-    classes, numbers, known = _classes(labels)
+    classes = classes_of(labels)
     counts = np.zeros((len(classes), codes), dtype=np.int64)
+    known, numbers = _numbered(labels, classes)
     np.add.at(counts, (numbers, coded[known]), 1)
     return SensitiveCounts(inference, classes, counts, epsilon)
 
 
 def count_given(
-    inference: str, labels: Labels, coded: Indices, *, useful: Indices, given: Sequence[str], codes: int, epsilon: float
+    inference: str,
+    labels: Labels,
+    coded: Indices,
+    *,
+    classes: Sequence[str],
+    useful: Indices,
+    given: Sequence[str],
+    codes: int,
+    epsilon: float,
 ) -> Tables:
-    """A table for each useful class; `useful` is each draw's as a number of `given`, -1 where it is none of them."""
-    classes, numbers, known = _classes(labels)
+    """A table for each useful class; `useful` is each draw's as a number of `given`, -1 where it is none of them.
+
+    `classes` are all that are known, in order: what no draw shows is promised nothing, and listed.
+    """
     counts = np.zeros((len(given), len(classes), codes), dtype=np.int64)
+    known, numbers = _numbered(labels, classes)
     among = useful[known] >= 0
     np.add.at(counts, (useful[known][among], numbers[among], coded[known][among]), 1)
     return tables_of(inference, counts, given=given, classes=classes, epsilon=epsilon)
 
 
-def _classes(labels: Labels) -> tuple[tuple[str, ...], Indices, Indices]:
-    """The classes, and of the draws that have one its number and their own."""
+def _numbered(labels: Labels, classes: Sequence[str]) -> tuple[Indices, Indices]:
+    """Which draws have a label, and the number of its class."""
     known = np.flatnonzero([label is not None for label in labels])
-    classes, numbers = np.unique(labels[known].astype(str), return_inverse=True)
-    return tuple(classes.tolist()), numbers, known
+    return known, np.searchsorted(np.array(classes, dtype=str), labels[known].astype(str))

@@ -22,7 +22,7 @@ from deeprotect.privacy.mechanisms.relaxed import basis
 from deeprotect.privacy.mechanisms.subspace import subspace
 from deeprotect.signals.schema import Floats
 from deeprotect.training.coarse import outward
-from deeprotect.training.codebook.calibration_counts import count, count_given
+from deeprotect.training.codebook.calibration_counts import classes_of, count, count_given
 from deeprotect.training.codebook.codebook import CodeBook, LearntCodes
 from deeprotect.training.export import to_network
 from deeprotect.training.fitting.fitted_models import FittedModels
@@ -79,6 +79,9 @@ def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
     privacy, named = policy.privacy, policy.privacy.guarantee == "named"
     book = learnt.abstaining if named else learnt.book
     secrets, left_out = _secrets(windows, policy, learnt, book) if named else ([], [])
+    if named and {secret.inference for secret in secrets} != set(policy.inferences.sensitive):
+        # Nothing was seen often enough to be counted on; LDP promises the same, and needs no counts.
+        return through_channel(models, _as_ldp(policy))
     costs, misread = policy.training.cost_matrix, book.cost({})
     plan = design(
         book.cost(costs),
@@ -99,15 +102,28 @@ def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
     return TrainedProtector(channel, book.encoder, table, made_of)
 
 
+def _as_ldp(policy: Policy) -> Policy:
+    ldp = {"guarantee": "ldp", "epsilon": _ldp_epsilon(policy), "given": None, "ldp_ceiling": None}
+    return policy.vary(privacy=ldp)
+
+
 def _secrets(windows: LabelledWindows, policy: Policy, learnt: LearntCodes, book: CodeBook) -> Tables:
     """The counts of every sensitive inference, and the combinations that are promised nothing."""
     epsilon, codes, labels = policy.privacy.epsilon, len(book.codes), windows.labels
     if policy.privacy.given != "useful":
         hidden = policy.inferences.sensitive
         return [count(name, labels[name], book.coded, codes=codes, epsilon=epsilon) for name in hidden], []
-    useful, names = learnt.joint.codes, learnt.joint.names
     found = [
-        count_given(name, labels[name], book.coded, useful=useful, given=names, codes=codes, epsilon=epsilon)
+        count_given(
+            name,
+            labels[name],
+            book.coded,
+            classes=classes_of(labels[name]),
+            useful=learnt.joint.codes,
+            given=learnt.joint.names,
+            codes=codes,
+            epsilon=epsilon,
+        )
         for name in policy.inferences.sensitive
     ]
     return [table for tables, _ in found for table in tables], [each for _, rest in found for each in rest]
