@@ -26,7 +26,7 @@ _COMMENTS = {
     "epsilon": "per window; smaller is more private",
     "guarantee": "ldp | named | rldp",
     "confidence": "named only: probability that the whole promise holds, given the calibration data",
-    "given": "useful: whatever somebody does, nothing beyond it is told | nothing: as often done as in calibration",
+    "given": "named only: useful (whoever does what how often) | nothing (as often as in calibration)",
     "ldp_ceiling": "an LDP bound on top, whatever the calibration: without it there may be no noise at all",
     "mechanism": "auto | channel | laplace | subspace | paper | baseline",
     "minimiser": "default | paper | pca | dft | dct | haar | bcs",

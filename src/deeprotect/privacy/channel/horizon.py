@@ -109,7 +109,8 @@ def in_words(draws: float, seconds_per_draw: float) -> str:
         return "never, as far as the counts show"
     seconds = draws * seconds_per_draw
     size, unit = next((each for each in _UNITS if seconds >= 2 * each[0]), _UNITS[-1])
-    return f"after about {float(f'{seconds / size:.2g}'):g} {unit} ({draws:g} draws)"
+    counted = "1 draw" if draws == 1 else f"{draws:,.0f} draws"
+    return f"after about {float(f'{seconds / size:.2g}'):g} {unit} ({counted})"
 
 
 def described(channel: DiscreteChannel, *, seconds_per_draw: float) -> Iterator[str]:
