@@ -97,10 +97,10 @@ def draws_until(share: float, information: Floats) -> float:
     if accuracy(_MOST_DRAWS, information) < share:
         return math.inf
     low, high = 0.0, math.log(_MOST_DRAWS)
-    while high - low > 1e-6:
+    while high - low > 1e-4:
         middle = (low + high) / 2.0
         low, high = (low, middle) if accuracy(math.exp(middle), information) >= share else (middle, high)
-    return float(math.ceil(math.exp(high) - 1e-3))
+    return float(math.ceil(math.exp(low)))
 
 
 def in_words(draws: float, seconds_per_draw: float) -> str:
