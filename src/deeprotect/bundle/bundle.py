@@ -95,7 +95,7 @@ class Bundle:
 
     def encode(self, private: Floats) -> Floats:
         """Code (window, coordinate) of scaled windows (window, time, channel)."""
-        return self.encoder(private.reshape(len(private), self.schema.dim))
+        return self.encoder(private)
 
     def decode(self, noisy_code: Floats) -> Floats:
         """Scaled windows (window, time, channel) from noisy codes alone; what is no number is the range's middle."""

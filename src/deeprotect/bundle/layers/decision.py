@@ -38,15 +38,14 @@ class Argmax(Layer):
         return (1,)
 
     def __call__(self, rows: Float32s) -> Float32s:
-        combination = np.zeros(len(rows), dtype=np.int64)
-        share = np.ones(len(rows), dtype=np.float32)
-        for count, scores in zip(self.classes, np.split(rows, np.cumsum(self.classes)[:-1], axis=1), strict=True):
-            combination = combination * count + scores.argmax(axis=1)
+        combination = np.zeros(rows.shape[-1], dtype=np.int64)
+        share = np.ones(rows.shape[-1], dtype=np.float32)
+        for count, scores in zip(self.classes, np.split(rows, np.cumsum(self.classes)[:-1]), strict=True):
+            combination = combination * count + scores.argmax(axis=0)
             # The softmax of the largest score.
-            exponents = np.exp(scores - scores.max(axis=1, keepdims=True))
-            share = np.minimum(share, np.float32(1) / exponents.sum(axis=1))
+            share = np.minimum(share, np.float32(1) / np.exp(scores - scores.max(axis=0)).sum(axis=0))
         code = np.where(share < np.float32(self.least_share), self.reject, self.codes[combination])
-        return code.astype(np.float32)[:, None]
+        return code.astype(np.float32)[None]
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         fields = {"classes": list(self.classes), "codes": tensors.put(self.codes)}
