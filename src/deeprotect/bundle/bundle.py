@@ -101,8 +101,7 @@ class Bundle:
 
     def encode(self, private: Floats) -> Floats:
         """Code (window, coordinate) of scaled windows (window, time, channel), or evidence, where draws are held."""
-        rows = private.reshape(len(private), self.schema.dim)
-        return self.encoder(rows) if self.hold.windows == 1 else self._episodes.encode(rows)
+        return self.encoder(private) if self.hold.windows == 1 else self._episodes.encode(private)
 
     def pool(self, evidence: Floats, counts: Counts) -> Floats:
         """Codes of episodes of so many windows each."""
