@@ -1,4 +1,5 @@
 // The policy inside a bundle: stream, inferences, privacy. The training section tells nothing that a release needs.
+import { type Hold, ONE_WINDOW } from "./episodes";
 import { BundleError } from "./errors";
 import { GUARANTEES, checkNames } from "./event";
 import { Record } from "./record";
@@ -13,6 +14,7 @@ export interface Policy {
   readonly useful: readonly string[];
   readonly sensitive: readonly string[];
   readonly privacy: Privacy;
+  readonly hold: Hold;
 }
 
 /** The promise: ε per window, of which kind, kept by which mechanism. */
@@ -33,7 +35,8 @@ export function readPolicy(record: Record): Policy {
   if (!useful.length || useful.some((name) => sensitive.includes(name))) {
     throw new BundleError("policy: it needs useful inferences, none of which is sensitive");
   }
-  return { schema: readSchema(record.inner("stream")), useful, sensitive, privacy: readPrivacy(record.inner("privacy")) };
+  const [schema, privacy] = [readSchema(record.inner("stream")), readPrivacy(record.inner("privacy"))];
+  return { schema, useful, sensitive, privacy, hold: ONE_WINDOW };
 }
 
 function readPrivacy(record: Record): Privacy {
