@@ -184,6 +184,21 @@ def _charge(ledger, stream, event, count):
     return lambda: ledger.charge(stream, event, count=count)
 
 
+def redrawn_inside_an_episode(patch: Patch) -> None:
+    """Every window of an episode gets a draw of its own from the episode's code."""
+    privatise, codes = DiscreteChannel.privatise, {}
+
+    def noted(self, code, *, entropy):
+        codes[len(code)] = code
+        return privatise(self, code, entropy=entropy)
+
+    def redraw(self, noisy_code, counts, *, entropy):
+        return privatise(self, np.repeat(codes[len(noisy_code)], counts, axis=0), entropy=entropy)
+
+    patch.setattr(DiscreteChannel, "privatise", noted)
+    patch.setattr(DiscreteChannel, "repeat", redraw)
+
+
 BUGS = (
     Bug("half the noise is drawn", half_the_noise_drawn, (checks.AUDIT_SAMPLES, checks.AUDIT_CLIPPED)),
     Bug("half the noise is stated", half_the_noise_stated, (checks.VERIFY_NOISE,)),
@@ -202,6 +217,7 @@ BUGS = (
     Bug("confidence of each class alone", confidence_of_each_class, (checks.VERIFY_NAMED, checks.COVERAGE)),
     Bug("tail window released raw", tail_released_raw, (checks.NO_RAW,)),
     Bug("budget charged after release", charged_after_release, (checks.CHARGED,)),
+    Bug("redrawn inside an episode", redrawn_inside_an_episode, (checks.AUDIT_HELD, checks.ONE_DRAW)),
     Bug("labels left in the output", labels_left_in, (checks.COLUMNS,)),
     *mixing.BUGS,
 )
