@@ -28,7 +28,7 @@ def releases(bundle: Pipeline, pool: Floats, count: int) -> Iterator[Floats]:
 
 
 def released_batches(bundle: Pipeline, batches: Iterable[Floats], *, hold: int = 1) -> Iterator[Floats]:
-    """What the pipe makes of each batch of scaled windows (window, value), in episodes of `hold`, one after the other."""
+    """What the pipe makes of batches of scaled windows (window, value), in episodes of `hold`, one after the other."""
     private = (in_units(bundle.schema, batch, hold=hold) for batch in batches)
     for released in release(private, bundle, ledger=Ledger(), stream="audit", entropy=SystemEntropy()):
         yield released.samples.reshape(len(released), bundle.schema.dim)
