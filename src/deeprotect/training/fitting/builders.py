@@ -13,7 +13,8 @@ from deeprotect.bundle.output_table import OutputTable
 from deeprotect.errors import PolicyError
 from deeprotect.policy import Policy
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.combinations import Tables
+from deeprotect.privacy.channel.calibration import SensitiveCounts
+from deeprotect.privacy.channel.combinations import Combination, Tables
 from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.mechanisms import laplace
@@ -22,7 +23,7 @@ from deeprotect.privacy.mechanisms.relaxed import basis
 from deeprotect.privacy.mechanisms.subspace import subspace
 from deeprotect.signals.schema import Floats
 from deeprotect.training.coarse import outward
-from deeprotect.training.codebook.calibration_counts import classes_of, count, count_given
+from deeprotect.training.codebook.calibration_counts import Counted, agreed
 from deeprotect.training.codebook.codebook import CodeBook, LearntCodes
 from deeprotect.training.export import to_network
 from deeprotect.training.fitting.fitted_models import FittedModels
@@ -77,7 +78,7 @@ def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
     """One of K codes through the channel of least cost, then a synthetic window of the code that came out."""
     windows, learnt = models.windows, models.codes(policy)
     privacy, named = policy.privacy, policy.privacy.guarantee == "named"
-    book = learnt.abstaining if named else learnt.book
+    book = (learnt.abstaining if named else learnt.book)(policy.hold)
     secrets, left_out = _secrets(windows, policy, learnt, book) if named else ([], [])
     if named and {secret.inference for secret in secrets} != set(policy.inferences.sensitive):
         # Nothing was seen often enough to be counted on; LDP promises the same, and needs no counts.
@@ -108,25 +109,22 @@ def _as_ldp(policy: Policy) -> Policy:
 
 
 def _secrets(windows: LabelledWindows, policy: Policy, learnt: LearntCodes, book: CodeBook) -> Tables:
-    """The counts of every sensitive inference, and the combinations that are promised nothing."""
-    epsilon, codes, labels = policy.privacy.epsilon, len(book.codes), windows.labels
-    if policy.privacy.given != "useful":
-        hidden = policy.inferences.sensitive
-        return [count(name, labels[name], book.coded, codes=codes, epsilon=epsilon) for name in hidden], []
-    found = [
-        count_given(
-            name,
-            labels[name],
-            book.coded,
-            classes=classes_of(labels[name]),
-            useful=learnt.joint.codes,
-            given=learnt.joint.names,
-            codes=codes,
-            epsilon=epsilon,
-        )
-        for name in policy.inferences.sensitive
-    ]
-    return [table for tables, _ in found for table in tables], [each for _, rest in found for each in rest]
+    """The counts of every sensitive inference, and the combinations that are promised nothing.
+
+    Counted are draws: windows, or the episodes whose labelled windows agree.
+    """
+    tables: list[SensitiveCounts] = []
+    left_out: list[Combination] = []
+    first = np.unique(windows.episodes(policy.hold), return_index=True)[1]
+    coded, useful = book.coded[first], agreed(learnt.joint.codes, first)
+    for name in policy.inferences.sensitive:
+        counted = Counted(name, windows.labels[name], coded, first=first, codes=len(book.codes))
+        if policy.privacy.given == "useful":
+            more, rest = counted.given(useful, learnt.joint.names, epsilon=policy.privacy.epsilon)
+            tables, left_out = tables + more, left_out + rest
+        else:
+            tables.append(counted.alone(epsilon=policy.privacy.epsilon))
+    return tables, left_out
 
 
 def _on_features(noise: Mechanism, minimiser: Minimiser) -> TrainedProtector:
@@ -146,6 +144,15 @@ BUILDERS: dict[str, Build] = {
     "subspace": along_subspace,
     "channel": through_channel,
 }
+
+
+def build(name: str, models: FittedModels, policy: Policy) -> TrainedProtector:
+    """A mechanism for a policy, by name; what it promises is per episode where the policy holds draws."""
+    made, hold = BUILDERS[name](models, policy.vary(privacy={"mechanism": name})), policy.hold
+    if hold.windows == 1:
+        return made
+    mechanism: Any = made.mechanism
+    return replace(made, mechanism=replace(mechanism, event=replace(mechanism.event, per=hold.per)), hold=hold)
 
 
 def sensitive_directions(windows: LabelledWindows, policy: Policy) -> Floats:
