@@ -116,7 +116,7 @@ def _horizon_lines(bundle: Bundle) -> Iterator[str]:
     if not isinstance(bundle.mechanism, DiscreteChannel):
         return
     for line in horizon.described(bundle.mechanism, seconds_per_draw=bundle.policy.seconds_per_draw):
-        yield f"- Several draws, an estimate and no promise (as if draws were independent and counts exact): {line}."
+        yield f"- Several draws in a row, an estimate (as if they were independent, and the counts exact): {line}."
 
 
 def _stream_lines(bundle: Bundle) -> Iterator[str]:
