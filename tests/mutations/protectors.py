@@ -34,8 +34,9 @@ def policy(event: Event, values: int) -> Policy:
         {
             "version": 1,
             "stream": {"rate_hz": 10, "window": values, "channels": {"acc_x": {"unit": "g", "range": [-4.0, 4.0]}}},
-            "inferences": {"useful": ["activity"], "sensitive": list(event.inferences)},
-            "privacy": {"epsilon": event.epsilon, "guarantee": event.guarantee, **held},
+            "inferences": {"useful": list(event.given) or ["activity"], "sensitive": list(event.inferences)},
+            "privacy": {"epsilon": event.epsilon, "guarantee": event.guarantee, **held}
+            | ({"given": "useful"} if event.given else {}),
         }
     )
 

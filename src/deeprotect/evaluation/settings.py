@@ -17,9 +17,9 @@ class Setting:
     method: Method
     epsilon: float | None = None
     features: int | None = None
-    every: str | None = None
     given: str | None = None
     ldp_ceiling: float | None = None
+    every: str | None = None
 
     def __post_init__(self) -> None:
         if self.method.epsilon_matters and not (self.epsilon or 0.0) > 0.0:

@@ -103,14 +103,15 @@ def draws_until(share: float, information: Floats) -> float:
     return float(math.ceil(math.exp(low)))
 
 
-def in_words(draws: float, seconds_per_draw: float) -> str:
+def in_words(draws: float, seconds_per_draw: float, *, given: str = "") -> str:
     """A time that nobody takes for exact: "after about 40 minutes"."""
     if math.isinf(draws):
         return "never, as far as the counts show"
     seconds = draws * seconds_per_draw
     size, unit = next((each for each in _UNITS if seconds >= 2 * each[0]), _UNITS[-1])
     counted = "1 draw" if draws == 1 else f"{draws:,.0f} draws"
-    return f"after about {float(f'{seconds / size:.2g}'):g} {unit} ({counted})"
+    alone = f", all {given}" if given else ""
+    return f"after about {float(f'{seconds / size:.2g}'):g} {unit} ({counted}{alone})"
 
 
 def described(channel: DiscreteChannel, *, seconds_per_draw: float) -> Iterator[str]:
@@ -121,12 +122,7 @@ def described(channel: DiscreteChannel, *, seconds_per_draw: float) -> Iterator[
         first, pair = min(several, key=lambda each: each.of_all), min(several, key=lambda each: each.of_pair)
         often = "half of the time" if first.classes > 2 else "three times in four"
         yield (
-            f"{inference} would be named rightly {often}{_while(first)} "
-            f"{in_words(first.of_all, seconds_per_draw)} at one draw every {seconds_per_draw:g} s; the easiest two, "
-            f"{pair.pair[0]} and {pair.pair[1]}, told apart three times in four{_while(pair)} "
-            f"{in_words(pair.of_pair, seconds_per_draw)}"
+            f"{inference} is named rightly {often}: {in_words(first.of_all, seconds_per_draw, given=first.given)}; "
+            f"the easiest two, {pair.pair[0]} and {pair.pair[1]}, are told apart three times in four: "
+            f"{in_words(pair.of_pair, seconds_per_draw, given=pair.given)}; at one draw every {seconds_per_draw:g} s"
         )
-
-
-def _while(horizon: Horizon) -> str:
-    return f" from draws of {horizon.given} alone" if horizon.given else ""
