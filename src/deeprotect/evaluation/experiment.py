@@ -114,13 +114,13 @@ def release_windows(runner: Runner, settings: Sequence[Setting], windows: Floats
 
 
 def _release(fold: FittedFold, cell: EvaluationCell, *, windows: Floats) -> Floats:
-    return fold.release(cell.setting)(windows).windows
+    return fold.release(cell.setting).neighbours(windows).windows
 
 
 def _measure(fold: FittedFold, cell: EvaluationCell, *, excerpt: Excerpt | None) -> CellMeasure:
     release, shown = fold.release(cell.setting), None
     if excerpt is not None and cell.fold == 0 and _is_shown(cell.setting, excerpt.epsilon):
-        shown = release(excerpt.windows).windows
+        shown = release.neighbours(excerpt.windows).windows
     return CellMeasure(fold.evaluator.predictions(release, stopwatch=fold.stopwatch), shown)
 
 
@@ -133,7 +133,8 @@ def _row(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> Ro
     """One line of the results, from all folds joined."""
     method, epsilon = setting.method, setting.epsilon
     joined = FoldPredictions.join([each.predictions for each in several])
-    useful, sensitive = joined.sum_up(method.guarantee, epsilon)
+    given, ceiling = _given(setting, policy)
+    useful, sensitive = joined.sum_up(method.guarantee, epsilon, given=given)
     channels = policy.schema().channels
     return Row(
         mechanism=method.mechanism,
@@ -142,9 +143,19 @@ def _row(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> Ro
         minimiser=method.made_of,
         useful=useful,
         sensitive=sensitive,
-        promise=promise(method.guarantee, epsilon, sensitive=policy.inferences.sensitive),
+        promise=promise(method.guarantee, epsilon, sensitive=policy.inferences.sensitive, given=given),
         signal={
             channel.name: float(error * (channel.high - channel.low))
             for channel, error in zip(channels, joined.error, strict=True)
         },
+        given=given,
+        ldp_ceiling=ceiling,
     )
+
+
+def _given(setting: Setting, policy: Policy) -> tuple[tuple[str, ...], float | None]:
+    """What else a named promise says: what it takes for known, and the LDP bound beside it."""
+    if setting.method.guarantee != "named":
+        return (), None
+    privacy = setting.policy(policy).privacy
+    return policy.inferences.useful if privacy.given == "useful" else (), privacy.ldp_ceiling

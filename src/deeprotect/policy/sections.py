@@ -4,12 +4,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from deeprotect.policy.durations import duration, seconds
 from deeprotect.policy.name_types import Name, Names
 from deeprotect.privacy.events import MOST_INFERENCES
 
 Guarantee = Literal["ldp", "named", "rldp"]
 Mechanism = Literal["auto", "channel", "laplace", "subspace", "paper", "baseline"]
 Minimiser = Literal["default", "paper", "pca", "dft", "dct", "haar", "bcs"]
+Given = Literal["useful", "nothing"]
 Loss = Literal["ridge", "softmax", "hinge"]
 Row = Annotated[dict[Name, Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
 Rows = Annotated[dict[Name, Row], Field(min_length=1)]
@@ -152,13 +154,24 @@ class Inferences(Section):
 
 
 class Privacy(Section):
-    """The promise: ε per window, of which kind, kept by which mechanism."""
+    """The promise: ε for one draw, how long a draw is held, of which kind, kept by which mechanism.
+
+    `every`: one draw for so long, instead of one for each window; `listen`: so many of its windows are looked at.
+    """
 
     epsilon: Annotated[float, Field(gt=0)]
+    every: str | None = None
+    listen: Annotated[int, Field(ge=1)] | None = None
     guarantee: Guarantee = "ldp"
     confidence: Annotated[float, Field(ge=0.5, lt=1)] = 0.95
+    given: Given | None = None  # named only: what windows that are compared have in common; without it, "nothing"
     ldp_ceiling: Annotated[float, Field(gt=0)] | None = None
     mechanism: Mechanism = "auto"
+
+    @field_validator("every")
+    @classmethod
+    def _is_duration(cls, every: str | None) -> str | None:
+        return None if every is None else duration(seconds(every))
 
     @field_validator("epsilon", mode="before")
     @classmethod
@@ -175,10 +188,15 @@ class Privacy(Section):
                 f'.mechanism = "{self.mechanism}" gives {" or ".join(kept)}, not {self.guarantee}; '
                 f'set guarantee = "{kept[-1]}" or mechanism = "auto"'
             )
-        if self.ldp_ceiling is not None and self.guarantee != "named":
-            raise ValueError(
-                f'.ldp_ceiling needs guarantee = "named", not "{self.guarantee}"; remove it or change the guarantee'
-            )
+        return self
+
+    @model_validator(mode="after")
+    def _named_only(self) -> Self:
+        for key in ("ldp_ceiling", "given"):
+            if getattr(self, key) is not None and self.guarantee != "named":
+                raise ValueError(
+                    f'.{key} needs guarantee = "named", not "{self.guarantee}"; remove it or change the guarantee'
+                )
         return self
 
 
