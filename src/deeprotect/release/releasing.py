@@ -12,7 +12,7 @@ from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.pipe import Pipeline, release_batch
-from deeprotect.signals import Schema, Windows
+from deeprotect.signals import Windows
 from deeprotect.signals.windowing import Cutter
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import fresh_field, saturated
@@ -73,7 +73,7 @@ def release_table(
         clipped, released_rows = dict[str, None](), 0
         rows = read_rows(source, columns, bundle.schema, outside=lambda channel, _: clipped.setdefault(channel.name))
         with open_sink(schema) as sink:
-            for private, beside in _windows(rows, columns, schema, bundle.schema):
+            for private, beside in _windows(rows, columns, schema, bundle):
                 released = release_batch(private, bundle, ledger=ledger, stream=source.where, entropy=entropy)
                 sink.write(_assemble(released, beside, columns, schema))
                 released_rows += int(released.frame.lengths.sum())
@@ -82,13 +82,11 @@ def release_table(
 
 
 def _windows(
-    rows: Iterable[Rows], columns: Columns, output: pa.Schema, schema: Schema
+    rows: Iterable[Rows], columns: Columns, output: pa.Schema, bundle: Pipeline
 ) -> Iterator[tuple[Windows, pa.Table]]:
-    """Windows as they fill, each batch with the cells that pass beside the pipe: those of its own rows."""
-    cutter, held = (
-        Cutter(schema.window, len(schema.channels)),
-        output.empty_table().drop_columns(list(columns.channels)),
-    )
+    """Whole episodes as they fill, each batch with the cells that pass beside the pipe: those of its own rows."""
+    schema, held = bundle.schema, output.empty_table().drop_columns(list(columns.channels))
+    cutter = Cutter(schema.window, len(schema.channels), hold=bundle.hold.windows)
     for each in rows:
         held = pa.concat_tables([held, pa.table(columns.beside(each.batch), schema=held.schema)])
         windows = cutter.push(each.samples, each.recording)

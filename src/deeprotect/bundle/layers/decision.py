@@ -37,10 +37,17 @@ class Argmax(Layer):
             raise BundleError(f"layer {self.op}: it needs one code for each combination of classes; train again")
         return (1,)
 
+    def log_probabilities(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of each inference's classes, from scores (row, value); they add up over windows, scores do not."""
+        return np.hstack([_log_softmax(scores.T) for scores in self._inferences(rows.T)])
+
+    def _inferences(self, rows: Any) -> list[Any]:
+        return np.split(rows, np.cumsum(self.classes)[:-1])
+
     def __call__(self, rows: Float32s) -> Float32s:
         combination = np.zeros(rows.shape[-1], dtype=np.int64)
         share = np.ones(rows.shape[-1], dtype=np.float32)
-        for count, scores in zip(self.classes, np.split(rows, np.cumsum(self.classes)[:-1]), strict=True):
+        for count, scores in zip(self.classes, self._inferences(rows), strict=True):
             combination = combination * count + scores.argmax(axis=0)
             # The softmax of the largest score.
             share = np.minimum(share, np.float32(1) / np.exp(scores - scores.max(axis=0)).sum(axis=0))
@@ -55,3 +62,9 @@ class Argmax(Layer):
     def read(cls, fields: JsonReader, tensors: TensorReader) -> "Argmax":
         codes = tensors.integers(fields.text("codes"), axes=1)
         return cls(fields.integers("classes"), codes, fields.number("least_share"), fields.integer("reject"))
+
+
+def _log_softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(all="ignore"):
+        below = scores - scores.max(axis=1, keepdims=True)
+        return np.asarray(below - np.log(np.exp(below).sum(axis=1, keepdims=True)))

@@ -7,6 +7,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.signals.episodes import run_lengths
 from deeprotect.training.fitting.trained import TrainedProtector
 from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.misclassification import Costs, price
@@ -19,7 +20,8 @@ def measure(
 
     Where the policy gives costs, also what the misreadings of released windows cost on average.
     """
-    released = protection.release(test.flat, entropy=SystemEntropy())
+    counts = run_lengths(test.episodes(policy.hold))
+    released = protection.release(test.flat, counts, entropy=SystemEntropy())
     event = protection.mechanism.event
     return {
         "mechanism": protection.mechanism.name,
