@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from deeprotect.bundle import store
-from deeprotect.bundle.consistency import Decoder, check_certificate, check_promise, check_shapes
-from deeprotect.bundle.evidence import EpisodeEncoder
+from deeprotect.bundle.consistency import Decoder, check_certificate, check_counted, check_promise, check_shapes
+from deeprotect.bundle.episode_encoder import EpisodeEncoder
 from deeprotect.bundle.layers.tensors import TENSORS, TensorReader, TensorWriter
 from deeprotect.bundle.manifest import Manifest, Part, TrainingRecord
 from deeprotect.bundle.network import Network
@@ -136,6 +136,7 @@ class Bundle:
         """The bundle; parts that do not belong together are refused, even when each is whole."""
         try:
             check_promise(self.policy, self.mechanism)
+            check_counted(self.mechanism, self.manifest.training.classes)
             check_certificate(self.mechanism, self.manifest.certificate)
             check_shapes(self.mechanism, self.encoder, self.decoder, dim=self.schema.dim)
         except (BundleError, PolicyError) as error:

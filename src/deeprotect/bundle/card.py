@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 
 from deeprotect.bundle.bundle import Bundle
+from deeprotect.privacy.channel import horizon
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
+from deeprotect.privacy.channel.evidence import listed
 from deeprotect.privacy.guarantees import promise, terms
 
 CHOSEN = {
@@ -33,8 +36,8 @@ def _lines(bundle: Bundle) -> Iterator[str]:
     yield from _cost_lines(bundle)
     yield ""
     yield "## What is promised"
-    small_print = terms(event.guarantee, sensitive=event.inferences)
-    yield f"{event}. {promise(event.guarantee, event.epsilon, sensitive=event.inferences)}"
+    small_print = terms(event.guarantee, sensitive=event.inferences, given=event.given)
+    yield f"{event}. {promise(event.guarantee, event.epsilon, sensitive=event.inferences, given=event.given)}"
     yield f"- Against: {small_print.against}"
     yield f"- For: {small_print.covers}"
     yield f"- Neighbours: {bundle.manifest.certificate['neighbours']}."
@@ -42,6 +45,8 @@ def _lines(bundle: Bundle) -> Iterator[str]:
     yield ""
     yield "## What is not"
     yield f"- {small_print.not_covered}"
+    yield from _gap_lines(bundle)
+    yield from _horizon_lines(bundle)
     yield f"- {ALWAYS}"
     yield ""
     yield "## Measured on held-out windows"
@@ -81,9 +86,12 @@ def _evidence_lines(bundle: Bundle) -> Iterator[str]:
     certificate = bundle.manifest.certificate
     for secret in certificate.get("secrets", ()):
         fewest, most = secret["windows_per_class"]
+        all_of = f"{secret['classes']} classes"
+        if "given" in secret:
+            all_of = f"{secret['combinations']} combinations with {len(secret['given'])} useful classes"
         yield (
-            f"- {secret['inference']}: holds for all {secret['classes']} classes together with probability "
-            f"{secret['confidence']:.4g} over the calibration windows ({fewest} to {most} per class)."
+            f"- {secret['inference']}: holds for all {all_of} together with probability {secret['confidence']:.4g} "
+            f"over the calibration windows ({fewest} to {most} of each)."
         )
     if certificate.get("codes_without_noise"):
         yield f"- Noise: {certificate['noise']}."
@@ -93,6 +101,25 @@ def _evidence_lines(bundle: Bundle) -> Iterator[str]:
         yield f"- Whatever is assumed, one window is also protected by ε = {certificate['ldp_epsilon']:.3g} LDP."
     for assumption in certificate["assumes"]:
         yield f"- It assumes: {assumption}."
+
+
+def _gap_lines(bundle: Bundle) -> Iterator[str]:
+    """Combinations of a useful class and a sensitive one that nothing is promised about."""
+    for secret in bundle.manifest.certificate.get("secrets", ()):
+        rest = [
+            f"{given} with {name} ({windows} windows)" for given, name, windows in secret.get("without_promise", ())
+        ]
+        if rest:
+            yield f"- {secret['inference']}: {listed(rest)}."
+
+
+def _horizon_lines(bundle: Bundle) -> Iterator[str]:
+    """When a secret that is promised for one draw would be out, as far as the calibration counts tell."""
+    if not isinstance(bundle.mechanism, DiscreteChannel):
+        return
+    seconds = bundle.policy.seconds_per_draw
+    for line in horizon.described(bundle.mechanism, seconds_per_draw=seconds):
+        yield f"- Several draws, an estimate and no promise (as if draws were independent and counts exact): {line}."
 
 
 def _stream_lines(bundle: Bundle) -> Iterator[str]:

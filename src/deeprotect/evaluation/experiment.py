@@ -133,7 +133,8 @@ def _row(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> Ro
     """One line of the results, from all folds joined."""
     method, epsilon = setting.method, setting.epsilon
     joined = FoldPredictions.join([each.predictions for each in several])
-    useful, sensitive = joined.sum_up(method.guarantee, epsilon)
+    given, ceiling = _given(setting, policy)
+    useful, sensitive = joined.sum_up(method.guarantee, epsilon, given=given)
     channels = policy.schema().channels
     return Row(
         mechanism=method.mechanism,
@@ -142,9 +143,19 @@ def _row(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> Ro
         minimiser=method.made_of,
         useful=useful,
         sensitive=sensitive,
-        promise=promise(method.guarantee, epsilon, sensitive=policy.inferences.sensitive),
+        promise=promise(method.guarantee, epsilon, sensitive=policy.inferences.sensitive, given=given),
         signal={
             channel.name: float(error * (channel.high - channel.low))
             for channel, error in zip(channels, joined.error, strict=True)
         },
+        given=given,
+        ldp_ceiling=ceiling,
     )
+
+
+def _given(setting: Setting, policy: Policy) -> tuple[tuple[str, ...], float | None]:
+    """What else a named promise says: what it takes for known, and the LDP bound beside it."""
+    if setting.method.guarantee != "named":
+        return (), None
+    privacy = setting.policy(policy).privacy
+    return policy.inferences.useful if privacy.given == "useful" else (), privacy.ldp_ceiling

@@ -72,6 +72,8 @@ class Row:
     sensitive: Mapping[str, Sensitive]
     promise: str
     signal: Mapping[str, float] = field(default_factory=dict)
+    given: Sequence[str] = ()  # the inferences that a named promise takes for known
+    ldp_ceiling: float | None = None
 
     @property
     def line(self) -> str:

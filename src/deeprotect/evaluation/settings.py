@@ -12,12 +12,14 @@ from deeprotect.signals import Hold
 
 @dataclass(frozen=True)
 class Setting:
-    """A method at an ε, where it promises one; `features` and `every` only where they are not the policy's."""
+    """A method at an ε, where it promises one; the others only where they are not the policy's."""
 
     method: Method
     epsilon: float | None = None
     features: int | None = None
     every: str | None = None
+    given: str | None = None
+    ldp_ceiling: float | None = None
 
     def __post_init__(self) -> None:
         if self.method.epsilon_matters and not (self.epsilon or 0.0) > 0.0:
@@ -29,8 +31,10 @@ class Setting:
             "guarantee": self.method.guarantee,
             "epsilon": self.epsilon,
         }
+        named = {"given": self.given, "ldp_ceiling": self.ldp_ceiling}
+        privacy |= {key: value for key, value in named.items() if value is not None}
         if self.method.guarantee != "named":
-            privacy["ldp_ceiling"] = None  # the policy's, for its named promise
+            privacy |= {"ldp_ceiling": None, "given": None}  # the policy's, for its named promise
         if self.every is not None:
             privacy |= {"every": self.every, "listen": None}
         return policy.vary(privacy=privacy, training=self.training)
