@@ -40,7 +40,8 @@ def release_batch(
     """One batch of whole episodes through the pipe: one draw for each."""
     system, counts = require_system(entropy), private.frame.windows_of_episodes
     heard, heard_counts = bundle.hold.heard(counts)
-    evidence = bundle.encode(bundle.schema.scale(private.samples[heard]))
+    samples = private.samples if len(heard) == len(private) else private.samples[heard]
+    evidence = bundle.encode(bundle.schema.scale(samples))
     code = bundle.pool(evidence, heard_counts)
     ledger.charge(stream, bundle.mechanism.event, count=len(code))  # a crash may waste budget, never overspend
     noisy_code = bundle.mechanism.privatise(code, entropy=system)
