@@ -12,7 +12,7 @@ from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.exact_draw import ExactDraw
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.mechanisms import laplace
-from deeprotect.release import pipe, releasing
+from deeprotect.release import pipe
 from deeprotect.signals import Windows
 from deeprotect.signals.schema import Schema
 from deeprotect.tables import columns
@@ -171,13 +171,12 @@ def windows_joined(patch: Patch) -> None:
 def _plant_release(patch: Patch, step: Callable[..., np.ndarray]) -> None:
     """A pipe whose middle is `step`, wherever the pipe is used."""
 
-    def release_batch(private, bundle, *, ledger, stream, entropy):
+    def release_batch(private, _, bundle, *, ledger, stream, entropy):
         system = pipe.require_system(entropy)
         charge = _charge(ledger, stream, bundle.mechanism.event, len(private))
         return Windows(bundle.schema.unscale(step(private, bundle, charge, system)), private.frame)
 
-    for module in (pipe, releasing):
-        patch.setattr(module, "release_batch", release_batch)
+    patch.setattr(pipe, "release_batch", release_batch)
 
 
 def _charge(ledger, stream, event, count):
