@@ -9,16 +9,17 @@ from deeprotect.errors import InputError
 from deeprotect.signals import Hold
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.segments import place_in
-from deeprotect.training.splits import ONE_WINDOW, Mask, contiguous, folds, grouped, segments_of
+from deeprotect.training.splits import ONE_WINDOW, Mask, blocks, contiguous, folds, grouped, segments_of
 
-KINDS = ("time", "recording", "group", "strangers")
+KINDS = ("time", "pieces", "recording", "group", "strangers")
 ENROLLED = 0.5
 """Share of the windows of strangers that attackers learn from."""
 
 
 @dataclass(frozen=True)
 class SplitSpec:
-    """`kind`: in time inside recordings, by whole recordings, or by the windows' groups (people, say).
+    """`kind`: in time inside recordings and runs of labels, by whole pieces of recordings, by whole recordings, or by
+    the windows' groups (people, say).
 
     With `strangers`, too, no group is on both sides, and attackers learn from the earlier windows of the tested groups
     themselves: they have enrolled the strangers.
@@ -38,6 +39,8 @@ class SplitSpec:
             raise InputError(f"split '{self.kind}' is unknown; use one of: {', '.join(KINDS)}")
         if self.folds < 1 or self.repeats < 1:
             raise InputError("folds and repeats count from 1")
+        if self.kind == "pieces" and self.folds > 1:
+            raise InputError("pieces are held out once; ask for one fold, and for repeats")
 
     def make_folds(self, windows: LabelledWindows, *, seed: int, hold: Hold = ONE_WINDOW) -> list["Fold"]:
         """Of all repeats and folds; episodes of `hold` stay whole where time is cut."""
@@ -50,6 +53,8 @@ class SplitSpec:
             yield Fold(np.flatnonzero(train), np.flatnonzero(test), seed, enrolment)
 
     def _masks(self, windows: LabelledWindows, seed: int, hold: Hold) -> list[tuple[Mask, Mask]]:
+        if self.kind == "pieces":
+            return [blocks(windows, held_out=self.held_out, seed=seed, hold=hold)]
         if self.kind != "time":
             groups = windows.recording if self.kind == "recording" else windows.groups
             return grouped(windows, groups, count=self.folds, held_out=self.held_out, seed=seed)
@@ -62,6 +67,7 @@ class SplitSpec:
         """For readers of a report."""
         how = {
             "time": "time inside each recording and each run of equal labels, one window left out at the border",
+            "pieces": "time, in whole pieces of recordings whatever their labels, one window left out at the border",
             "recording": "recording: each is whole on one side",
             "group": "group: each is whole on one side",
             "strangers": "group: each is whole on one side; attackers learn from the tested groups' earlier windows",
