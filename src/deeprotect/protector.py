@@ -13,6 +13,7 @@ from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.in_order import cores
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
 from deeprotect.tables.column_map import ColumnMap
@@ -69,24 +70,37 @@ class Protector:
         """The model card: what may be inferred, what is promised, what is not."""
         return card(self.bundle)
 
-    def protect(self, table: Any) -> Any:
-        """Release a pyarrow, pandas or polars table; the same kind comes back."""
+    def protect(self, table: Any, *, workers: int | None = None) -> Any:
+        """Release a pyarrow, pandas or polars table; the same kind comes back. Uses all cores, or so many workers."""
         memory = Memory()
-        summary = self._release(table, memory.open)
+        summary = self._release(table, memory.open, workers=workers)
         if summary.warning:
             warnings.warn(summary.warning, stacklevel=2)
         return _like(table, memory.table())
 
     def protect_file(
-        self, source_path: str | Path, sink_path: str | Path, *, progress: Progress = lambda _: None
+        self,
+        source_path: str | Path,
+        sink_path: str | Path,
+        *,
+        workers: int | None = None,
+        progress: Progress = lambda _: None,
     ) -> ReleaseSummary:
         """Release a file of any size in constant memory; the output appears whole or not at all."""
-        return self._release(str(source_path), partial(open_sink, sink_path), progress=progress)
+        return self._release(str(source_path), partial(open_sink, sink_path), workers=workers, progress=progress)
 
-    def _release(self, table: Any, sink: OpenSink, *, progress: Progress = lambda _: None) -> ReleaseSummary:
-        mapping = ColumnMap.of(self.bundle.policy)
+    def _release(
+        self, table: Any, sink: OpenSink, *, workers: int | None, progress: Progress = lambda _: None
+    ) -> ReleaseSummary:
         return release_table(
-            table, sink, self.bundle, mapping=mapping, ledger=Ledger(), entropy=SystemEntropy(), progress=progress
+            table,
+            sink,
+            self.bundle,
+            mapping=ColumnMap.of(self.bundle.policy),
+            ledger=Ledger(),
+            entropy=SystemEntropy(),
+            workers=workers or cores(),
+            progress=progress,
         )
 
 

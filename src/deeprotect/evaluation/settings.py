@@ -55,6 +55,11 @@ class Setting:
         return self.method.shared if self.features is None else f"{self.method.shared}, {self.features} features"
 
 
+def longest_hold(settings: Sequence[Setting], policy: Policy) -> Hold:
+    """The longest time that a draw of any of them is held."""
+    return max((setting.hold(policy) for setting in settings), key=lambda hold: hold.windows)
+
+
 def grid(methods: Sequence[Method], epsilons: Sequence[float]) -> list[Setting]:
     """Every method at every ε, or once where it promises nothing."""
     if not epsilons:

@@ -21,7 +21,7 @@ _ASSUMES_GIVEN = "no class that was seen is missing from the counts"
 class Event:
     """One draw under a guarantee, for one window or, where it is held, for an episode of several.
 
-    ldp: any two of them. rldp: windows that differ along the named inferences' linear directions only.
+    ldp: any two of them. rldp: those that differ along the named inferences' linear directions only.
     named: the classes of the named inferences, for one draw, with the stated confidence; where the classes of other
     inferences are `given`, among draws that agree on those.
     """

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from deeprotect.errors import PolicyError
+from deeprotect.privacy.channel.binomial import at_least, at_most
 from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.names import check_names
 
@@ -172,13 +173,11 @@ def _blaker(x: Integers, n: Integers, *, miss: float) -> Integers:
     falls and then may rise but is below `miss` at U; so "outside" is monotone there, and bisection finds its start.
     """
 
-    from scipy.special import betainc, betaincc  # slow to import, and LDP does not need it
-
     def below(grid: Integers) -> Floats:
-        return np.asarray(betaincc(x + 1.0, n - x, grid / UNIT))
+        return at_most(x, n, grid / UNIT)
 
     def above(k: Integers, grid: Integers) -> Floats:
-        return np.where(k > n, 0.0, betainc(k, np.maximum(n - k + 1.0, 1.0), grid / UNIT))
+        return at_least(k, n, grid / UNIT)
 
     def outside(grid: Integers) -> NDArray[np.bool_]:
         tail = below(grid)
