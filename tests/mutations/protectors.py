@@ -13,6 +13,7 @@ from deeprotect.bundle.network import Network
 from deeprotect.bundle.output_table import OutputTable
 from deeprotect.policy import Policy
 from deeprotect.privacy.box import Box
+from deeprotect.privacy.channel.combinations import tables_of
 from deeprotect.privacy.channel.design import SensitiveCounts, design
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.rounding import make
@@ -107,6 +108,14 @@ def named() -> DiscreteChannel:
     """A promise about two people, from few calibration windows: the confidence radius is wide."""
     secret = SensitiveCounts("person", ("ann", "bob"), COUNTS, EPSILON / 4)
     return make(design(1.0 - np.eye(CODES), np.ones(CODES), secrets=[secret], confidence=0.95))
+
+
+def given() -> DiscreteChannel:
+    """The same for each of four useful classes, which share the confidence."""
+    useful, counts = tuple("abcd"), np.stack([np.roll(COUNTS, turn, axis=1) for turn in range(CODES)])
+    tables, left_out = tables_of("person", counts, given=useful, classes=("ann", "bob"), epsilon=EPSILON / 4)
+    plan = design(1.0 - np.eye(CODES), np.ones(CODES), secrets=tables, given=["activity"])
+    return make(plan, outputs=useful, without_promise=left_out)
 
 
 def table(rows: int = 7) -> pa.Table:
