@@ -3,7 +3,7 @@ import { build } from "esbuild";
 import { cpSync, readdirSync, rmSync } from "node:fs";
 
 const options = { bundle: true, charset: "utf8", logLevel: "warning", minify: true, target: "chrome120", format: "iife" };
-const parts = { worker: "worker.ts", offscreen: "offscreen.ts", content: "content.ts", shim: "shim/main.ts", popup: "popup/main.ts" };
+const parts = { worker: "worker.ts", offscreen: "offscreen.ts", content: "content.ts", shim: "shim/main.ts", popup: "popup/main.ts", guide: "guide.ts" };
 
 async function extension() {
   rmSync("out/extension", { recursive: true, force: true });

@@ -152,6 +152,13 @@ export class Page {
     return result.value as T;
   }
 
+  /** Tabs that this page opens. */
+  followPopups(prepare: (popup: Page) => Promise<void>): void {
+    this.browser.on("Target.targetCreated", async ({ targetInfo }) => {
+      if (targetInfo.type === "page" && targetInfo.openerId === this.target) await prepare(await this.browser.attach(targetInfo.targetId));
+    });
+  }
+
   close(): Promise<Message> {
     return this.browser.send("Target.closeTarget", { targetId: this.target });
   }

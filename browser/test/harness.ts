@@ -32,11 +32,12 @@ export function exported(bundle: VectorBundle = bundleOf("channel ldp")): string
 }
 
 /** Pages by path; a page is its text, or text and headers. */
-export type Site = (path: string) => string | { text: string; headers: { [name: string]: string } } | null;
+type Answer = string | { text: string; headers: { [name: string]: string } } | null;
+export type Site = (path: string) => Answer | Promise<Answer>;
 
 export async function serve(site: Site): Promise<{ origin: string; port: number; server: Server }> {
-  const server = createServer((request, response) => {
-    const found = site(new URL(request.url!, "http://localhost").pathname);
+  const server = createServer(async (request, response) => {
+    const found = await site(new URL(request.url!, "http://localhost").pathname);
     const { text, headers } = typeof found === "string" ? { text: found, headers: {} } : (found ?? { text: "", headers: {} });
     const type = request.url!.endsWith(".js") ? "text/javascript" : "text/html";
     response.writeHead(found === null ? 404 : 200, { "content-type": `${type}; charset=utf-8`, ...headers });
@@ -49,7 +50,20 @@ export async function serve(site: Site): Promise<{ origin: string; port: number;
 
 /** A browser with the extension in it, whose offscreen document gets the raw readings that are fed. */
 export class Device {
-  private constructor(readonly browser: Chromium, private readonly folder: string, readonly offscreen: Page) {}
+  private constructor(readonly browser: Chromium, private readonly folder: string, private readonly extension: Page | null) {}
+
+  /** A browser without the extension. */
+  static async bare(more: string[] = []): Promise<Device> {
+    return new Device(await Chromium.launch({ arguments: more }), "", null);
+  }
+
+  get extensionPages(): Page[] {
+    return this.extension ? [this.extension] : [];
+  }
+
+  get offscreen(): Page {
+    return this.extension!;
+  }
 
   static async start(preferences: Message = SEALED, folder = exported(), more: string[] = []): Promise<Device> {
     const browser = await Chromium.launch({ extension: folder, preferences, arguments: more });
@@ -88,7 +102,7 @@ export class Device {
 
   async close(): Promise<void> {
     await this.browser.close();
-    rmSync(this.folder, { recursive: true, force: true });
+    if (this.folder) rmSync(this.folder, { recursive: true, force: true });
   }
 }
 

@@ -16,6 +16,7 @@ export interface VectorBundle {
   manifest: string;
   tensors: string;
   windows: number[][];
+  held: number;
   codes: number[][];
   words: string[];
   noisy: number[][];

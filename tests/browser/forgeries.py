@@ -3,7 +3,9 @@
 KIND = "channel named"
 _WHOLE = 1 << 64
 _DOUBLING = [{"op": "concatenation", "branches": [[], []]}] * 40
-_DEEP = [{"op": "residual", "layers": [{"op": "residual", "layers": [{"op": "residual", "layers": [{"op": "residual", "layers": [{"op": "residual", "layers": []}]}]}]}]}]  # fmt: skip
+_DEEP = []
+for _ in range(6):
+    _DEEP = [{"op": "residual", "layers": _DEEP}]
 
 # (what is changed, to what); places are joined by "/".
 CHANGES = (
@@ -43,6 +45,11 @@ CHANGES = (
     ("policy/privacy/mechanism", "laplace"),
     ("policy/privacy/ldp_ceiling", 1.0),
     ("policy/privacy/extra", 1),
+    ("policy/privacy/every", "600 ms"),
+    ("policy/privacy/every", "soon"),
+    ("policy/privacy/listen", 1),
+    ("policy/privacy/given", "useful"),
+    ("policy/privacy/given", "another"),
     ("mechanism", []),
     ("mechanism/kind", "another"),
     ("mechanism/event/epsilon", 0.25),
@@ -50,6 +57,8 @@ CHANGES = (
     ("mechanism/event/guarantee", "ldp"),
     ("mechanism/event/guarantee", "another"),
     ("mechanism/event/per", "year"),
+    ("mechanism/event/per", "episode"),
+    ("mechanism/event/given", ["activity"]),
     ("mechanism/event/delta", 0.1),
     ("mechanism/event/confidence", 0.0),
     ("mechanism/event/confidence", 0.9999),
@@ -108,6 +117,27 @@ CHANGES = (
     ("files/tensors.safetensors/size", 1),
     ("files/tensors.safetensors/sha256", "0" * 64),
     ("files/another", {"sha256": "", "size": 0}),
+)
+
+GIVEN = "channel given"
+_PERSON = "mechanism/secrets/person"
+CHANGES_GIVEN = (
+    ("policy/privacy/given", "nothing"),
+    ("policy/inferences/useful", ["activity", "place"]),
+    ("mechanism/event/given", []),
+    ("mechanism/event/given", ["place"]),
+    (f"{_PERSON}/tables/0/given", "run"),
+    (f"{_PERSON}/tables/0/given", "sit"),
+    (f"{_PERSON}/tables/0/epsilon", 0.4),
+    (f"{_PERSON}/tables/0/classes", ["ann", "bob", "bob"]),
+    (f"{_PERSON}/tables/0/counts/0", [1, 2, 3, 4]),
+    (f"{_PERSON}/tables", []),
+    (f"{_PERSON}/without_promise", {"given": [], "classes": [], "windows": []}),
+    (f"{_PERSON}/without_promise/windows", [30]),
+    (f"{_PERSON}/without_promise/windows", [-1]),
+    (f"{_PERSON}/without_promise/classes", ["ann"]),
+    (f"{_PERSON}/without_promise/given", ["walk", "walk"]),
+    ("training/classes/person", ["ann", "bob", "cid", "dan"]),
 )
 
 # (what is found in the manifest's text, what stands there instead); the digest is left as it was.

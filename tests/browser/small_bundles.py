@@ -1,5 +1,7 @@
 """Bundles made by hand, small enough to stand in a repository: one of each mechanism that the browser runs."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from deeprotect.bundle import Bundle
@@ -13,6 +15,7 @@ from deeprotect.bundle.network import Network
 from deeprotect.bundle.output_table import OutputTable
 from deeprotect.policy import Policy
 from deeprotect.privacy.box import Box
+from deeprotect.privacy.channel.combinations import tables_of
 from deeprotect.privacy.channel.design import SensitiveCounts, design
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.mechanisms import laplace
@@ -34,13 +37,15 @@ guarantee = "{guarantee}"
 mechanism = "{mechanism}"
 {more}
 """
-KINDS = ("baseline", "laplace", "channel ldp", "channel named")
+KINDS = ("baseline", "laplace", "laplace held", "channel ldp", "channel held", "channel named", "channel given")
+PEOPLE = ("ann", "bob", "cid")
 CLASSES = ("lie", "sit", "walk")
 COUNTS = np.array([[9000, 6000, 3000], [8000, 6000, 4000], [8500, 5500, 4000]])
 
 
 def small_bundle(kind: str) -> Bundle:
     encoder, decoder, mechanism, policy = _parts(kind)
+    mechanism = replace(mechanism, event=replace(mechanism.event, per=policy.hold.per))
     return Bundle.make(
         policy,
         mechanism,
@@ -61,7 +66,7 @@ def _parts(kind: str):
     dim, epsilon = policy.schema().dim, policy.privacy.epsilon
     if kind == "baseline":
         return Network((), dim), Network((), dim), laplace.baseline(dim, epsilon), policy
-    if kind == "laplace":
+    if kind.startswith("laplace"):
         box = Box((-1.0, 0.1, -0.3), (1.0, 0.7, 2.0))
         mechanism = laplace.certified(box, epsilon, importance=[1.0, 1.0, 4.0])
         decoder = Network((Affine(floats(3, dim), floats(dim)), Activation("sigmoid")), box.dim)
@@ -71,13 +76,19 @@ def _parts(kind: str):
 
 def _channel(kind: str):
     cost = 1.0 - np.eye(4)[:, :3]  # the fourth code is of those who abstain
-    if kind == "channel ldp":
+    if not kind.endswith(("named", "given")):
         plan = design(cost, [0.4, 0.3, 0.2, 0.1], ldp_epsilon=2.0)
+        return make(plan, variants=2, codes=(*CLASSES, "abstains"), outputs=CLASSES)
+    counts = np.column_stack([COUNTS, np.full(3, 300)])
+    if kind == "channel named":
+        secrets, rest = [SensitiveCounts("person", PEOPLE, counts, 0.5)], []
     else:
-        counts = np.column_stack([COUNTS, np.full(3, 300)])
-        secret = SensitiveCounts("person", ("ann", "bob", "cid"), counts, 0.5)
-        plan = design(cost, [0.4, 0.3, 0.2, 0.1], secrets=[secret], ldp_epsilon=4.0)
-    return make(plan, variants=2, codes=(*CLASSES, "abstains"), outputs=CLASSES)
+        by_useful = np.stack([counts, counts[::-1], counts])
+        by_useful[2, 1] = 4  # nobody saw the second person walk
+        secrets, rest = tables_of("person", by_useful, given=CLASSES, classes=PEOPLE, epsilon=0.5)
+    given = ("activity",) if rest else ()
+    plan = design(cost, [0.4, 0.3, 0.2, 0.1], secrets=secrets, ldp_epsilon=4.0, given=given)
+    return make(plan, variants=2, codes=(*CLASSES, "abstains"), outputs=CLASSES, without_promise=tuple(rest))
 
 
 def coder(dim: int) -> Network:
@@ -95,8 +106,10 @@ def floats(*shape: int) -> np.ndarray:
 
 def _policy(kind: str) -> Policy:
     mechanism = kind.split()[0]
-    named = kind == "channel named"
+    named = kind in ("channel named", "channel given")
     more = "ldp_ceiling = 4.0" if named else ""
+    more += '\ngiven = "useful"' if kind == "channel given" else ""
+    more += '\nevery = "600 ms"\nlisten = 2' if kind.endswith("held") else ""
     epsilon = 0.5 if named else 2.0
     sensitive = '["person"]' if named else "[]"
     guarantee = "named" if named else "ldp"

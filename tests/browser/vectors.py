@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import numpy as np
-from tests.browser.forgeries import CHANGES, GARBLED, KIND
+from tests.browser.forgeries import CHANGES, CHANGES_GIVEN, GARBLED, GIVEN, KIND
 from tests.browser.small_bundles import KINDS, small_bundle
 from tests.bundle.layers.test_layers import CHAINS
 
@@ -44,7 +44,11 @@ def make():
         "laplace": [_laplace(scale) for scale in SCALES],
         "digests": [{"json": text, "sha256": digest(json.loads(text))} for text in VALUES],
         "bundles": [_bundle(kind) for kind in KINDS],
-        "forged": [{"kind": KIND, "place": place, "value": value} for place, value in CHANGES],
+        "forged": [
+            {"kind": kind, "place": place, "value": value}
+            for kind, changes in ((KIND, CHANGES), (GIVEN, CHANGES_GIVEN))
+            for place, value in changes
+        ],
         "garbled": [{"kind": KIND, "find": find, "instead": instead} for find, instead in GARBLED[:-1]],
     }
 
@@ -73,17 +77,19 @@ def _bundle(kind):
     """The whole pipe but for the charge: windows in units, what they become, and the words that were drawn."""
     bundle, recorder = small_bundle(kind), Recorder(7)
     windows = np.random.default_rng(2).uniform(-5, 5, size=(6, bundle.schema.window, len(bundle.schema.channels)))
-    codes = bundle.encode(bundle.schema.scale(windows))
+    counts = np.full(6 // bundle.hold.windows, bundle.hold.windows)
+    codes = bundle.pool(bundle.encode(bundle.schema.scale(windows)), counts)
     noisy = bundle.mechanism.privatise(codes, entropy=recorder)
     return {
         "kind": kind,
         "manifest": bundle.manifest.to_json().decode(),
         "tensors": _text(bundle.files[TENSORS]),
         "windows": windows.reshape(6, -1).tolist(),
+        "held": bundle.hold.windows,
         "codes": codes.tolist(),
         "words": recorder.given,
         "noisy": noisy.tolist(),
-        "released": bundle.schema.unscale(bundle.decode(noisy)).reshape(6, -1).tolist(),
+        "released": bundle.schema.unscale(bundle.decode(noisy)).reshape(len(noisy), -1).tolist(),
     }
 
 

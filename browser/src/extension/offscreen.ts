@@ -1,10 +1,8 @@
 // The one place where raw readings are: an offscreen document that releases them and hands on what was released.
-import { Channels } from "../platform/channels";
 import type { Reading, Vector } from "../platform/reading";
 import { Session } from "../platform/session";
-import { Bundle } from "../runtime/bundle";
-import { parse } from "../runtime/json";
 import { Ledger } from "../runtime/ledger";
+import { loadExported } from "./files";
 import { type Available, STREAM, type Said } from "./messages";
 import { DEFAULTS, type Settings, isOff, siteOf } from "./settings";
 import { get, put } from "./store";
@@ -23,9 +21,7 @@ class Source {
   private constructor(private readonly session: Session, private readonly available: Available) {}
 
   static async make(settings: Settings): Promise<Source> {
-    const [manifest, tensors, platform] = await Promise.all(["manifest.json", "tensors.safetensors", "platform.json"].map(file));
-    const bundle = await Bundle.load(manifest!, tensors!);
-    const channels = Channels.read(parse(new TextDecoder().decode(platform)), bundle.policy.schema);
+    const { bundle, channels } = await loadExported();
     const ledger = new Ledger({ load: () => get("charges"), save: (charges) => put("charges", charges) }, settings.budget);
     const hold = bundle.policy.hold;
     const windows = Math.max(settings.hold ?? hold.windows, hold.windows);
@@ -106,10 +102,6 @@ class Source {
 function vector<Name extends string>(given: { [name in Name]: number | null } | null, names: [Name, Name, Name]): Vector | null {
   const values = names.map((name) => given?.[name] ?? null);
   return values.every((value) => value !== null) ? (values as unknown as Vector) : null;
-}
-
-async function file(name: string): Promise<Uint8Array<ArrayBuffer>> {
-  return new Uint8Array(await (await fetch(chrome.runtime.getURL(`bundle/${name}`))).arrayBuffer());
 }
 
 function say(port: chrome.runtime.Port, said: Said): void {

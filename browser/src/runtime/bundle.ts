@@ -1,5 +1,5 @@
 // The hand-over from training: a policy, an encoder, a mechanism and public windows. Numbers and layers, no programs.
-import { type Decoder, checkCertificate, checkPromise, checkShapes } from "./consistency";
+import { type Decoder, checkCertificate, checkCounted, checkPromise, checkShapes } from "./consistency";
 import { isObject } from "./json";
 import { checkTensors, readManifest } from "./manifest";
 import { type Mechanism, readMechanism } from "./mechanism";
@@ -30,6 +30,7 @@ export class Bundle {
     const decoder = readDecoder(record, reader, mechanism.dim);
     reader.checkAllUsed();
     checkPromise(policy, mechanism);
+    checkCounted(mechanism, record.inner("training"));
     await checkCertificate(mechanism, record.inner("certificate"));
     checkShapes(mechanism, encoder, decoder, policy.schema.dim);
     return new Bundle(digest, policy, mechanism, encoder, decoder);

@@ -8,6 +8,8 @@ import type { Record } from "./record";
 
 const GRID = Number(UNIT);
 const MOST_COUNTS = 2 ** 31;
+export const FEWEST_GIVEN = 20; // windows of a useful class and a class of a secret together that carry a promise
+export const LONGEST_CODE = 1000; // a useful class joins the classes of all useful inferences
 
 /** A named inference with the calibration windows of each class counted by code; counts is (class, code). */
 export interface Secret {
@@ -15,34 +17,41 @@ export interface Secret {
   readonly classes: readonly string[];
   readonly counts: readonly (readonly number[])[];
   readonly epsilon: number;
+  /** The useful class of which all its windows are; empty where they are of any. */
+  readonly given: string;
 }
 
-export function readSecret(record: Record, inference: string): Secret {
-  const inner = record.inner(inference).only("classes", "counts", "epsilon");
-  const [classes, counts, epsilon] = [inner.texts("classes"), inner.matrix("counts"), inner.number("epsilon")];
+export function readTable(record: Record, inference: string, given: string): Secret {
+  const [classes, counts, epsilon] = [record.texts("classes"), record.matrix("counts"), record.number("epsilon")];
   checkNames([inference], "the name of an inference");
   checkNames(classes, "the name of a class");
   const whole = counts.flat().every((count) => Number.isInteger(count) && count >= 0 && count <= MOST_COUNTS);
   if (counts.length !== classes.length || !whole || !(epsilon >= 0)) {
     throw new BundleError("mechanism: a sensitive inference needs whole numbers of windows for each class; train again");
   }
-  return { inference, classes, counts, epsilon };
+  const windows = counts.map((row) => row.reduce((sum, count) => sum + count, 0));
+  if (given && (classes.length < 2 || Math.min(...windows) < FEWEST_GIVEN)) {
+    throw new BundleError(`mechanism: a table needs two classes or more, each seen in ${FEWEST_GIVEN} windows or more`);
+  }
+  return { inference, classes, counts, epsilon, given };
 }
 
 /** The intervals of each secret; with probability at least `confidence` all of all secrets hold together. */
 export function confidenceSets(secrets: readonly Secret[], confidence: number): Ends[] {
   if (!(confidence >= 0.5 && confidence <= 1)) throw new BundleError("mechanism: confidence must be between 0.5 and 1");
-  // Secrets are counted on the same windows, so nothing is known but that their misses add up.
-  const each = secrets.length <= 1 ? confidence : Math.min(1, nextUp(1 - (1 - confidence) / secrets.length));
-  return secrets.map((secret) => intervals(secret.counts, each));
+  const samples = new Map<string, number>();
+  for (const { inference, classes } of secrets) samples.set(inference, (samples.get(inference) ?? 0) + classes.length);
+  // Inferences are counted on the same windows, so nothing is known but that their misses add up.
+  const each = samples.size <= 1 ? confidence : Math.min(1, nextUp(1 - (1 - confidence) / samples.size));
+  return secrets.map((secret) => intervals(secret.counts, each, samples.get(secret.inference)!));
 }
 
-/** Ends of P(code | class); with probability at least `confidence` all codes of all classes hold together. */
-function intervals(counts: Secret["counts"], confidence: number): Ends {
+/** Ends of P(code | class); with probability at least `confidence` all codes of all `samples` classes hold together. */
+function intervals(counts: Secret["counts"], confidence: number, samples: number): Ends {
   const codes = counts[0]!.length;
   if (codes === 1) return { low: counts.map(() => [UNIT]), high: counts.map(() => [UNIT]) };
   // Two codes are one proportion seen from both sides: one event, not two.
-  const miss = missOfEach(confidence, counts.length) / (codes === 2 ? 1 : codes);
+  const miss = missOfEach(confidence, samples) / (codes === 2 ? 1 : codes);
   const upper = remembered((found, windows) => upperEnd(found, windows, miss));
   const windows = counts.map((row) => row.reduce((sum, count) => sum + count, 0));
   return {

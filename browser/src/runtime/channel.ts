@@ -1,6 +1,7 @@
 // The discrete channel: one of K codes in, one of J public outputs out, drawn exactly from integers out of 2^64.
-import { type Secret, confidenceSets, readSecret } from "./calibration";
+import { LONGEST_CODE, type Secret, confidenceSets } from "./calibration";
 import { asciiText } from "./canonical";
+import { Tables } from "./combinations";
 import { BundleError, InputError } from "./errors";
 import type { Entropy } from "./entropy";
 import { type Event, checkNames } from "./event";
@@ -15,7 +16,6 @@ import { rint } from "./rounding";
 const ROW = /^[0-9]{1,20}(?: [0-9]{1,20})*$/;
 const MOST_CODES = 1 << 11;
 const MOST_VARIANTS = 1 << 20;
-const LONGEST_CODE = 1000; // a code's name joins the classes of all useful inferences
 const RARELY = WHOLE / 1_000_000n; // a code that leaves otherwise less often than this leaves without noise
 
 /** Code z becomes output j with probability weights[z][j] / 2^64, then a variant is drawn uniformly. */
@@ -32,7 +32,7 @@ export class DiscreteChannel implements Mechanism {
     readonly event: Event,
     readonly weights: Weights,
     readonly variants: number,
-    readonly secrets: readonly Secret[],
+    readonly tables: Tables,
     readonly ldpCeiling: number | null,
     readonly codes: readonly string[],
     readonly outputs: readonly string[],
@@ -41,7 +41,7 @@ export class DiscreteChannel implements Mechanism {
     this.checkEvent();
     this.publicOutputs = weights[0]!.length * variants;
     this.ldpEpsilon = logUp(ldpRatio(weights));
-    this.namedEpsilons = confidenceSets(secrets, event.confidence).map((ends) => logUp(namedRatio(weights, ends)));
+    this.namedEpsilons = confidenceSets(this.secrets, event.confidence).map((ends) => logUp(namedRatio(weights, ends)));
     this.checkEpsilons();
     this.thresholds = weights.map(lastWords);
   }
@@ -61,11 +61,15 @@ export class DiscreteChannel implements Mechanism {
       event,
       weights,
       record.integer("variants"),
-      event.inferences.map((inference) => readSecret(secrets, inference)),
+      Tables.read(secrets, event.inferences),
       ceiling[0] ?? null,
       record.texts("codes"),
       record.texts("outputs"),
     );
+  }
+
+  get secrets(): readonly Secret[] {
+    return this.tables.secrets;
   }
 
   /** Released indices for codes; total in its input: NaN is code 0, others go to the nearest. */
@@ -136,9 +140,12 @@ export class DiscreteChannel implements Mechanism {
     const { event, secrets } = this;
     const named = secrets.length > 0;
     const epsilon = named ? Math.max(...secrets.map((secret) => secret.epsilon)) : (this.ldpCeiling ?? NaN);
-    if (event.guarantee !== (named ? "named" : "ldp") || event.epsilon !== epsilon || event.delta) {
+    const inferences = [...new Set(secrets.map((secret) => secret.inference))];
+    const says = event.guarantee === (named ? "named" : "ldp") && event.epsilon === epsilon && !event.delta;
+    if (!says || inferences.join("\n") !== event.inferences.join("\n")) {
       throw new BundleError("mechanism: the event does not state what the channel is checked for");
     }
+    this.tables.check(event, this.outputs);
     if (!named && event.confidence !== 1) throw new BundleError("mechanism: ldp holds with confidence 1; state it");
   }
 
@@ -156,7 +163,8 @@ export class DiscreteChannel implements Mechanism {
     const secrets = this.secrets.map(({ inference, classes, counts }) => {
       return list([asciiText(inference), list(classes.map(asciiText)), list(counts.map((row) => list(row)))]);
     });
-    return sha256(new TextEncoder().encode(list([list(rows), this.variants, list(secrets)])));
+    const given = this.event.given.length ? [list(this.secrets.map((each) => asciiText(each.given)))] : [];
+    return sha256(new TextEncoder().encode(list([list(rows), this.variants, list(secrets), ...given])));
   }
 }
 

@@ -1,4 +1,6 @@
 // Whether the parts of a bundle belong together: policy, mechanism, certificate, networks.
+import { DiscreteChannel } from "./channel";
+import { perOf } from "./episodes";
 import { BundleError } from "./errors";
 import { type Json, isObject } from "./json";
 import type { Certified, Mechanism } from "./mechanism";
@@ -13,6 +15,7 @@ export type Decoder = Network | OutputTable;
 export function checkPromise(policy: Policy, mechanism: Mechanism): void {
   const [stated, event] = [policy.privacy, mechanism.event];
   if (event.epsilon > stated.epsilon) throw new BundleError("the mechanism spends more than the policy's ε; train again");
+  if (event.per !== perOf(policy.hold)) throw new BundleError(`the mechanism's ε is per ${event.per}, the policy's is not`);
   if (!["auto", mechanism.name].includes(stated.mechanism)) {
     throw new BundleError(`the policy asks for mechanism ${stated.mechanism}, not ${mechanism.name}`);
   }
@@ -31,16 +34,32 @@ function checkWeaker(policy: Policy, mechanism: Mechanism): void {
   if (policy.sensitive.some((name) => !event.inferences.includes(name))) {
     throw new BundleError("the mechanism does not hide an inference that the policy names sensitive; train again");
   }
+  const given = stated.given === "useful" ? policy.useful : [];
+  if (given.length !== new Set(event.given).size || given.some((name) => !event.given.includes(name))) {
+    throw new BundleError("the mechanism's promise is not given what the policy's is; train again");
+  }
   if (event.guarantee === "named" && event.confidence < stated.confidence) {
     throw new BundleError("the mechanism's confidence is below the policy's; train again");
   }
 }
 
+/** Refuse counts that leave out a class that training saw: a promise given the useful class lists what it skips. */
+export function checkCounted(mechanism: Mechanism, training: Record): void {
+  if (!(mechanism instanceof DiscreteChannel) || !mechanism.event.given.length) return;
+  const classes = training.inner("classes");
+  for (const inference of mechanism.event.inferences.filter((name) => classes.has(name))) {
+    const counted = mechanism.tables.classesOf(inference);
+    if (classes.texts(inference).some((name) => !counted.has(name))) {
+      throw new BundleError("the counts leave out a class of a secret that training saw; train again");
+    }
+  }
+}
+
 /** Refuse a certificate whose numbers do not follow from the mechanism's own; its sentences are not used here. */
 export async function checkCertificate(mechanism: Mechanism, stored: Record): Promise<void> {
-  const { guarantee, epsilon, per, inferences, delta, confidence } = mechanism.event;
+  const { guarantee, epsilon, per, inferences, delta, confidence, given } = mechanism.event;
   const stated = { guarantee, epsilon, per, inferences: [...inferences], delta, confidence, mechanism: mechanism.name };
-  const derived = { ...stated, ...(await mechanism.certified()) };
+  const derived = { ...stated, ...(given.length ? { given: [...given] } : {}), ...(await mechanism.certified()) };
   for (const [name, value] of Object.entries(derived)) {
     if (!same(value, stored.fields[name])) {
       throw new BundleError(`the certificate does not follow from the mechanism's own numbers: '${name}'`);

@@ -1,4 +1,5 @@
 // Hold: one draw for a stretch of time. Which windows inform the draw of which episode, by the clock alone.
+import type { Per } from "./event";
 
 /** So many windows leave under one draw, for which so many are looked at. */
 export interface Hold {
@@ -6,7 +7,9 @@ export interface Hold {
   readonly listen: number;
 }
 
-export const ONE_WINDOW: Hold = { windows: 1, listen: 1 };
+export function perOf(hold: Hold): Per {
+  return hold.windows === 1 ? "window" : "episode";
+}
 
 /**
  * Episodes of a live stream. Slots are windows of time, counted by the clock; an episode is `windows` slots that begin

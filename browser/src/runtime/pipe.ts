@@ -7,7 +7,7 @@ import { BudgetError } from "./errors";
 import { codeOf } from "./evidence";
 import type { Ledger } from "./ledger";
 
-/** What an episode releases: a fresh variant of its one draw for every window, data-independent. */
+/** What an episode releases: a fresh variant of its one draw for every window; where there are none, the draw again. */
 type Drawn = () => Float64Array;
 
 /** A live stream of windows in units through a bundle. */
@@ -16,9 +16,7 @@ export class Pipe {
   private readonly entropy = new SystemEntropy();
 
   constructor(private readonly bundle: Bundle, private readonly ledger: Ledger, hold: Hold) {
-    // Only a channel's output can be held: other noise has no variants that are free.
-    const holds = bundle.mechanism instanceof DiscreteChannel;
-    this.episodes = new Episodes(holds ? hold : { windows: 1, listen: 1 });
+    this.episodes = new Episodes(hold);
   }
 
   /** The private window of a slot is complete; what leaves in the next slot, or null where nothing may. */

@@ -1,5 +1,6 @@
 // The policy inside a bundle: stream, inferences, privacy. The training section tells nothing that a release needs.
-import { type Hold, ONE_WINDOW } from "./episodes";
+import { readHold } from "./durations";
+import type { Hold } from "./episodes";
 import { BundleError } from "./errors";
 import { GUARANTEES, checkNames } from "./event";
 import { Record } from "./record";
@@ -24,6 +25,8 @@ export interface Privacy {
   readonly confidence: number;
   readonly ldpCeiling: number | null;
   readonly mechanism: string;
+  /** Named only: what those that are compared have in common. */
+  readonly given: "useful" | "nothing";
 }
 
 export function readPolicy(record: Record): Policy {
@@ -36,18 +39,21 @@ export function readPolicy(record: Record): Policy {
     throw new BundleError("policy: it needs useful inferences, none of which is sensitive");
   }
   const [schema, privacy] = [readSchema(record.inner("stream")), readPrivacy(record.inner("privacy"))];
-  return { schema, useful, sensitive, privacy, hold: ONE_WINDOW };
+  return { schema, useful, sensitive, privacy, hold: readHold(record.inner("privacy"), schema) };
 }
 
 function readPrivacy(record: Record): Privacy {
-  record.only("epsilon", "guarantee", "confidence", "ldp_ceiling", "mechanism");
+  record.only("epsilon", "every", "listen", "guarantee", "confidence", "given", "ldp_ceiling", "mechanism");
+  const given = record.has("given") ? record.text("given") : "nothing";
+  if (given !== "useful" && given !== "nothing") throw new BundleError("policy: given must be useful or nothing; upgrade");
   const privacy = {
     epsilon: record.number("epsilon"),
     guarantee: record.text("guarantee"),
     confidence: record.number("confidence"),
     ldpCeiling: record.has("ldp_ceiling") ? record.number("ldp_ceiling") : null,
     mechanism: record.text("mechanism"),
-  };
+    given,
+  } as const;
   const known = GUARANTEES.some((name) => name === privacy.guarantee) && MECHANISMS.includes(privacy.mechanism);
   const bounded = privacy.confidence >= 0.5 && privacy.confidence < 1 && (privacy.ldpCeiling ?? 1) > 0;
   if (!known || !bounded || !(privacy.epsilon > 0)) throw new BundleError("policy: the promise cannot be read; train again");

@@ -138,7 +138,7 @@ def test_rare_combinations_are_promised_nothing_and_listed():
     assert (secret["combinations"], secret["given"]) == (2, ["walk"])
     assert ["walk", "eve", rare] in secret["without_promise"]
     step = next(step for step in found.derive() if step.name == "without promise")
-    assert "walk with person eve (19 windows)" in step.found
+    assert "walk with person eve (19 times)" in step.found
     assert step.holds is None
 
 
