@@ -1,9 +1,10 @@
 """The whole pipe behind two verbs, for Python: fit a protector, protect a table."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,11 +13,15 @@ import pyarrow as pa
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
 from deeprotect.policy import Policy
+from deeprotect.policy.usual_names import RECORDING, TIME
 from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.data_set import release_data_set
 from deeprotect.release.in_order import cores
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
 from deeprotect.tables.column_map import ColumnMap
+from deeprotect.tables.data_set import parts_of
+from deeprotect.tables.output_checks import refuse_among_inputs
 from deeprotect.tables.sinks import Memory, open_sink
 
 Progress = Callable[[float], None]
@@ -80,24 +85,58 @@ class Protector:
 
     def protect_file(
         self,
-        source_path: str | Path,
+        source_path: str | Path | Sequence[str | Path],
         sink_path: str | Path,
         *,
         workers: int | None = None,
         progress: Progress = lambda _: None,
     ) -> ReleaseSummary:
-        """Release a file of any size in constant memory; the output appears whole or not at all."""
-        return self._release(str(source_path), partial(open_sink, sink_path), workers=workers, progress=progress)
+        """Release a file of any size, or several as one table, in constant memory; it appears whole or not at all."""
+        source = str(source_path) if isinstance(source_path, str | Path) else [str(each) for each in source_path]
+        return self._release(source, partial(open_sink, sink_path), workers=workers, progress=progress)
+
+    def protect_files(
+        self,
+        sources: Sequence[str | Path],
+        folder: str | Path,
+        *,
+        workers: int | None = None,
+        progress: Progress = lambda _: None,
+    ) -> ReleaseSummary:
+        """Release files, folders and patterns file by file into a folder of the same structure.
+
+        A run that was broken off goes on when it is called again: files that were finished stay as they are.
+        """
+        mapping, ledger = ColumnMap.of(self.bundle.policy), Ledger()
+        beside = {mapping.get(name, name) for name in (TIME, RECORDING)}
+        parts = parts_of([str(each) for each in sources], passing=beside)
+        refuse_among_inputs(Path(folder), [*map(Path, sources), *(part.source for part in parts)])
+
+        def release_one(source: Path, target: Path, share: Progress) -> ReleaseSummary:
+            sink = partial(open_sink, target)
+            return self._release(str(source), sink, ledger=ledger, stream=str(folder), workers=workers, progress=share)
+
+        digest = sha256(self.bundle.manifest.to_json()).hexdigest()
+        run = release_data_set(parts, Path(folder), release_one, bundle=digest, progress=progress)
+        return run.summary(ledger.spending(str(folder)))
 
     def _release(
-        self, table: Any, sink: OpenSink, *, workers: int | None, progress: Progress = lambda _: None
+        self,
+        table: Any,
+        sink: OpenSink,
+        *,
+        ledger: Ledger | None = None,
+        stream: str | None = None,
+        workers: int | None,
+        progress: Progress = lambda _: None,
     ) -> ReleaseSummary:
         return release_table(
             table,
             sink,
             self.bundle,
             mapping=ColumnMap.of(self.bundle.policy),
-            ledger=Ledger(),
+            ledger=ledger or Ledger(),
+            stream=stream,
             entropy=SystemEntropy(),
             workers=workers or cores(),
             progress=progress,
