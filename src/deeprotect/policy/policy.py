@@ -38,6 +38,7 @@ _COMMENTS = {
     "mechanism": "auto | channel | laplace | subspace | paper | baseline",
     "minimiser": "default | paper | pca | dft | dct | haar | bcs",
     "loss": "ridge | softmax | hinge",
+    "orientation": "free | kept: whether how a device is worn may be put aside, to read strangers better",
 }
 _COMMENTED = re.compile(rf"^({'|'.join(_COMMENTS)}) = .*$", re.MULTILINE)
 
@@ -166,6 +167,13 @@ class Policy(Section):
     @property
     def seconds_per_draw(self) -> float:
         return float(self.hold.windows * self._window_seconds)
+
+    @property
+    def orientation_is_free(self) -> bool:
+        """Whether coders learn from rotated windows, to read strangers better; never where the person is useful."""
+        if self.training.orientation is not None:
+            return self.training.orientation == "free"
+        return self.training.people is not None and self.training.people not in self.inferences.useful
 
     @property
     def _window_seconds(self) -> Fraction:
