@@ -68,6 +68,7 @@ STUDIES = (
     _held("hapt-person", "10 s", SplitSpec("pieces")),
     _held("hapt-mode", "20 s", SplitSpec("recording")),
     _held("hapt-mode", "20 s", SplitSpec("strangers", folds=3), called="strangers"),
+    _held("watch-exercise", "10 s", SplitSpec("strangers", folds=3), called="strangers"),
 )
 
 
