@@ -7,12 +7,13 @@ import numpy as np
 from tests.mutations import checks, mixing
 from tests.mutations.bug import Bug, Patch
 
-from deeprotect.privacy.channel import calibration
+from deeprotect.privacy.channel import calibration, ratios
+from deeprotect.privacy.channel import design as designs
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.exact_draw import ExactDraw
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.mechanisms import laplace
-from deeprotect.release import pipe, releasing
+from deeprotect.release import pipe
 from deeprotect.signals import Windows
 from deeprotect.signals.schema import Schema
 from deeprotect.tables import columns
@@ -133,7 +134,7 @@ def row_permuted_in_the_bundle(patch: Patch) -> None:
 
 
 def no_confidence_radius(patch: Patch) -> None:
-    def observed(counts, *, confidence):
+    def observed(counts, *, confidence, samples=None):
         del confidence
         share = np.asarray(counts) / np.sum(counts, axis=1, keepdims=True)
         units = np.floor(share * calibration.UNIT)
@@ -146,6 +147,16 @@ def no_confidence_radius(patch: Patch) -> None:
 def confidence_of_each_class(patch: Patch) -> None:
     """The stated confidence for every class by itself: ten classes hold together with 0.60 instead of 0.95."""
     patch.setattr(calibration, "miss_of_each", lambda stated, classes: 1.0 - stated)
+
+
+def confidence_of_each_useful_class(patch: Patch) -> None:
+    """The stated confidence for every useful class by itself, as if each table were the only one."""
+
+    def each_alone(secrets, *, confidence):
+        return [calibration.confidence_intervals(secret.counts, confidence=confidence) for secret in secrets]
+
+    patch.setattr(ratios, "sets", each_alone)
+    patch.setattr(designs, "sets", each_alone)
 
 
 def tampered_outputs(patch: Patch) -> None:
@@ -171,17 +182,31 @@ def windows_joined(patch: Patch) -> None:
 def _plant_release(patch: Patch, step: Callable[..., np.ndarray]) -> None:
     """A pipe whose middle is `step`, wherever the pipe is used."""
 
-    def release_batch(private, bundle, *, ledger, stream, entropy):
+    def release_batch(private, _, bundle, *, ledger, stream, entropy):
         system = pipe.require_system(entropy)
         charge = _charge(ledger, stream, bundle.mechanism.event, len(private))
         return Windows(bundle.schema.unscale(step(private, bundle, charge, system)), private.frame)
 
-    for module in (pipe, releasing):
-        patch.setattr(module, "release_batch", release_batch)
+    patch.setattr(pipe, "release_batch", release_batch)
 
 
 def _charge(ledger, stream, event, count):
     return lambda: ledger.charge(stream, event, count=count)
+
+
+def redrawn_inside_an_episode(patch: Patch) -> None:
+    """Every window of an episode gets a draw of its own from the episode's code."""
+    privatise, codes = DiscreteChannel.privatise, {}
+
+    def noted(self, code, *, entropy):
+        codes[len(code)] = code
+        return privatise(self, code, entropy=entropy)
+
+    def redraw(self, noisy_code, counts, *, entropy):
+        return privatise(self, np.repeat(codes[len(noisy_code)], counts, axis=0), entropy=entropy)
+
+    patch.setattr(DiscreteChannel, "privatise", noted)
+    patch.setattr(DiscreteChannel, "repeat", redraw)
 
 
 BUGS = (
@@ -200,8 +225,10 @@ BUGS = (
     Bug("one code always answered truly", tampered_outputs, (checks.AUDIT_CHANNEL, checks.INTEGERS)),
     Bug("confidence radius dropped", no_confidence_radius, (checks.VERIFY_NAMED, checks.COVERAGE)),
     Bug("confidence of each class alone", confidence_of_each_class, (checks.VERIFY_NAMED, checks.COVERAGE)),
+    Bug("confidence of each useful class alone", confidence_of_each_useful_class, (checks.VERIFY_GIVEN,)),
     Bug("tail window released raw", tail_released_raw, (checks.NO_RAW,)),
     Bug("budget charged after release", charged_after_release, (checks.CHARGED,)),
+    Bug("redrawn inside an episode", redrawn_inside_an_episode, (checks.AUDIT_HELD, checks.ONE_DRAW)),
     Bug("labels left in the output", labels_left_in, (checks.COLUMNS,)),
     *mixing.BUGS,
 )

@@ -26,7 +26,7 @@ from deeprotect.signals.schema import Floats
 from deeprotect.version import __version__
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bundle:
     """A protector that can leave training: numbers and layers, nothing that is run as a program.
 
@@ -83,6 +83,13 @@ class Bundle:
         """A folder, or a zip file when the name ends in .zip."""
         store.write(Path(path), {store.MANIFEST: self.manifest.to_json(), **self.files})
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle holds what a file does, and is refused for the same reasons."""
+        return _unpickled, (self.manifest.to_json(), self.files)
+
+    def __repr__(self) -> str:
+        return f"<Bundle for {', '.join(self.policy.inferences.useful)}; {self.mechanism.event}>"
+
     @cached_property
     def policy(self) -> Policy:
         return Policy.from_json(self.manifest.policy)
@@ -113,8 +120,19 @@ class Bundle:
 
     def decode(self, noisy_code: Floats) -> Floats:
         """Scaled windows (window, time, channel) from noisy codes alone; what is no number is the range's middle."""
-        windows = np.nan_to_num(self.decoder(noisy_code), nan=0.5, posinf=1.0, neginf=0.0)
-        return windows.reshape(len(noisy_code), self.schema.window, len(self.schema.channels))
+        shape = (len(noisy_code), self.schema.window, len(self.schema.channels))
+        if self._public_windows is not None:  # all in [0, 1], or it would not be a table of public windows
+            index = noisy_code[:, 0].astype(np.int64)
+            return self._public_windows.take(index, axis=1).transpose(1, 2, 0)
+        return np.nan_to_num(self.decoder(noisy_code), nan=0.5, posinf=1.0, neginf=0.0).reshape(shape)
+
+    @cached_property
+    def _public_windows(self) -> Floats | None:
+        """(channel, index, time), for decoders that are a table: so that a column's samples lie together."""
+        if not isinstance(self.decoder, OutputTable):
+            return None
+        windows = self.decoder.windows.reshape(-1, self.schema.window, len(self.schema.channels))
+        return np.ascontiguousarray(windows.transpose(2, 0, 1), dtype=np.float64)
 
     @property
     def encoder(self) -> Network:
@@ -143,6 +161,12 @@ class Bundle:
             message = str(error)
             raise BundleError(message if message.startswith(where) else f"{where}: {message}") from None
         return self
+
+
+def _unpickled(content: bytes, files: dict[str, bytes]) -> Bundle:
+    manifest = Manifest.from_json(content, where="the pickle")
+    store.check_hashes(files, manifest, where="the pickle")
+    return Bundle(manifest, files).checked("the pickle")
 
 
 def _decoder(stated: Any, tensors: TensorReader, *, inputs: int) -> Decoder:

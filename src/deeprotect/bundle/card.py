@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from deeprotect.bundle.bundle import Bundle
 from deeprotect.privacy.channel import horizon
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
-from deeprotect.privacy.channel.evidence import listed
+from deeprotect.privacy.channel.named_promises import listed
 from deeprotect.privacy.guarantees import promise, terms
 
 CHOSEN = {
@@ -106,9 +106,7 @@ def _evidence_lines(bundle: Bundle) -> Iterator[str]:
 def _gap_lines(bundle: Bundle) -> Iterator[str]:
     """Combinations of a useful class and a sensitive one that nothing is promised about."""
     for secret in bundle.manifest.certificate.get("secrets", ()):
-        rest = [
-            f"{given} with {name} ({windows} windows)" for given, name, windows in secret.get("without_promise", ())
-        ]
+        rest = [f"{given} with {name} ({windows} times)" for given, name, windows in secret.get("without_promise", ())]
         if rest:
             yield f"- {secret['inference']}: {listed(rest)}."
 
@@ -117,9 +115,8 @@ def _horizon_lines(bundle: Bundle) -> Iterator[str]:
     """When a secret that is promised for one draw would be out, as far as the calibration counts tell."""
     if not isinstance(bundle.mechanism, DiscreteChannel):
         return
-    seconds = bundle.policy.seconds_per_draw
-    for line in horizon.described(bundle.mechanism, seconds_per_draw=seconds):
-        yield f"- Several draws, an estimate and no promise (as if draws were independent and counts exact): {line}."
+    for line in horizon.described(bundle.mechanism, seconds_per_draw=bundle.policy.seconds_per_draw):
+        yield f"- Several draws in a row, an estimate (as if they were independent, and the counts exact): {line}."
 
 
 def _stream_lines(bundle: Bundle) -> Iterator[str]:

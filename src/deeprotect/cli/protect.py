@@ -43,23 +43,41 @@ def train(
 
 def protect(
     bundle: BundlePath,
-    source: Annotated[str, typer.Argument(metavar="INPUT", help="CSV, Parquet or Arrow; - for CSV on standard input.")],
-    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="The same kinds; - for CSV on standard output.")],
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="INPUT…", help="CSV, Parquet or Arrow: files, folders, patterns; - for standard input."),
+    ],
+    output: Annotated[
+        str,
+        typer.Argument(metavar="OUTPUT", help="A file of the same kinds, - for CSV on standard output; or a folder."),
+    ],
     key: Key = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Threads that encode; without it, one per core.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard error.")] = False,
 ) -> None:
-    """Release a table of any size: the same form, other content; with --key only by a signed bundle."""
+    """Release tables of any size: the same form, other content; with --key only by a signed bundle.
+
+    Several inputs go into an output file as one table, or file by file into a folder; what an earlier run has finished
+    in that folder stays.
+    """
     from deeprotect.bundle import signing
     from deeprotect.protector import Protector
+    from deeprotect.tables.data_set import is_folder
     from deeprotect.tables.output_checks import refuse_input, refuse_unknown_kind, refuse_unwritable
 
-    refuse_input(output, [source])
-    refuse_unwritable(output)
-    refuse_unknown_kind(output)
+    if not is_folder(output):
+        refuse_input(output, sources)
+        refuse_unwritable(output)
+        refuse_unknown_kind(output)
     signed = signing.load(bundle, key=signing.public_key(key)) if key else None
     protector = Protector(signed) if signed else Protector.load(bundle)
     with bar("protecting") as progress:
-        summary = protector.protect_file(source, output, progress=progress)
+        if is_folder(output):
+            summary = protector.protect_files(sources, output, workers=workers, progress=progress)
+        else:
+            summary = protector.protect_file(sources, output, workers=workers, progress=progress)
     if as_json:
         typer.echo(json.dumps(summary.to_json()), err=True)
         return
@@ -67,7 +85,8 @@ def protect(
         typer.echo(f"left out, not channels: {printable(', '.join(summary.dropped), 1000)}", err=True)
     if summary.warning:
         typer.echo(f"warning: {summary.warning}", err=True)
-    typer.echo(f"released {summary.rows} rows; {summary.spending}", err=True)
+    files = f" of {summary.files} files, {summary.kept} files were finished before" if is_folder(output) else ""
+    typer.echo(f"released {summary.rows} rows{files}; {summary.spending}", err=True)
     certificate = protector.bundle.manifest.certificate
     if certificate.get("codes_without_noise"):
         typer.echo(f"noise: {certificate['noise']}", err=True)

@@ -30,7 +30,7 @@ def run(app: typer.Typer) -> int:
     except OSError as failure:
         return _say(f"{failure.filename or 'the system'}: {failure.strerror}", 1)
     except (KeyboardInterrupt, typer.Abort):
-        return _say("stopped; no output was left behind", 130)
+        return _say("stopped; nothing unfinished was left behind", 130)
 
 
 def _say(line: str, exit_code: int) -> int:

@@ -14,7 +14,7 @@ from deeprotect.evaluation.fitted_fold import FittedFold
 from deeprotect.evaluation.fold_predictions import FoldPredictions
 from deeprotect.evaluation.results import Row
 from deeprotect.evaluation.runner import EvaluationCell, Progress, Runner, prepared
-from deeprotect.evaluation.settings import Setting
+from deeprotect.evaluation.settings import Setting, longest_hold
 from deeprotect.policy import Policy
 from deeprotect.privacy.guarantees import promise
 from deeprotect.signals.schema import Floats
@@ -45,7 +45,8 @@ class Plan:
         return min(measured, key=lambda each: abs(each - epsilon), default=epsilon)
 
     def prepared(self, windows: LabelledWindows, policy: Policy) -> AbstractContextManager[Runner]:
-        return prepared(windows, policy, split=self.split, setup=self.setup, jobs=self.jobs)
+        hold = longest_hold(self.settings, policy)
+        return prepared(windows, policy, split=self.split, setup=self.setup, jobs=self.jobs, hold=hold)
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,7 @@ def _row(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> Ro
             channel.name: float(error * (channel.high - channel.low))
             for channel, error in zip(channels, joined.error, strict=True)
         },
+        seconds_per_draw=setting.policy(policy).seconds_per_draw if method.family == "mechanism" else None,
         given=given,
         ldp_ceiling=ceiling,
     )

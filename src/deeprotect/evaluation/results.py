@@ -54,6 +54,7 @@ class Sensitive:
     limit: float | None
     attackers: Mapping[str, float] = field(default_factory=dict)
     pooled_raw: Mapping[int, float] = field(default_factory=dict)  # the same pools of raw windows
+    pooled_blind: Mapping[int, float] = field(default_factory=dict)  # by who is told those draws' useful labels only
     confusion: Confusion | None = None  # of the best retrained attacker
 
 
@@ -74,6 +75,13 @@ class Row:
     signal: Mapping[str, float] = field(default_factory=dict)
     given: Sequence[str] = ()  # the inferences that a named promise takes for known
     ldp_ceiling: float | None = None
+    seconds_per_draw: float | None = None
+
+    @property
+    def epsilon_per_hour(self) -> float | None:
+        """Of any two streams, where ε or the ceiling beside it bounds that: draws add up."""
+        epsilon = self.epsilon if self.guarantee == "ldp" else self.ldp_ceiling
+        return None if epsilon is None or self.seconds_per_draw is None else epsilon * 3600 / self.seconds_per_draw
 
     @property
     def line(self) -> str:

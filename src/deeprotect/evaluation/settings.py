@@ -17,9 +17,9 @@ class Setting:
     method: Method
     epsilon: float | None = None
     features: int | None = None
-    every: str | None = None
     given: str | None = None
     ldp_ceiling: float | None = None
+    every: str | None = None
 
     def __post_init__(self) -> None:
         if self.method.epsilon_matters and not (self.epsilon or 0.0) > 0.0:
@@ -53,6 +53,11 @@ class Setting:
     def shared(self) -> str:
         """What has to be learnt before this setting can be measured, and serves others, too."""
         return self.method.shared if self.features is None else f"{self.method.shared}, {self.features} features"
+
+
+def longest_hold(settings: Sequence[Setting], policy: Policy) -> Hold:
+    """The longest time that a draw of any of them is held."""
+    return max((setting.hold(policy) for setting in settings), key=lambda hold: hold.windows)
 
 
 def grid(methods: Sequence[Method], epsilons: Sequence[float]) -> list[Setting]:

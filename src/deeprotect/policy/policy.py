@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from deeprotect.errors import PolicyError, printable
 from deeprotect.policy.durations import duration, seconds
+from deeprotect.policy.keywords import by_section, merged
 from deeprotect.policy.mistakes import nearest, one_line
 from deeprotect.policy.sections import Inferences, Privacy, Section, Stream, Training
 from deeprotect.signals import Channel, Hold, Schema
@@ -69,6 +70,18 @@ class Policy(Section):
     inferences: Inferences
     privacy: Privacy
     training: Training = Field(default_factory=Training)
+
+    @classmethod
+    def of(cls, given: "Policy | str | PathLike[str] | Mapping[str, Any] | None" = None, **keys: Any) -> "Policy":
+        """From a path, a dictionary or a policy, with some keys changed; or from keys alone: `Policy.of(window=20, …)`.
+
+        Keys go without their section, for each stands in one only.
+        """
+        sections = by_section(keys)
+        if given is None or isinstance(given, Mapping):
+            return cls.from_tables(merged({"version": VERSION, **(given or {})}, sections))
+        policy = given if isinstance(given, Policy) else cls.load(given)
+        return policy.vary(**sections) if sections else policy
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:

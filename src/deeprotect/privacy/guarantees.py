@@ -70,8 +70,8 @@ def terms(guarantee: str, *, sensitive: Sequence[str] = (), given: Sequence[str]
             covers=f"One window of any class of {known} done as in calibration, however often each is done, with the "
             "stated confidence.",
             not_covered=f"What {known} alone tells, such as who does what how often; inferences that are not named; "
-            "several windows together; combinations that were hardly seen in calibration; people or sensors unlike "
-            "the calibration data.",
+            f"several windows together; combinations that were hardly seen in calibration; draws during which {known} "
+            "changes; people or sensors unlike the calibration data.",
         )
     if guarantee == "named":
         return Terms(

@@ -1,5 +1,6 @@
 """Releasing a table: the pipe between a source and a sink, in constant memory, row for row."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
@@ -7,15 +8,17 @@ from typing import Any
 
 import pyarrow as pa
 
+from deeprotect.bundle.network import one_thread
 from deeprotect.errors import printable
 from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger
-from deeprotect.release.pipe import Pipeline, release_batch
+from deeprotect.release.pipe import Pipeline, release
 from deeprotect.signals import Windows
 from deeprotect.signals.windowing import Cutter
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import fresh_field, saturated
+from deeprotect.tables.files import STANDARD_INPUT
 from deeprotect.tables.rows import Rows, read_rows
 from deeprotect.tables.sinks import Sink
 from deeprotect.tables.sources import open_source
@@ -32,6 +35,8 @@ class ReleaseSummary:
     spending: Spending
     dropped: tuple[str, ...]
     clipped: tuple[str, ...] = ()  # columns that lay largely outside their public range, as if in another unit
+    files: int = 1
+    kept: int = 0  # files of a data set that an earlier run had finished: not released, nor paid for, again
 
     @property
     def warning(self) -> str | None:
@@ -58,6 +63,8 @@ def release_table(
     mapping: Mapping[str, str],
     ledger: Ledger,
     entropy: SystemEntropy,
+    stream: str | None = None,
+    workers: int = 1,
     progress: Progress = lambda _: None,
 ) -> ReleaseSummary:
     """Release every row of a table: a path, '-' or a frame; on any error nothing more is written.
@@ -72,19 +79,24 @@ def release_table(
         schema = output_schema(source.schema, columns)
         clipped, released_rows = dict[str, None](), 0
         rows = read_rows(source, columns, bundle.schema, outside=lambda channel, _: clipped.setdefault(channel.name))
-        with open_sink(schema) as sink:
-            for private, beside in _windows(rows, columns, schema, bundle):
-                released = release_batch(private, bundle, ledger=ledger, stream=source.where, entropy=entropy)
-                sink.write(_assemble(released, beside, columns, schema))
+        beside = deque[pa.Table]()
+        windows = _windows(rows, columns, schema, bundle=bundle, beside=beside)
+        with open_sink(schema) as sink, one_thread():
+            # What comes on standard input may come slowly, and is not held back until there is work for all.
+            at_once = 1 if source.where == STANDARD_INPUT else workers
+            for released in release(
+                windows, bundle, ledger=ledger, stream=stream or source.where, entropy=entropy, workers=at_once
+            ):
+                sink.write(_assemble(released, beside.popleft(), columns, schema))
                 released_rows += int(released.frame.lengths.sum())
                 progress(source.position())
-    return ReleaseSummary(released_rows, ledger.spending(source.where), columns.dropped, tuple(clipped))
+    return ReleaseSummary(released_rows, ledger.spending(stream or source.where), columns.dropped, tuple(clipped))
 
 
 def _windows(
-    rows: Iterable[Rows], columns: Columns, output: pa.Schema, bundle: Pipeline
-) -> Iterator[tuple[Windows, pa.Table]]:
-    """Whole episodes as they fill, each batch with the cells that pass beside the pipe: those of its own rows."""
+    rows: Iterable[Rows], columns: Columns, output: pa.Schema, *, bundle: Pipeline, beside: deque[pa.Table]
+) -> Iterator[Windows]:
+    """Whole episodes as they fill; `beside` gets the cells that pass beside the pipe, of the rows of each batch."""
     schema, held = bundle.schema, output.empty_table().drop_columns(list(columns.channels))
     cutter = Cutter(schema.window, len(schema.channels), hold=bundle.hold.windows)
     for each in rows:
@@ -92,11 +104,13 @@ def _windows(
         windows = cutter.push(each.samples, each.recording)
         if len(windows):
             count = int(windows.frame.lengths.sum())
-            yield windows, held.slice(0, count)
+            beside.append(held.slice(0, count))
+            yield windows
             held = held.slice(count).combine_chunks()
     windows = cutter.finish()
     if len(windows):
-        yield windows, held
+        beside.append(held)
+        yield windows
 
 
 def _assemble(released: Windows, beside: pa.Table, columns: Columns, schema: pa.Schema) -> pa.Table:

@@ -1,6 +1,7 @@
 """Files and folders that appear under their name complete, forced to disk, or not at all."""
 
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -9,6 +10,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from deeprotect.errors import InputError
+
+LEFT_BEHIND = re.compile(r"\..+\.[0-9a-f]{8}\.part")
+"""Names under which files are written; one that stays was left by a process that was killed."""
 
 
 @contextmanager

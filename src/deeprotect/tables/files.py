@@ -14,10 +14,11 @@ from deeprotect.errors import TableError
 from deeprotect.tables.csv_reader import CsvRequest, read_csv
 from deeprotect.tables.source import Source
 
-BATCH_ROWS, BATCH_CELLS = 65_536, 1 << 20
+BATCH_ROWS, BATCH_CELLS = 65_536, 1 << 17
 """A batch has so many rows, fewer where a table is wide: it fits the processor's caches, and memory stays constant."""
 COLUMN_BUFFER = 1 << 16
 """Bytes of each Parquet column that are read at a time, instead of the whole column of a row group."""
+STANDARD_INPUT = "standard input"
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 
 
@@ -25,7 +26,7 @@ CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 def open_path(path: str, request: CsvRequest) -> Iterator[Source]:
     """One file, or standard input; whatever was opened is closed in the end."""
     if path == "-":
-        with _csv(sys.stdin.buffer, request, "standard input", size=0) as source:
+        with _csv(sys.stdin.buffer, request, STANDARD_INPUT, size=0) as source:
             yield source
         return
     kind = kind_of(path)

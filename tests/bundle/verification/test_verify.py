@@ -121,7 +121,7 @@ def test_a_combination_that_is_called_rare_is_said_in_the_verdict_and_in_the_car
     path = forge(bundle, mechanism=mechanism, certificate=certificate)
     verdict = verify(path).verdict
     assert "person given activity in 2 of 4 combinations" in verdict
-    assert "still with ann (19 windows)" in card(Bundle.load(path))
+    assert "still with ann (19 times)" in card(Bundle.load(path))
 
 
 def test_an_encoder_before_subspace_noise_is_refused(made, forge):

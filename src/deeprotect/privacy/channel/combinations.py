@@ -34,7 +34,7 @@ class Combination:
             raise PolicyError("a combination of classes was seen in no number of windows; count again")
 
     def __str__(self) -> str:
-        return f"{self.given} with {self.inference} {self.sensitive} ({self.windows} windows)"
+        return f"{self.given} with {self.inference} {self.sensitive} ({self.windows} times)"
 
 
 Tables = tuple[list[SensitiveCounts], list[Combination]]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from deeprotect.errors import BundleError, InputError, PolicyError
-from deeprotect.privacy.channel import combinations, evidence
+from deeprotect.privacy.channel import combinations, named_promises
 from deeprotect.privacy.channel.calibration import LONGEST_CODE, Floats, Integers, SensitiveCounts
 from deeprotect.privacy.channel.exact_draw import ExactDraw
 from deeprotect.privacy.channel.noise import codes_without_noise, noise_of
@@ -165,8 +165,7 @@ class DiscreteChannel:
         yield Step("integers", holds=whole, found=f"{sizes}, each row sums to 2^64")
         yield self._derive_ldp()
         yield Step("noise", holds=None, found=self.noise)
-        confidence = self.event.confidence
-        yield from evidence.derive(self.weights, self.secrets, self.without_promise, confidence=confidence)
+        yield from named_promises.derive(self.event, self.weights, self.secrets, left_out=self.without_promise)
 
     def _derive_ldp(self) -> Step:
         epsilon = log_up(ldp_ratio(self.weights))
@@ -185,16 +184,16 @@ class DiscreteChannel:
         finite = math.isfinite(self.ldp_epsilon)
         return self.event.to_json() | {
             "mechanism": self.name,
-            "neighbours": evidence.neighbours(self.event),
+            "neighbours": named_promises.neighbours(self.event),
             "derived_epsilon": self.real_epsilon,
             "ldp_epsilon": self.ldp_epsilon if finite else None,
             "ldp_ceiling": self.ldp_ceiling,
             "sensitivity": None,
             "exact": True,
             "method": "ratios of integers out of 2^64",
-            "assumes": evidence.assumes(self.event),
-            "secrets": evidence.certified(
-                self.secrets, self.without_promise, self.named_epsilons, confidence=self.event.confidence
+            "assumes": named_promises.assumes(self.event),
+            "secrets": named_promises.certified(
+                self.event, self.secrets, self.without_promise, epsilons=self.named_epsilons
             ),
             "codes": len(self.weights),
             "outputs": len(self.weights[0]),

@@ -7,55 +7,44 @@ import numpy as np
 from deeprotect.privacy.channel.calibration import SensitiveCounts
 from deeprotect.privacy.channel.combinations import Tables, tables_of
 from deeprotect.training.labelled_windows import Indices, Labels
+from deeprotect.training.labels import MISSING
 
 
-def classes_of(labels: Labels) -> tuple[str, ...]:
-    return tuple(sorted({str(label) for label in labels if label is not None}))
+class Counted:
+    """The draws of a sensitive inference: `labels` of all windows, `coded` of draws, which begin at `first`.
 
-
-def count(
-    inference: str, labels: Labels, coded: Indices, *, classes: Sequence[str], codes: int, epsilon: float
-) -> SensitiveCounts:
-    """One table, whatever else the draws show; those without a label count nowhere."""
-    counts = np.zeros((len(classes), codes), dtype=np.int64)
-    known, numbers = _numbered(labels, classes)
-    np.add.at(counts, (numbers, coded[known]), 1)
-    return SensitiveCounts(inference, tuple(classes), counts, epsilon)
-
-
-def count_given(
-    inference: str,
-    labels: Labels,
-    coded: Indices,
-    *,
-    classes: Sequence[str],
-    useful: Indices,
-    given: Sequence[str],
-    codes: int,
-    epsilon: float,
-) -> Tables:
-    """A table for each useful class; `useful` is each draw's as a number of `given`, -1 where it is none of them.
-
-    `classes` are all that are known, in order: what no draw shows is promised nothing, and listed.
+    A draw has the class that its labelled windows agree on; one that has none counts nowhere.
     """
-    counts = np.zeros((len(given), len(classes), codes), dtype=np.int64)
-    known, numbers = _numbered(labels, classes)
-    among = useful[known] >= 0
-    np.add.at(counts, (useful[known][among], numbers[among], coded[known][among]), 1)
-    return tables_of(inference, counts, given=given, classes=classes, epsilon=epsilon)
+
+    def __init__(self, inference: str, labels: Labels, coded: Indices, *, first: Indices, codes: int) -> None:
+        self.inference, self.coded, self.codes = inference, coded, codes
+        self.classes = tuple(sorted({str(label) for label in labels if label is not None}))
+        self.numbers = agreed(_numbered(labels, self.classes), first)
+
+    def alone(self, *, epsilon: float) -> SensitiveCounts:
+        """One table, whatever else the draws show."""
+        known = self.numbers != MISSING
+        counts = np.zeros((len(self.classes), self.codes), dtype=np.int64)
+        np.add.at(counts, (self.numbers[known], self.coded[known]), 1)
+        return SensitiveCounts(self.inference, self.classes, counts, epsilon)
+
+    def given(self, useful: Indices, names: Sequence[str], *, epsilon: float) -> Tables:
+        """A table for each useful class; `useful` is each draw's as a number of `names`, or missing."""
+        known = (self.numbers != MISSING) & (useful != MISSING)
+        counts = np.zeros((len(names), len(self.classes), self.codes), dtype=np.int64)
+        np.add.at(counts, (useful[known], self.numbers[known], self.coded[known]), 1)
+        return tables_of(self.inference, counts, given=names, classes=self.classes, epsilon=epsilon)
 
 
-def _numbered(labels: Labels, classes: Sequence[str]) -> tuple[Indices, Indices]:
-    """Which draws have a label, and the number of its class."""
+def agreed(numbers: Indices, first: Indices) -> Indices:
+    """Of each draw the number that its windows have, leaving out those that have none; missing where they differ."""
+    beyond = np.where(numbers == MISSING, np.iinfo(np.int64).max, numbers)
+    low, high = np.minimum.reduceat(beyond, first), np.maximum.reduceat(numbers, first)
+    return np.where(low == high, high, MISSING)
+
+
+def _numbered(labels: Labels, classes: Sequence[str]) -> Indices:
+    numbers = np.full(len(labels), MISSING, dtype=np.int64)
     known = np.flatnonzero([label is not None for label in labels])
-    return known, np.searchsorted(np.array(classes, dtype=str), labels[known].astype(str))
-
-
-def of_draws(labels: Labels, episodes: Indices) -> Labels:
-    """The label of each draw: that of all its labelled windows, or none where they do not agree."""
-    known = np.flatnonzero([label is not None for label in labels])
-    found = np.full(int(episodes.max(initial=-1)) + 1, None, dtype=object)
-    first = known[np.unique(episodes[known], return_index=True)[1]]
-    found[episodes[first]] = labels[first]
-    found[episodes[known[labels[known] != found[episodes[known]]]]] = None
-    return found
+    numbers[known] = np.searchsorted(np.array(classes, dtype=str), labels[known].astype(str))
+    return numbers

@@ -23,12 +23,12 @@ from deeprotect.privacy.mechanisms.relaxed import basis
 from deeprotect.privacy.mechanisms.subspace import subspace
 from deeprotect.signals.schema import Floats
 from deeprotect.training.coarse import outward
-from deeprotect.training.codebook.calibration_counts import classes_of, count, count_given, of_draws
+from deeprotect.training.codebook.calibration_counts import Counted, agreed
 from deeprotect.training.codebook.codebook import CodeBook, LearntCodes
 from deeprotect.training.export import to_network
 from deeprotect.training.fitting.fitted_models import FittedModels
 from deeprotect.training.fitting.trained import TrainedProtector
-from deeprotect.training.labelled_windows import Indices, LabelledWindows, Labels
+from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.networks import Clip
 
@@ -109,30 +109,22 @@ def _as_ldp(policy: Policy) -> Policy:
 
 
 def _secrets(windows: LabelledWindows, policy: Policy, learnt: LearntCodes, book: CodeBook) -> Tables:
-    """The counts of every sensitive inference, and the combinations that are promised nothing; draws are counted."""
-    episodes = windows.episodes(policy.hold)
-    sizes: dict[str, Any] = {"codes": len(book.codes), "epsilon": policy.privacy.epsilon}
-    coded = book.coded[np.unique(episodes, return_index=True)[1]]
-    useful = np.array([-1 if each is None else each for each in of_draws(_numbers(learnt.joint.codes), episodes)])
-    tables, left_out = list[SensitiveCounts](), list[Combination]()
+    """The counts of every sensitive inference, and the combinations that are promised nothing.
+
+    Counted are draws: windows, or the episodes whose labelled windows agree.
+    """
+    tables: list[SensitiveCounts] = []
+    left_out: list[Combination] = []
+    first = np.unique(windows.episodes(policy.hold), return_index=True)[1]
+    coded, useful = book.coded[first], agreed(learnt.joint.codes, first)
     for name in policy.inferences.sensitive:
-        labels, classes = of_draws(windows.labels[name], episodes), classes_of(windows.labels[name])
-        if policy.privacy.given != "useful":
-            tables.append(count(name, labels, coded, classes=classes, **sizes))
-            continue
-        found, rest = count_given(
-            name, labels, coded, classes=classes, useful=useful, given=learnt.joint.names, **sizes
-        )
-        tables += found
-        left_out += rest
+        counted = Counted(name, windows.labels[name], coded, first=first, codes=len(book.codes))
+        if policy.privacy.given == "useful":
+            more, rest = counted.given(useful, learnt.joint.names, epsilon=policy.privacy.epsilon)
+            tables, left_out = tables + more, left_out + rest
+        else:
+            tables.append(counted.alone(epsilon=policy.privacy.epsilon))
     return tables, left_out
-
-
-def _numbers(codes: Indices) -> Labels:
-    """Joint classes as labels: none where there is none."""
-    labels = codes.astype(object)
-    labels[codes < 0] = None
-    return labels
 
 
 def _on_features(noise: Mechanism, minimiser: Minimiser) -> TrainedProtector:

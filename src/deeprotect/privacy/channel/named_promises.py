@@ -30,16 +30,15 @@ def assumes(event: Event) -> list[str]:
     """What no arithmetic shows."""
     if event.guarantee != "named":
         return []
-    rests_on = _ASSUMES_GIVEN if event.given else _ASSUMES
-    return [rests_on.format(per=event.per), *event.assumes]
+    return [(_ASSUMES_GIVEN if event.given else _ASSUMES).format(per=event.per), *event.assumes]
 
 
 def certified(
-    secrets: Sequence[SensitiveCounts], left_out: Sequence[Combination], epsilons: Sequence[float], *, confidence: float
+    event: Event, secrets: Sequence[SensitiveCounts], left_out: Sequence[Combination], *, epsilons: Sequence[float]
 ) -> list[dict[str, Any]]:
     """What was derived for each inference, from how much, with which confidence for all its classes together."""
     places = _places(secrets)
-    each = confidence_of_each(confidence, len(places))
+    each = confidence_of_each(event.confidence, len(places))
     found = []
     for inference, numbers in places.items():
         tables = [secrets[number] for number in numbers]
@@ -69,20 +68,20 @@ def _given(tables: Sequence[SensitiveCounts], left_out: Sequence[Combination]) -
 
 
 def derive(
-    weights: Weights, secrets: Sequence[SensitiveCounts], left_out: Sequence[Combination], *, confidence: float
+    event: Event, weights: Weights, secrets: Sequence[SensitiveCounts], *, left_out: Sequence[Combination]
 ) -> Iterator[Step]:
     """Every named ε from integers and counts alone."""
-    ends = integer_sets(secrets, confidence=confidence)
+    ends = integer_sets(secrets, confidence=event.confidence)
     for inference, numbers in _places(secrets).items():
         tables = [secrets[number] for number in numbers]
         epsilon = max(log_up(named_ratio(weights, *ends[number])) for number in numbers)
         widest = max(int((high - low).max()) for low, high in (ends[number] for number in numbers)) / UNIT
-        fewest = min(int(table.windows.min()) for table in tables)
+        fewest, stated = min(int(table.windows.min()) for table in tables), tables[0].epsilon
         found = (
-            f"{_sizes(tables)} of {fewest}+ windows, intervals up to {widest:.4g} wide, all at once with "
-            f"confidence {confidence:g}; ε = {epsilon:.9g}, stated {tables[0].epsilon:g}; the counts are taken as given"
+            f"{_sizes(tables)} of {fewest}+ {event.per}s, intervals up to {widest:.4g} wide, all at once with "
+            f"confidence {event.confidence:g}; ε = {epsilon:.9g}, stated {stated:g}; the counts are taken as given"
         )
-        yield Step(f"ε for {inference}", holds=epsilon <= tables[0].epsilon, found=found)
+        yield Step(f"ε for {inference}", holds=epsilon <= stated, found=found)
         rest = [each for each in left_out if each.inference == inference]
         if rest:
             yield Step("without promise", holds=None, found=listed(list(map(str, rest))))
@@ -91,7 +90,7 @@ def derive(
 def listed(combinations: Sequence[str]) -> str:
     """How many combinations are promised nothing, and some of them."""
     more = f" and {len(combinations) - SHOWN} more in the certificate" if len(combinations) > SHOWN else ""
-    few = f"{len(combinations)} combinations, seen in fewer than {FEWEST_GIVEN} windows or beside no other class"
+    few = f"{len(combinations)} combinations, seen fewer than {FEWEST_GIVEN} times or beside no other class"
     return f"{few}: {', '.join(combinations[:SHOWN])}{more}"
 
 
