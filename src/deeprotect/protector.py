@@ -1,7 +1,7 @@
 """The whole pipe behind two verbs, for Python: fit a protector, protect a table."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
 from deeprotect.tables.column_map import ColumnMap
+from deeprotect.tables.passing import Passing
 from deeprotect.tables.sinks import Memory, open_sink
 
 Progress = Callable[[float], None]
@@ -69,24 +70,57 @@ class Protector:
         """The model card: what may be inferred, what is promised, what is not."""
         return card(self.bundle)
 
-    def protect(self, table: Any) -> Any:
-        """Release a pyarrow, pandas or polars table; the same kind comes back."""
+    def protect(self, table: Any, *, passing: Passing | None = None) -> Any:
+        """Release a pyarrow, pandas or polars table; the same kind comes back.
+
+        Recordings leave as 1, 2, … unless training showed that their names tell nothing sensitive, or `passing` says
+        otherwise.
+        """
         memory = Memory()
-        summary = self._release(table, memory.open)
+        summary = self._release(table, memory.open, passing=passing)
         if summary.warning:
             warnings.warn(summary.warning, stacklevel=2)
         return _like(table, memory.table())
 
     def protect_file(
-        self, source_path: str | Path, sink_path: str | Path, *, progress: Progress = lambda _: None
+        self,
+        source_path: str | Path | Sequence[str | Path],
+        sink_path: str | Path,
+        *,
+        mapped: Sequence[str] = (),
+        columns: Sequence[str] | None = None,
+        passing: Passing | None = None,
+        progress: Progress = lambda _: None,
     ) -> ReleaseSummary:
-        """Release a file of any size in constant memory; the output appears whole or not at all."""
-        return self._release(str(source_path), partial(open_sink, sink_path), progress=progress)
+        """Release a file of any size, or several as one table, in constant memory; the output is whole or not there.
 
-    def _release(self, table: Any, sink: OpenSink, *, progress: Progress = lambda _: None) -> ReleaseSummary:
-        mapping = ColumnMap.of(self.bundle.policy)
+        `mapped` says which columns are meant (`time=Timestamp`), `columns` names those of a file that has no names.
+        """
+        paths = str(source_path) if isinstance(source_path, str | Path) else list(source_path)
+        sink = partial(open_sink, sink_path)
+        return self._release(paths, sink, mapped=mapped, columns=columns, passing=passing, progress=progress)
+
+    def _release(
+        self,
+        table: Any,
+        sink: OpenSink,
+        *,
+        mapped: Sequence[str] = (),
+        columns: Sequence[str] | None = None,
+        passing: Passing | None = None,
+        progress: Progress = lambda _: None,
+    ) -> ReleaseSummary:
+        safe = Passing("numbered" if self.bundle.manifest.training.names_may_tell else "named")
         return release_table(
-            table, sink, self.bundle, mapping=mapping, ledger=Ledger(), entropy=SystemEntropy(), progress=progress
+            table,
+            sink,
+            self.bundle,
+            mapping=ColumnMap.of(self.bundle.policy, mapped),
+            names=columns,
+            passing=passing or safe,
+            ledger=Ledger(),
+            entropy=SystemEntropy(),
+            progress=progress,
         )
 
 

@@ -18,6 +18,7 @@ from deeprotect.evaluation.fitted_fold import FittedFold
 from deeprotect.evaluation.methods import Method
 from deeprotect.evaluation.settings import Setting
 from deeprotect.evaluation.stopwatch import Stopwatch
+from deeprotect.evaluation.workers import dispatch, workers
 from deeprotect.policy import Policy
 from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.threads import single_thread
@@ -108,7 +109,8 @@ class Runner:
         tasks = split_into_tasks(settings, folds=len(self.folds) if folds is None else folds)
         total, finished = sum(task.weight for task in tasks), 0.0
         results: dict[EvaluationTask, TaskResult[T]] = {}
-        for result in self._parallel(joblib.delayed(_perform)(task, measure, self._path(task.fold)) for task in tasks):
+        calls = (joblib.delayed(_perform)(task, measure, self._path(task.fold)) for task in tasks)
+        for result in dispatch(self._parallel, calls):
             results[result.task] = result
             self.seconds.update(result.seconds)
             finished += result.task.weight
@@ -124,7 +126,7 @@ class Runner:
             joblib.delayed(_prepare)(self.windows, fold, self.policy, setup=setup, path=self._path(number))
             for number, fold in enumerate(self.folds)
         )
-        for seconds in self._parallel(calls):
+        for seconds in dispatch(self._parallel, calls):
             self.seconds.update(seconds)
 
     def _path(self, fold: int) -> Path:
@@ -137,8 +139,7 @@ def prepared(
 ) -> Iterator[Runner]:
     """A runner on all folds of a split; `jobs` are processes, this one alone where that is 1."""
     folds = split.make_folds(windows, seed=setup.seed)
-    parallel = joblib.Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered")
-    with tempfile.TemporaryDirectory() as folder, parallel:
+    with tempfile.TemporaryDirectory() as folder, workers(jobs) as parallel:
         runner = Runner(windows, policy, folds, Counter(), Path(folder), parallel)
         runner.prepare(setup)
         try:

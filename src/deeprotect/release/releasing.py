@@ -1,6 +1,6 @@
 """Releasing a table: the pipe between a source and a sink, in constant memory, row for row."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from deeprotect.errors import printable
-from deeprotect.privacy.accounting import Spending
+from deeprotect.privacy.accounting import Spending, totals
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.pipe import Pipeline, release_batch
@@ -16,6 +16,7 @@ from deeprotect.signals import Schema, Windows
 from deeprotect.signals.windowing import Cutter
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import fresh_field, saturated
+from deeprotect.tables.passing import BesideCells, Passing
 from deeprotect.tables.rows import Rows, read_rows
 from deeprotect.tables.sinks import Sink
 from deeprotect.tables.sources import open_source
@@ -32,6 +33,7 @@ class ReleaseSummary:
     spending: Spending
     dropped: tuple[str, ...]
     clipped: tuple[str, ...] = ()  # columns that lay largely outside their public range, as if in another unit
+    renumbered: bool = False  # recordings left as 1, 2, … and not under their names
 
     @property
     def warning(self) -> str | None:
@@ -58,39 +60,41 @@ def release_table(
     mapping: Mapping[str, str],
     ledger: Ledger,
     entropy: SystemEntropy,
+    names: Sequence[str] | None = None,
+    passing: Passing | None = None,
     progress: Progress = lambda _: None,
 ) -> ReleaseSummary:
-    """Release every row of a table: a path, '-' or a frame; on any error nothing more is written.
+    """Release every row of a table: a path, several, '-' or a frame; on any error nothing more is written.
 
-    `mapping` gives the column of a channel where the names differ. Samples outside the public range are clipped and
+    `mapping` gives the column of a channel where the names differ, `names` the columns of a text file that has none,
+    `passing` what becomes of names of recordings and of time stamps. Samples outside the public range are clipped and
     never refused: the policy comes with the bundle, and whoever wrote it could otherwise read from the mere existence
     of an output where the samples lie.
     """
     numbers = [mapping.get(name, name) for name in bundle.schema.names]
-    with open_source(table, numbers=numbers, mapping=mapping) as source:
+    passing = passing or Passing()
+    with open_source(table, numbers=numbers, columns=names, mapping=mapping) as source:
         columns = Columns.of(source.schema, bundle.schema, mapping=mapping, where=source.where)
-        schema = output_schema(source.schema, columns)
+        schema = passing.schema(output_schema(source.schema, columns), columns)
+        beside_cells = BesideCells(columns, passing, schema.empty_table().drop_columns(list(columns.channels)).schema)
         clipped, released_rows = dict[str, None](), 0
         rows = read_rows(source, columns, bundle.schema, outside=lambda channel, _: clipped.setdefault(channel.name))
         with open_sink(schema) as sink:
-            for private, beside in _windows(rows, columns, schema, bundle.schema):
+            for private, beside in _windows(rows, beside_cells, bundle.schema):
                 released = release_batch(private, bundle, ledger=ledger, stream=source.where, entropy=entropy)
                 sink.write(_assemble(released, beside, columns, schema))
                 released_rows += int(released.frame.lengths.sum())
                 progress(source.position())
-    return ReleaseSummary(released_rows, ledger.spending(source.where), columns.dropped, tuple(clipped))
+    spending = ledger.spending(source.where) if released_rows else totals([(bundle.mechanism.event, 0)])
+    renumbered = passing.recording == "numbered" and columns.recording_name is not None
+    return ReleaseSummary(released_rows, spending, columns.dropped, tuple(clipped), renumbered)
 
 
-def _windows(
-    rows: Iterable[Rows], columns: Columns, output: pa.Schema, schema: Schema
-) -> Iterator[tuple[Windows, pa.Table]]:
+def _windows(rows: Iterable[Rows], beside: BesideCells, schema: Schema) -> Iterator[tuple[Windows, pa.Table]]:
     """Windows as they fill, each batch with the cells that pass beside the pipe: those of its own rows."""
-    cutter, held = (
-        Cutter(schema.window, len(schema.channels)),
-        output.empty_table().drop_columns(list(columns.channels)),
-    )
+    cutter, held = Cutter(schema.window, len(schema.channels)), beside.schema.empty_table()
     for each in rows:
-        held = pa.concat_tables([held, pa.table(columns.beside(each.batch), schema=held.schema)])
+        held = pa.concat_tables([held, beside.of(each)])
         windows = cutter.push(each.samples, each.recording)
         if len(windows):
             count = int(windows.frame.lengths.sum())

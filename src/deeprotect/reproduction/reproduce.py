@@ -19,6 +19,7 @@ from deeprotect.reproduction.case_result import CaseResult, ExperimentResult
 from deeprotect.reproduction.feature_curves import CurvePoint
 from deeprotect.reproduction.listening import SpeechSample
 from deeprotect.reproduction.size import FULL, Size
+from deeprotect.tables.output_checks import refuse_unwritable_folder
 
 CASES = (authentication.CASE, transport.CASE, speech.CASE)
 READ = 0.02
@@ -67,7 +68,7 @@ def reproduce(
 ) -> Reproduction:
     """Writes report.html, results.json, figures, tables and sounds into `out`; `report` gets each case once done."""
     cases, size = request.selected, request.size  # wrong input before any work
-    files.make_folder(out)
+    refuse_unwritable_folder(out)
     with (watch := Stopwatch())("reading data"):
         experiments, missing = _read(cases, request)
     if not experiments:

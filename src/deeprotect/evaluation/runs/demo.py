@@ -18,6 +18,7 @@ from deeprotect.evaluation.runner import Progress
 from deeprotect.evaluation.settings import grid
 from deeprotect.evaluation.study import Study
 from deeprotect.policy import Policy
+from deeprotect.tables.output_checks import refuse_unwritable_folder
 from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 
 READY, MEASURED, COMPARED = 0.05, 0.9, 0.97  # shares of the whole time, for the progress bar
@@ -47,7 +48,7 @@ class DemoPlan:
 
 def demo(out: Path, *, progress: Progress = lambda _: None, plan: DemoPlan | None = None) -> dict[str, Any]:
     """Writes report.html, results.json and the figures into `out`; returns what results.json holds."""
-    files.make_folders(out, files.FIGURES, files.TABLES)
+    refuse_unwritable_folder(out)
     plan = plan or DemoPlan()
     data = plan.study.load(None)
     policy = plan.policy(data)

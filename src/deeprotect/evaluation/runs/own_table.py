@@ -21,6 +21,7 @@ from deeprotect.evaluation.runner import Progress
 from deeprotect.evaluation.settings import grid
 from deeprotect.policy import Policy
 from deeprotect.tables.column_map import ColumnMap
+from deeprotect.tables.output_checks import refuse_unwritable_folder
 from deeprotect.tables.sources import open_source
 from deeprotect.training.fitting.fit import export, learn
 from deeprotect.training.fitting.fitted_models import FittedModels
@@ -72,7 +73,7 @@ def evaluate(
     """Writes report.html, results.json, figures and tables into `out`; returns results and where the time went."""
     plan, left_out = request.plan(policy)
     policy = request.policy(policy)
-    files.make_folders(out, files.FIGURES, files.TABLES)
+    refuse_unwritable_folder(out)
     windows = read_windows(table, policy, group=request.group)
     epsilon = plan.nearest(policy.privacy.epsilon)
     found = run(windows, policy, plan, shown_epsilon=epsilon, progress=lambda share: progress(MEASURED * share))
