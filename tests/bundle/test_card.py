@@ -16,14 +16,14 @@ def test_the_card_says_what_is_promised_and_what_is_not(bundle):
 
 def test_the_card_names_the_users_costs_where_there_are_some(made):
     bundle = made("channel ldp")
-    assert "cost of misreading" not in card(bundle)
+    assert "Cost of misreading" not in card(bundle)
     policy = bundle.policy.vary(training={"cost_matrix": {"activity": {"walk": {"still": 0.2}}}})
     expected = {"chosen_for_expected_cost": {"channel": 0.1, "laplace": 0.3}}
     chosen = bundle.manifest.minimiser.model_copy(update=expected)
     changes = {"policy": policy.to_json(), "minimiser": chosen}
     text = card(replace(bundle, manifest=bundle.manifest.model_copy(update=changes)))
-    assert "- cost of misreading activity: walk as still 0.2; every other 1" in text
-    assert "chosen for the least cost of misreading to be expected after release: channel 0.100, laplace 0.300" in text
+    assert "- Cost of misreading activity: walk as still 0.2; every other 1" in text
+    assert "Chosen for the least cost of misreading to be expected after release: channel 0.100, laplace 0.300" in text
 
 
 def test_the_card_says_what_becomes_of_windows_nobody_can_name(made):
@@ -31,7 +31,7 @@ def test_the_card_says_what_becomes_of_windows_nobody_can_name(made):
     assert "abstains" not in card(bundle)
     changed = {**bundle.manifest.certificate, "codes": bundle.manifest.certificate["outputs"] + 1}
     text = card(replace(bundle, manifest=bundle.manifest.model_copy(update={"certificate": changed})))
-    assert "classes well the coder abstains; it leaves as one of them" in text
+    assert "classes well leaves as one of them: the coder abstains" in text
 
 
 @pytest.mark.parametrize("kind", ["channel ldp", "channel named", "subspace", "paper mode 2"])

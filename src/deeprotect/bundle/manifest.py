@@ -46,7 +46,7 @@ class TrainingRecord(BaseModel):
 
 
 class Measured(BaseModel):
-    """What an unchanged app read of held-out windows, by inference, as the bundle's maker says."""
+    """What an unchanged app and a retrained attacker read of held-out windows, as the bundle's maker says."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     mechanism: str
@@ -54,6 +54,7 @@ class Measured(BaseModel):
     epsilon: float
     windows: int
     useful: dict[str, dict[str, float]]
+    sensitive: dict[str, dict[str, float]] = Field(default_factory=dict)
 
 
 class MinimiserRecord(BaseModel):

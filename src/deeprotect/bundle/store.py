@@ -13,7 +13,8 @@ from deeprotect.errors import BundleError
 from deeprotect.tables.atomic import whole_file, whole_folder
 
 MANIFEST = "manifest.json"
-OURS = {MANIFEST, TENSORS, "manifest.sig", "encoder.onnx", "decoder.onnx"}  # the last two of bundles of version 1
+CARD = "card.html"
+OURS = {MANIFEST, TENSORS, CARD, "manifest.sig", "encoder.onnx", "decoder.onnx"}  # the last two of bundles of version 1
 LARGEST_FILE = 1 << 26
 """64 MB: a file of more is not one of ours, whatever it says."""
 

@@ -17,16 +17,28 @@ Key = Annotated[
 
 def describe(
     bundle: BundlePath,
+    page: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the card as a page.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON.")] = False,
 ) -> None:
-    """Say what may be inferred, what is promised, and what is not.
+    """Say what may be inferred, what is promised, and what is not; in words that an officer can repeat.
 
-    Example: deeprotect describe protector
+    Example: deeprotect describe protector --html card.html
     """
-    from deeprotect.protector import Protector
+    from deeprotect.bundle import Bundle
+    from deeprotect.bundle.card import card
+    from deeprotect.bundle.card_page import card_page
+    from deeprotect.tables.atomic import whole_file
 
-    protector = Protector.load(bundle)
-    typer.echo(protector.bundle.manifest.to_json() if as_json else protector.describe(), nl=False)
+    if page is not None:
+        refuse_output(page, [bundle], force=force)
+    found = Bundle.load(bundle)
+    if page is not None:
+        with whole_file(page) as stream:
+            stream.write(card_page(found).encode())
+        typer.echo(f"{page}: the card of {bundle}", err=True)
+        return
+    typer.echo(found.manifest.to_json() if as_json else card(found), nl=False)
 
 
 def verify(

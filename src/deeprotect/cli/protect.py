@@ -42,7 +42,7 @@ def train(
     Example: deeprotect train policy.toml --data walk.csv --out protector
     """
     from deeprotect.bundle import signing
-    from deeprotect.bundle.card import measured
+    from deeprotect.bundle.card_sections import measured
     from deeprotect.bundle.store import refuse_place
     from deeprotect.policy import Policy
     from deeprotect.tables.csv_reader import column_names
@@ -61,7 +61,7 @@ def train(
     signing.save(bundle, out, key=key) if key else bundle.save(out)
     typer.echo(f"{out}: {bundle.mechanism.event}, mechanism {bundle.mechanism.name}", err=True)
     for line in measured(bundle):
-        typer.echo(line, err=True)
+        typer.echo(f"- {line}", err=True)
 
 
 def protect(

@@ -1,5 +1,6 @@
 """Verbs on tables as people have them: check, prepare."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -100,7 +101,7 @@ def prepare(
     )
 
 
-def refuse_output(out: str | Path, inputs: list[str], *, force: bool) -> None:
+def refuse_output(out: str | Path, inputs: Sequence[str | Path], *, force: bool) -> None:
     """Before the work: nothing that exists is overwritten unasked, and no input ever."""
     from deeprotect.tables import output_checks as outputs
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from deeprotect.errors import PolicyError, printable
 from deeprotect.policy.mistakes import nearest, one_line
-from deeprotect.policy.sections import Inferences, Privacy, Section, Stream, Training
+from deeprotect.policy.sections import About, Inferences, Privacy, Section, Stream, Training
 from deeprotect.signals import Channel, Schema
 
 VERSION = 1
@@ -62,6 +62,7 @@ class Policy(Section):
     inferences: Inferences
     privacy: Privacy
     training: Training = Field(default_factory=Training)
+    about: About = Field(default_factory=About)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -143,6 +144,8 @@ class Policy(Section):
             del tables["stream"]["columns"]
         if not self.training.cost_matrix:
             del tables["training"]["cost_matrix"]
+        if not tables["about"]:
+            del tables["about"]
         return tables
 
     @model_validator(mode="before")

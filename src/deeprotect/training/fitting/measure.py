@@ -1,4 +1,4 @@
-"""A first measurement of a fresh protector on windows it has not seen: does an unchanged app still read them?"""
+"""A first measurement of a fresh protector on windows it has not seen: what an app and an attacker read of them."""
 
 from typing import Any
 
@@ -15,12 +15,13 @@ from deeprotect.training.misclassification import Costs, price
 def measure(
     protection: TrainedProtector, train: LabelledWindows, test: LabelledWindows, policy: Policy
 ) -> dict[str, Any]:
-    """Useful accuracy of a forest trained on raw windows, on raw and on released windows; and of guessing.
+    """Accuracy of a forest that knows raw windows, on raw and on released ones; of a retrained attacker; of guessing.
 
     Where the policy gives costs, also what the misreadings of released windows cost on average.
     """
     released = protection.release(test.flat, entropy=SystemEntropy())
-    event = protection.mechanism.event
+    event, sensitive = protection.mechanism.event, policy.inferences.sensitive
+    seen = protection.release(train.flat, entropy=SystemEntropy()) if sensitive else None
     return {
         "mechanism": protection.mechanism.name,
         "guarantee": event.guarantee,
@@ -30,7 +31,28 @@ def measure(
             name: _app(name, train, test, released=released, costs=policy.training.cost_matrix)
             for name in policy.inferences.useful
         },
+        "sensitive": {name: _attacker(name, train, test, seen=seen, released=released) for name in sensitive},
     }
+
+
+def _attacker(
+    name: str, train: LabelledWindows, test: LabelledWindows, *, seen: Any, released: Any
+) -> dict[str, float]:
+    """One that is as good on released windows as it can be: trained on such, with their labels."""
+    known, tested = train.labelled(name), test.labelled(name)
+    learnt, truth = train.labels[name][known].astype(str), test.labels[name][tested].astype(str)
+    if not len(truth):
+        return {}
+    read = {
+        "raw": _forest().fit(train.flat[known], learnt).predict(test.flat[tested]),
+        "adaptive": _forest().fit(seen[known], learnt).predict(released[tested]),
+    }
+    chance = float(np.unique(truth, return_counts=True)[1].max() / len(truth))
+    return {model: float(np.mean(guess == truth)) for model, guess in read.items()} | {"chance": chance}
+
+
+def _forest() -> RandomForestClassifier:
+    return RandomForestClassifier(100, n_jobs=-1, random_state=0)
 
 
 def _app(name: str, train: LabelledWindows, test: LabelledWindows, *, released: Any, costs: Costs) -> dict[str, float]:
@@ -38,7 +60,7 @@ def _app(name: str, train: LabelledWindows, test: LabelledWindows, *, released: 
     truth = test.labels[name][seen].astype(str)
     if not len(truth):
         return {}
-    app = RandomForestClassifier(100, n_jobs=-1, random_state=0)
+    app = _forest()
     app.fit(train.flat[known], train.labels[name][known].astype(str))
     read = app.predict(released[seen])
     numbers = {
