@@ -102,6 +102,7 @@ class _Watched:
     def __init__(self, bundle, *, fail_at=None):
         self.bundle, self.fail_at, self.given = bundle, fail_at, {}
         self.schema, self.mechanism, self.event = bundle.schema, self, bundle.mechanism.event
+        self.hold, self.pool, self.repeat = bundle.hold, bundle.pool, bundle.mechanism.repeat
 
     def encode(self, private):
         return self._note("encode", private, self.bundle.encode)
@@ -150,7 +151,7 @@ def _failure_stays_charged(bundle):
     ledger = Ledger()
     with suppress(DeeprotectError):
         _release(_Watched(bundle, fail_at="decode"), np.zeros((3, bundle.schema.window, 1)), ledger=ledger)
-    return ledger.spending("s").windows == 3
+    return ledger.spending("s").draws == 3
 
 
 def _draws_what_the_integers_say(channel):

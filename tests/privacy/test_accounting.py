@@ -18,8 +18,8 @@ charges = st.lists(st.tuples(epsilons.map(lambda e: Event("ldp", e)), st.integer
 def test_a_stream_costs_the_sum_and_a_window_the_largest(some):
     spending = totals(some)
     assert spending.per_stream == pytest.approx(sum(event.epsilon * count for event, count in some))
-    assert spending.per_window == max((event.epsilon for event, _ in some), default=0.0)
-    assert spending.windows == sum(count for _, count in some)
+    assert spending.per_draw == max((event.epsilon for event, _ in some), default=0.0)
+    assert spending.draws == sum(count for _, count in some)
 
 
 @given(charges, charges)
@@ -31,7 +31,7 @@ def test_more_releases_never_cost_less(some, more):
 
 def test_releasing_the_same_windows_again_adds_up_for_the_window():
     spending = repeated([(Event("ldp", 2.0), 10), (Event("ldp", 3.0), 10)])
-    assert (spending.windows, spending.per_window, spending.per_stream) == (10, 5.0, 50.0)
+    assert (spending.draws, spending.per_draw, spending.per_stream) == (10, 5.0, 50.0)
 
 
 def test_the_same_windows_are_equally_many():
@@ -60,9 +60,9 @@ def test_a_named_promise_holds_for_one_window_only():
     one = Event("named", 1.0, inferences=("subject",), confidence=0.95)
     assert totals([(one, 1)]).per_stream == 1.0
     assert totals([(one, 2)]).per_stream == math.inf
-    assert totals([(one, 2)]).per_window == 1.0
+    assert totals([(one, 2)]).per_draw == 1.0
     assert "no bound for the whole stream" in str(totals([(one, 2)]))
-    assert repeated([(one, 1), (one, 1)]).per_window == math.inf
+    assert repeated([(one, 1), (one, 1)]).per_draw == math.inf
 
 
 def test_doubts_of_different_promises_add_up():
@@ -105,4 +105,4 @@ def test_a_count_that_is_no_count_is_refused(count):
 
 def test_nothing_released_costs_nothing():
     spending = totals([])
-    assert (spending.windows, spending.per_window, spending.per_stream) == (0, 0.0, 0.0)
+    assert (spending.draws, spending.per_draw, spending.per_stream) == (0, 0.0, 0.0)

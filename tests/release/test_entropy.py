@@ -46,7 +46,7 @@ def test_a_table_is_refused_before_anything_is_charged_or_written(bundle, table,
     with pytest.raises(EntropyError):
         release_table(table, memory.open, bundle, mapping={}, ledger=ledger, entropy=entropy)
     assert memory.table().num_rows == 0
-    assert ledger.spending("the table").windows == 0
+    assert ledger.spending("the table").draws == 0
 
 
 def test_two_releases_of_one_table_differ_whatever_seeds_are_set(bundle, monkeypatch):

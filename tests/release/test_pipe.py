@@ -13,12 +13,18 @@ class Watched:
 
     def __init__(self, bundle, log, *, fail_at=None):
         self._bundle, self._log, self._fail_at = bundle, log, fail_at
-        self.schema = bundle.schema
+        self.schema, self.hold = bundle.schema, bundle.hold
         self.mechanism = self
 
     @property
     def event(self):
         return self._bundle.mechanism.event
+
+    def pool(self, evidence, counts):
+        return self._bundle.pool(evidence, counts)
+
+    def repeat(self, noisy_code, counts, *, entropy):
+        return self._bundle.mechanism.repeat(noisy_code, counts, entropy=entropy)
 
     def encode(self, private):
         return self._note("encode", private, self._bundle.encode)
@@ -101,6 +107,6 @@ def test_totals_are_computed_from_events(bundle):
     ledger = Ledger()
     for count in (2, 3):
         ledger.charge("s", bundle.mechanism.event, count=count)
-    assert ledger.spending("s").windows == 5
+    assert ledger.spending("s").draws == 5
     assert ledger.spending("s").per_stream == 25
-    assert ledger.spending("another").windows == 0
+    assert ledger.spending("another").draws == 0

@@ -17,15 +17,19 @@ from deeprotect.training.segments import place_in, segment_numbers
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """What an attacker reads (row, value): windows, features or codes, each with its label and its recording."""
+    """What an attacker reads (row, value): windows, features or codes, each with its label and its recording.
+
+    `draws` number the draws behind rows, where several rows come from one; otherwise each row is its own.
+    """
 
     rows: Floats
     labels: Labels
     recording: Indices
+    draws: Indices | None = None
 
-    def with_rows(self, rows: Floats) -> "LabelledRows":
+    def with_rows(self, rows: Floats, draws: Indices | None = None) -> "LabelledRows":
         """The same labels, seen through a release or as features."""
-        return LabelledRows(rows, self.labels, self.recording)
+        return LabelledRows(rows, self.labels, self.recording, draws)
 
     @cached_property
     def segment(self) -> Indices:
@@ -37,11 +41,11 @@ class LabelledRows:
 
 
 Pooled = dict[int, Predictions]
-"""Predictions for T windows at a time, by T."""
+"""Predictions for T draws at a time, by T."""
 
 
 def attack(attacker: TrainedModel, test: LabelledRows, *, pools: Sequence[int] = ()) -> tuple[Predictions, Pooled]:
-    """Window by window, and pooled over several windows of one recording."""
+    """Window by window, and pooled over several draws of one recording."""
     scores = attacker.scores(test.rows)
     pooled = {size: pool(attacker, scores, test, size=size).either_way() for size in pools}
     return test.predictions(attacker.choose(scores)).either_way(), pooled
@@ -61,18 +65,35 @@ def reread(attacker: TrainedModel, seen: LabelledRows, test: LabelledRows) -> Pr
 
 
 def pool(attacker: TrainedModel, scores: Floats, test: LabelledRows, *, size: int) -> Predictions:
-    """One guess for `size` neighbouring windows of one recording by adding up scores; the rest of it counts as one."""
-    groups = _groups(test.segment, size)
+    """One guess for `size` neighbouring draws of one recording by adding up scores; the rest of it counts as one."""
+    scores, rows = _of_draws(scores, test)
+    segment = test.segment[rows]
+    groups = _groups(segment, size)
     first, members = np.unique(groups, return_index=True, return_counts=True)[1:]
     totals = np.zeros((len(first), scores.shape[1]))
     np.add.at(totals, groups, scores)
     if attacker.probabilistic:  # each posterior holds the prior; a pool must count it once
         totals -= (members - 1)[:, None] * attacker.log_prior
-    return Predictions.of(test.labels[first], attacker.choose(totals), test.segment[first])
+    return Predictions.of(test.labels[rows][first], attacker.choose(totals), segment[first])
+
+
+def read_draws(model: TrainedModel, test: LabelledRows) -> Texts:
+    """A guess for each row from all rows of its draw together."""
+    scores, rows = _of_draws(model.scores(test.rows), test)
+    return np.repeat(model.choose(scores), np.diff([*rows, len(test.labels)]))
+
+
+def _of_draws(scores: Floats, test: LabelledRows) -> tuple[Floats, Indices]:
+    """Mean scores of each draw, and its first row; a draw whose label changes counts once for each."""
+    if test.draws is None:
+        return scores, np.arange(len(scores))
+    number = segment_numbers(test.segment, test.draws)
+    first, counts = np.unique(number, return_index=True, return_counts=True)[1:]
+    return np.add.reduceat(scores, first) / counts[:, None], first
 
 
 def _groups(segment: Indices, size: int) -> Indices:
-    """Running number of the pool of each window; pools never cross a recording or a change of label."""
+    """Running number of the pool of each draw; pools never cross a recording or a change of label."""
     return np.cumsum(place_in(segment) % size == 0).astype(np.int64) - 1
 
 

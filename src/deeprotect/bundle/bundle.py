@@ -10,6 +10,7 @@ import numpy as np
 
 from deeprotect.bundle import store
 from deeprotect.bundle.consistency import Decoder, check_certificate, check_promise, check_shapes
+from deeprotect.bundle.evidence import EpisodeEncoder
 from deeprotect.bundle.layers.tensors import TENSORS, TensorReader, TensorWriter
 from deeprotect.bundle.manifest import Manifest, Part, TrainingRecord
 from deeprotect.bundle.network import Network
@@ -19,7 +20,8 @@ from deeprotect.policy import Policy
 from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.mechanisms import mechanism as mechanisms
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
-from deeprotect.signals import Schema
+from deeprotect.signals import Hold, Schema
+from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
 from deeprotect.version import __version__
 
@@ -99,9 +101,22 @@ class Bundle:
     def mechanism(self) -> Mechanism:
         return mechanisms.load(self.manifest.mechanism)
 
+    @cached_property
+    def hold(self) -> Hold:
+        return self.policy.hold
+
     def encode(self, private: Floats) -> Floats:
-        """Code (window, coordinate) of scaled windows (window, time, channel)."""
-        return self.encoder(private.reshape(len(private), self.schema.dim))
+        """Code (window, coordinate) of scaled windows (window, time, channel), or evidence, where draws are held."""
+        rows = private.reshape(len(private), self.schema.dim)
+        return self.encoder(rows) if self.hold.windows == 1 else self._episodes.encode(rows)
+
+    def pool(self, evidence: Floats, counts: Counts) -> Floats:
+        """Codes of episodes of so many windows each."""
+        return evidence if self.hold.windows == 1 else self._episodes.pool(evidence, counts)
+
+    @cached_property
+    def _episodes(self) -> EpisodeEncoder:
+        return EpisodeEncoder.of(self.encoder)
 
     def decode(self, noisy_code: Floats) -> Floats:
         """Scaled windows (window, time, channel) from noisy codes alone; what is no number is the range's middle."""

@@ -37,10 +37,10 @@ def card(bundle: Bundle) -> str:
 
 
 def card_of(bundle: Bundle) -> Card:
-    schema, certificate = bundle.schema, bundle.manifest.certificate
+    event, certificate = bundle.mechanism.event, bundle.manifest.certificate
     classes = {each["inference"]: each["classes"] for each in certificate.get("secrets", ())}
-    seconds = schema.window / schema.rate_hz
-    first = opening(bundle.mechanism.event, seconds=seconds, classes=classes, ldp_epsilon=certificate["ldp_epsilon"])
+    seconds = bundle.policy.seconds_per_draw
+    first = opening(event, seconds=seconds, classes=classes, ldp_epsilon=certificate["ldp_epsilon"])
     sections = {
         "What it is for": card_sections.use_lines(bundle),
         "What is promised": card_sections.promise_lines(bundle),

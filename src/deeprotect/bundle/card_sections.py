@@ -47,8 +47,8 @@ def use_lines(bundle: Bundle) -> Iterator[str]:
 def promise_lines(bundle: Bundle) -> Iterator[str]:
     """The same as in the opening, to the letter."""
     event, certificate = bundle.mechanism.event, bundle.manifest.certificate
-    small_print = terms(event.guarantee, sensitive=event.inferences)
-    yield f"{event}. {promise(event.guarantee, event.epsilon, sensitive=event.inferences)}"
+    small_print = terms(event.guarantee, sensitive=event.inferences, per=event.per)
+    yield f"{event}. {promise(event.guarantee, event.epsilon, sensitive=event.inferences, per=event.per)}"
     yield f"Against: {small_print.against}"
     yield f"For: {small_print.covers}"
     yield f"Compared are {certificate['neighbours']}: these must not be told apart."
@@ -57,7 +57,7 @@ def promise_lines(bundle: Bundle) -> Iterator[str]:
 
 def open_lines(bundle: Bundle) -> Iterator[str]:
     event, training = bundle.mechanism.event, bundle.manifest.training
-    yield terms(event.guarantee, sensitive=event.inferences).not_covered
+    yield terms(event.guarantee, sensitive=event.inferences, per=event.per).not_covered
     names = "leave as 1, 2, … unless --keep-names is given" if training.names_may_tell else "pass through"
     yield (
         f"Names of recordings {names}; time stamps pass through, or count from 0 with --relative-time; the number of "
@@ -79,7 +79,8 @@ def _evidence_lines(bundle: Bundle) -> Iterator[str]:
     if certificate["guarantee"] != "ldp" and certificate["ldp_epsilon"] is None:
         yield "There is no LDP bound (one that holds for any inference) beside it."
     elif certificate["guarantee"] != "ldp":
-        yield f"Whatever is assumed, one window is also protected by ε = {certificate['ldp_epsilon']:.3g} LDP."
+        per, epsilon = certificate["per"], certificate["ldp_epsilon"]
+        yield f"Whatever is assumed, one {per} is also protected by ε = {epsilon:.3g} LDP."
     for assumption in certificate["assumes"]:
         yield f"It assumes: {assumption}."
 
@@ -90,6 +91,9 @@ def work_lines(bundle: Bundle) -> Iterator[str]:
     yield f"Stream: {schema.rate_hz:g} Hz, windows of {schema.window} samples ({length})."
     for channel in schema.channels:
         yield f"  {channel.name}: [{channel.low:g}, {channel.high:g}] {channel.unit}"
+    if bundle.hold.windows > 1:
+        held = span(bundle.policy.seconds_per_draw)
+        yield f"One draw is held for an episode of {bundle.hold.windows} windows ({held})."
     yield f"Mechanism: {bundle.mechanism.name}; learnt: {bundle.manifest.minimiser.name}."
     classes = certificate.get("outputs", 0)
     if certificate.get("codes", 0) > classes:

@@ -17,6 +17,8 @@ def check_promise(policy: Policy, mechanism: Mechanism) -> None:
     stated, event = policy.privacy, mechanism.event
     if event.epsilon > stated.epsilon:
         raise BundleError(f"the mechanism spends ε = {event.epsilon:g}, more than the policy's {stated.epsilon:g}")
+    if event.per != policy.hold.per:
+        raise BundleError(f"the mechanism's ε is per {event.per}, the policy's per {policy.hold.per}")
     if stated.mechanism not in ("auto", mechanism.name):
         raise BundleError(f"the policy asks for mechanism {stated.mechanism}, not {mechanism.name}")
     if event.guarantee != "ldp":

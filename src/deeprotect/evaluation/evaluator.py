@@ -1,12 +1,13 @@
 """The evaluator of one fold: apps and attackers trained on raw windows, and what they read of a release."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from deeprotect.attack.attackers import LabelledRows, attack, guess_from_useful, reread
+from deeprotect.attack.attackers import LabelledRows, attack, guess_from_useful, read_draws, reread
 from deeprotect.attack.models import TrainedModel
 from deeprotect.attack.models import train as fit_model
 from deeprotect.attack.predictions import Predictions
@@ -14,6 +15,8 @@ from deeprotect.errors import TableError
 from deeprotect.evaluation.fold_predictions import Apps, Attacks, FoldPredictions
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.policy import Policy
+from deeprotect.signals import Hold
+from deeprotect.signals.episodes import Counts, run_lengths
 from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 
@@ -22,14 +25,32 @@ CODE_TABLE = "code_table"
 
 
 class Released(NamedTuple):
-    """Released windows, flat and scaled (window, value), and the public code behind each where there is one."""
+    """Released windows, flat and scaled (window, value); where there is one, the public code behind each.
+
+    `draws` number the draws that windows come from, where several may come from one.
+    """
 
     windows: Floats
     code: Indices | None = None
+    draws: Indices | None = None
 
 
-Release = Callable[[Floats], Released]
-"""From private to released windows."""
+@dataclass(frozen=True)
+class Release:
+    """From private to released windows: `draw` takes flat windows and how many of them each episode has."""
+
+    draw: Callable[[Floats, Counts], Released]
+    hold: Hold = field(default_factory=Hold)
+
+    def __call__(self, side: LabelledWindows) -> Released:
+        """Each recording in its own episodes."""
+        episodes = side.episodes(self.hold)
+        released = self.draw(side.flat, run_lengths(episodes))
+        return released if self.hold.windows == 1 else released._replace(draws=episodes)
+
+    def neighbours(self, windows: Floats) -> Released:
+        """Windows that follow each other from the start of a recording."""
+        return self.draw(windows, run_lengths(np.arange(len(windows)) // self.hold.windows))
 
 
 @dataclass(frozen=True)
@@ -85,7 +106,7 @@ class Evaluator:
         """Release both sides of the fold and see what apps and attackers still read."""
         stopwatch = stopwatch or Stopwatch()
         with stopwatch("release"):
-            seen, tested = release(self.train.flat), release(self.test.flat)
+            seen, tested = release(self.train), release(self.test)
         with stopwatch("apps"):
             useful = {name: self._apps(name, seen, tested) for name in self.apps}
         with stopwatch("attackers"):
@@ -95,16 +116,17 @@ class Evaluator:
         return FoldPredictions(useful, sensitive, error, len(self.test))
 
     def _apps(self, name: str, seen: Released, tested: Released) -> Apps:
-        learn, test = self._released(name, seen.windows, tested.windows)
-        retrained = self._fit(self.setup.app, learn)
-        return Apps(self.clean[name], _read(self.apps[name], test), _read(retrained, test))
+        learn, test = self._released(name, seen, tested)
+        retrained, app = self._fit(self.setup.app, learn), self.apps[name]
+        held = None if tested.draws is None else test.predictions(read_draws(app, test))
+        return Apps(self.clean[name], _read(app, test), _read(retrained, test), held)
 
     def _attacks(self, name: str, seen: Released, tested: Released) -> Attacks:
-        learn, test = self._released(name, seen.windows, tested.windows)
+        learn, test = self._released(name, seen, tested)
         setup, raw = self.setup, self.raw[name]
         attacks = {model: attack(self._fit(model, learn), test, pools=setup.pools) for model in setup.attackers}
         if seen.code is not None and tested.code is not None:
-            known = self._released(name, seen.code[:, None].astype(float), tested.code[:, None].astype(float))
+            known = self._released(name, _codes(seen), _codes(tested))
             attacks[CODE_TABLE] = attack(self._fit(CODE_TABLE, known[0]), known[1], pools=setup.pools)
         return Attacks(
             raw={model: window for model, (window, _) in raw.items()},
@@ -115,10 +137,11 @@ class Evaluator:
             from_useful=self.from_useful[name],
         )
 
-    def _released(self, name: str, seen: Floats, tested: Floats) -> tuple[LabelledRows, LabelledRows]:
+    def _released(self, name: str, seen: Released, tested: Released) -> tuple[LabelledRows, LabelledRows]:
         """Released windows with labels, to learn from and to be tested on."""
-        learn, test = self.rows(name)
-        return learn.with_rows(seen[self.train.labelled(name)]), test.with_rows(tested[self.test.labelled(name)])
+        sides = zip(self.rows(name), (seen, tested), (self.train, self.test), strict=True)
+        learn, test = (_with(rows, released, side.labelled(name)) for rows, released, side in sides)
+        return learn, test
 
     @property
     def _fit(self) -> "_Fit":
@@ -140,6 +163,17 @@ def labelled_rows(side: LabelledWindows, name: str) -> LabelledRows:
     """The raw windows that carry a label of this inference."""
     labelled = side[side.labelled(name)]
     return LabelledRows(labelled.flat, labelled.labels[name], labelled.recording)
+
+
+def _with(rows: LabelledRows, released: Released, known: NDArray[np.bool_]) -> LabelledRows:
+    """The labels of raw windows beside what was released of them."""
+    return rows.with_rows(released.windows[known], None if released.draws is None else released.draws[known])
+
+
+def _codes(released: Released) -> Released:
+    """The code behind each window, as if it were what is released."""
+    assert released.code is not None
+    return released._replace(windows=released.code[:, None].astype(float))
 
 
 def _read(app: TrainedModel, test: LabelledRows) -> Predictions:

@@ -114,13 +114,13 @@ def release_windows(runner: Runner, settings: Sequence[Setting], windows: Floats
 
 
 def _release(fold: FittedFold, cell: EvaluationCell, *, windows: Floats) -> Floats:
-    return fold.release(cell.setting)(windows).windows
+    return fold.release(cell.setting).neighbours(windows).windows
 
 
 def _measure(fold: FittedFold, cell: EvaluationCell, *, excerpt: Excerpt | None) -> CellMeasure:
     release, shown = fold.release(cell.setting), None
     if excerpt is not None and cell.fold == 0 and _is_shown(cell.setting, excerpt.epsilon):
-        shown = release(excerpt.windows).windows
+        shown = release.neighbours(excerpt.windows).windows
     return CellMeasure(fold.evaluator.predictions(release, stopwatch=fold.stopwatch), shown)
 
 

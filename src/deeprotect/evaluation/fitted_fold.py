@@ -11,6 +11,8 @@ from deeprotect.evaluation.settings import Setting
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SeededEntropy
+from deeprotect.signals import Hold
+from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
 from deeprotect.training.fitting.fit import learn
 from deeprotect.training.fitting.fitted_models import FittedModels
@@ -21,10 +23,14 @@ from deeprotect.training.minimisers.minimiser import Minimiser
 
 @dataclass(frozen=True)
 class FittedFold:
-    """Learns on the evaluator's training windows; the evaluator measures on its test windows."""
+    """Learns on the evaluator's training windows; the evaluator measures on its test windows.
+
+    `longest` is the longest hold of all settings that will be asked for.
+    """
 
     evaluator: Evaluator
     policy: Policy
+    longest: Hold = field(default_factory=Hold)
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
     _models: dict[int | None, FittedModels] = field(default_factory=dict)
     _protectors: dict[Setting, TrainedProtector] = field(default_factory=dict)
@@ -59,23 +65,25 @@ class FittedFold:
 
     def _models_with(self, features: int | None) -> FittedModels:
         """Shared by settings of as many features; None is the policy's own number."""
-        return self._models.setdefault(features, FittedModels(self.train))
+        return self._models.setdefault(features, FittedModels(self.train, self.longest))
 
     def _features(self) -> Release:
         minimiser = self.minimiser("default")
-        return lambda private: Released(np.clip(minimiser.inverse_transform(minimiser.transform(private)), 0.0, 1.0))
+        return Release(
+            lambda private, _: Released(np.clip(minimiser.inverse_transform(minimiser.transform(private)), 0, 1))
+        )
 
     def _peer(self, setting: Setting) -> Release:
         peer = PEERS[setting.method.mechanism].fit(self.train, self.policy, setting.epsilon)
-        return lambda private: Released(peer(private))
+        return Release(lambda private, _: Released(peer(private)))
 
 
 def _seeded(protector: TrainedProtector, seed: int) -> Release:
     entropy, mechanism = SeededEntropy(seed), protector.mechanism
 
-    def release(private: Floats) -> Released:
-        noisy = mechanism.privatise(protector.encode(private), entropy=entropy)
+    def draw(private: Floats, counts: Counts) -> Released:
+        noisy = protector.noisy_codes(private, counts, entropy=entropy)
         # The code book is public: whoever sees a released window knows the code behind it.
         return Released(protector.decode(noisy), mechanism.output_of(noisy))
 
-    return release
+    return Release(draw, protector.hold)

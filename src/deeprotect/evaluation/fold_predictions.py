@@ -18,11 +18,15 @@ Pools = Mapping[int, ByAttacker]
 
 @dataclass(frozen=True)
 class Apps:
-    """Predictions of one useful inference: raw windows, released ones, released ones by a retrained app."""
+    """Predictions of one useful inference: raw windows, released ones, released ones by a retrained app.
+
+    `held`: by the unchanged app from all windows of a draw together, where several come from one.
+    """
 
     clean: Predictions
     app: Predictions
     retrained: Predictions
+    held: Predictions | None = None
 
     def sum_up(self, limit: bool, epsilon: float | None) -> Useful:  # noqa: FBT001
         return Useful(
@@ -30,6 +34,7 @@ class Apps:
             app=self.app.accuracy,
             app_ci=self.app.interval,
             retrained=self.retrained.accuracy,
+            held=None if self.held is None else self.held.accuracy,
             limit=_limit(self.app, epsilon) if limit else None,
             chance=self.app.chance,
             confusion=Confusion(self.app.classes, self.app.confusion),
@@ -95,6 +100,8 @@ class FoldPredictions:
 def _join(parts: Sequence[Any]) -> Any:
     """The same structure, with the predictions of all parts joined."""
     first = parts[0]
+    if first is None:
+        return None
     if isinstance(first, Predictions):
         return Predictions.join(parts)
     if isinstance(first, Mapping):

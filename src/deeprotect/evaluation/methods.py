@@ -48,6 +48,10 @@ class Method:
         return line_name(self.mechanism, self.guarantee, self.made_of)
 
     @property
+    def family(self) -> Family:
+        return DESCRIPTIONS[self].family if self in DESCRIPTIONS else "mechanism"
+
+    @property
     def epsilon_matters(self) -> bool:
         return self.guarantee != "none"
 

@@ -10,6 +10,7 @@ from deeprotect.evaluation.methods import Method
 from deeprotect.evaluation.results import NoiseRow
 from deeprotect.evaluation.runner import EvaluationCell, Runner
 from deeprotect.evaluation.settings import grid
+from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.signals.schema import Floats
 
 # Certified against literal noise on the paper's own encoder, then on the default one; then mode 2 both ways.
@@ -33,7 +34,7 @@ def _noise_row(fold: FittedFold, cell: EvaluationCell, *, epsilon: float) -> Noi
     method, protector = cell.setting.method, fold.protector(cell.setting)
     private = fold.test.flat
     code = protector.encode(private)
-    released = fold.release(cell.setting)(private).windows
+    released = protector.release(private, entropy=SeededEntropy(fold.evaluator.setup.seed))
     without_noise = protector.decode(code)
     return NoiseRow(
         mechanism=method.mechanism,

@@ -21,7 +21,10 @@ class Confusion:
 
 @dataclass(frozen=True)
 class Useful:
-    """Accuracies of one useful inference: the unchanged app before and after, the app retrained on released windows."""
+    """Accuracies of one useful inference: the unchanged app before and after, the app retrained on released windows.
+
+    `held`: the unchanged app when it reads all windows of a draw together; None where each window is a draw.
+    """
 
     clean: float
     app: float
@@ -30,6 +33,7 @@ class Useful:
     limit: float | None
     chance: float
     confusion: Confusion | None = None  # of the unchanged app on released windows
+    held: float | None = None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from deeprotect.evaluation.settings import Setting
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.evaluation.workers import dispatch, workers
 from deeprotect.policy import Policy
+from deeprotect.signals import Hold
 from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.threads import single_thread
 
@@ -109,7 +110,8 @@ class Runner:
         tasks = split_into_tasks(settings, folds=len(self.folds) if folds is None else folds)
         total, finished = sum(task.weight for task in tasks), 0.0
         results: dict[EvaluationTask, TaskResult[T]] = {}
-        calls = (joblib.delayed(_perform)(task, measure, self._path(task.fold)) for task in tasks)
+        longest = max((setting.hold(self.policy) for setting in settings), key=lambda hold: hold.windows)
+        calls = (joblib.delayed(_perform)(task, measure, self._path(task.fold), longest) for task in tasks)
         for result in dispatch(self._parallel, calls):
             results[result.task] = result
             self.seconds.update(result.seconds)
@@ -180,9 +182,9 @@ def _prepare(windows: LabelledWindows, fold: Fold, policy: Policy, *, setup: Set
     return dict(stopwatch.seconds)
 
 
-def _perform(task: EvaluationTask, measure: Measure[T], path: Path) -> TaskResult[T]:
+def _perform(task: EvaluationTask, measure: Measure[T], path: Path, longest: Hold) -> TaskResult[T]:
     """What cannot be learnt from these windows is reported, and the rest goes on."""
-    fold = _fitted(path)
+    fold = _fitted(path, longest)
     fold.stopwatch.seconds.clear()
     values: dict[EvaluationCell, T] = {}
     failed: dict[Method, str] = {}
@@ -197,7 +199,7 @@ def _perform(task: EvaluationTask, measure: Measure[T], path: Path) -> TaskResul
 
 
 @lru_cache(maxsize=1)
-def _fitted(path: Path) -> FittedFold:
+def _fitted(path: Path, longest: Hold) -> FittedFold:
     """Kept for the next task of this process; arrays stay in the file, shared by all processes."""
     evaluator, policy = joblib.load(path, mmap_mode="r")
-    return FittedFold(evaluator, policy)
+    return FittedFold(evaluator, policy, longest)

@@ -7,25 +7,37 @@ from typing import Any
 from deeprotect.errors import InputError
 from deeprotect.evaluation.methods import Method
 from deeprotect.policy import Policy
+from deeprotect.signals import Hold
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A method at an ε, where it promises one; `features` only where their number is not the policy's."""
+    """A method at an ε, where it promises one; `features` and `every` only where they are not the policy's."""
 
     method: Method
     epsilon: float | None = None
     features: int | None = None
+    every: str | None = None
 
     def __post_init__(self) -> None:
         if self.method.epsilon_matters and not (self.epsilon or 0.0) > 0.0:
             raise InputError("epsilon must be positive, and there must be one")
 
     def policy(self, policy: Policy) -> Policy:
-        privacy = {"mechanism": self.method.mechanism, "guarantee": self.method.guarantee, "epsilon": self.epsilon}
+        privacy: dict[str, Any] = {
+            "mechanism": self.method.mechanism,
+            "guarantee": self.method.guarantee,
+            "epsilon": self.epsilon,
+        }
         if self.method.guarantee != "named":
             privacy["ldp_ceiling"] = None  # the policy's, for its named promise
+        if self.every is not None:
+            privacy |= {"every": self.every, "listen": None}
         return policy.vary(privacy=privacy, training=self.training)
+
+    def hold(self, policy: Policy) -> Hold:
+        """How long a draw is held; methods that promise nothing draw nothing."""
+        return self.policy(policy).hold if self.method.epsilon_matters and self.method.family != "peer" else Hold()
 
     @property
     def training(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Mapping
+from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -11,11 +12,14 @@ import tomli_w
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from deeprotect.errors import PolicyError, printable
+from deeprotect.policy.durations import duration, seconds
 from deeprotect.policy.mistakes import nearest, one_line
 from deeprotect.policy.sections import About, Inferences, Privacy, Section, Stream, Training
-from deeprotect.signals import Channel, Schema
+from deeprotect.signals import Channel, Hold, Schema
 
 VERSION = 1
+MOST_HELD_VALUES = 1 << 23
+"""Of the windows of an episode, which are all in memory at a time."""
 Json = dict[str, Any]
 # tomli_w puts each item of an array on its own line; in its output a line that ends in "[" is nothing else.
 _ARRAY = re.compile(r"\[\n((?: {4}.*,\n)+)\]")
@@ -23,7 +27,9 @@ _COMMENTS = {
     "window": "samples in a window",
     "useful": "what the app may infer",
     "sensitive": "what it must not; empty: everything else",
-    "epsilon": "per window; smaller is more private",
+    "epsilon": "for one draw; smaller is more private",
+    "every": "one draw for so long, instead of one for each window: ε per hour falls, what is shorter is lost",
+    "listen": "windows of that time that are looked at, spread evenly",
     "guarantee": "ldp | named | rldp",
     "confidence": "named only: probability that the whole promise holds, given the calibration data",
     "ldp_ceiling": "an LDP bound on top, whatever the calibration: without it there may be no noise at all",
@@ -138,6 +144,20 @@ class Policy(Section):
         )
         return Schema(channels, self.stream.rate_hz, self.stream.window)
 
+    @property
+    def hold(self) -> Hold:
+        """How many windows share a draw, and how many of them are looked at."""
+        windows = 1 if self.privacy.every is None else int(seconds(self.privacy.every) / self._window_seconds)
+        return Hold(windows, min(self.privacy.listen or windows, windows))
+
+    @property
+    def seconds_per_draw(self) -> float:
+        return float(self.hold.windows * self._window_seconds)
+
+    @property
+    def _window_seconds(self) -> Fraction:
+        return self.stream.window / Fraction(repr(self.stream.rate_hz))
+
     def _tables(self) -> Json:
         tables = self.model_dump(exclude_none=True)
         if not self.stream.columns:
@@ -182,8 +202,26 @@ class Policy(Section):
                 f"stream.columns reads time or recording from '{passing[0]}', an inference; those leave as they are, "
                 "so copy that column under another name"
             )
+        self._check_hold()
         self._check_training()
         return self
+
+    def _check_hold(self) -> None:
+        privacy, window = self.privacy, self._window_seconds
+        if privacy.every is None:
+            if privacy.listen is not None:
+                raise ValueError('privacy.listen needs privacy.every, how long a draw is held; add every = "30 s"')
+            return
+        windows = seconds(privacy.every) / window
+        if windows.denominator != 1:
+            below, above = (duration(number * window) for number in (max(1, int(windows)), int(windows) + 1))
+            fix = f'use "{below}" or "{above}"' if windows > 1 else f'use "{duration(window)}" or more'
+            raise ValueError(f'privacy.every = "{privacy.every}" is no whole number of windows; {fix}')
+        if windows * self.stream.dim > MOST_HELD_VALUES:
+            most = MOST_HELD_VALUES // self.stream.dim
+            raise ValueError(f'privacy.every = "{privacy.every}" is too long; use at most "{duration(most * window)}"')
+        if privacy.listen is not None and privacy.listen > windows:
+            raise ValueError(f"privacy.listen = {privacy.listen} is more than the {windows} windows of an episode")
 
     def _check_training(self) -> None:
         features, dim = self.training.features, self.stream.dim

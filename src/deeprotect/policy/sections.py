@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from deeprotect.policy.durations import duration, seconds
 from deeprotect.policy.name_types import Name, Names, Note
 from deeprotect.privacy.events import MOST_INFERENCES
 
@@ -152,13 +153,23 @@ class Inferences(Section):
 
 
 class Privacy(Section):
-    """The promise: ε per window, of which kind, kept by which mechanism."""
+    """The promise: ε for one draw, how long a draw is held, of which kind, kept by which mechanism.
+
+    `every`: one draw for so long, instead of one for each window; `listen`: so many of its windows are looked at.
+    """
 
     epsilon: Annotated[float, Field(gt=0)]
+    every: str | None = None
+    listen: Annotated[int, Field(ge=1)] | None = None
     guarantee: Guarantee = "ldp"
     confidence: Annotated[float, Field(ge=0.5, lt=1)] = 0.95
     ldp_ceiling: Annotated[float, Field(gt=0)] | None = None
     mechanism: Mechanism = "auto"
+
+    @field_validator("every")
+    @classmethod
+    def _is_duration(cls, every: str | None) -> str | None:
+        return None if every is None else duration(seconds(every))
 
     @field_validator("epsilon", mode="before")
     @classmethod

@@ -1,4 +1,4 @@
-"""Adding up events: what one window and what the whole stream have spent, always both."""
+"""Adding up events: what one draw and what the whole stream have spent, always both."""
 
 import math
 from collections.abc import Iterable
@@ -12,14 +12,15 @@ Charge = tuple[Event, int]
 
 @dataclass(frozen=True)
 class Spending:
-    """A total under one guarantee; `per_window` is the parallel theorem's, `per_stream` the sequential one's."""
+    """A total under one guarantee; `per_draw` is the parallel theorem's, `per_stream` the sequential one's."""
 
-    windows: int
-    per_window: float
+    draws: int
+    per_draw: float
     per_stream: float
     guarantee: Guarantee
     delta: float = 0.0
     confidence: float = 1.0
+    per: str = "window"
 
     @property
     def ldp_per_stream(self) -> float:
@@ -29,25 +30,25 @@ class Spending:
     def __str__(self) -> str:
         stream = "no bound" if math.isinf(self.per_stream) else f"ε = {self.per_stream:g}"
         return (
-            f"{self.guarantee}: ε = {self.per_window:g} per window, "
-            f"{stream} for the whole stream ({self.windows} windows)"
+            f"{self.guarantee}: ε = {self.per_draw:g} per {self.per}, "
+            f"{stream} for the whole stream ({self.draws} {self.per}s)"
         )
 
 
 def totals(charges: Iterable[Charge]) -> Spending:
-    """Every charge releases windows that no other charge releases: the largest per window, the sum per stream."""
+    """Every charge releases what no other charge releases: the largest for a draw, the sum for the stream."""
     charges = list(charges)
-    return _spending(charges, windows=sum(count for _, count in charges), per_window=parallel(charges))
+    return _spending(charges, draws=sum(count for _, count in charges), per_draw=parallel(charges))
 
 
 def repeated(charges: Iterable[Charge]) -> Spending:
-    """Every charge releases the same windows again: epsilons add up for the window, too."""
+    """Every charge releases the same windows again: epsilons add up for each draw, too."""
     charges = list(charges)
     counts = {count for _, count in charges}
     if len(counts) > 1:
         raise BudgetError("releases of the same windows must all have the same number of windows")
     once = [(event, min(count, 1)) for event, count in charges]
-    return _spending(charges, windows=max(counts, default=0), per_window=sequential(once))
+    return _spending(charges, draws=max(counts, default=0), per_draw=sequential(once))
 
 
 def sequential(charges: Iterable[Charge]) -> float:
@@ -63,15 +64,16 @@ def parallel(charges: Iterable[Charge]) -> float:
     return max((event.epsilon for event, count in _checked(charges) if count), default=0.0)
 
 
-def _spending(charges: list[Charge], *, windows: int, per_window: float) -> Spending:
+def _spending(charges: list[Charge], *, draws: int, per_draw: float) -> Spending:
     doubts = {(event.inferences, event.confidence) for event, _ in charges}
     return Spending(
-        windows=windows,
-        per_window=per_window,
+        draws=draws,
+        per_draw=per_draw,
         per_stream=sequential(charges),
         guarantee=_weakest(charges),
         delta=min(1.0, math.fsum(event.delta * count for event, count in charges)),
         # A named promise may fail with its calibration data, once for all windows: union bound over promises.
+        per="episode" if any(event.per == "episode" for event, _ in charges) else "window",
         confidence=max(0.0, 1.0 - math.fsum(1.0 - confidence for _, confidence in doubts)),
     )
 
@@ -82,13 +84,13 @@ def _checked(charges: Iterable[Charge]) -> list[Charge]:
         if type(event) is not Event:
             raise BudgetError(f"cannot account for {type(event).__name__}; charge an Event")
         if type(count) is not int or count < 0:
-            raise BudgetError("a charge needs a number of windows that is a whole number from 0 up")
+            raise BudgetError("a charge needs a number of draws that is a whole number from 0 up")
     _weakest(charges)
     return charges
 
 
 def _composes(charges: list[Charge]) -> bool:
-    """A named promise is about one window: two windows, each silent about a secret, may tell it together."""
+    """A named promise is about one draw: two draws, each silent about a secret, may tell it together."""
     if _weakest(charges) != "named":
         return True
     return sum(count for _, count in charges) <= 1

@@ -9,6 +9,7 @@ from deeprotect.privacy.names import check_names
 
 Guarantee = Literal["ldp", "rldp", "named"]
 MOST_INFERENCES = 64
+PER = ("window", "episode")
 _ASSUMES = {
     "rldp": "the directions are those of the sensitive inferences, as the bundle's maker fitted them",
     "named": "the calibration counts are what was counted, as the bundle's maker says",
@@ -17,10 +18,10 @@ _ASSUMES = {
 
 @dataclass(frozen=True)
 class Event:
-    """One release of one window under a guarantee.
+    """One draw under a guarantee, for one window or, where it is held, for an episode of several.
 
-    ldp: any two windows. rldp: windows that differ along the named inferences' linear directions only.
-    named: the classes of the named inferences, for one window, with the stated confidence.
+    ldp: any two of them. rldp: windows that differ along the named inferences' linear directions only.
+    named: the classes of the named inferences, for one draw, with the stated confidence.
     """
 
     guarantee: Guarantee
@@ -33,8 +34,8 @@ class Event:
     def __post_init__(self) -> None:
         if self.guarantee not in get_args(Guarantee):
             raise PolicyError(f"guarantee '{printable(self.guarantee)}' is unknown; use one of: ldp, rldp, named")
-        if self.per != "window":
-            raise PolicyError(f"an epsilon per '{printable(self.per)}' is unknown; events are per window")
+        if self.per not in PER:
+            raise PolicyError(f"an epsilon per '{printable(self.per)}' is unknown; use one of: {', '.join(PER)}")
         if not (math.isfinite(self.epsilon) and self.epsilon > 0):
             raise PolicyError(f"epsilon = {self.epsilon} must be a positive finite number")
         if not (0 <= self.delta < 1 and 0 < self.confidence <= 1):

@@ -22,19 +22,19 @@ class Terms:
     not_covered: str
 
 
-def promise(guarantee: str, epsilon: float | None = None, *, sensitive: Sequence[str] = ()) -> str:
-    """One sentence, for one ε or for any; `sensitive` are the inferences the guarantee names."""
+def promise(guarantee: str, epsilon: float | None = None, *, sensitive: Sequence[str] = (), per: str = "window") -> str:
+    """One sentence, for one ε or for any; `sensitive` are the inferences it names, `per` is what a draw covers."""
     hidden = _hidden(sensitive)
     factor = "e^ε" if epsilon is None else _factor(epsilon)
     if guarantee == "ldp":
         return (
-            f"No observer, however clever, can tell any two windows apart by more than a factor {factor}; "
-            "this is per window, and T windows of one person cost T times that ε."
+            f"No observer, however clever, can tell any two {per}s apart by more than a factor {factor}; "
+            f"this is per {per}, and T {per}s of one person cost T times that ε."
         )
     if guarantee == "named":
         return (
-            f"No observer of one window can tell classes of {hidden} apart by more than a factor {factor}, "
-            "with the stated confidence; other inferences and several windows together are not bound."
+            f"No observer of one {per} can tell classes of {hidden} apart by more than a factor {factor}, "
+            f"with the stated confidence; other inferences and several {per}s together are not bound."
         )
     if guarantee == "none":
         return "Nothing is promised: what attackers reach is only measured, and a better one may reach more."
@@ -44,22 +44,22 @@ def promise(guarantee: str, epsilon: float | None = None, *, sensitive: Sequence
     )
 
 
-def terms(guarantee: str, *, sensitive: Sequence[str] = ()) -> Terms:
+def terms(guarantee: str, *, sensitive: Sequence[str] = (), per: str = "window") -> Terms:
     """The small print of a guarantee, in large print."""
     hidden = _hidden(sensitive)
     if guarantee == "ldp":
         return Terms(
             against="Anyone: any model, any computing power, any side knowledge, the protector's own files included.",
-            covers="One window. Windows add up: T of them cost T·ε.",
+            covers=f"One {per}. They add up: T of them cost T·ε.",
             not_covered="Time stamps, row counts and recording names, which are released as they are; and at a large ε "
             "the factor allows much, so read what was measured beside it.",
         )
     if guarantee == "named":
         return Terms(
-            against=f"Anyone who wants to learn {hidden} from one window, with whatever model.",
-            covers="One window of data like those the protector was calibrated on, with the stated confidence.",
-            not_covered="Inferences that are not named; several windows together; an observer who already knows more "
-            "about the window; people or sensors unlike the calibration data.",
+            against=f"Anyone who wants to learn {hidden} from one {per}, with whatever model.",
+            covers=f"One {per} of data like those the protector was calibrated on, with the stated confidence.",
+            not_covered=f"Inferences that are not named; several {per}s together; an observer who already knows more "
+            f"about the {per}; people or sensors unlike the calibration data.",
         )
     if guarantee == "none":
         return Terms(

@@ -12,7 +12,7 @@ from deeprotect.privacy.accounting import Spending, totals
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.pipe import Pipeline, release_batch
-from deeprotect.signals import Schema, Windows
+from deeprotect.signals import Windows
 from deeprotect.signals.windowing import Cutter
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import fresh_field, saturated
@@ -80,7 +80,7 @@ def release_table(
         clipped, released_rows = dict[str, None](), 0
         rows = read_rows(source, columns, bundle.schema, outside=lambda channel, _: clipped.setdefault(channel.name))
         with open_sink(schema) as sink:
-            for private, beside in _windows(rows, beside_cells, bundle.schema):
+            for private, beside in _windows(rows, beside_cells, bundle):
                 released = release_batch(private, bundle, ledger=ledger, stream=source.where, entropy=entropy)
                 sink.write(_assemble(released, beside, columns, schema))
                 released_rows += int(released.frame.lengths.sum())
@@ -90,9 +90,10 @@ def release_table(
     return ReleaseSummary(released_rows, spending, columns.dropped, tuple(clipped), renumbered)
 
 
-def _windows(rows: Iterable[Rows], beside: BesideCells, schema: Schema) -> Iterator[tuple[Windows, pa.Table]]:
-    """Windows as they fill, each batch with the cells that pass beside the pipe: those of its own rows."""
-    cutter, held = Cutter(schema.window, len(schema.channels)), beside.schema.empty_table()
+def _windows(rows: Iterable[Rows], beside: BesideCells, bundle: Pipeline) -> Iterator[tuple[Windows, pa.Table]]:
+    """Whole episodes as they fill, each batch with the cells that pass beside the pipe: those of its own rows."""
+    schema, held = bundle.schema, beside.schema.empty_table()
+    cutter = Cutter(schema.window, len(schema.channels), hold=bundle.hold.windows)
     for each in rows:
         held = pa.concat_tables([held, beside.of(each)])
         windows = cutter.push(each.samples, each.recording)

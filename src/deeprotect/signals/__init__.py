@@ -1,8 +1,9 @@
 """Sensor streams: channels with units and public ranges, and windows cut from them."""
 
 from deeprotect.signals.channel import Channel
+from deeprotect.signals.episodes import Hold
 from deeprotect.signals.schema import Schema
 from deeprotect.signals.windowing import Cutter, cut
 from deeprotect.signals.windows import Frame, Windows
 
-__all__ = ["Channel", "Cutter", "Frame", "Schema", "Windows", "cut"]
+__all__ = ["Channel", "Cutter", "Frame", "Hold", "Schema", "Windows", "cut"]

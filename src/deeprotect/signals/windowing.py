@@ -1,4 +1,4 @@
-"""Cutting rows into windows, never across recordings; the same code for a file and for a live stream."""
+"""Cutting rows into windows and episodes, never across recordings."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,10 +10,15 @@ from deeprotect.signals.windows import Frame, Windows
 
 
 class Cutter:
-    """Takes rows as they come and gives windows as they fill; a recording's last window is padded."""
+    """Takes rows as they come and gives windows as their episode fills; a recording's last window is padded.
 
-    def __init__(self, window: int, channels: int) -> None:
+    An episode is `hold` windows counted from the recording's start; a recording's last one may be shorter.
+    """
+
+    def __init__(self, window: int, channels: int, *, hold: int = 1) -> None:
         self._window = window
+        self._hold = hold
+        self._next_episode = 0
         self._held = np.empty((0, channels))
         self._held_recording: object = None
         self._next_row = 0  # the first row that is held back or still to come
@@ -47,27 +52,32 @@ class Cutter:
                 yield recording[start], samples[start:stop]
 
     def _full(self) -> Windows:
-        count = self._held.shape[0] // self._window
-        return self._take(count, self._held[: count * self._window], self._window)
+        count = self._held.shape[0] // (self._window * self._hold) * self._hold
+        return self._take(count, self._held)
 
     def _flush(self) -> Windows:
-        tail = self._held
-        if not tail.shape[0]:
-            return self._take(0, tail, 0)
-        padding = np.repeat(tail[-1:], self._window - tail.shape[0], axis=0)
-        return self._take(1, np.concatenate([tail, padding]), tail.shape[0])
+        count = -(-self._held.shape[0] // self._window)
+        padding = np.repeat(self._held[-1:], count * self._window - self._held.shape[0], axis=0)
+        return self._take(count, np.concatenate([self._held, padding]))
 
-    def _take(self, count: int, rows: Floats, length: int) -> Windows:
+    def _take(self, count: int, rows: Floats) -> Windows:
+        """The first `count` windows of the rows; those that are held lose theirs, which may be fewer."""
         samples = rows[: count * self._window].reshape(count, self._window, self._held.shape[1])
-        first_rows = self._next_row + np.arange(count, dtype=np.int64) * self._window
-        self._held = self._held[count * length :]
-        self._next_row += count * length
-        return Windows(samples, Frame(np.full(count, length, dtype=np.int64), first_rows))
+        starts = np.arange(count, dtype=np.int64) * self._window
+        lengths = np.minimum(self._held.shape[0] - starts, self._window)
+        episodes = self._next_episode + np.arange(count, dtype=np.int64) // self._hold
+        frame = Frame(lengths, self._next_row + starts, episodes)
+        self._held = self._held[count * self._window :]
+        self._next_row += int(lengths.sum())
+        self._next_episode += -(-count // self._hold)
+        return Windows(samples, frame)
 
 
-def cut(rows: Iterable[tuple[Floats, NDArray[np.generic] | None]], *, window: int, channels: int) -> Iterator[Windows]:
+def cut(
+    rows: Iterable[tuple[Floats, NDArray[np.generic] | None]], *, window: int, channels: int, hold: int = 1
+) -> Iterator[Windows]:
     """Windows of a whole source, batch by batch, the padded tail last."""
-    cutter = Cutter(window, channels)
+    cutter = Cutter(window, channels, hold=hold)
     for samples, recording in rows:
         yield cutter.push(samples, recording)
     yield cutter.finish()
@@ -77,7 +87,7 @@ def _join(batches: list[Windows], window: int, channels: int) -> Windows:
     if len(batches) == 1:
         return batches[0]
     samples = [np.empty((0, window, channels)), *(batch.samples for batch in batches)]
+    frames = [(frame.lengths, frame.first_rows, frame.episodes) for frame in (batch.frame for batch in batches)]
     none = np.empty(0, dtype=np.int64)
-    lengths = np.concatenate([none, *(batch.frame.lengths for batch in batches)])
-    first_rows = np.concatenate([none, *(batch.frame.first_rows for batch in batches)])
-    return Windows(np.concatenate(samples), Frame(lengths, first_rows))
+    facts = (np.concatenate([none, *(each[place] for each in frames)]) for place in range(3))
+    return Windows(np.concatenate(samples), Frame(*facts))

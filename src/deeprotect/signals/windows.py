@@ -5,18 +5,30 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from deeprotect.signals.episodes import run_lengths
 from deeprotect.signals.schema import Floats
+
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Public facts of a batch: how many samples of each window are real, and its first row in the source."""
+    """Public facts of a batch: how many samples of each window are real, its first row in the source, its episode.
 
-    lengths: NDArray[np.int64]
-    first_rows: NDArray[np.int64]
+    Episodes are numbered through the source, and each is whole in its batch; without them, each window is its own.
+    """
+
+    lengths: Integers
+    first_rows: Integers
+    episodes: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.lengths)
+
+    @property
+    def windows_of_episodes(self) -> Integers:
+        """How many windows each episode of the batch has, in order."""
+        return np.ones(len(self), dtype=np.int64) if self.episodes is None else run_lengths(self.episodes)
 
 
 @dataclass(frozen=True)

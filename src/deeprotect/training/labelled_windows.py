@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
-from deeprotect.signals import Windows, cut
+from deeprotect.signals import Hold, Windows, cut
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.rows import Rows, read_rows
 from deeprotect.tables.sources import open_source
-from deeprotect.training.segments import segment_numbers
+from deeprotect.training.segments import place_in, segment_numbers
 
 Labels = NDArray[np.object_]
 Indices = NDArray[np.int64]
@@ -35,6 +35,7 @@ class LabelledWindows:
     person: Indices | None = None
     place: Indices | None = None  # number of each window in its table; neighbours in time have neighbouring numbers
     group: Indices | None = None  # what a split must keep together, where the caller names a column for it
+    position: Indices | None = None  # number of each window in its recording, from which episodes are counted
 
     @property
     def followed(self) -> NDArray[np.bool_]:
@@ -51,6 +52,11 @@ class LabelledWindows:
     def groups(self) -> Indices:
         """Number of each window's group; of the recording, where no column was named."""
         return self.recording if self.group is None else self.group
+
+    def episodes(self, hold: Hold) -> Indices:
+        """Running number of the episode of each window; windows that were taken out leave episodes shorter."""
+        position = np.arange(len(self)) if self.position is None else self.position
+        return segment_numbers(self.recording, position // hold.windows)
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -69,6 +75,7 @@ class LabelledWindows:
             person=None if self.person is None else self.person[chosen],
             place=None if self.place is None else self.place[chosen],
             group=None if self.group is None else self.group[chosen],
+            position=None if self.position is None else self.position[chosen],
         )
 
     def labelled(self, inference: str) -> NDArray[np.bool_]:
@@ -178,6 +185,7 @@ def _assemble(
         None if person is None else person[starts],
         np.arange(len(starts)),
         None if group is None else group[starts],
+        place_in(numbers[starts]),
     )
     return whole[_worth_keeping(lengths, whole.recording, samples.shape[1])]
 

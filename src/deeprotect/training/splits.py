@@ -1,21 +1,25 @@
 """Splits that never put neighbouring windows of one recording on both sides."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.errors import TableError
+from deeprotect.signals import Hold
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.segments import place_in, segment_numbers
 
 Mask = NDArray[np.bool_]
+ONE_WINDOW = Hold()
 
 
-def contiguous(windows: LabelledWindows, *, held_out: float, seed: int) -> tuple[Mask, Mask]:
+def contiguous(windows: LabelledWindows, *, held_out: float, seed: int, hold: Hold = ONE_WINDOW) -> tuple[Mask, Mask]:
     """The last part of each segment is held out; windows next to one that is held out are left unused.
 
     A segment is a run of windows of one recording with one combination of labels: cut so, every class is on both
     sides even where a recording goes through them one after the other. Segments too short to be cut go whole to one
-    side, a share of each combination of labels.
+    side, a share of each combination of labels. An episode goes where its first window goes.
     """
     segments = segments_of(windows)
     counts = np.bincount(segments)
@@ -24,7 +28,7 @@ def contiguous(windows: LabelledWindows, *, held_out: float, seed: int) -> tuple
     short = counts < _shortest(held_out)
     chosen = _whole_segments(windows, segments, np.flatnonzero(short), held_out=held_out, seed=seed)
     whole = chosen[segments]
-    test = np.where(short[segments], whole, place >= border)
+    test = _together(np.where(short[segments], whole, place >= border), windows, hold)
     return _apart(~test, test, windows), test
 
 
@@ -49,17 +53,18 @@ def _whole_segments(windows: LabelledWindows, segments: Indices, short: Indices,
     return chosen
 
 
-def folds(windows: LabelledWindows, *, count: int, seed: int) -> list[tuple[Mask, Mask]]:
+def folds(windows: LabelledWindows, *, count: int, seed: int, hold: Hold = ONE_WINDOW) -> list[tuple[Mask, Mask]]:
     """Train and test masks of `count` folds; each segment is cut into as many parts, with a gap around the tested ones.
 
-    Segments too short for that go whole to one fold, each combination of labels spread over all folds.
+    Segments too short for that go whole to one fold, each combination of labels spread over all folds. An episode goes
+    where its first window goes.
     """
     segments = segments_of(windows)
     counts = np.bincount(segments)
     place = place_in(segments)
     long = (counts >= 2 * count)[segments]
     whole = _dealt(windows, segments, count=count, seed=seed)[segments]
-    part = np.where(long, place * count // counts[segments], whole)
+    part = _together(np.where(long, place * count // counts[segments], whole), windows, hold)
     return [(_apart(part != fold, part == fold, windows), part == fold) for fold in range(count)]
 
 
@@ -82,6 +87,14 @@ def grouped(
     part[order] = np.arange(len(names)) % parts
     chosen = range(count) if count > 1 else (int(generator.integers(parts)),)
     return [((part != fold)[number], (part == fold)[number]) for fold in chosen]
+
+
+def _together(side: Mask | Indices, windows: LabelledWindows, hold: Hold) -> Any:
+    """Each window's side, or part, as that of its episode's first window."""
+    if hold.windows == 1:
+        return side
+    episodes = windows.episodes(hold)
+    return side[np.searchsorted(episodes, episodes)]
 
 
 def _apart(train: Mask, test: Mask, windows: LabelledWindows) -> Mask:

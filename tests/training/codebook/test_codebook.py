@@ -6,6 +6,7 @@ from tests.training.conftest import POLICY
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SeededEntropy
+from deeprotect.signals import Hold
 from deeprotect.training.codebook import codebook
 from deeprotect.training.codebook.codebook import learn_codes
 from deeprotect.training.fitting.fit import learn
@@ -26,7 +27,7 @@ def protection(gym_policy, models):
 
 @pytest.fixture(scope="module")
 def book(gym_policy, models):
-    return models.codes(gym_policy).book
+    return models.codes(gym_policy).book(Hold())
 
 
 def test_there_is_a_code_for_each_useful_class(book):
@@ -135,7 +136,7 @@ def test_several_useful_inferences_make_joint_codes(gym_table):
     inferences = {"useful": ["activity", "side"]}
     policy = Policy.from_tables({**POLICY, "inferences": inferences, "training": {"people": "person", "max_epochs": 3}})
     side = ["left" if row % 480 < 240 else "right" for row in range(gym_table.num_rows)]
-    book = learn_codes(read_windows(gym_table.append_column("side", pa.array(side)), policy), policy).book
+    book = learn_codes(read_windows(gym_table.append_column("side", pa.array(side)), policy), policy).book(Hold())
     assert set(book.codes) <= {
         f"{activity} & {side}" for activity in ("run", "still", "walk") for side in ("left", "right")
     }

@@ -2,7 +2,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
@@ -263,6 +263,7 @@ def test_people_and_shares_of_a_mixture_are_what_they_are_said_to_be(sizes, seed
 
 
 @settings(max_examples=50)
+@example([3, 3], 0)
 @given(st.lists(st.integers(2, 30), min_size=2, max_size=20), st.integers(0, 1000))
 def test_whatever_people_a_class_has_some_mixtures_of_them_can_be_released(sizes, seed):
     random = np.random.default_rng(seed)

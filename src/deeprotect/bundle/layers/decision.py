@@ -37,10 +37,17 @@ class Argmax(Layer):
             raise BundleError(f"layer {self.op}: it needs one code for each combination of classes; train again")
         return (1,)
 
+    def log_probabilities(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of each inference's classes, from scores; they add up over windows, scores do not."""
+        return np.hstack([_log_softmax(scores) for scores in self._inferences(rows)])
+
+    def _inferences(self, rows: Any) -> list[Any]:
+        return np.split(rows, np.cumsum(self.classes)[:-1], axis=1)
+
     def __call__(self, rows: Float32s) -> Float32s:
         combination = np.zeros(len(rows), dtype=np.int64)
         share = np.ones(len(rows), dtype=np.float32)
-        for count, scores in zip(self.classes, np.split(rows, np.cumsum(self.classes)[:-1], axis=1), strict=True):
+        for count, scores in zip(self.classes, self._inferences(rows), strict=True):
             combination = combination * count + scores.argmax(axis=1)
             # The softmax of the largest score.
             exponents = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -56,3 +63,9 @@ class Argmax(Layer):
     def read(cls, fields: JsonReader, tensors: TensorReader) -> "Argmax":
         codes = tensors.integers(fields.text("codes"), axes=1)
         return cls(fields.integers("classes"), codes, fields.number("least_share"), fields.integer("reject"))
+
+
+def _log_softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(all="ignore"):
+        below = scores - scores.max(axis=1, keepdims=True)
+        return np.asarray(below - np.log(np.exp(below).sum(axis=1, keepdims=True)))

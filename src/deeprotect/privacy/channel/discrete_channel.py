@@ -28,7 +28,7 @@ _ROW = re.compile(r"[0-9]{1,20}(?: [0-9]{1,20})*")
 _MOST_CODES = 1 << 11
 _MOST_VARIANTS = 1 << 20
 _LONGEST_CODE = 1000  # a code's name joins the classes of all useful inferences
-_ASSUMES = "calibration windows are independent draws, in each class from what is released later; one window is seen"
+_ASSUMES = "calibration {per}s are independent draws, in each class from what is released later; one {per} is seen"
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +133,13 @@ class DiscreteChannel:
         variant = below(self.variants, len(given), entropy)
         return (output * self.variants + variant).astype(np.float64)[:, None]
 
+    def repeat(self, noisy_code: Floats, counts: Integers, *, entropy: Entropy) -> Floats:
+        """Each output as often as said, a variant drawn afresh for every further window: without looking at a code."""
+        if (counts == 1).all():
+            return noisy_code
+        output = np.repeat(self.output_of(noisy_code), counts)
+        return (output * self.variants + below(self.variants, len(output), entropy)).astype(np.float64)[:, None]
+
     @cached_property
     def _draw(self) -> ExactDraw:
         return ExactDraw(self.weights)
@@ -167,7 +174,7 @@ class DiscreteChannel:
         return Step("ε from integers", holds=holds, found=f"{found}, stated {self.ldp_ceiling:g}")
 
     def expected_error(self) -> float:
-        """The expected cost of one window under the prior."""
+        """The expected cost of one draw under the prior."""
         return float(np.array(self.prior) @ (self.probabilities * self.cost).sum(axis=1))
 
     def certificate(self) -> dict[str, Any]:
@@ -182,7 +189,7 @@ class DiscreteChannel:
             "sensitivity": None,
             "exact": True,
             "method": "ratios of integers out of 2^64",
-            "assumes": [_ASSUMES, *self.event.assumes] if self.secrets else [],
+            "assumes": [_ASSUMES.format(per=self.event.per), *self.event.assumes] if self.secrets else [],
             "secrets": self._evidence(),
             "codes": len(self.weights),
             "outputs": len(self.weights[0]),
@@ -194,8 +201,10 @@ class DiscreteChannel:
 
     def _neighbours(self) -> str:
         if not self.secrets:
-            return "any two windows"
-        return f"windows of any two classes of {', '.join(self.event.inferences)}, each drawn as in calibration"
+            return f"any two {self.event.per}s"
+        return (
+            f"{self.event.per}s of any two classes of {', '.join(self.event.inferences)}, each drawn as in calibration"
+        )
 
     def _evidence(self) -> list[dict[str, Any]]:
         each = confidence_of_each(self.event.confidence, len(self.secrets))

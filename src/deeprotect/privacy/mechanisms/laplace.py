@@ -59,6 +59,11 @@ class GridLaplace:
         """The ε-LDP that holds, exactly: codes differ by at most `grid_steps` in each coordinate."""
         return sum((Fraction(self.box.grid_steps) / scale for scale in self.scales), Fraction(0))
 
+    def repeat(self, noisy_code: Floats, counts: Integers, *, entropy: Entropy) -> Floats:
+        """The same for every window of an episode: there is one draw."""
+        del entropy
+        return np.repeat(noisy_code, counts, axis=0)
+
     def output_of(self, _: Floats) -> None:
         return None
 
@@ -101,7 +106,7 @@ class GridLaplace:
         """The promise with everything it rests on, worked out from the mechanism's own numbers."""
         return self.event.to_json() | {
             "mechanism": self.name,
-            "neighbours": "any two windows",
+            "neighbours": f"any two {self.event.per}s",
             "derived_epsilon": float(self.real_epsilon),
             "ldp_epsilon": float(self.real_epsilon),
             "noise_scales": self.noise_scales.tolist(),

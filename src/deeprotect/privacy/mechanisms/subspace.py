@@ -82,6 +82,11 @@ class Subspace:
         noise = discrete_laplace(self.scale, position.size, entropy=entropy).reshape(position.shape)
         return np.asarray(residual + ((position + noise) * float(_STEP)) @ self.directions.T)
 
+    def repeat(self, noisy_code: Floats, counts: Integers, *, entropy: Entropy) -> Floats:
+        """The same for every window of an episode: there is one draw."""
+        del entropy
+        return np.repeat(noisy_code, counts, axis=0)
+
     def output_of(self, _: Floats) -> None:
         return None
 
@@ -109,7 +114,7 @@ class Subspace:
         """The promise with everything it rests on, worked out from the mechanism's own numbers."""
         return self.event.to_json() | {
             "mechanism": self.name,
-            "neighbours": "windows that differ along the sensitive directions only",
+            "neighbours": f"{self.event.per}s that differ along the sensitive directions only",
             "derived_epsilon": float(self.real_epsilon),
             "ldp_epsilon": None,
             "noise_scales": self.noise_scales.tolist(),

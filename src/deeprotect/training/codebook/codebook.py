@@ -1,24 +1,27 @@
 """The code book: windows become one of K public codes, and codes become synthetic windows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from torch import Tensor, nn
 
+from deeprotect.bundle.evidence import EpisodeEncoder
 from deeprotect.bundle.network import Network
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
+from deeprotect.signals import Hold
+from deeprotect.signals.episodes import run_lengths
 from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.cross_fitting import cross_fit
 from deeprotect.training.codebook.joint_classes import Codes, Joint
 from deeprotect.training.codebook.synthesis import Outputs, synthesise
-from deeprotect.training.export import to_network
+from deeprotect.training.export import layers_of, to_network
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.labels import Targets
 from deeprotect.training.misclassification import Costs, matrix
+from deeprotect.training.splits import ONE_WINDOW
 from deeprotect.training.trainer import Progress
 
 ABSTAIN = "abstain"
@@ -34,7 +37,8 @@ class CodeBook:
     """Everything about codes that does not depend on ε.
 
     `meaning[inference]` is P(class | code), (code, class) in the order of `outputs.classes`, and `prior` is P(code),
-    both from windows coded by a model that did not learn from them; `coded` are those codes, one per training window.
+    both from windows coded by a model that did not learn from them; `coded` are those codes, one per training window,
+    of its episode where draws are held.
     `codes` go in and `released` come out. `distortion` (code, output) is how far an output lies from the code's
     windows, in L1.
     """
@@ -69,20 +73,25 @@ class LearntCodes:
     scores: Tensor
     outputs: Outputs
 
-    @cached_property
-    def book(self) -> CodeBook:
-        """A code for each class."""
-        return self._book(self.joint.coding(self.targets.counts, abstaining=False))
+    _books: dict[tuple[Hold, bool], CodeBook] = field(default_factory=dict, repr=False)
 
-    @cached_property
-    def abstaining(self) -> CodeBook:
+    def book(self, hold: Hold) -> CodeBook:
+        """A code for each class."""
+        return self._made(hold, self.joint.coding(self.targets.counts, abstaining=False))
+
+    def abstaining(self, hold: Hold) -> CodeBook:
         """One code more, for windows that nobody can name: what a secret's classes do to those is then one number to
         learn from few windows, and not one for each code."""
-        coding = self.joint.coding(self.targets.counts, abstaining=True)
-        return self.book if coding.abstain is None else self._book(coding)
+        return self._made(hold, self.joint.coding(self.targets.counts, abstaining=True))
 
-    def _book(self, coding: Codes) -> CodeBook:
-        coded = coding(self.scores)[:, 0].numpy().astype(np.int64)
+    def _made(self, hold: Hold, coding: Codes) -> CodeBook:
+        key = hold, coding.abstain is not None
+        if key not in self._books:
+            self._books[key] = self._book(hold, coding)
+        return self._books[key]
+
+    def _book(self, hold: Hold, coding: Codes) -> CodeBook:
+        coded = self._coded(hold, coding)
         names = self.joint.names if coding.abstain is None else (*self.joint.names, ABSTAIN)
         meaning = {
             name: _meaning(coded, self.targets.codes[:, place], codes=len(names), classes=self.targets.counts[place])
@@ -94,14 +103,27 @@ class LearntCodes:
         encoder = to_network(nn.Sequential(self.coder, coding), self.windows.flat.shape[1])
         return CodeBook(encoder, names, self.joint.names, prior, meaning, coded, self.outputs, distortion)
 
+    def _coded(self, hold: Hold, coding: Codes) -> Indices:
+        """The code of each window, or of its episode."""
+        if hold.windows == 1:
+            return np.asarray(coding(self.scores)[:, 0].numpy().astype(np.int64))
+        scored = Network(tuple(layers_of(coding)), sum(self.targets.counts))
+        counts = run_lengths(self.windows.episodes(hold))
+        heard, heard_counts = hold.heard(counts)
+        encoder = EpisodeEncoder.of(scored)
+        codes = encoder.pool(encoder.encode(self.scores[heard].double().numpy()), heard_counts)
+        return np.repeat(codes[:, 0].astype(np.int64), counts)
 
-def learn_codes(windows: LabelledWindows, policy: Policy, *, progress: Progress = lambda _: None) -> LearntCodes:
-    """Learn coder and outputs; cross-fit the coder over all windows for honest counts."""
+
+def learn_codes(
+    windows: LabelledWindows, policy: Policy, *, hold: Hold = ONE_WINDOW, progress: Progress = lambda _: None
+) -> LearntCodes:
+    """Learn coder and outputs; cross-fit the coder over all windows for honest counts, up to episodes of `hold`."""
     useful = policy.inferences.useful
     targets = Targets.read(windows.targets(useful), len(windows))
     _check_several(windows, useful)
     joint = Joint.of(targets)
-    coder, scores = cross_fit(windows, targets, policy, progress=lambda share: progress(FITTED * share))
+    coder, scores = cross_fit(windows, targets, policy, hold=hold, progress=lambda share: progress(FITTED * share))
     outputs = synthesise(windows, joint.codes, useful=useful, people=windows.people, seed=policy.training.seed)
     progress(1.0)
     return LearntCodes(windows, tuple(useful), targets, joint, coder, scores, outputs)

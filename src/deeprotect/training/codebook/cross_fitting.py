@@ -7,10 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from deeprotect.policy import Policy
+from deeprotect.signals import Hold
 from deeprotect.training.codebook.coder_training import SCHEDULE, CoderData, fit_coder
 from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.labels import Targets
-from deeprotect.training.splits import folds
+from deeprotect.training.splits import ONE_WINDOW, folds
 from deeprotect.training.trainer import Progress, Schedule
 
 FOLDS = 5
@@ -19,11 +20,19 @@ AT_ONCE = 4096
 
 
 def cross_fit(
-    windows: LabelledWindows, targets: Targets, policy: Policy, *, progress: Progress = lambda _: None
+    windows: LabelledWindows,
+    targets: Targets,
+    policy: Policy,
+    *,
+    hold: Hold = ONE_WINDOW,
+    progress: Progress = lambda _: None,
 ) -> tuple[nn.Module, Tensor]:
-    """The coder learnt from all labelled windows, and each window's scores by one that learnt from other folds."""
+    """The coder learnt from all labelled windows, and each window's scores by one that learnt from other folds.
+
+    All windows of an episode are scored by one coder, which learnt from none of them.
+    """
     data, seed = CoderData.of(windows, targets), policy.training.seed
-    parts = folds(windows, count=FOLDS, seed=seed)
+    parts = folds(windows, count=FOLDS, seed=seed, hold=hold)
     fit = partial(fit_coder, data, channels=len(policy.stream.channels), schedule=_schedule(policy))
     coder = fit(data.labelled, seed=seed, progress=_part(progress, 0))
     scores = torch.empty(len(windows), sum(targets.counts))

@@ -130,9 +130,10 @@ def _taken(groups: Indices) -> int:
     sizes = np.unique(groups, return_counts=True)[1]
     each = np.arange(1, MIXED // 2 + 1)
     total = np.minimum(sizes[:, None], each).sum(axis=0)
-    fair = 2 * np.minimum(sizes.max(), each) <= total
+    most = np.minimum(sizes.max(), each)
+    fair = 2 * most <= total
     if len(sizes) == 2:
-        fair &= each % 2 == 0
+        fair &= most % 2 == 0
     return int(min(MIXED, total[fair].max(initial=2)))
 
 

@@ -26,9 +26,10 @@ from deeprotect.training.codebook.codebook import CodeBook
 from deeprotect.training.export import to_network
 from deeprotect.training.fitting.fitted_models import FittedModels
 from deeprotect.training.fitting.trained import TrainedProtector
-from deeprotect.training.labelled_windows import LabelledWindows
+from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.networks import Clip
+from deeprotect.training.splits import Mask
 
 TRIM = 0.01  # share of training features beyond each end of the clip box: less noise, a little clipping
 Build = Callable[[FittedModels, Policy], TrainedProtector]
@@ -76,7 +77,7 @@ def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
     """One of K codes through the channel of least cost, then a synthetic window of the code that came out."""
     windows, learnt = models.windows, models.codes(policy)
     privacy, named = policy.privacy, policy.privacy.guarantee == "named"
-    book = learnt.abstaining if named else learnt.book
+    book = (learnt.abstaining if named else learnt.book)(policy.hold)
     costs, misread = policy.training.cost_matrix, book.cost({})
     plan = design(
         book.cost(costs),
@@ -97,12 +98,22 @@ def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
 
 
 def _secret(name: str, windows: LabelledWindows, policy: Policy, book: CodeBook) -> SensitiveCounts:
-    """How often each code was given to windows of each class, by a model that had not seen them."""
+    """How often each code was given to windows of each class, by a model that had not seen them.
+
+    Where draws are held, it is given to episodes: one of which all labelled windows agree counts once.
+    """
     known = windows.labelled(name)
     classes, numbers = np.unique(windows.labels[name][known].astype(str), return_inverse=True)
+    first, agreed = _one_each(windows.episodes(policy.hold)[known], numbers)
     counts = np.zeros((len(classes), len(book.codes)), dtype=np.int64)
-    np.add.at(counts, (numbers, book.coded[known]), 1)
+    np.add.at(counts, (numbers[first[agreed]], book.coded[known][first[agreed]]), 1)
     return SensitiveCounts(name, tuple(classes.tolist()), counts, policy.privacy.epsilon)
+
+
+def _one_each(episodes: Indices, numbers: Indices) -> tuple[Indices, Mask]:
+    """The first of each episode's windows, and whether all have its number."""
+    first = np.unique(episodes, return_index=True)[1]
+    return first, np.minimum.reduceat(numbers, first) == np.maximum.reduceat(numbers, first)
 
 
 def _on_features(noise: Mechanism, minimiser: Minimiser) -> TrainedProtector:
@@ -122,6 +133,15 @@ BUILDERS: dict[str, Build] = {
     "subspace": along_subspace,
     "channel": through_channel,
 }
+
+
+def build(name: str, models: FittedModels, policy: Policy) -> TrainedProtector:
+    """A mechanism for a policy, by name; what it promises is per episode where the policy holds draws."""
+    made, hold = BUILDERS[name](models, policy.vary(privacy={"mechanism": name})), policy.hold
+    if hold.windows == 1:
+        return made
+    mechanism: Any = made.mechanism
+    return replace(made, mechanism=replace(mechanism, event=replace(mechanism.event, per=hold.per)), hold=hold)
 
 
 def sensitive_directions(windows: LabelledWindows, policy: Policy) -> Floats:

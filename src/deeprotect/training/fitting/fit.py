@@ -9,7 +9,7 @@ from deeprotect.bundle import Bundle
 from deeprotect.bundle.manifest import TrainingRecord
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
-from deeprotect.training.fitting.builders import BUILDERS
+from deeprotect.training.fitting.builders import build
 from deeprotect.training.fitting.fitted_models import HELD_OUT, FittedModels
 from deeprotect.training.fitting.measure import measure
 from deeprotect.training.fitting.select import select
@@ -33,9 +33,9 @@ def fit(
     """Learn a protector; the last part of each recording only measures it."""
     windows = read_windows(table, policy, mapped=mapped, columns=columns)
     _check_classes(windows, policy)
-    train, test = contiguous(windows, held_out=HELD_OUT, seed=policy.training.seed)
+    train, test = contiguous(windows, held_out=HELD_OUT, seed=policy.training.seed, hold=policy.hold)
     progress(0.1)
-    models = FittedModels(windows[train], progress=lambda share: progress(0.1 + 0.5 * share))
+    models = FittedModels(windows[train], policy.hold, progress=lambda share: progress(0.1 + 0.5 * share))
     protection = learn(models, policy)
     progress(0.6)
     results = measure(protection, windows[train], windows[test], policy)
@@ -51,7 +51,7 @@ def learn(models: FittedModels, policy: Policy) -> TrainedProtector:
     with single_thread():
         if policy.privacy.mechanism == "auto":
             return select(models, policy)
-        return BUILDERS[policy.privacy.mechanism](models, policy)
+        return build(policy.privacy.mechanism, models, policy)
 
 
 def export(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from deeprotect.policy import Policy
+from deeprotect.signals import Hold
 from deeprotect.training.codebook.codebook import LearntCodes, learn_codes
 from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.minimisers.autoencoder import Autoencoder
@@ -26,10 +27,12 @@ def _ignore(_: float) -> None:
 class FittedModels:
     """Models of one set of windows; policies that share them differ in privacy and minimiser alone.
 
-    `progress` is told of the longest work, the coders behind a code book.
+    `longest` is the longest hold among the policies that share them. `progress` is told of the longest work, the
+    coders behind a code book.
     """
 
     windows: LabelledWindows
+    longest: Hold = field(default_factory=Hold)
     progress: Progress = field(default=_ignore, repr=False)
     _minimisers: dict[str, Minimiser] = field(default_factory=dict, repr=False)
     _codes: list[LearntCodes] = field(default_factory=list, repr=False)
@@ -46,14 +49,15 @@ class FittedModels:
     def codes(self, policy: Policy) -> LearntCodes:
         """Coder and synthetic windows, from which code books are made."""
         if not self._codes:
-            self._codes.append(learn_codes(self.windows, policy, progress=self.progress))
+            self._codes.append(learn_codes(self.windows, policy, hold=self.longest, progress=self.progress))
         return self._codes[0]
 
     def validation(self, policy: Policy) -> "Validation":
         """Models of most of the windows, and the rest to measure them on."""
         if not self._validation:
-            fit, rest = contiguous(self.windows, held_out=HELD_OUT, seed=policy.training.seed)
-            self._validation.append(Validation(FittedModels(self.windows[fit]), self.windows[rest]))
+            hold, seed = self.longest, policy.training.seed
+            fit, rest = contiguous(self.windows, held_out=HELD_OUT, seed=seed, hold=hold)
+            self._validation.append(Validation(FittedModels(self.windows[fit], hold), self.windows[rest]))
         return self._validation[0]
 
 

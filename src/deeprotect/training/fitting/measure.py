@@ -7,6 +7,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.signals.episodes import run_lengths
+from deeprotect.signals.schema import Floats
 from deeprotect.training.fitting.trained import TrainedProtector
 from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.misclassification import Costs, price
@@ -19,9 +21,9 @@ def measure(
 
     Where the policy gives costs, also what the misreadings of released windows cost on average.
     """
-    released = protection.release(test.flat, entropy=SystemEntropy())
+    released = _released(protection, test, policy)
     event, sensitive = protection.mechanism.event, policy.inferences.sensitive
-    seen = protection.release(train.flat, entropy=SystemEntropy()) if sensitive else None
+    seen = _released(protection, train, policy) if sensitive else None
     return {
         "mechanism": protection.mechanism.name,
         "guarantee": event.guarantee,
@@ -33,6 +35,11 @@ def measure(
         },
         "sensitive": {name: _attacker(name, train, test, seen=seen, released=released) for name in sensitive},
     }
+
+
+def _released(protection: TrainedProtector, windows: LabelledWindows, policy: Policy) -> Floats:
+    counts = run_lengths(windows.episodes(policy.hold))
+    return protection.release(windows.flat, counts, entropy=SystemEntropy())
 
 
 def _attacker(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from deeprotect.policy import Policy
-from deeprotect.training.fitting.builders import BUILDERS
+from deeprotect.training.fitting.builders import build
 from deeprotect.training.fitting.fitted_models import FittedModels
 from deeprotect.training.fitting.measure import measure
 from deeprotect.training.fitting.trained import TrainedProtector
@@ -24,19 +24,15 @@ def select(models: FittedModels, policy: Policy) -> TrainedProtector:
     The channel's book is cross-fitted over all windows, so its own expectation is honest and it is built once; the
     others are fitted on a part of the windows and measured on the rest.
     """
-    channel = _build("channel", models, policy)
+    channel = build("channel", models, policy)
     expected = {
         name: _expected(channel, policy) if name == "channel" else _validated(name, models, policy)
         for name in CANDIDATES[policy.privacy.guarantee]
     }
     best = (min if policy.training.cost_matrix else max)(expected, key=expected.__getitem__)
-    protection = channel if best == "channel" else _build(best, models, policy)
+    protection = channel if best == "channel" else build(best, models, policy)
     reason = "chosen_for_expected_cost" if policy.training.cost_matrix else "chosen_for_expected_accuracy"
     return replace(protection, made_of={**protection.made_of, reason: expected})
-
-
-def _build(name: str, models: FittedModels, policy: Policy) -> TrainedProtector:
-    return BUILDERS[name](models, policy.vary(privacy={"mechanism": name}))
 
 
 def _expected(channel: TrainedProtector, policy: Policy) -> float:
@@ -46,7 +42,7 @@ def _expected(channel: TrainedProtector, policy: Policy) -> float:
 def _validated(name: str, models: FittedModels, policy: Policy) -> float:
     """How an unchanged app would read the useful classes of windows that nothing learnt from."""
     validation = models.validation(policy)
-    protection = _build(name, validation.models, policy)
+    protection = build(name, validation.models, policy)
     useful = measure(protection, validation.models.windows, validation.held_out, policy)["useful"]
     kind = "app_cost" if policy.training.cost_matrix else "app"
     return float(np.mean([numbers[kind] for numbers in useful.values()]))
