@@ -38,7 +38,7 @@ def test_the_card_says_what_becomes_of_windows_nobody_can_name(made):
     assert "abstains" not in card(bundle)
     changed = {**bundle.manifest.certificate, "codes": bundle.manifest.certificate["outputs"] + 1}
     text = card(replace(bundle, manifest=bundle.manifest.model_copy(update={"certificate": changed})))
-    assert "classes well leaves as one of them: the coder abstains" in text
+    assert "classes well leaves as one of them: its reader, the coder, abstains" in text
 
 
 @pytest.mark.parametrize("kind", ["channel ldp", "channel named", "subspace", "paper mode 2"])
@@ -59,7 +59,7 @@ def about(bundle, **words):
 
 
 def test_who_answers_for_it_and_what_it_is_for_comes_from_the_policy(named_bundle):
-    assert "Owner: not stated. Contact: not stated." in card(named_bundle)
+    assert "- Owner: not stated\n- Contact: not stated\n" in card(named_bundle)
     words = {
         "owner": "Clinic North",
         "contact": "privacy@clinic.example",
@@ -68,7 +68,7 @@ def test_who_answers_for_it_and_what_it_is_for_comes_from_the_policy(named_bundl
         "population": "adults after surgery",
     }
     text = card(about(named_bundle, **words))
-    assert "Owner: Clinic North. Contact: privacy@clinic.example." in text
+    assert "- Owner: Clinic North\n- Contact: privacy@clinic.example\n" in text
     for word in words.values():
         assert word in text
 

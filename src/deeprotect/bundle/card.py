@@ -30,7 +30,7 @@ class Card:
 def card(bundle: Bundle) -> str:
     """Markdown that a privacy officer can read."""
     found = card_of(bundle)
-    lines = [f"# {found.title}", "", *found.opening]
+    lines = [f"# {found.title}", "", found.opening.promised, "", found.opening.not_covered]
     for section in found.sections:
         lines += ["", f"## {section.title}", *(_bullet(line) for line in section.lines)]
     return "\n".join(lines) + "\n"
@@ -43,7 +43,7 @@ def card_of(bundle: Bundle) -> Card:
     first = opening(event, seconds=seconds, classes=classes, ldp_epsilon=certificate["ldp_epsilon"])
     sections = {
         "What it is for": card_sections.use_lines(bundle),
-        "What is promised": card_sections.promise_lines(bundle),
+        "What is promised, to the letter": card_sections.promise_lines(bundle),
         "What is not": card_sections.open_lines(bundle),
         "What was measured, on held-out windows": card_sections.measured(bundle),
         "How it works": card_sections.work_lines(bundle),

@@ -15,6 +15,10 @@ CHOSEN = {
     "chosen_for_expected_cost": "the least cost of misreading",
 }
 MOST_COSTS = 8  # listed by name
+_STRETCH = {
+    "window": "a window is one of the stretches into which recordings are cut.",
+    "episode": "an episode is one of the stretches into which recordings are cut, of several windows each.",
+}
 WORTH_IT = 0.05  # accuracy above chance below which a release is of little use
 FICTION = {
     "channel": "The output is synthetic: every window is drawn from a public list, and step counts, angles, distances "
@@ -41,7 +45,8 @@ def use_lines(bundle: Bundle) -> Iterator[str]:
     if about.out_of_scope:
         yield f"Not meant for: {about.out_of_scope}"
     yield f"People: {about.population or 'nobody has stated who was recorded ([about] population in the policy).'}"
-    yield f"Owner: {about.owner or 'not stated'}. Contact: {about.contact or 'not stated'}."
+    yield f"Owner: {about.owner or 'not stated'}"
+    yield f"Contact: {about.contact or 'not stated'}"
 
 
 def promise_lines(bundle: Bundle) -> Iterator[str]:
@@ -49,6 +54,7 @@ def promise_lines(bundle: Bundle) -> Iterator[str]:
     event, certificate = bundle.mechanism.event, bundle.manifest.certificate
     small_print = terms(event.guarantee, sensitive=event.inferences, per=event.per)
     yield f"{event}. {promise(event.guarantee, event.epsilon, sensitive=event.inferences, per=event.per)}"
+    yield f"ε is the natural logarithm of the factor; {_STRETCH[event.per]}"
     yield f"Against: {small_print.against}"
     yield f"For: {small_print.covers}"
     yield f"Compared are {certificate['neighbours']}: these must not be told apart."
@@ -80,7 +86,7 @@ def _evidence_lines(bundle: Bundle) -> Iterator[str]:
         yield "There is no LDP bound (one that holds for any inference) beside it."
     elif certificate["guarantee"] != "ldp":
         per, epsilon = certificate["per"], certificate["ldp_epsilon"]
-        yield f"Whatever is assumed, one {per} is also protected by ε = {epsilon:.3g} LDP."
+        yield f"Whatever is assumed, one {per} is also protected by ε = {epsilon:.3g} LDP, which is for any inference."
     for assumption in certificate["assumes"]:
         yield f"It assumes: {assumption}."
 
@@ -97,7 +103,7 @@ def work_lines(bundle: Bundle) -> Iterator[str]:
     yield f"Mechanism: {bundle.mechanism.name}; learnt: {bundle.manifest.minimiser.name}."
     classes = certificate.get("outputs", 0)
     if certificate.get("codes", 0) > classes:
-        yield f"  A window that fits none of {classes} classes well leaves as one of them: the coder abstains."
+        yield f"  A window that fits none of {classes} classes well leaves as one of them: its reader, the coder, abstains."
     yield from _choice_lines(bundle)
     yield from _cost_lines(bundle)
 
