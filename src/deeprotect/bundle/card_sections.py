@@ -103,7 +103,8 @@ def work_lines(bundle: Bundle) -> Iterator[str]:
     yield f"Mechanism: {bundle.mechanism.name}; learnt: {bundle.manifest.minimiser.name}."
     classes = certificate.get("outputs", 0)
     if certificate.get("codes", 0) > classes:
-        yield f"  A window that fits none of {classes} classes well leaves as one of them: its reader, the coder, abstains."
+        abstains = "its reader, the coder, abstains"
+        yield f"  A window that fits none of {classes} classes well leaves as one of them: {abstains}."
     yield from _choice_lines(bundle)
     yield from _cost_lines(bundle)
 

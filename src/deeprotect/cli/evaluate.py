@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from deeprotect.cli.progress import bar
-from deeprotect.cli.tables import Force
+from deeprotect.cli.protect import Data
+from deeprotect.cli.tables import Columns, Force, Map
+from deeprotect.errors import InputError
 
 Report = Annotated[Path, typer.Option(metavar="DIR", help="Where report.html and results.json go.")]
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Processes; without it, one per core.")]
@@ -32,9 +34,15 @@ def demo(out: Report = Path("out/demo"), force: Force = False) -> None:
 
 
 def evaluate(
-    policy: Annotated[Path, typer.Argument(metavar="POLICY", help="A policy file (see init).")],
-    data: Annotated[str, typer.Option(metavar="TABLE", help="Labelled recordings: CSV, Parquet or Arrow.")],
+    data: Data,
     out: Report,
+    policy: Annotated[
+        Path | None, typer.Argument(metavar="[POLICY]", help="A policy file (see init); not with --bundle.")
+    ] = None,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(metavar="BUNDLE", help="Measure this bundle as it is shipped, on a table it was not trained on."),
+    ] = None,
     mechanism: Annotated[
         list[str] | None,
         typer.Option("--mechanism", metavar="M", help="Only this mechanism, classical features or peer; repeatable."),
@@ -51,22 +59,30 @@ def evaluate(
         bool, typer.Option("--quick", help="Fewer windows, ε, attackers and epochs; about a minute.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Of splits, models and evaluation noise.")] = 0,
+    show_raw: Annotated[
+        bool, typer.Option("--show-raw", help="Draw raw samples of one recording in the report, not an average.")
+    ] = False,
+    mapped: Map = None,
+    columns: Columns = None,
     force: Force = False,
 ) -> None:
     """Compare mechanisms on a table: apps, attackers, limits, intervals; writes a report and results.json.
 
     Example: deeprotect evaluate policy.toml --data walk.csv --out report --quick
+
+    Example: deeprotect evaluate --bundle protector --data held-back.csv --out report
     """
+    from deeprotect.bundle import Bundle
     from deeprotect.cli.printing import print_seconds, results_table
-    from deeprotect.errors import InputError
     from deeprotect.evaluation.report.report_files import REPORT
+    from deeprotect.evaluation.runs.own_bundle import evaluate_bundle
     from deeprotect.evaluation.runs.own_table import EvaluateRequest
     from deeprotect.evaluation.runs.own_table import evaluate as run
     from deeprotect.policy import Policy
+    from deeprotect.tables.csv_reader import column_names
 
     refuse_report(out, REPORT, force=force)
-    if data == "-":
-        raise InputError("--data - cannot be read twice; give a file")
+    _check_asked(policy, bundle, data, chosen=bool(mechanism or epsilon))
     if split == "group" and group is None:
         raise InputError("--split group needs the column to split by; give it with --group")
     request = EvaluateRequest(
@@ -79,15 +95,30 @@ def evaluate(
         jobs=cores() if jobs is None else jobs,
         quick=quick,
         seed=seed,
+        show_raw=show_raw,
+        mapped=mapped or (),
+        columns=column_names(columns),
         command=command_line(),
     )
     with bar("evaluating") as progress:
-        results, seconds = run(Policy.load(policy), data, out, request=request, progress=progress)
+        if bundle is not None:
+            results, seconds = evaluate_bundle(Bundle.load(bundle), data, out, request=request, progress=progress)
+        elif policy is not None:
+            results, seconds = run(Policy.load(policy), data, out, request=request, progress=progress)
     results_table(results.to_json())
     for line in results.left_out:
         typer.echo(f"left out: {line}", err=True)
     print_seconds(seconds)
     typer.echo(f"\nReport: {out / 'report.html'}")
+
+
+def _check_asked(policy: Path | None, bundle: Path | None, data: list[str], *, chosen: bool) -> None:
+    if (policy is None) == (bundle is None):
+        raise InputError("give either a POLICY or --bundle, which brings its own policy")
+    if bundle is not None and chosen:
+        raise InputError("--bundle is measured as it is; leave out --mechanism and --epsilon")
+    if "-" in data:
+        raise InputError("--data - cannot be read twice; give a file")
 
 
 def refuse_report(out: Path, parts: Iterable[str], *, force: bool) -> None:

@@ -102,8 +102,7 @@ def _run(experiment: CaseExperiment, request: ReproduceRequest, meter: "_Meter")
     points: list[CurvePoint] = []
     samples: list[SpeechSample] = []
     with plan.prepared(experiment.windows, experiment.policy) as runner:
-        shown = plan.nearest(SHOWN_EPSILON)
-        found = measure_rows(runner, plan, shown_epsilon=shown, progress=meter.stage(experiment.name))
+        found = measure_rows(runner, plan, progress=meter.stage(experiment.name))
         if experiment.curves:
             points = feature_curves.curves(runner, size, progress=meter.stage(f"features {experiment.name}"))
         if experiment.files:

@@ -20,7 +20,7 @@ RESULTS = Results([made_results.row("laplace", "ldp", 5.0, app=0.7, attack=0.2)]
 
 @pytest.fixture(scope="module")
 def page() -> Page:
-    return layout.lay_out(RESULTS, title="title", lead="lead", excerpt=None, epsilon=5.0)
+    return layout.lay_out(RESULTS, made_results.policy(), title="title", lead="lead", excerpt=None, epsilon=5.0)
 
 
 def test_page_results_tables_and_figures_are_written_and_nothing_else_is_left(tmp_path: Path, page: Page) -> None:
