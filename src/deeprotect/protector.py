@@ -13,6 +13,7 @@ from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.in_order import cores
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
 from deeprotect.tables.column_map import ColumnMap
@@ -70,14 +71,14 @@ class Protector:
         """The model card: what may be inferred, what is promised, what is not."""
         return card(self.bundle)
 
-    def protect(self, table: Any, *, passing: Passing | None = None) -> Any:
-        """Release a pyarrow, pandas or polars table; the same kind comes back.
+    def protect(self, table: Any, *, passing: Passing | None = None, workers: int | None = None) -> Any:
+        """Release a pyarrow, pandas or polars table; the same kind comes back. Uses all cores, or so many workers.
 
         Recordings leave as 1, 2, … unless training showed that their names tell nothing sensitive, or `passing` says
         otherwise.
         """
         memory = Memory()
-        summary = self._release(table, memory.open, passing=passing)
+        summary = self._release(table, memory.open, passing=passing, workers=workers)
         if summary.warning:
             warnings.warn(summary.warning, stacklevel=2)
         return _like(table, memory.table())
@@ -90,6 +91,7 @@ class Protector:
         mapped: Sequence[str] = (),
         columns: Sequence[str] | None = None,
         passing: Passing | None = None,
+        workers: int | None = None,
         progress: Progress = lambda _: None,
     ) -> ReleaseSummary:
         """Release a file of any size, or several as one table, in constant memory; the output is whole or not there.
@@ -98,7 +100,9 @@ class Protector:
         """
         paths = str(source_path) if isinstance(source_path, str | Path) else list(source_path)
         sink = partial(open_sink, sink_path)
-        return self._release(paths, sink, mapped=mapped, columns=columns, passing=passing, progress=progress)
+        return self._release(
+            paths, sink, mapped=mapped, columns=columns, passing=passing, workers=workers, progress=progress
+        )
 
     def _release(
         self,
@@ -108,6 +112,7 @@ class Protector:
         mapped: Sequence[str] = (),
         columns: Sequence[str] | None = None,
         passing: Passing | None = None,
+        workers: int | None = None,
         progress: Progress = lambda _: None,
     ) -> ReleaseSummary:
         safe = Passing("numbered" if self.bundle.manifest.training.names_may_tell else "named")
@@ -120,6 +125,7 @@ class Protector:
             passing=passing or safe,
             ledger=Ledger(),
             entropy=SystemEntropy(),
+            workers=workers or cores(),
             progress=progress,
         )
 

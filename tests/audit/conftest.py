@@ -6,6 +6,7 @@ from tests.mutations import protectors
 from threadpoolctl import threadpool_limits
 
 from deeprotect.bundle import Bundle
+from deeprotect.privacy.channel.combinations import tables_of
 from deeprotect.privacy.channel.design import SensitiveCounts, design
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.training.labelled_windows import LabelledWindows
@@ -42,6 +43,34 @@ def people():
 @pytest.fixture
 def calibration_people():
     return _people(*COUNTS.tolist())
+
+
+GIVEN = 100 * np.array([[[30, 5, 5], [25, 10, 5]], [[5, 5, 30], [5, 8, 27]]])  # (activity, person, code)
+
+
+@pytest.fixture
+def given_activity():
+    """ε = 1 for two people, given what they do."""
+    useful = ("walk", "still", "other")
+    counts = np.concatenate([GIVEN, np.zeros_like(GIVEN[:1])])
+    tables, left_out = tables_of("person", counts, given=useful, classes=("ann", "bob"), epsilon=1.0)
+    plan = design(1.0 - np.eye(3), np.ones(3), secrets=tables, given=["activity"])
+    return protectors.bundle(make(plan, outputs=useful, without_promise=left_out), 3, **protectors.code_book(3))
+
+
+@pytest.fixture
+def active_people():
+    """`active_people(counts)`: windows counted by activity, person and place of the largest sample."""
+    return _active_people
+
+
+def _active_people(counts) -> LabelledWindows:
+    activity, person, place = (np.repeat(axis.ravel(), np.ravel(counts)) for axis in np.indices(np.shape(counts)))
+    labels = {
+        "activity": np.array(["walk", "still"], dtype=object)[activity],
+        "person": np.array(["ann", "bob"], dtype=object)[person],
+    }
+    return LabelledWindows(np.eye(3)[place][:, :, None], labels, np.zeros(len(place), dtype=np.int64), len(place), "")
 
 
 def _coded(epsilon, codes=6, secrets=(), **promise) -> Bundle:

@@ -77,6 +77,33 @@ def test_windows_unlike_the_calibration_ones_can_break_it_and_that_shows(named, 
     assert not next(finding for finding in result.findings if finding.guarantee == "named").holds
 
 
+def test_a_promise_given_the_useful_class_is_attacked_within_each_of_them(given_activity, active_people):
+    """Ann walks and Bob sits, nearly always: that tells who they are, and breaks nothing that is promised."""
+    calibration = 100 * np.array([[[30, 5, 5], [25, 10, 5]], [[5, 5, 30], [5, 8, 27]]])
+    seldom = np.array([[[1], [20]], [[20], [1]]])
+    result = audit(given_activity, runs=20_000, windows=active_people(calibration // seldom))
+    alone, batch = (finding for finding in result.findings if finding.guarantee == "named")
+    assert alone.pair.found in [f"person 'ann' and 'bob', both {activity}" for activity in ("walk", "still")]
+    assert alone.epsilon < 1.0
+    assert batch.epsilon < 1.0
+
+
+def test_people_who_do_the_same_thing_otherwise_than_in_calibration_break_it_and_that_shows(
+    given_activity, active_people
+):
+    unlike = [[[40, 0, 0], [0, 0, 40]], [[5, 5, 30], [5, 8, 27]]]
+    result = audit(given_activity, runs=20_000, windows=active_people(unlike))
+    finding = next(finding for finding in result.findings if finding.guarantee == "named")
+    assert not finding.holds
+    assert finding.pair.found == "person 'ann' and 'bob', both walk"
+
+
+def test_a_table_without_two_promised_classes_of_one_useful_class_is_refused(given_activity, active_people):
+    apart = [[[40, 0, 0], [0, 0, 0]], [[0, 0, 0], [0, 0, 40]]]
+    with pytest.raises(InputError, match="no two classes of person to compare"):
+        audit(given_activity, runs=1_000, windows=active_people(apart))
+
+
 def test_an_rldp_promise_that_rests_on_a_clip_box_is_attacked_by_any_two_windows():
     directions = basis(np.random.default_rng(4).normal(size=(6, 2)))
     mechanism = laplace.paper_mode2(Box.unit(6), 2.0, directions=directions, inferences=("person",))

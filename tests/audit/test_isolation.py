@@ -182,8 +182,8 @@ def test_a_pipe_that_joins_released_windows_is_found_at_release(monkeypatch):
 
     sound = pipe.release_batch
 
-    def joined(private, bundle, **rest):
-        released = sound(private, bundle, **rest)
+    def joined(*given, **rest):
+        released = sound(*given, **rest)
         return Windows(released.samples + 0.1 * np.roll(released.samples, 1, axis=0), released.frame)
 
     monkeypatch.setattr(pipe, "release_batch", joined)

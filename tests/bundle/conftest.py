@@ -43,7 +43,9 @@ KINDS = {
     "subspace": ("rldp", "subspace", "pca"),
     "channel ldp": ("ldp", "channel", "default"),
     "channel named": ("named", "channel", "default"),
+    "channel given": ("named", "channel", "default"),
 }
+MORE = {"channel given": {"given": "useful", "epsilon": 3.0, "ldp_ceiling": 5.0}}
 
 
 @pytest.fixture(scope="session")
@@ -56,7 +58,7 @@ def made():
 def _made(kind: str) -> Bundle:
     from deeprotect.training.fitting.fit import export, learn
 
-    policy = Policy.from_toml(POLICY.format(*KINDS[kind]))
+    policy = Policy.from_toml(POLICY.format(*KINDS[kind])).vary(privacy=MORE.get(kind, {}))
     models = _models()
     return export(learn(models, policy), policy, windows=models.windows, results=[])
 

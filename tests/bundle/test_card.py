@@ -33,6 +33,17 @@ def test_the_card_names_the_users_costs_where_there_are_some(made):
     assert "Chosen for the least cost of misreading to be expected after release: channel 0.100, laplace 0.300" in text
 
 
+def test_the_card_says_what_is_given_and_how_long_it_would_last(made):
+    text = card(made("channel given"))
+    assert "ε = 3 named per window for person given activity. Beyond activity, one window tells no observer" in text
+    assert "holds for all 4 combinations with 2 useful classes together with probability 0.95" in text
+    assert "What activity alone tells, such as who does what how often" in text
+    assert "Several draws in a row, an estimate (as if they were independent, and the counts exact): person is" in text
+    assert "at one draw every 0.4 s" in text
+    assert "an estimate" not in card(made("channel ldp"))
+    assert "an estimate" in card(made("channel named"))
+
+
 def test_the_card_says_what_becomes_of_windows_nobody_can_name(made):
     bundle = made("channel ldp")
     assert "abstains" not in card(bundle)

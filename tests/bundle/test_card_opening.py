@@ -44,6 +44,13 @@ def test_a_named_promise_says_for_whom_how_surely_and_under_which_assumption():
     assert "people who were not in those recordings" in not_covered
 
 
+def test_a_promise_beyond_the_useful_label_says_what_the_label_itself_tells():
+    event = Event("named", 3.0, inferences=("person",), confidence=0.95, given=("exercise",))
+    promised, not_covered = opening(event, seconds=1.0, classes={"person": 10})
+    assert promised.startswith("Beyond what exercise itself tells, from one stretch")
+    assert "what exercise alone tells, such as who does what how often" in not_covered
+
+
 def test_without_a_bound_for_the_rest_none_is_claimed():
     assert "whatever is assumed" not in opening(EVENTS["named"], seconds=1.0, classes={"person": 10}).not_covered
 

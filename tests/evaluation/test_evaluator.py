@@ -82,6 +82,11 @@ def test_the_limit_stands_only_where_epsilon_bounds_something(
     assert (sensitive["person"].limit is not None) is sensitive_bound
 
 
+def test_given_the_useful_labels_epsilon_limits_no_share_of_right_guesses(evaluator: Evaluator) -> None:
+    _, sensitive = evaluator.predictions(_nothing).sum_up("named", 1.0, given=["activity"])
+    assert sensitive["person"].limit is None
+
+
 def test_the_same_seed_measures_the_same(evaluator: Evaluator) -> None:
     first, second = (evaluator.predictions(_unprotected).sum_up("ldp", 1.0) for _ in range(2))
     assert first == second

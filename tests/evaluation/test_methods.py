@@ -59,11 +59,18 @@ def test_a_peer_without_a_seed_runs_only_when_it_is_asked_for(policy: Policy) ->
 
 def test_a_ceiling_beside_the_named_epsilon_is_no_obstacle_to_other_guarantees(policy: Policy) -> None:
     """`init --sensitive` writes one."""
-    capped = policy.vary(privacy={"guarantee": "named", "ldp_ceiling": 3.0})
+    capped = policy.vary(privacy={"guarantee": "named", "ldp_ceiling": 3.0, "given": "useful"})
     for method in MAIN_METHODS:
         privacy = Setting(method, 2.0).policy(capped).privacy
         assert (privacy.guarantee, privacy.epsilon) == (method.guarantee, 2.0)
         assert privacy.ldp_ceiling == (3.0 if method.guarantee == "named" else None)
+        assert privacy.given == ("useful" if method.guarantee == "named" else None)
+
+
+def test_a_setting_may_say_what_a_named_promise_is_given(policy: Policy) -> None:
+    named = Setting(Method("channel", "named"), 3.0, given="useful", ldp_ceiling=5.0)
+    privacy = named.policy(policy).privacy
+    assert (privacy.given, privacy.ldp_ceiling, privacy.epsilon) == ("useful", 5.0, 3.0)
 
 
 def test_an_option_says_what_it_is_made_of() -> None:

@@ -12,7 +12,7 @@ from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.exact_draw import ExactDraw
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.mechanisms import laplace
-from deeprotect.release import pipe, releasing
+from deeprotect.release import pipe
 from deeprotect.signals import Windows
 from deeprotect.signals.schema import Schema
 from deeprotect.tables import columns
@@ -171,17 +171,31 @@ def windows_joined(patch: Patch) -> None:
 def _plant_release(patch: Patch, step: Callable[..., np.ndarray]) -> None:
     """A pipe whose middle is `step`, wherever the pipe is used."""
 
-    def release_batch(private, bundle, *, ledger, stream, entropy):
+    def release_batch(private, _, bundle, *, ledger, stream, entropy):
         system = pipe.require_system(entropy)
         charge = _charge(ledger, stream, bundle.mechanism.event, len(private))
         return Windows(bundle.schema.unscale(step(private, bundle, charge, system)), private.frame)
 
-    for module in (pipe, releasing):
-        patch.setattr(module, "release_batch", release_batch)
+    patch.setattr(pipe, "release_batch", release_batch)
 
 
 def _charge(ledger, stream, event, count):
     return lambda: ledger.charge(stream, event, count=count)
+
+
+def redrawn_inside_an_episode(patch: Patch) -> None:
+    """Every window of an episode gets a draw of its own from the episode's code."""
+    privatise, codes = DiscreteChannel.privatise, {}
+
+    def noted(self, code, *, entropy):
+        codes[len(code)] = code
+        return privatise(self, code, entropy=entropy)
+
+    def redraw(self, noisy_code, counts, *, entropy):
+        return privatise(self, np.repeat(codes[len(noisy_code)], counts, axis=0), entropy=entropy)
+
+    patch.setattr(DiscreteChannel, "privatise", noted)
+    patch.setattr(DiscreteChannel, "repeat", redraw)
 
 
 BUGS = (
@@ -202,6 +216,7 @@ BUGS = (
     Bug("confidence of each class alone", confidence_of_each_class, (checks.VERIFY_NAMED, checks.COVERAGE)),
     Bug("tail window released raw", tail_released_raw, (checks.NO_RAW,)),
     Bug("budget charged after release", charged_after_release, (checks.CHARGED,)),
+    Bug("redrawn inside an episode", redrawn_inside_an_episode, (checks.AUDIT_HELD, checks.ONE_DRAW)),
     Bug("labels left in the output", labels_left_in, (checks.COLUMNS,)),
     *mixing.BUGS,
 )

@@ -82,6 +82,16 @@ def _differs_each_time(bundle):
     return not np.array_equal(_release(bundle, samples), _release(bundle, samples))
 
 
+def _shows_one_output(bundle):
+    samples = np.random.default_rng(2).uniform(-4, 4, size=(40 * protectors.HELD, bundle.schema.window, 1))
+    frame = Frame(
+        np.full(len(samples), bundle.schema.window), np.arange(len(samples)), np.arange(len(samples)) // protectors.HELD
+    )
+    (released,) = pipe.release([Windows(samples, frame)], bundle, ledger=Ledger(), stream="s", entropy=SystemEntropy())
+    episodes = released.samples.reshape(40, protectors.HELD, -1)
+    return bool((episodes == episodes[:, :1]).all())
+
+
 def _refuses_seeds(bundle):
     try:
         _release(bundle, np.zeros((1, bundle.schema.window, 1)), entropy=SeededEntropy(0))
@@ -192,6 +202,7 @@ def _shipped_channel(make):
 AUDIT_SAMPLES = Check("audit (noise on samples)", _stays_below_the_claim, protectors.on_samples)
 AUDIT_CLIPPED = Check("audit (clipped code)", _stays_below_the_claim, protectors.clipped)
 AUDIT_CHANNEL = Check("audit (channel)", _stays_below_the_claim, protectors.coded)
+AUDIT_HELD = Check("audit (held draws)", _stays_below_the_claim, protectors.held)
 ISOLATION_SAMPLES = Check("audit (windows kept apart)", _keeps_windows_apart, protectors.on_samples)
 ISOLATION_CHANNEL = Check("audit (windows kept apart in a channel)", _keeps_windows_apart, protectors.coded)
 VERIFY_NOISE = Check("verify (noise)", _is_verified, _shipped_noise, shipped=True)
@@ -199,6 +210,7 @@ VERIFY_CHANNEL = Check("verify (channel)", _is_verified, _shipped_channel(protec
 VERIFY_NAMED = Check("verify (named channel)", _is_verified, _shipped_channel(protectors.named), shipped=True)
 GRID = Check("law: noisy codes lie on the public grid", _lies_on_the_grid, protectors.on_samples)
 FRESH = Check("law: two releases differ", _differs_each_time, protectors.on_samples)
+ONE_DRAW = Check("law: an episode shows one output", _shows_one_output, protectors.held)
 NO_SEED = Check("law: seeded entropy is refused", _refuses_seeds, protectors.on_samples)
 OWN_NOISE = Check("law: each window has its own noise", _each_window_has_its_own_noise, protectors.on_samples)
 OWN_CODE = Check("law: a code depends on its window only", _code_depends_on_its_own_window_only, protectors.on_samples)

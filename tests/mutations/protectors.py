@@ -1,5 +1,7 @@
 """Small protectors on which a broken promise shows after a few thousand releases."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 
@@ -22,14 +24,19 @@ CODES = 4
 COUNTS = np.array([[18, 12, 6, 4], [8, 12, 10, 10]])
 
 
+HELD = 6
+
+
 def policy(event: Event, values: int) -> Policy:
-    """One channel, and the promise that the mechanism makes."""
+    """One channel, and the promise that the mechanism makes; an episode is of six windows."""
+    held = {"every": f"{HELD * values / 10:g} s"} if event.per == "episode" else {}
     return Policy.from_tables(
         {
             "version": 1,
             "stream": {"rate_hz": 10, "window": values, "channels": {"acc_x": {"unit": "g", "range": [-4.0, 4.0]}}},
-            "inferences": {"useful": ["activity"], "sensitive": list(event.inferences)},
-            "privacy": {"epsilon": event.epsilon, "guarantee": event.guarantee},
+            "inferences": {"useful": list(event.given) or ["activity"], "sensitive": list(event.inferences)},
+            "privacy": {"epsilon": event.epsilon, "guarantee": event.guarantee, **held}
+            | ({"given": "useful"} if event.given else {}),
         }
     )
 
@@ -76,6 +83,13 @@ def clipped() -> Bundle:
 def coded() -> Bundle:
     """Randomised response."""
     return bundle(randomised_response(), CODES, **code_book(CODES))
+
+
+def held() -> Bundle:
+    """Randomised response, once for each episode."""
+    mechanism = randomised_response()
+    held = replace(mechanism, event=replace(mechanism.event, per="episode"))
+    return bundle(held, CODES, **code_book(CODES))
 
 
 def code_book(codes: int, windows: np.ndarray | None = None) -> dict[str, Network | OutputTable]:

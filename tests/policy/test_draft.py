@@ -84,7 +84,7 @@ def test_an_inference_is_a_column_or_in_the_repository(repository: Repository) -
 
 def test_unstated_units_and_left_out_columns_are_said() -> None:
     policy = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50)
-    units_acc, units_gyro, left_out, _ = assumptions(COLUMNS, policy)
+    units_acc, units_gyro, left_out = assumptions(COLUMNS, policy)
     assert units_acc.startswith("acc_x: taken as g, range [-4.0, 4.0]")
     assert units_gyro.startswith("gyro_z: taken as rad/s")
     assert left_out.startswith("temperature: ")
@@ -92,11 +92,19 @@ def test_unstated_units_and_left_out_columns_are_said() -> None:
 
 def test_beside_a_named_epsilon_stands_a_ceiling_so_that_there_is_always_noise() -> None:
     named = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50)
-    assert (named.privacy.guarantee, named.privacy.epsilon, named.privacy.ldp_ceiling) == ("named", 5.0, 5.0)
+    assert (named.privacy.guarantee, named.privacy.epsilon, named.privacy.ldp_ceiling) == ("named", 3.0, 5.0)
     assert "ldp_ceiling = 5.0  # an LDP bound on top" in named.to_toml()
     everything = draft(COLUMNS, useful=["activity"], rate_hz=50)
     assert (everything.privacy.guarantee, everything.privacy.ldp_ceiling) == ("ldp", None)
     assert "ldp_ceiling" not in everything.to_toml()
+
+
+def test_what_is_sensitive_is_hidden_given_the_useful_label() -> None:
+    named = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50, epsilon=1.5)
+    assert (named.privacy.given, named.privacy.epsilon) == ("useful", 1.5)
+    assert 'given = "useful"  # named only: useful (whoever does what how often)' in named.to_toml()
+    everything = draft(COLUMNS, useful=["activity"], rate_hz=50)
+    assert (everything.privacy.given, everything.privacy.epsilon) == (None, 5.0)
 
 
 @pytest.mark.parametrize(("epsilon", "said"), [(1.0, False), (5.0, True), (8.0, True)])

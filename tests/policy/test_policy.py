@@ -68,6 +68,10 @@ MISTAKES = {
     "unknown mechanism": (AUTO, 'mechanism = "laplase"', 'mechanism = "laplase" is not known; did you mean "laplace"'),
     "subspace for ldp": (AUTO, 'mechanism = "subspace"', 'gives rldp, not ldp; set guarantee = "rldp"'),
     "ceiling without named": (AUTO, "ldp_ceiling = 3", 'privacy.ldp_ceiling needs guarantee = "named"'),
+    "given without named": (AUTO, 'given = "useful"', 'privacy.given needs guarantee = "named", not "ldp"; remove it'),
+    "given nothing without named": (AUTO, 'given = "nothing"', 'privacy.given needs guarantee = "named"'),
+    "given something else": (LDP, 'guarantee = "named"\ngiven = "usefull"\n', 'did you mean "useful"? choose one of'),
+    "given a list": (LDP, 'guarantee = "named"\ngiven = ["activity"]\n', "privacy.given = "),
     "useful and sensitive": ('["subject"]', '["activity"]', "'activity' in both useful and sensitive"),
     "nothing useful": ('["activity"]', "[]", "inferences.useful = [] is empty"),
     "useful not a list": ('["activity"]', '"activity"', "inferences.useful = \"activity\" must be a list"),
@@ -141,6 +145,14 @@ def test_a_named_promise_may_have_any_ceiling_and_the_file_says_what_for(ceiling
     assert (policy.privacy.epsilon, policy.privacy.ldp_ceiling) == (5.0, ceiling)
     assert f"ldp_ceiling = {ceiling}  # an LDP bound on top, whatever the calibration" in policy.to_toml()
     assert Policy.from_toml(policy.to_toml()) == policy
+
+
+def test_a_named_promise_without_the_key_is_given_nothing_and_says_so_no_more_than_before() -> None:
+    named = Policy.from_toml(changed(LDP, 'guarantee = "named"\n'))
+    assert named.privacy.given is None
+    assert "given" not in named.to_json()["privacy"]
+    useful = named.vary(privacy={"given": "useful"})
+    assert Policy.from_toml(useful.to_toml()) == Policy.from_json(useful.to_json()) == useful
 
 
 def test_broken_toml_is_reported_with_its_line() -> None:
@@ -309,6 +321,7 @@ KEYS = [
     ("stream", "channels", "acc_x"), ("stream", "channels", "acc_x", "range"),
     ("stream", "channels", "acc_x", "resolution"), ("inferences", "useful"), ("inferences", "sensitive"),
     ("privacy", "epsilon"), ("privacy", "guarantee"), ("privacy", "mechanism"), ("privacy", "ldp_ceiling"),
+    ("privacy", "given"),
     ("training", "features"), ("training", "seed"), ("training", "minimiser"), ("strange",), ("stream", "strange"),
     ("training", "cost_matrix"), ("training", "cost_matrix", "activity"),
     ("training", "cost_matrix", "activity", "walk"), ("training", "cost_matrix", "activity", "walk", "stairs"),

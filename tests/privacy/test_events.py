@@ -10,6 +10,13 @@ def test_an_event_says_what_it_promises_and_per_what():
     assert str(Event("rldp", 2.0, inferences=("subject",))) == "ε = 2 rldp per window for subject"
 
 
+def test_an_event_says_what_it_is_given():
+    event = Event("named", 2.0, inferences=("subject",), given=("activity", "place"))
+    assert str(event) == "ε = 2 named per window for subject given activity and place"
+    assert event.to_json()["given"] == ["activity", "place"]
+    assert event.assumes[-1] == "no class that was seen is missing from the counts"
+
+
 def test_what_is_taken_on_trust_stands_behind_the_promise():
     relaxed = Event("rldp", 2.0, inferences=("subject",))
     assert relaxed.caveat == "along the fitted directions, which are taken on trust"
@@ -42,6 +49,8 @@ def test_an_event_names_a_bounded_number_of_inferences():
         {"guarantee": "ldp", "epsilon": 1.0, "per": "day"},
         {"guarantee": "ldp", "epsilon": 1.0, "delta": 1.0},
         {"guarantee": "named", "epsilon": 1.0, "confidence": 0.0},
+        {"guarantee": "ldp", "epsilon": 1.0, "given": ("activity",)},
+        {"guarantee": "named", "epsilon": 1.0, "given": tuple(f"i{number}" for number in range(65))},
     ],
 )
 def test_an_unknown_or_empty_promise_is_refused(fields):

@@ -14,6 +14,7 @@ from tests.conftest import walk
 
 from deeprotect.errors import TableError
 from deeprotect.tables.fields import check_names
+from deeprotect.tables.files import BATCH_CELLS
 from deeprotect.tables.sources import open_source
 from deeprotect.tables.survey import survey
 from deeprotect.tables.text_lines import HEAD_BYTES
@@ -163,3 +164,21 @@ def test_offsets_that_point_beyond_their_buffer_are_refused(tmp_path):
     (tmp_path / "in.arrow").write_bytes(whole.replace(offsets.tobytes(), wild.tobytes()))
     with pytest.raises(TableError, match="cannot be read as Arrow"):
         read(tmp_path / "in.arrow")
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+@pytest.mark.parametrize("channels", [1, 40])
+def test_a_table_is_read_in_batches_of_few_cells_however_it_was_cut_up(tmp_path, suffix, channels):
+    """One row group or record batch of any size; wide tables in shorter batches."""
+    rows = 70_000
+    table = pa.table({f"c{index}": np.arange(rows) + index for index in range(channels)})
+    path = tmp_path / f"large.{suffix}"
+    if suffix == "arrow":
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table)
+    else:
+        pa_parquet.write_table(table, path)
+    with open_source(path) as source:
+        batches = list(source.batches)
+    assert max(batch.num_rows * batch.num_columns for batch in batches) <= BATCH_CELLS
+    assert pa.Table.from_batches(batches) == table

@@ -6,16 +6,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from deeprotect.errors import InputError
+from deeprotect.signals import Hold
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.segments import place_in
-from deeprotect.training.splits import Mask, contiguous, folds, grouped, segments_of
+from deeprotect.training.splits import ONE_WINDOW, Mask, blocks, contiguous, folds, grouped, segments_of
 
-KINDS = ("time", "recording", "group")
+KINDS = ("time", "pieces", "recording", "group", "strangers")
+ENROLLED = 0.5
+"""Share of the windows of strangers that attackers learn from."""
 
 
 @dataclass(frozen=True)
 class SplitSpec:
-    """`kind`: in time inside recordings, by whole recordings, or by the windows' groups (people, say).
+    """`kind`: in time inside recordings and runs of labels, by whole pieces of recordings, by whole recordings, or by
+    the windows' groups (people, say).
+
+    With `strangers`, too, no group is on both sides, and attackers learn from the earlier windows of the tested groups
+    themselves: they have enrolled the strangers.
 
     One fold holds out a share, several are cross-validation; each repeat has a seed of its own. `most` limits the
     windows to train on, and a third of it those to test on.
@@ -32,31 +39,38 @@ class SplitSpec:
             raise InputError(f"split '{self.kind}' is unknown; use one of: {', '.join(KINDS)}")
         if self.folds < 1 or self.repeats < 1:
             raise InputError("folds and repeats count from 1")
+        if self.kind == "pieces" and self.folds > 1:
+            raise InputError("pieces are held out once; ask for one fold, and for repeats")
 
-    def make_folds(self, windows: LabelledWindows, *, seed: int) -> list["Fold"]:
-        """Of all repeats and folds."""
-        every = [fold for repeat in range(self.repeats) for fold in self._folds(windows, seed + repeat)]
+    def make_folds(self, windows: LabelledWindows, *, seed: int, hold: Hold = ONE_WINDOW) -> list["Fold"]:
+        """Of all repeats and folds; episodes of `hold` stay whole where time is cut."""
+        every = [fold for repeat in range(self.repeats) for fold in self._folds(windows, seed + repeat, hold)]
         return every if self.most is None else [fold.thinned(windows, self.most) for fold in every]
 
-    def _folds(self, windows: LabelledWindows, seed: int) -> Iterator["Fold"]:
-        for train, test in self._masks(windows, seed):
-            yield Fold(np.flatnonzero(train), np.flatnonzero(test), seed)
+    def _folds(self, windows: LabelledWindows, seed: int, hold: Hold) -> Iterator["Fold"]:
+        for train, test in self._masks(windows, seed, hold):
+            enrolment = _enrolment(windows[test], seed, hold) if self.kind == "strangers" else None
+            yield Fold(np.flatnonzero(train), np.flatnonzero(test), seed, enrolment)
 
-    def _masks(self, windows: LabelledWindows, seed: int) -> list[tuple[Mask, Mask]]:
+    def _masks(self, windows: LabelledWindows, seed: int, hold: Hold) -> list[tuple[Mask, Mask]]:
+        if self.kind == "pieces":
+            return [blocks(windows, held_out=self.held_out, seed=seed, hold=hold)]
         if self.kind != "time":
             groups = windows.recording if self.kind == "recording" else windows.groups
             return grouped(windows, groups, count=self.folds, held_out=self.held_out, seed=seed)
         if self.folds == 1:
-            return [contiguous(windows, held_out=self.held_out, seed=seed)]
-        return folds(windows, count=self.folds, seed=seed)
+            return [contiguous(windows, held_out=self.held_out, seed=seed, hold=hold)]
+        return folds(windows, count=self.folds, seed=seed, hold=hold)
 
     @property
     def words(self) -> str:
         """For readers of a report."""
         how = {
             "time": "time inside each recording and each run of equal labels, one window left out at the border",
+            "pieces": "time, in whole pieces of recordings whatever their labels, one window left out at the border",
             "recording": "recording: each is whole on one side",
             "group": "group: each is whole on one side",
+            "strangers": "group: each is whole on one side; attackers learn from the tested groups' earlier windows",
         }[self.kind]
         folds = f"{self.folds}-fold cross-validation" if self.folds > 1 else f"{self.held_out:.0%} held out"
         return f"{how}; {folds}" + (f", {self.repeats} times" if self.repeats > 1 else "")
@@ -64,18 +78,26 @@ class SplitSpec:
 
 @dataclass(frozen=True)
 class Fold:
-    """Numbers of the windows to train on and to test on, and the seed of everything random on them."""
+    """Numbers of the windows to train on and to test on, and the seed of everything random on them.
+
+    `enrolment`: which of the tested windows attackers learn from, and which they are tested on, where they do so.
+    """
 
     train: Indices
     test: Indices
     seed: int
+    enrolment: tuple[Mask, Mask] | None = None
 
     def thinned(self, windows: LabelledWindows, most: int) -> "Fold":
-        return replace(
-            self,
-            train=_some(windows, self.train, most, seed=self.seed),
-            test=_some(windows, self.test, most // 3, seed=self.seed),
-        )
+        test = _some(windows, self.test, most // 3, seed=self.seed)
+        kept = np.isin(self.test, test)
+        enrolment = self.enrolment and (self.enrolment[0][kept], self.enrolment[1][kept])
+        return replace(self, train=_some(windows, self.train, most, seed=self.seed), test=test, enrolment=enrolment)
+
+
+def _enrolment(strangers: LabelledWindows, seed: int, hold: Hold) -> tuple[Mask, Mask]:
+    """The earlier part of each segment, and the later one."""
+    return contiguous(strangers, held_out=1 - ENROLLED, seed=seed, hold=hold)
 
 
 def _some(windows: LabelledWindows, chosen: Indices, most: int, *, seed: int) -> Indices:

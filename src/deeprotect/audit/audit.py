@@ -6,7 +6,7 @@ from functools import partial
 from threadpoolctl import threadpool_limits
 
 from deeprotect.audit.attack import Progress, attack, of_batches, of_windows
-from deeprotect.audit.batches import AllOfOneClass, Batch, batches, most_telling
+from deeprotect.audit.batches import AllOfOneClass, Batch, batches, episodes, most_telling
 from deeprotect.audit.bound import confidence_of_each
 from deeprotect.audit.candidates import candidates
 from deeprotect.audit.classes import worst_classes
@@ -47,6 +47,9 @@ def audit(
     if "named" in claims and windows is None:
         left_out.append(f"{bundle.mechanism.event}: give a labelled table (--data) to attack this promise")
         del claims["named"]
+    if "named" in claims and bundle.hold.windows > 1:
+        left_out.append(f"{bundle.mechanism.event}: windows drawn one by one make no episode like those of calibration")
+        del claims["named"]
     if not claims:
         raise InputError(f"{left_out[0]}; the bundle makes no other")
     with threadpool_limits(1):  # products and trees are small: waiting for a second thread costs 10× on busy cores
@@ -80,7 +83,7 @@ def _findings(
         pair = _pair(bundle, guarantee, tried, runs=runs, windows=windows)
         shown = partial(_part, progress, _OBSERVERS * number, attacks)
         yield press(of_windows(bundle, outputs), pair, runs=runs, progress=shown)
-        batch = most_telling(bundle, pair, _batches(pair, guarantee, tried), outputs=outputs)
+        batch = most_telling(bundle, pair, _batches(bundle, pair, guarantee, tried), outputs=outputs)
         shown = partial(_part, progress, _OBSERVERS * number + 1, attacks)
         few = max(_FEWEST_BATCHES, int(_BATCHES * runs))
         yield press(of_batches(bundle, batch, outputs), pair, runs=few, progress=shown)
@@ -95,8 +98,10 @@ def _pair(bundle: Pipeline, guarantee: Guarantee, tried: Floats, *, runs: int, w
     return farthest(bundle, tried, runs=runs // 2)
 
 
-def _batches(pair: Pair, guarantee: Guarantee, tried: Floats) -> Iterator[Batch]:
+def _batches(bundle: Pipeline, pair: Pair, guarantee: Guarantee, tried: Floats) -> Iterator[Batch]:
     yield from batches(pair, tried)
+    if bundle.hold.windows > 1:
+        yield from episodes(tried, bundle.hold.windows)
     if guarantee == "named":
         yield from map(AllOfOneClass, _CLASS_BATCHES)
 

@@ -26,6 +26,11 @@ class Batch(Protocol):
     @property
     def found(self) -> str: ...
 
+    @property
+    def hold(self) -> int:
+        """Windows that share a draw."""
+        ...
+
     def draw(self, pool: Floats, rng: np.random.Generator) -> Floats:
         """Scaled windows (window, value); what differs between the two inputs comes from the pool."""
         ...
@@ -45,6 +50,7 @@ class OneDiffers:
     others: Floats
     place: int
     found: str
+    hold = 1
 
     def draw(self, pool: Floats, rng: np.random.Generator) -> Floats:
         return np.insert(self.others, self.place, pool[rng.integers(len(pool))], axis=0)
@@ -55,6 +61,32 @@ class OneDiffers:
 
 
 @dataclass(frozen=True)
+class EpisodeDiffers:
+    """Every window of one episode is drawn from the pool, all other episodes are fixed; every released window is seen.
+
+    There is one draw for an episode, so all of its released windows may tell as much as one of them alone: ε.
+    """
+
+    others: Floats
+    place: int
+    hold: int
+
+    @property
+    def found(self) -> str:
+        count = len(self.others) // self.hold + 1
+        return f"all {self.hold} windows of episode {self.place + 1} of {count} differ, all are seen"
+
+    def draw(self, pool: Floats, rng: np.random.Generator) -> Floats:
+        own = pool[rng.integers(len(pool), size=self.hold)]
+        return np.insert(self.others, [self.place * self.hold] * self.hold, own, axis=0)
+
+    def seen(self, released: Floats) -> list[Floats]:
+        own = np.arange(self.place * self.hold, (self.place + 1) * self.hold)
+        others = np.delete(released, own, axis=1)
+        return [released[:, own], *([others] if others.shape[1] else [])]
+
+
+@dataclass(frozen=True)
 class AllOfOneClass:
     """Every window is drawn from the pool, and one released window is seen.
 
@@ -62,6 +94,7 @@ class AllOfOneClass:
     """
 
     windows: int
+    hold = 1
 
     @property
     def found(self) -> str:
@@ -88,6 +121,13 @@ def batches(pair: Pair, windows: Floats, *, seed: int = 0) -> Iterator[Batch]:
         yield OneDiffers(others, place, found=f"number {place + 1} of {size} differs, {name}, all are seen")
 
 
+def episodes(windows: Floats, hold: int, *, seed: int = 0) -> Iterator[Batch]:
+    """One episode alone, and one between two others."""
+    rng = np.random.default_rng(seed)
+    for others, place in ((0, 0), (2, 1)):
+        yield EpisodeDiffers(windows[rng.integers(len(windows), size=others * hold)], place, hold)
+
+
 def most_telling(bundle: Pipeline, pair: Pair, candidates: Iterable[Batch], *, outputs: KnownOutputs | None) -> Batch:
     """The batch whose inputs a pilot attack separates best; its releases are not counted afterwards."""
     return max(candidates, key=lambda batch: _separation(bundle, pair, batch, outputs=outputs))
@@ -98,7 +138,7 @@ def observed(
 ) -> Iterator[Floats]:
     """What is seen (run, value), in parts, of so many releases of the batch; each is a run of its own."""
     rng = np.random.default_rng()
-    runs = released_batches(bundle, (batch.draw(pool, rng) for _ in range(count)))
+    runs = released_batches(bundle, (batch.draw(pool, rng) for _ in range(count)), hold=batch.hold)
     while part := list(islice(runs, _PART)):
         groups = batch.seen(np.stack(part))
         yield np.concatenate([_features(group, outputs) for group in groups], axis=1)

@@ -30,8 +30,9 @@ def candidates(bundle: Pipeline, *, given: Floats | None = None, seed: int = 0) 
 
 
 def encode(bundle: Pipeline, windows: Floats) -> Floats:
-    """Codes of scaled windows (window, value), all at once."""
-    return bundle.encode(windows.reshape(len(windows), bundle.schema.window, len(bundle.schema.channels)))
+    """Codes of scaled windows (window, value), all at once, each an episode of its own where draws are held."""
+    evidence = bundle.encode(windows.reshape(len(windows), bundle.schema.window, len(bundle.schema.channels)))
+    return bundle.pool(evidence, np.ones(len(windows), dtype=np.int64))
 
 
 def encode_alone(bundle: Pipeline, windows: Floats) -> Floats:

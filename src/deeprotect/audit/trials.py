@@ -27,9 +27,9 @@ def releases(bundle: Pipeline, pool: Floats, count: int) -> Iterator[Floats]:
     return released_batches(bundle, (pool[rng.integers(len(pool), size=size)] for size in sizes))
 
 
-def released_batches(bundle: Pipeline, batches: Iterable[Floats]) -> Iterator[Floats]:
-    """What the pipe makes of each batch of scaled windows (window, value), one after the other."""
-    private = (in_units(bundle.schema, batch) for batch in batches)
+def released_batches(bundle: Pipeline, batches: Iterable[Floats], *, hold: int = 1) -> Iterator[Floats]:
+    """What the pipe makes of batches of scaled windows (window, value), in episodes of `hold`, one after the other."""
+    private = (in_units(bundle.schema, batch, hold=hold) for batch in batches)
     for released in release(private, bundle, ledger=Ledger(), stream="audit", entropy=SystemEntropy()):
         yield released.samples.reshape(len(released), bundle.schema.dim)
 
@@ -39,11 +39,12 @@ def released(bundle: Pipeline, pool: Floats, count: int) -> Floats:
     return np.concatenate(list(releases(bundle, pool, count)))
 
 
-def in_units(schema: Schema, scaled: Floats) -> Windows:
-    """Scaled windows (window, value) as a sensor would give them."""
+def in_units(schema: Schema, scaled: Floats, *, hold: int = 1) -> Windows:
+    """Scaled windows (window, value) as a sensor would give them, in episodes of `hold` windows."""
     # Not through `unscale`: snapping to the sensor's resolution would move relaxed neighbours off their direction.
     samples = schema.low + scaled.reshape(-1, schema.window, len(schema.channels)) * (schema.high - schema.low)
-    return Windows(samples, Frame(np.full(len(samples), schema.window), np.arange(len(samples)) * schema.window))
+    places = np.arange(len(samples))
+    return Windows(samples, Frame(np.full(len(samples), schema.window), places * schema.window, places // hold))
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from deeprotect.bundle import store
-from deeprotect.bundle.consistency import Decoder, check_certificate, check_promise, check_shapes
-from deeprotect.bundle.evidence import EpisodeEncoder
+from deeprotect.bundle.consistency import Decoder, check_certificate, check_counted, check_promise, check_shapes
+from deeprotect.bundle.episode_encoder import EpisodeEncoder
 from deeprotect.bundle.layers.tensors import TENSORS, TensorReader, TensorWriter
 from deeprotect.bundle.manifest import Manifest, Part, TrainingRecord
 from deeprotect.bundle.network import Network
@@ -107,8 +107,7 @@ class Bundle:
 
     def encode(self, private: Floats) -> Floats:
         """Code (window, coordinate) of scaled windows (window, time, channel), or evidence, where draws are held."""
-        rows = private.reshape(len(private), self.schema.dim)
-        return self.encoder(rows) if self.hold.windows == 1 else self._episodes.encode(rows)
+        return self.encoder(private) if self.hold.windows == 1 else self._episodes.encode(private)
 
     def pool(self, evidence: Floats, counts: Counts) -> Floats:
         """Codes of episodes of so many windows each."""
@@ -120,8 +119,19 @@ class Bundle:
 
     def decode(self, noisy_code: Floats) -> Floats:
         """Scaled windows (window, time, channel) from noisy codes alone; what is no number is the range's middle."""
-        windows = np.nan_to_num(self.decoder(noisy_code), nan=0.5, posinf=1.0, neginf=0.0)
-        return windows.reshape(len(noisy_code), self.schema.window, len(self.schema.channels))
+        shape = (len(noisy_code), self.schema.window, len(self.schema.channels))
+        if self._public_windows is not None:  # all in [0, 1], or it would not be a table of public windows
+            index = noisy_code[:, 0].astype(np.int64)
+            return self._public_windows.take(index, axis=1).transpose(1, 2, 0)
+        return np.nan_to_num(self.decoder(noisy_code), nan=0.5, posinf=1.0, neginf=0.0).reshape(shape)
+
+    @cached_property
+    def _public_windows(self) -> Floats | None:
+        """(channel, index, time), for decoders that are a table: so that a column's samples lie together."""
+        if not isinstance(self.decoder, OutputTable):
+            return None
+        windows = self.decoder.windows.reshape(-1, self.schema.window, len(self.schema.channels))
+        return np.ascontiguousarray(windows.transpose(2, 0, 1), dtype=np.float64)
 
     @property
     def encoder(self) -> Network:
@@ -143,6 +153,7 @@ class Bundle:
         """The bundle; parts that do not belong together are refused, even when each is whole."""
         try:
             check_promise(self.policy, self.mechanism)
+            check_counted(self.mechanism, self.manifest.training.classes)
             check_certificate(self.mechanism, self.manifest.certificate)
             check_shapes(self.mechanism, self.encoder, self.decoder, dim=self.schema.dim)
         except (BundleError, PolicyError) as error:

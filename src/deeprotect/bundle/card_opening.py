@@ -62,16 +62,19 @@ def _for_anything(event: Event, seconds: float) -> Opening:
 
 
 def _for_named(event: Event, seconds: float, classes: Mapping[str, int], ldp_epsilon: float | None) -> Opening:
-    names = " or ".join(event.inferences)
+    names, known = " or ".join(event.inferences), " and ".join(event.given)
     counted = [f"any two of the {classes[name]} classes of {name}" for name in event.inferences if name in classes]
+    between = " or ".join(counted) or f"any two classes of {names}"
     beside = f" (where {_multiple(ldp_epsilon)} holds, whatever is assumed)" if ldp_epsilon is not None else ""
+    told = f"what {known} alone tells, such as who does what how often, " if known else ""
     return Opening(
-        f"From one {_stretch(seconds)} nobody, whatever model or computer they use, can shift their odds between "
-        f"{' or '.join(counted) or f'any two classes of {names}'} by more than {factor(event.epsilon)}; this holds for "
-        f"all of them together with {100 * event.confidence:.4g} % confidence, if what is released later is like the "
-        "recordings that it was calibrated on.",
-        f"It does not cover several stretches together, anything but {names}{beside}, people who were not in those "
-        f"recordings, an observer who knows more about the stretch, or {_BESIDE}.",
+        f"{f'Beyond what {known} itself tells, from' if known else 'From'} one {_stretch(seconds)} nobody, whatever "
+        f"model or computer they use, can shift their odds between {between} by more than "
+        f"{factor(event.epsilon)}; this holds for all of them together with "
+        f"{100 * event.confidence:.4g} % confidence, if what is released later is like the recordings that it was "
+        "calibrated on.",
+        f"It does not cover {told}several stretches together, anything but {names}{beside}, people who were not in "
+        f"those recordings, an observer who knows more about the stretch, or {_BESIDE}.",
     )
 
 

@@ -4,10 +4,14 @@ Terms of the field are explained where they stand, or left out.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from deeprotect.bundle.bundle import Bundle
 from deeprotect.bundle.card_opening import span
 from deeprotect.bundle.manifest import Measured
+from deeprotect.privacy.channel import horizon
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
+from deeprotect.privacy.channel.named_promises import listed
 from deeprotect.privacy.guarantees import promise, terms
 
 CHOSEN = {
@@ -52,8 +56,9 @@ def use_lines(bundle: Bundle) -> Iterator[str]:
 def promise_lines(bundle: Bundle) -> Iterator[str]:
     """The same as in the opening, to the letter."""
     event, certificate = bundle.mechanism.event, bundle.manifest.certificate
-    small_print = terms(event.guarantee, sensitive=event.inferences, per=event.per)
-    yield f"{event}. {promise(event.guarantee, event.epsilon, sensitive=event.inferences, per=event.per)}"
+    about: Any = {"sensitive": event.inferences, "given": event.given, "per": event.per}
+    small_print = terms(event.guarantee, **about)
+    yield f"{event}. {promise(event.guarantee, event.epsilon, **about)}"
     yield f"ε is the natural logarithm of the factor; {_STRETCH[event.per]}"
     yield f"Against: {small_print.against}"
     yield f"For: {small_print.covers}"
@@ -63,7 +68,9 @@ def promise_lines(bundle: Bundle) -> Iterator[str]:
 
 def open_lines(bundle: Bundle) -> Iterator[str]:
     event, training = bundle.mechanism.event, bundle.manifest.training
-    yield terms(event.guarantee, sensitive=event.inferences, per=event.per).not_covered
+    yield terms(event.guarantee, sensitive=event.inferences, given=event.given, per=event.per).not_covered
+    yield from _gap_lines(bundle)
+    yield from _horizon_lines(bundle)
     names = "leave as 1, 2, … unless --keep-names is given" if training.names_may_tell else "pass through"
     yield (
         f"Names of recordings {names}; time stamps pass through, or count from 0 with --relative-time; the number of "
@@ -71,14 +78,33 @@ def open_lines(bundle: Bundle) -> Iterator[str]:
     )
 
 
+def _gap_lines(bundle: Bundle) -> Iterator[str]:
+    """Combinations of a useful class and a sensitive one that nothing is promised about."""
+    for secret in bundle.manifest.certificate.get("secrets", ()):
+        rest = [f"{given} with {name} ({windows} times)" for given, name, windows in secret.get("without_promise", ())]
+        if rest:
+            yield f"{secret['inference']}: {listed(rest)}."
+
+
+def _horizon_lines(bundle: Bundle) -> Iterator[str]:
+    """When a secret that is promised for one draw would be out, as far as the calibration counts tell."""
+    if not isinstance(bundle.mechanism, DiscreteChannel):
+        return
+    for line in horizon.described(bundle.mechanism, seconds_per_draw=bundle.policy.seconds_per_draw):
+        yield f"Several draws in a row, an estimate (as if they were independent, and the counts exact): {line}."
+
+
 def _evidence_lines(bundle: Bundle) -> Iterator[str]:
     """What a promise rests on, where it rests on more than arithmetic."""
     certificate = bundle.manifest.certificate
     for secret in certificate.get("secrets", ()):
         fewest, most = secret["windows_per_class"]
+        all_of = f"{secret['classes']} classes"
+        if "given" in secret:
+            all_of = f"{secret['combinations']} combinations with {len(secret['given'])} useful classes"
         yield (
-            f"{secret['inference']}: holds for all {secret['classes']} classes together with probability "
-            f"{secret['confidence']:.4g} over the calibration windows ({fewest} to {most} per class)."
+            f"{secret['inference']}: holds for all {all_of} together with probability {secret['confidence']:.4g} "
+            f"over the calibration windows ({fewest} to {most} of each)."
         )
     if certificate.get("codes_without_noise"):
         yield f"Noise: {certificate['noise']}."

@@ -1,12 +1,14 @@
 """Whether the parts of a bundle belong together: policy, mechanism, certificate, networks."""
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deeprotect.bundle.network import Network
 from deeprotect.bundle.output_table import OutputTable
-from deeprotect.errors import BundleError
+from deeprotect.errors import BundleError, printable
 from deeprotect.policy import Policy
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
 
 Decoder = Network | OutputTable
@@ -35,10 +37,29 @@ def _check_weaker(policy: Policy, mechanism: Mechanism) -> None:
     forgotten = sorted(set(policy.inferences.sensitive) - set(event.inferences))
     if forgotten:
         raise BundleError(f"the mechanism does not hide '{forgotten[0]}', which the policy names sensitive")
+    given = policy.inferences.useful if stated.given == "useful" else ()
+    if set(event.given) != set(given):
+        raise BundleError(f"the mechanism's promise is given {_listed(event.given)}, the policy's {_listed(given)}")
     if event.guarantee == "named" and event.confidence < stated.confidence:
         raise BundleError(
             f"the mechanism's confidence {event.confidence:g} is below the policy's {stated.confidence:g}"
         )
+
+
+def check_counted(mechanism: Mechanism, classes: Mapping[str, Sequence[str]]) -> None:
+    """Refuse counts that leave out a class that training saw: a promise given the useful class lists what it skips."""
+    if not isinstance(mechanism, DiscreteChannel) or not mechanism.event.given:
+        return
+    counted = {(secret.inference, name) for secret in mechanism.secrets for name in secret.classes}
+    counted |= {(each.inference, each.sensitive) for each in mechanism.without_promise}
+    for inference in mechanism.event.inferences:
+        missing = [name for name in classes.get(inference, ()) if (inference, name) not in counted]
+        if missing:
+            raise BundleError(f"the counts leave out '{printable(missing[0])}' of '{inference}', which training saw")
+
+
+def _listed(given: Sequence[str]) -> str:
+    return " and ".join(given) or "nothing"
 
 
 def check_certificate(mechanism: Mechanism, stored: dict[str, Any]) -> None:

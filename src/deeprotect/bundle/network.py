@@ -1,7 +1,7 @@
 """A network of a bundle: a list of layers, run row by row in float32 by plain numpy."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Self
@@ -14,11 +14,9 @@ from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
 from deeprotect.bundle.layers.vocabulary import read_layers
 from deeprotect.signals.schema import Floats
 
-CACHED_VALUES = 1 << 18
-"""Values of the widest layer for a block of rows: more leave the processor's cache, and take three times as long."""
+CACHED_VALUES = 3 << 16
+"""Values of the widest layer for a block of rows: with more, fresh memory is asked for again and again."""
 MOST_ROWS = 512
-FEW_ROWS = 16
-"""Up to so many, products are so small that no second thread is started, and asking costs more than running."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +44,17 @@ class Network:
         return max(1, min(MOST_ROWS, CACHED_VALUES // widest))
 
     def __call__(self, rows: Floats) -> Floats:
-        """Total in its input: no number makes it fail, so that success says nothing about the data."""
+        """Of rows (row, inputs), or (row, time, channel) as they lie.
+
+        Total in its input: no number makes it fail, so that success says nothing about the data.
+        """
         if not self.layers:
-            return rows
+            return rows.reshape(len(rows), self.inputs)
         result = np.empty((len(rows), self.outputs))
-        with np.errstate(all="ignore"), _one_thread() if len(rows) > FEW_ROWS else nullcontext():
+        with np.errstate(all="ignore"), one_thread():
             for start in range(0, len(rows), self._block):
-                block = rows[start : start + self._block].astype(np.float32)
-                result[start : start + self._block] = run(self.layers, block)
+                block = np.moveaxis(rows[start : start + self._block], 0, -1).astype(np.float32, order="C")
+                result[start : start + self._block] = run(self.layers, block.reshape(self.inputs, -1)).T
         return result
 
     def to_json(self, tensors: TensorWriter) -> list[dict[str, Any]]:
@@ -64,7 +65,7 @@ class Network:
         return cls(read_layers(listed, tensors), inputs)
 
 
-def _one_thread() -> AbstractContextManager[Any]:
+def one_thread() -> AbstractContextManager[Any]:
     """Products of blocks are too small for a second thread: it takes four times the processor time, for nothing."""
     limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limit

@@ -97,7 +97,9 @@ def init(
     sensitive: Annotated[list[str] | None, typer.Option(metavar="B", help="A label to hide; repeatable.")] = None,
     rate_hz: Annotated[float | None, typer.Option(metavar="HZ", help="Sampling rate, if there is no time.")] = None,
     window: Annotated[int | None, typer.Option(metavar="N", help="Samples in a window (default: two seconds).")] = None,
-    epsilon: Annotated[float, typer.Option(metavar="E", help="Privacy per window; smaller is more private.")] = 5.0,
+    epsilon: Annotated[
+        float | None, typer.Option(metavar="E", help="Privacy per window (default: 5; 3 with --sensitive).")
+    ] = None,
     mapped: Map = None,
     columns: Columns = None,
     force: Force = False,

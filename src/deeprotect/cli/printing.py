@@ -12,6 +12,7 @@ from deeprotect.policy.repository import Inference, Repository
 
 if TYPE_CHECKING:
     from deeprotect.benchmark.ratio import Ratio
+    from deeprotect.evaluation.results import Row
     from deeprotect.reproduction.case_page import CaseLayout
     from deeprotect.reproduction.case_result import ExperimentResult
     from deeprotect.reproduction.feature_comparison import Comparison
@@ -91,12 +92,19 @@ def study_lines(result: "StudyResult") -> Iterator[str]:
     for row in result.rows:
         useful = row.useful[study.useful]
         interval = "[{:.3f}, {:.3f}]".format(*useful.app_ci)
-        line = f"  {row.guarantee:5} ε={row.epsilon:g}  clean {useful.clean:.3f}  app {useful.app:.3f} {interval}"
+        line = f"  {_promised(row)}  clean {useful.clean:.3f}  app {useful.app:.3f} {interval}"
         if study.sensitive:
             attack = row.sensitive[study.sensitive]
             floor = max(attack.chance, attack.from_useful)
             line += f"  attacker {attack.adaptive:.3f} (raw {attack.raw:.3f}, blind {floor:.3f})"
         yield line
+
+
+def _promised(row: "Row") -> str:
+    """Its kind and ε, with what a named one is given and the LDP bound beside it."""
+    given = f" given {' and '.join(row.given)}" if row.given else ""
+    ceiling = "" if row.ldp_ceiling is None else f", ldp ε={row.ldp_ceiling:g}"
+    return f"{row.guarantee:5} ε={row.epsilon:g}{given}{ceiling}"
 
 
 def features_table(comparison: "Comparison") -> None:

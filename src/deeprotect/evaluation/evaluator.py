@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deeprotect.attack.attackers import LabelledRows, attack, guess_from_useful, read_draws, reread
 from deeprotect.attack.models import TrainedModel
@@ -19,6 +18,7 @@ from deeprotect.signals import Hold
 from deeprotect.signals.episodes import Counts, run_lengths
 from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
+from deeprotect.training.splits import Mask
 
 CODE_TABLE = "code_table"
 """The attacker who knows a code book, and so the code behind each released window."""
@@ -33,6 +33,15 @@ class Released(NamedTuple):
     windows: Floats
     code: Indices | None = None
     draws: Indices | None = None
+
+    def only(self, chosen: Mask) -> "Released":
+        """Of some windows."""
+        code, draws = (None if each is None else each[chosen] for each in (self.code, self.draws))
+        return Released(self.windows[chosen], code, draws)
+
+
+Side = tuple[LabelledWindows, Released]
+Enrolment = tuple[Mask, Mask]
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,8 @@ class Evaluator:
     """Everything that does not depend on the release, made once: `apps` and `attackers` know raw windows only.
 
     `clean`, `raw` and `from_useful` are predictions on raw test windows, and from the true useful labels alone.
+    `enrolment` says which test windows attackers learn from, and which they are tested on; without it, they learn from
+    training windows and are tested on all.
     """
 
     train: LabelledWindows
@@ -78,25 +89,39 @@ class Evaluator:
     attackers: Mapping[str, Mapping[str, TrainedModel]]
     raw: Mapping[str, Mapping[str, tuple[Predictions, Mapping[int, Predictions]]]]
     from_useful: Mapping[str, Predictions]
+    enrolment: Enrolment | None = None
 
     @classmethod
-    def prepare(cls, train: LabelledWindows, test: LabelledWindows, policy: Policy, *, setup: Setup) -> "Evaluator":
+    def prepare(
+        cls,
+        train: LabelledWindows,
+        test: LabelledWindows,
+        policy: Policy,
+        *,
+        setup: Setup,
+        enrolment: Enrolment | None = None,
+    ) -> "Evaluator":
         """Train apps and attackers on raw windows."""
         useful, sensitive = policy.inferences.useful, policy.inferences.sensitive
-        for name in (*useful, *sensitive):
+        enrolled, attacked = (train, test) if enrolment is None else (test[mask] for mask in enrolment)
+        for name in useful:
             _check_labelled(name, train, test)
+        for name in sensitive:
+            _check_labelled(name, enrolled, attacked)
         fit = _Fit(setup, channels=len(policy.stream.channels))
-        learn = {name: labelled_rows(train, name) for name in (*useful, *sensitive)}
-        tested = {name: labelled_rows(test, name) for name in (*useful, *sensitive)}
-        apps = {name: fit(setup.app, learn[name]) for name in useful}
-        clean = {name: _read(apps[name], tested[name]) for name in useful}
-        attackers = {name: {model: fit(model, learn[name]) for model in setup.attackers} for name in sensitive}
+        apps = {name: fit(setup.app, labelled_rows(train, name)) for name in useful}
+        clean = {name: _read(apps[name], labelled_rows(test, name)) for name in useful}
+        attackers = {
+            name: {model: fit(model, labelled_rows(enrolled, name)) for model in setup.attackers} for name in sensitive
+        }
         raw = {
-            name: {model: attack(each, tested[name], pools=setup.pools) for model, each in models.items()}
+            name: {
+                model: attack(each, labelled_rows(attacked, name), pools=setup.pools) for model, each in models.items()
+            }
             for name, models in attackers.items()
         }
-        from_useful = {name: _from_useful(name, train, test, useful=useful) for name in sensitive}
-        return cls(train, test, setup, apps, clean, attackers, raw, from_useful)
+        from_useful = {name: _from_useful(name, enrolled, attacked, useful=useful) for name in sensitive}
+        return cls(train, test, setup, apps, clean, attackers, raw, from_useful, enrolment)
 
     def rows(self, name: str) -> tuple[LabelledRows, LabelledRows]:
         """Raw windows that carry a label of this inference, to learn from and to be tested on."""
@@ -116,17 +141,18 @@ class Evaluator:
         return FoldPredictions(useful, sensitive, error, len(self.test))
 
     def _apps(self, name: str, seen: Released, tested: Released) -> Apps:
-        learn, test = self._released(name, seen, tested)
+        learn, test = _both(name, (self.train, seen), (self.test, tested))
         retrained, app = self._fit(self.setup.app, learn), self.apps[name]
         held = None if tested.draws is None else test.predictions(read_draws(app, test))
         return Apps(self.clean[name], _read(app, test), _read(retrained, test), held)
 
     def _attacks(self, name: str, seen: Released, tested: Released) -> Attacks:
-        learn, test = self._released(name, seen, tested)
+        enrolled, attacked = self._attacked(seen, tested)
+        learn, test = _both(name, enrolled, attacked)
         setup, raw = self.setup, self.raw[name]
         attacks = {model: attack(self._fit(model, learn), test, pools=setup.pools) for model in setup.attackers}
         if seen.code is not None and tested.code is not None:
-            known = self._released(name, _codes(seen), _codes(tested))
+            known = _both(name, *((side, _codes(released)) for side, released in (enrolled, attacked)))
             attacks[CODE_TABLE] = attack(self._fit(CODE_TABLE, known[0]), known[1], pools=setup.pools)
         return Attacks(
             raw={model: window for model, (window, _) in raw.items()},
@@ -137,11 +163,12 @@ class Evaluator:
             from_useful=self.from_useful[name],
         )
 
-    def _released(self, name: str, seen: Released, tested: Released) -> tuple[LabelledRows, LabelledRows]:
-        """Released windows with labels, to learn from and to be tested on."""
-        sides = zip(self.rows(name), (seen, tested), (self.train, self.test), strict=True)
-        learn, test = (_with(rows, released, side.labelled(name)) for rows, released, side in sides)
-        return learn, test
+    def _attacked(self, seen: Released, tested: Released) -> tuple[Side, Side]:
+        """What attackers learn from, and what they are tested on."""
+        if self.enrolment is None:
+            return (self.train, seen), (self.test, tested)
+        early, late = ((self.test[mask], tested.only(mask)) for mask in self.enrolment)
+        return early, late
 
     @property
     def _fit(self) -> "_Fit":
@@ -165,7 +192,15 @@ def labelled_rows(side: LabelledWindows, name: str) -> LabelledRows:
     return LabelledRows(labelled.flat, labelled.labels[name], labelled.recording)
 
 
-def _with(rows: LabelledRows, released: Released, known: NDArray[np.bool_]) -> LabelledRows:
+def _both(name: str, learn: Side, test: Side) -> tuple[LabelledRows, LabelledRows]:
+    """Released windows with labels of an inference, to learn from and to be tested on."""
+    first, second = (
+        _with(labelled_rows(side, name), released, side.labelled(name)) for side, released in (learn, test)
+    )
+    return first, second
+
+
+def _with(rows: LabelledRows, released: Released, known: Mask) -> LabelledRows:
     """The labels of raw windows beside what was released of them."""
     return rows.with_rows(released.windows[known], None if released.draws is None else released.draws[known])
 

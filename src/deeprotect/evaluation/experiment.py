@@ -14,7 +14,7 @@ from deeprotect.evaluation.fitted_fold import FittedFold
 from deeprotect.evaluation.fold_predictions import FoldPredictions
 from deeprotect.evaluation.results import Row
 from deeprotect.evaluation.runner import EvaluationCell, Progress, Runner, prepared
-from deeprotect.evaluation.settings import Setting
+from deeprotect.evaluation.settings import Setting, longest_hold
 from deeprotect.policy import Policy
 from deeprotect.privacy.guarantees import promise
 from deeprotect.signals.schema import Floats
@@ -49,7 +49,8 @@ class Plan:
         return min(measured, key=lambda each: abs(each - epsilon), default=epsilon)
 
     def prepared(self, windows: LabelledWindows, policy: Policy) -> AbstractContextManager[Runner]:
-        return prepared(windows, policy, split=self.split, setup=self.setup, jobs=self.jobs)
+        hold = longest_hold(self.settings, policy)
+        return prepared(windows, policy, split=self.split, setup=self.setup, jobs=self.jobs, hold=hold)
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,8 @@ def _row(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> Ro
     """One line of the results, from all folds joined."""
     method, epsilon = setting.method, setting.epsilon
     joined = FoldPredictions.join([each.predictions for each in several])
-    useful, sensitive = joined.sum_up(method.guarantee, epsilon)
+    given, ceiling = _given(setting, policy)
+    useful, sensitive = joined.sum_up(method.guarantee, epsilon, given=given)
     channels = policy.schema().channels
     return Row(
         mechanism=method.mechanism,
@@ -154,9 +156,20 @@ def _row(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> Ro
         minimiser=method.made_of,
         useful=useful,
         sensitive=sensitive,
-        promise=promise(method.guarantee, epsilon, sensitive=policy.inferences.sensitive),
+        promise=promise(method.guarantee, epsilon, sensitive=policy.inferences.sensitive, given=given),
         signal={
             channel.name: float(error * (channel.high - channel.low))
             for channel, error in zip(channels, joined.error, strict=True)
         },
+        seconds_per_draw=setting.policy(policy).seconds_per_draw if method.family == "mechanism" else None,
+        given=given,
+        ldp_ceiling=ceiling,
     )
+
+
+def _given(setting: Setting, policy: Policy) -> tuple[tuple[str, ...], float | None]:
+    """What else a named promise says: what it takes for known, and the LDP bound beside it."""
+    if setting.method.guarantee != "named":
+        return (), None
+    privacy = setting.policy(policy).privacy
+    return policy.inferences.useful if privacy.given == "useful" else (), privacy.ldp_ceiling

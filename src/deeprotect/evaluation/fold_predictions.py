@@ -90,10 +90,15 @@ class FoldPredictions:
             windows=int(windows.sum()),
         )
 
-    def sum_up(self, guarantee: str, epsilon: float | None) -> tuple[dict[str, Useful], dict[str, Sensitive]]:
-        """A named promise bounds its sensitive inferences just as ldp bounds every inference; others bound none."""
+    def sum_up(
+        self, guarantee: str, epsilon: float | None, *, given: Sequence[str] = ()
+    ) -> tuple[dict[str, Useful], dict[str, Sensitive]]:
+        """A named promise bounds its sensitive inferences just as ldp bounds every inference; others bound none.
+
+        Given the useful labels it bounds what is told beyond them, which sets no limit on how often a guess is right.
+        """
         useful = {name: apps.sum_up(guarantee == "ldp", epsilon) for name, apps in self.useful.items()}
-        bounded = guarantee in ("ldp", "named")
+        bounded = guarantee == "ldp" or (guarantee == "named" and not given)
         return useful, {name: attacks.sum_up(bounded, epsilon) for name, attacks in self.sensitive.items()}
 
 

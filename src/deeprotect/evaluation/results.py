@@ -72,6 +72,15 @@ class Row:
     sensitive: Mapping[str, Sensitive]
     promise: str
     signal: Mapping[str, float] = field(default_factory=dict)
+    given: Sequence[str] = ()  # the inferences that a named promise takes for known
+    ldp_ceiling: float | None = None
+    seconds_per_draw: float | None = None
+
+    @property
+    def epsilon_per_hour(self) -> float | None:
+        """Of any two streams, where ε or the ceiling beside it bounds that: draws add up."""
+        epsilon = self.epsilon if self.guarantee == "ldp" else self.ldp_ceiling
+        return None if epsilon is None or self.seconds_per_draw is None else epsilon * 3600 / self.seconds_per_draw
 
     @property
     def line(self) -> str:

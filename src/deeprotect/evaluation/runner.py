@@ -16,12 +16,13 @@ from deeprotect.errors import DeeprotectError
 from deeprotect.evaluation.evaluator import Evaluator, Setup
 from deeprotect.evaluation.fitted_fold import FittedFold
 from deeprotect.evaluation.methods import Method
-from deeprotect.evaluation.settings import Setting
+from deeprotect.evaluation.settings import Setting, longest_hold
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.evaluation.workers import dispatch, workers
 from deeprotect.policy import Policy
 from deeprotect.signals import Hold
 from deeprotect.training.labelled_windows import LabelledWindows
+from deeprotect.training.splits import ONE_WINDOW
 from deeprotect.training.threads import single_thread
 
 T = TypeVar("T")
@@ -110,7 +111,7 @@ class Runner:
         tasks = split_into_tasks(settings, folds=len(self.folds) if folds is None else folds)
         total, finished = sum(task.weight for task in tasks), 0.0
         results: dict[EvaluationTask, TaskResult[T]] = {}
-        longest = max((setting.hold(self.policy) for setting in settings), key=lambda hold: hold.windows)
+        longest = longest_hold(settings, self.policy)
         calls = (joblib.delayed(_perform)(task, measure, self._path(task.fold), longest) for task in tasks)
         for result in dispatch(self._parallel, calls):
             results[result.task] = result
@@ -137,10 +138,13 @@ class Runner:
 
 @contextmanager
 def prepared(
-    windows: LabelledWindows, policy: Policy, *, split: SplitSpec, setup: Setup, jobs: int = 1
+    windows: LabelledWindows, policy: Policy, *, split: SplitSpec, setup: Setup, jobs: int = 1, hold: Hold = ONE_WINDOW
 ) -> Iterator[Runner]:
-    """A runner on all folds of a split; `jobs` are processes, this one alone where that is 1."""
-    folds = split.make_folds(windows, seed=setup.seed)
+    """A runner on all folds of a split, for draws that are held no longer than `hold`.
+
+    `jobs` are processes, this one alone where that is 1.
+    """
+    folds = split.make_folds(windows, seed=setup.seed, hold=hold)
     with tempfile.TemporaryDirectory() as folder, workers(jobs) as parallel:
         runner = Runner(windows, policy, folds, Counter(), Path(folder), parallel)
         runner.prepare(setup)
@@ -177,7 +181,9 @@ def _prepare(windows: LabelledWindows, fold: Fold, policy: Policy, *, setup: Set
     stopwatch = Stopwatch()
     with stopwatch("apps and attackers on raw windows"):
         setup = replace(setup, seed=fold.seed)
-        evaluator = Evaluator.prepare(windows[fold.train], windows[fold.test], policy, setup=setup)
+        evaluator = Evaluator.prepare(
+            windows[fold.train], windows[fold.test], policy, setup=setup, enrolment=fold.enrolment
+        )
     joblib.dump((evaluator, policy.vary(training={"seed": fold.seed})), path)
     return dict(stopwatch.seconds)
 

@@ -12,11 +12,13 @@ from deeprotect.signals import Hold
 
 @dataclass(frozen=True)
 class Setting:
-    """A method at an ε, where it promises one; `features` and `every` only where they are not the policy's."""
+    """A method at an ε, where it promises one; the others only where they are not the policy's."""
 
     method: Method
     epsilon: float | None = None
     features: int | None = None
+    given: str | None = None
+    ldp_ceiling: float | None = None
     every: str | None = None
 
     def __post_init__(self) -> None:
@@ -29,8 +31,10 @@ class Setting:
             "guarantee": self.method.guarantee,
             "epsilon": self.epsilon,
         }
+        named = {"given": self.given, "ldp_ceiling": self.ldp_ceiling}
+        privacy |= {key: value for key, value in named.items() if value is not None}
         if self.method.guarantee != "named":
-            privacy["ldp_ceiling"] = None  # the policy's, for its named promise
+            privacy |= {"ldp_ceiling": None, "given": None}  # the policy's, for its named promise
         if self.every is not None:
             privacy |= {"every": self.every, "listen": None}
         return policy.vary(privacy=privacy, training=self.training)
@@ -49,6 +53,11 @@ class Setting:
     def shared(self) -> str:
         """What has to be learnt before this setting can be measured, and serves others, too."""
         return self.method.shared if self.features is None else f"{self.method.shared}, {self.features} features"
+
+
+def longest_hold(settings: Sequence[Setting], policy: Policy) -> Hold:
+    """The longest time that a draw of any of them is held."""
+    return max((setting.hold(policy) for setting in settings), key=lambda hold: hold.windows)
 
 
 def grid(methods: Sequence[Method], epsilons: Sequence[float]) -> list[Setting]:

@@ -14,6 +14,7 @@ from deeprotect.policy.sections import RESERVED_COLUMNS
 from deeprotect.policy.usual_names import PERSON, RECORDING, TIME, FoundColumns
 
 EPSILON = 5.0  # per window; where the paper's case studies find their balance
+NAMED_EPSILON = 3.0  # given the useful label: costs an app one to three points more than LDP at the ceiling alone
 LDP_CEILING = 5.0  # beside a named ε, so that nobody gets a channel without noise who did not ask for it
 WINDOW_SECONDS = 2.0
 MOST_EPSILON = 50.0  # beyond it a promise says nothing: e^50 to one
@@ -48,13 +49,14 @@ def draft(
     sensitive: Iterable[str] = (),
     rate_hz: float,
     window: int | None = None,
-    epsilon: float = EPSILON,
+    epsilon: float | None = None,
     mapping: Mapping[str, str] | None = None,
     repository: Repository | None = None,
 ) -> Policy:
     """A policy whose channels are the columns named like sensors, with hardware ranges by sensor and unit.
 
     `mapping` gives the columns of time, recording and person; without it they are found under their usual names.
+    Without an `epsilon` it is 5, or 3 for what is named as sensitive.
     """
     columns, useful, sensitive = tuple(columns), tuple(useful), tuple(sensitive)
     labels = (*useful, *sensitive)
@@ -71,11 +73,19 @@ def draft(
             "columns": {name: known[name] for name in RESERVED_COLUMNS if known.get(name, name) != name},
         },
         "inferences": {"useful": useful, "sensitive": sensitive},
-        "privacy": {"epsilon": epsilon} | ({"ldp_ceiling": LDP_CEILING} if sensitive else {}),
+        "privacy": _privacy(epsilon, named=bool(sensitive)),
     }
     if PERSON in known:
         tables["training"] = {"people": known[PERSON]}
     return Policy.from_tables(tables, where="draft")
+
+
+def _privacy(epsilon: float | None, *, named: bool) -> Json:
+    """What is sensitive is hidden whatever people do how often: beyond the useful label, nothing is told."""
+    if not named:
+        return {"epsilon": EPSILON if epsilon is None else epsilon}
+    chosen = NAMED_EPSILON if epsilon is None else epsilon
+    return {"epsilon": chosen, "given": "useful", "ldp_ceiling": LDP_CEILING}
 
 
 def assumptions(columns: Iterable[Column], policy: Policy) -> list[str]:
@@ -161,9 +171,9 @@ def _usual(columns: tuple[Column, ...], labels: Collection[str]) -> dict[str, st
     return {name: candidates[0] for name, candidates in called.items() if len(candidates) == 1}
 
 
-def _check_sense(rate_hz: float, window: int | None, epsilon: float) -> None:
+def _check_sense(rate_hz: float, window: int | None, epsilon: float | None) -> None:
     """What a policy file may say, but nobody can mean who writes the first one."""
-    if epsilon > MOST_EPSILON:
+    if epsilon is not None and epsilon > MOST_EPSILON:
         raise PolicyError(f"epsilon = {epsilon:g} would hide nothing; use at most {MOST_EPSILON:g}, better 0.5 to 8")
     if window is not None and window > LONGEST_WINDOW_SECONDS * rate_hz:
         raise PolicyError(

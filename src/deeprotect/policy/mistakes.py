@@ -15,6 +15,7 @@ _LONGEST = 600  # of a line; what a policy says is cut long before
 _MEANING = {
     "epsilon": "per window; smaller is more private",
     "ldp_ceiling": "a hard LDP bound; smaller is more private",
+    "given": "useful: a promise for each useful class | nothing: for all of them as they are mixed in calibration",
     "confidence": "probability that the whole promise holds",
     "window": "samples in a window",
     "rate_hz": "samples per second",

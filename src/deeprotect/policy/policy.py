@@ -32,6 +32,7 @@ _COMMENTS = {
     "listen": "windows of that time that are looked at, spread evenly",
     "guarantee": "ldp | named | rldp",
     "confidence": "named only: probability that the whole promise holds, given the calibration data",
+    "given": "named only: useful (whoever does what how often) | nothing (as often as in calibration)",
     "ldp_ceiling": "an LDP bound on top, whatever the calibration: without it there may be no noise at all",
     "mechanism": "auto | channel | laplace | subspace | paper | baseline",
     "minimiser": "default | paper | pca | dft | dct | haar | bcs",

@@ -11,6 +11,7 @@ from deeprotect.privacy.events import MOST_INFERENCES
 Guarantee = Literal["ldp", "named", "rldp"]
 Mechanism = Literal["auto", "channel", "laplace", "subspace", "paper", "baseline"]
 Minimiser = Literal["default", "paper", "pca", "dft", "dct", "haar", "bcs"]
+Given = Literal["useful", "nothing"]
 Loss = Literal["ridge", "softmax", "hinge"]
 Row = Annotated[dict[Name, Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
 Rows = Annotated[dict[Name, Row], Field(min_length=1)]
@@ -163,6 +164,7 @@ class Privacy(Section):
     listen: Annotated[int, Field(ge=1)] | None = None
     guarantee: Guarantee = "ldp"
     confidence: Annotated[float, Field(ge=0.5, lt=1)] = 0.95
+    given: Given | None = None  # named only: what windows that are compared have in common; without it, "nothing"
     ldp_ceiling: Annotated[float, Field(gt=0)] | None = None
     mechanism: Mechanism = "auto"
 
@@ -186,10 +188,15 @@ class Privacy(Section):
                 f'.mechanism = "{self.mechanism}" gives {" or ".join(kept)}, not {self.guarantee}; '
                 f'set guarantee = "{kept[-1]}" or mechanism = "auto"'
             )
-        if self.ldp_ceiling is not None and self.guarantee != "named":
-            raise ValueError(
-                f'.ldp_ceiling needs guarantee = "named", not "{self.guarantee}"; remove it or change the guarantee'
-            )
+        return self
+
+    @model_validator(mode="after")
+    def _named_only(self) -> Self:
+        for key in ("ldp_ceiling", "given"):
+            if getattr(self, key) is not None and self.guarantee != "named":
+                raise ValueError(
+                    f'.{key} needs guarantee = "named", not "{self.guarantee}"; remove it or change the guarantee'
+                )
         return self
 
 

@@ -65,7 +65,7 @@ def parallel(charges: Iterable[Charge]) -> float:
 
 
 def _spending(charges: list[Charge], *, draws: int, per_draw: float) -> Spending:
-    doubts = {(event.inferences, event.confidence) for event, _ in charges}
+    doubts = {(event.inferences, event.given, event.confidence) for event, _ in charges}
     return Spending(
         draws=draws,
         per_draw=per_draw,
@@ -74,7 +74,7 @@ def _spending(charges: list[Charge], *, draws: int, per_draw: float) -> Spending
         delta=min(1.0, math.fsum(event.delta * count for event, count in charges)),
         # A named promise may fail with its calibration data, once for all windows: union bound over promises.
         per="episode" if any(event.per == "episode" for event, _ in charges) else "window",
-        confidence=max(0.0, 1.0 - math.fsum(1.0 - confidence for _, confidence in doubts)),
+        confidence=max(0.0, 1.0 - math.fsum(1.0 - confidence for *_, confidence in doubts)),
     )
 
 
@@ -98,11 +98,15 @@ def _composes(charges: list[Charge]) -> bool:
 
 def _weakest(charges: list[Charge]) -> Guarantee:
     """ldp implies rldp and named; rldp and named imply nothing for each other, nor for other inferences."""
-    weaker = {(event.guarantee, frozenset(event.inferences)) for event, _ in charges if event.guarantee != "ldp"}
+    weaker = {
+        (event.guarantee, frozenset(event.inferences), frozenset(event.given))
+        for event, _ in charges
+        if event.guarantee != "ldp"
+    }
     if len(weaker) > 1:
         raise BudgetError(
             "these releases promise different things "
-            f"({', '.join(sorted({guarantee for guarantee, _ in weaker}))} for different inferences); "
+            f"({', '.join(sorted({guarantee for guarantee, *_ in weaker}))} for different inferences); "
             "account for each kind apart"
         )
     return next(iter(weaker))[0] if weaker else "ldp"

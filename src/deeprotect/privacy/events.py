@@ -14,14 +14,16 @@ _ASSUMES = {
     "rldp": "the directions are those of the sensitive inferences, as the bundle's maker fitted them",
     "named": "the calibration counts are what was counted, as the bundle's maker says",
 }
+_ASSUMES_GIVEN = "no class that was seen is missing from the counts"
 
 
 @dataclass(frozen=True)
 class Event:
     """One draw under a guarantee, for one window or, where it is held, for an episode of several.
 
-    ldp: any two of them. rldp: windows that differ along the named inferences' linear directions only.
-    named: the classes of the named inferences, for one draw, with the stated confidence.
+    ldp: any two of them. rldp: those that differ along the named inferences' linear directions only.
+    named: the classes of the named inferences, for one draw, with the stated confidence; where the classes of other
+    inferences are `given`, among draws that agree on those.
     """
 
     guarantee: Guarantee
@@ -30,6 +32,7 @@ class Event:
     inferences: tuple[str, ...] = ()
     delta: float = 0.0
     confidence: float = 1.0
+    given: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.guarantee not in get_args(Guarantee):
@@ -42,12 +45,15 @@ class Event:
             raise PolicyError("delta must be in [0, 1) and confidence in (0, 1]")
         if len(self.inferences) > MOST_INFERENCES:
             raise PolicyError(f"an event names {len(self.inferences)} inferences; name at most {MOST_INFERENCES}")
-        check_names(self.inferences, "the name of an inference")
+        check_names((*self.inferences, *self.given), "the name of an inference")
+        if self.given and (self.guarantee != "named" or len(self.given) > MOST_INFERENCES):
+            raise PolicyError(f"only a named promise is given inferences, and at most {MOST_INFERENCES} of them")
 
     @property
     def assumes(self) -> tuple[str, ...]:
         """What no number in a bundle can show; for `assumes` in certificates."""
-        return (_ASSUMES[self.guarantee],) if self.guarantee in _ASSUMES else ()
+        stated = (_ASSUMES[self.guarantee],) if self.guarantee in _ASSUMES else ()
+        return (*stated, _ASSUMES_GIVEN) if self.given else stated
 
     @property
     def caveat(self) -> str:
@@ -61,8 +67,12 @@ class Event:
         return ""
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"inferences": list(self.inferences)}
+        body = asdict(self) | {"inferences": list(self.inferences), "given": list(self.given)}
+        if not self.given:
+            del body["given"]  # as bundles were written before there was such a promise
+        return body
 
     def __str__(self) -> str:
         against = f" for {', '.join(self.inferences)}" if self.inferences else ""
-        return f"ε = {self.epsilon:g} {self.guarantee} per {self.per}{against}"
+        given = f" given {' and '.join(self.given)}" if self.given else ""
+        return f"ε = {self.epsilon:g} {self.guarantee} per {self.per}{against}{given}"

@@ -22,14 +22,28 @@ class Terms:
     not_covered: str
 
 
-def promise(guarantee: str, epsilon: float | None = None, *, sensitive: Sequence[str] = (), per: str = "window") -> str:
-    """One sentence, for one ε or for any; `sensitive` are the inferences it names, `per` is what a draw covers."""
+def promise(
+    guarantee: str,
+    epsilon: float | None = None,
+    *,
+    sensitive: Sequence[str] = (),
+    given: Sequence[str] = (),
+    per: str = "window",
+) -> str:
+    """One sentence, for one ε or for any; `sensitive` are the inferences that the guarantee names, `given` those that
+    it takes for known, and `per` is what one draw is for."""
     hidden = _hidden(sensitive)
     factor = "e^ε" if epsilon is None else _factor(epsilon)
     if guarantee == "ldp":
         return (
             f"No observer, however clever, can tell any two {per}s apart by more than a factor {factor}; "
             f"this is per {per}, and T {per}s of one person cost T times that ε."
+        )
+    if guarantee == "named" and given:
+        return (
+            f"Beyond {' and '.join(given)}, one {per} tells no observer classes of {hidden} apart by more than a "
+            f"factor {factor}, with the stated confidence; who does what how often, other inferences and several "
+            f"{per}s together are not bound."
         )
     if guarantee == "named":
         return (
@@ -44,7 +58,7 @@ def promise(guarantee: str, epsilon: float | None = None, *, sensitive: Sequence
     )
 
 
-def terms(guarantee: str, *, sensitive: Sequence[str] = (), per: str = "window") -> Terms:
+def terms(guarantee: str, *, sensitive: Sequence[str] = (), given: Sequence[str] = (), per: str = "window") -> Terms:
     """The small print of a guarantee, in large print."""
     hidden = _hidden(sensitive)
     if guarantee == "ldp":
@@ -53,6 +67,16 @@ def terms(guarantee: str, *, sensitive: Sequence[str] = (), per: str = "window")
             covers=f"One {per}. They add up: T of them cost T·ε.",
             not_covered="Time stamps, row counts and recording names, which are released as they are; and at a large ε "
             "the factor allows much, so read what was measured beside it.",
+        )
+    if guarantee == "named" and given:
+        known = " and ".join(given)
+        return Terms(
+            against=f"Anyone who knows {known} and wants to learn {hidden} from one {per}, with whatever model.",
+            covers=f"One {per} of any class of {known} done as in calibration, however often each is done, with the "
+            "stated confidence.",
+            not_covered=f"What {known} alone tells, such as who does what how often; inferences that are not named; "
+            f"several {per}s together; combinations that were hardly seen in calibration, and changes within what one "
+            "draw is for; people or sensors unlike the calibration data.",
         )
     if guarantee == "named":
         return Terms(

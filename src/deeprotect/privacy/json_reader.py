@@ -69,6 +69,10 @@ class JsonReader:
         value = self._get(field)
         return None if value is None else JsonReader(value, f"{self.name}.{field}")
 
+    def objects(self, field: str) -> list["JsonReader"]:
+        values = self._list(field, self._get(field))
+        return [JsonReader(value, f"{self.name}.{field}[{place}]") for place, value in enumerate(values)]
+
     def _get(self, field: str) -> Any:
         if field not in self.fields:
             raise BundleError(f"{self.name}: '{field}' is missing; restore the bundle or train again")

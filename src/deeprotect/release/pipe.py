@@ -1,10 +1,12 @@
 """The one way through the house: encode, charge, privatise, decode; once for every window, or for an episode."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Protocol
 
 from deeprotect.privacy.entropy import SystemEntropy, require_system
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
+from deeprotect.release.in_order import in_order
 from deeprotect.release.ledger import Ledger
 from deeprotect.signals import Hold, Schema, Windows
 from deeprotect.signals.episodes import Counts
@@ -26,22 +28,35 @@ class Pipeline(Protocol):
 
 
 def release(
-    windows: Iterable[Windows], bundle: Pipeline, *, ledger: Ledger, stream: str, entropy: SystemEntropy
+    windows: Iterable[Windows],
+    bundle: Pipeline,
+    *,
+    ledger: Ledger,
+    stream: str,
+    entropy: SystemEntropy,
+    workers: int = 1,
 ) -> Iterator[Windows]:
-    """Released windows in units, one batch for each private batch; the decoder never meets a private sample."""
-    for private in windows:
-        if len(private):
-            yield release_batch(private, bundle, ledger=ledger, stream=stream, entropy=entropy)
+    """Released windows in units, one batch for each private batch; the decoder never meets a private sample.
+
+    So many threads work out codes, which takes no randomness; all that is charged and drawn is so in one, in order.
+    """
+    batches = (private for private in windows if len(private))
+    for private, code in in_order(partial(episode_codes, bundle), batches, workers=workers):
+        yield release_batch(private, code, bundle, ledger=ledger, stream=stream, entropy=entropy)
+
+
+def episode_codes(bundle: Pipeline, private: Windows) -> Floats:
+    """One code for each episode of a batch, from the windows of it that are looked at."""
+    heard, counts = bundle.hold.heard(private.frame.windows_of_episodes)
+    samples = private.samples if len(heard) == len(private) else private.samples[heard]
+    return bundle.pool(bundle.encode(bundle.schema.scale(samples)), counts)
 
 
 def release_batch(
-    private: Windows, bundle: Pipeline, *, ledger: Ledger, stream: str, entropy: SystemEntropy
+    private: Windows, code: Floats, bundle: Pipeline, *, ledger: Ledger, stream: str, entropy: SystemEntropy
 ) -> Windows:
-    """One batch of whole episodes through the pipe: one draw for each."""
+    """One batch of whole episodes through the rest of the pipe: one draw for each code."""
     system, counts = require_system(entropy), private.frame.windows_of_episodes
-    heard, heard_counts = bundle.hold.heard(counts)
-    evidence = bundle.encode(bundle.schema.scale(private.samples[heard]))
-    code = bundle.pool(evidence, heard_counts)
     ledger.charge(stream, bundle.mechanism.event, count=len(code))  # a crash may waste budget, never overspend
     noisy_code = bundle.mechanism.privatise(code, entropy=system)
     held = bundle.mechanism.repeat(noisy_code, counts, entropy=system)

@@ -1,5 +1,6 @@
 """Releasing a table: the pipe between a source and a sink, in constant memory, row for row."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
@@ -7,11 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from deeprotect.bundle.network import one_thread
 from deeprotect.errors import printable
 from deeprotect.privacy.accounting import Spending, totals
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger
-from deeprotect.release.pipe import Pipeline, release_batch
+from deeprotect.release.pipe import Pipeline, release
 from deeprotect.signals import Windows
 from deeprotect.signals.windowing import Cutter
 from deeprotect.tables.columns import Columns
@@ -62,6 +64,7 @@ def release_table(
     entropy: SystemEntropy,
     names: Sequence[str] | None = None,
     passing: Passing | None = None,
+    workers: int = 1,
     progress: Progress = lambda _: None,
 ) -> ReleaseSummary:
     """Release every row of a table: a path, several, '-' or a frame; on any error nothing more is written.
@@ -76,13 +79,18 @@ def release_table(
     with open_source(table, numbers=numbers, columns=names, mapping=mapping) as source:
         columns = Columns.of(source.schema, bundle.schema, mapping=mapping, where=source.where)
         schema = passing.schema(output_schema(source.schema, columns), columns)
-        beside_cells = BesideCells(columns, passing, schema.empty_table().drop_columns(list(columns.channels)).schema)
+        cells = BesideCells(columns, passing, schema.empty_table().drop_columns(list(columns.channels)).schema)
         clipped, released_rows = dict[str, None](), 0
         rows = read_rows(source, columns, bundle.schema, outside=lambda channel, _: clipped.setdefault(channel.name))
-        with open_sink(schema) as sink:
-            for private, beside in _windows(rows, beside_cells, bundle):
-                released = release_batch(private, bundle, ledger=ledger, stream=source.where, entropy=entropy)
-                sink.write(_assemble(released, beside, columns, schema))
+        beside = deque[pa.Table]()
+        windows = _windows(rows, cells, bundle, beside=beside)
+        with open_sink(schema) as sink, one_thread():
+            # What comes on standard input may come slowly, and is not held back until there is work for all.
+            at_once = 1 if str(table) == "-" else workers
+            for released in release(
+                windows, bundle, ledger=ledger, stream=source.where, entropy=entropy, workers=at_once
+            ):
+                sink.write(_assemble(released, beside.popleft(), columns, schema))
                 released_rows += int(released.frame.lengths.sum())
                 progress(source.position())
     spending = ledger.spending(source.where) if released_rows else totals([(bundle.mechanism.event, 0)])
@@ -90,20 +98,24 @@ def release_table(
     return ReleaseSummary(released_rows, spending, columns.dropped, tuple(clipped), renumbered)
 
 
-def _windows(rows: Iterable[Rows], beside: BesideCells, bundle: Pipeline) -> Iterator[tuple[Windows, pa.Table]]:
-    """Whole episodes as they fill, each batch with the cells that pass beside the pipe: those of its own rows."""
-    schema, held = bundle.schema, beside.schema.empty_table()
+def _windows(
+    rows: Iterable[Rows], cells: BesideCells, bundle: Pipeline, *, beside: deque[pa.Table]
+) -> Iterator[Windows]:
+    """Whole episodes as they fill; `beside` gets the cells that pass beside the pipe, of the rows of each batch."""
+    schema, held = bundle.schema, cells.schema.empty_table()
     cutter = Cutter(schema.window, len(schema.channels), hold=bundle.hold.windows)
     for each in rows:
-        held = pa.concat_tables([held, beside.of(each)])
+        held = pa.concat_tables([held, cells.of(each)])
         windows = cutter.push(each.samples, each.recording)
         if len(windows):
             count = int(windows.frame.lengths.sum())
-            yield windows, held.slice(0, count)
+            beside.append(held.slice(0, count))
+            yield windows
             held = held.slice(count).combine_chunks()
     windows = cutter.finish()
     if len(windows):
-        yield windows, held
+        beside.append(held)
+        yield windows
 
 
 def _assemble(released: Windows, beside: pa.Table, columns: Columns, schema: pa.Schema) -> pa.Table:

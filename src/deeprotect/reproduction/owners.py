@@ -6,7 +6,9 @@ import numpy as np
 
 from deeprotect.attack.split_spec import Fold, SplitSpec
 from deeprotect.reproduction.subsampling import spread
+from deeprotect.signals import Hold
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
+from deeprotect.training.splits import ONE_WINDOW
 
 OWNER, OTHER = "owner", "other"
 
@@ -45,11 +47,11 @@ def _drawn(windows: LabelledWindows, own: Indices, *, seed: int) -> Indices:
 class EachGroupSplit(SplitSpec):
     """Each group is an experiment of its own, with folds of its own; results join them all."""
 
-    def make_folds(self, windows: LabelledWindows, *, seed: int) -> list[Fold]:
+    def make_folds(self, windows: LabelledWindows, *, seed: int, hold: Hold = ONE_WINDOW) -> list[Fold]:
         found = []
         for group in np.unique(windows.groups):
             rows = np.flatnonzero(windows.groups == group)
-            for fold in super().make_folds(windows[rows], seed=seed):
+            for fold in super().make_folds(windows[rows], seed=seed, hold=hold):
                 found.append(Fold(rows[fold.train], rows[fold.test], fold.seed))
         return found
 

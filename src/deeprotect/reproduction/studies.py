@@ -13,9 +13,12 @@ from deeprotect.evaluation.results import Results, Row
 from deeprotect.evaluation.settings import Setting
 from deeprotect.evaluation.study import Study
 
-SETTINGS = tuple(
-    Setting(Method("channel", guarantee), epsilon)
-    for guarantee, epsilon in (("ldp", 5.0), ("named", 2.0), ("named", 1.0))
+NAMED = Method("channel", "named")
+SETTINGS = (
+    Setting(Method("channel", "ldp"), 5.0),
+    Setting(NAMED, 2.0),
+    Setting(NAMED, 1.0),
+    *(Setting(NAMED, epsilon, given="useful", ldp_ceiling=5.0) for epsilon in (3.0, 2.0)),
 )
 ATTACKERS = ("ridge", "random_forest", "extra_trees")
 

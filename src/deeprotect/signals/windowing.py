@@ -31,7 +31,8 @@ class Cutter:
             if self._held.shape[0] and name != self._held_recording:
                 cut.append(self._flush())
             self._held_recording = name
-            self._held = np.concatenate([self._held, piece])
+            # As it lies in memory, where nothing is held: a channel's samples together, if they came so.
+            self._held = np.concatenate([self._held, piece]) if self._held.shape[0] else piece
             cut.append(self._full())
             if index + 1 < len(pieces):
                 cut.append(self._flush())

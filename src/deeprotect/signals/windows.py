@@ -43,5 +43,7 @@ class Windows:
 
     def rows(self) -> Floats:
         """The samples as table rows (row, channel), padding cut off."""
-        real = np.arange(self.samples.shape[1]) < self.frame.lengths[:, None]
-        return self.samples[real]
+        count, time, channels = self.samples.shape
+        if (self.frame.lengths == time).all():
+            return self.samples.reshape(count * time, channels)
+        return self.samples[np.arange(time) < self.frame.lengths[:, None]]

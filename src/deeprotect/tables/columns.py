@@ -48,9 +48,9 @@ class Columns:
         return cls(channels, kept, dropped, where, time, recording)
 
     def samples(self, batch: pa.RecordBatch) -> Floats:
-        """Channel values (row, channel); missing values are NaN."""
+        """Channel values (row, channel); missing values are NaN. A channel's values lie together, as they came."""
         columns = [pc.cast(batch.column(name), pa.float64(), safe=False) for name in self.channels]
-        return np.column_stack([column.to_numpy(zero_copy_only=False) for column in columns])
+        return np.stack([column.to_numpy(zero_copy_only=False) for column in columns]).T
 
     def beside(self, batch: pa.RecordBatch) -> list[pa.Array]:
         """What passes beside the pipe, in the order of the table, without anything that its cells do not show."""

@@ -14,7 +14,10 @@ from deeprotect.errors import TableError
 from deeprotect.tables.csv_reader import CsvRequest, read_csv
 from deeprotect.tables.source import Source
 
-BATCH_ROWS = 65_536
+BATCH_ROWS, BATCH_CELLS = 65_536, 1 << 17
+"""A batch has so many rows, fewer where a table is wide: it fits the processor's caches, and memory stays constant."""
+COLUMN_BUFFER = 1 << 16
+"""Bytes of each Parquet column that are read at a time, instead of the whole column of a row group."""
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 
 
@@ -84,8 +87,9 @@ def _parquet(stream: BinaryIO, _: CsvRequest, where: str, *, size: int) -> Itera
     import pyarrow.parquet as pa_parquet
 
     with _reading(where, "Parquet"):
-        file = pa_parquet.ParquetFile(stream)
-        schema, batches = file.schema_arrow, file.iter_batches(batch_size=BATCH_ROWS)
+        file = pa_parquet.ParquetFile(stream, buffer_size=COLUMN_BUFFER, pre_buffer=False)
+        schema = file.schema_arrow
+        batches = file.iter_batches(batch_size=rows_at_a_time(schema), use_threads=False)
     with closing(_whole(batches, where, "Parquet")) as whole:
         yield Source(where, schema, whole, _share(stream, size))
 
@@ -104,7 +108,13 @@ def _whole(batches: Iterable[pa.RecordBatch], where: str, kind: str) -> Generato
     with _reading(where, kind):
         for batch in batches:
             batch.validate(full=True)
-            yield batch
+            size = rows_at_a_time(batch.schema)
+            yield from (batch.slice(start, size) for start in range(0, batch.num_rows, size))
+
+
+def rows_at_a_time(schema: pa.Schema) -> int:
+    """Of a batch with these columns."""
+    return max(1, min(BATCH_ROWS, BATCH_CELLS // max(1, len(schema))))
 
 
 def _share(stream: BinaryIO, size: int) -> Callable[[], float]:

@@ -4,6 +4,7 @@ import csv
 import io
 import sys
 from collections.abc import Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -67,13 +68,32 @@ class _Blocks:
             self._sink.write(pa.concat_tables(self._held).combine_chunks())
 
 
+class _Behind:
+    """Writes in a thread of its own: Arrow encodes one block while the next is made. A failure is raised one later."""
+
+    def __init__(self, sink: Sink, thread: Executor) -> None:
+        self._sink, self._thread = sink, thread
+        self._last: Future[None] | None = None
+
+    def write(self, rows: pa.Table) -> None:
+        self.finish()
+        self._last = self._thread.submit(self._sink.write, rows)
+
+    def finish(self) -> None:
+        """Wait until all is written."""
+        if self._last is not None:
+            self._last.result()
+
+
 @contextmanager
 def open_sink(path: str | Path, schema: pa.Schema) -> Iterator[Sink]:
     """A writer for a path by its suffix, or CSV on standard output for '-'."""
-    with _writer(path, schema) as writer:
-        blocks = _Blocks(writer)
+    with _writer(path, schema) as writer, ThreadPoolExecutor(1, thread_name_prefix="write") as thread:
+        behind = _Behind(writer, thread)
+        blocks = _Blocks(behind)
         yield blocks
         blocks.finish()  # not after an error: what is held back then never leaves
+        behind.finish()
 
 
 @contextmanager

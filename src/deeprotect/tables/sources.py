@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from deeprotect.errors import TableError
 from deeprotect.tables.csv_reader import CsvRequest, Ragged
-from deeprotect.tables.files import BATCH_ROWS, open_path
+from deeprotect.tables.files import open_path, rows_at_a_time
 from deeprotect.tables.several import open_several, paths_of
 from deeprotect.tables.source import Source
 
@@ -41,7 +41,7 @@ def open_source(
             yield source
     else:
         frame = as_arrow(table)
-        yield Source("the table", frame.schema, iter(frame.to_batches(max_chunksize=BATCH_ROWS)))
+        yield Source("the table", frame.schema, iter(frame.to_batches(max_chunksize=rows_at_a_time(frame.schema))))
 
 
 def _is_of_paths(table: Any) -> bool:

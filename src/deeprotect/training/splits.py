@@ -12,6 +12,8 @@ from deeprotect.training.segments import place_in, segment_numbers
 
 Mask = NDArray[np.bool_]
 ONE_WINDOW = Hold()
+PIECES = 10
+"""Of a recording, of which some are held out whole."""
 
 
 def contiguous(windows: LabelledWindows, *, held_out: float, seed: int, hold: Hold = ONE_WINDOW) -> tuple[Mask, Mask]:
@@ -66,6 +68,23 @@ def folds(windows: LabelledWindows, *, count: int, seed: int, hold: Hold = ONE_W
     whole = _dealt(windows, segments, count=count, seed=seed)[segments]
     part = _together(np.where(long, place * count // counts[segments], whole), windows, hold)
     return [(_apart(part != fold, part == fold, windows), part == fold) for fold in range(count)]
+
+
+def blocks(windows: LabelledWindows, *, held_out: float, seed: int, hold: Hold = ONE_WINDOW) -> tuple[Mask, Mask]:
+    """Whole pieces of recordings are held out, whatever their labels; windows next to a tested one are left unused.
+
+    Each recording is cut into ten pieces, or fewer that hold an episode each; those held out are spread over it, from
+    a start drawn with a seed. What changes inside a piece changes in the test, as it does in life.
+    """
+    recording = segment_numbers(windows.recording)
+    counts = np.bincount(recording)
+    pieces = np.clip(counts // max(2, hold.windows), 1, PIECES)
+    start = np.random.default_rng(seed).random(len(counts))
+    piece = place_in(recording) * pieces[recording] // counts[recording]
+    # Of n pieces, those at which another whole number is passed on the way from the start to start + n · held_out.
+    passed = np.floor((piece + 1) * held_out + start[recording]) > np.floor(piece * held_out + start[recording])
+    test = _together(passed, windows, hold)
+    return _apart(~test, test, windows), test
 
 
 def grouped(

@@ -11,7 +11,7 @@ from deeprotect.bundle.layers.activations import Activation
 from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.layers.products import Affine, Convolution, Scale
 from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual, Unflatten
-from deeprotect.bundle.layers.summaries import PiecewiseLinear, Spectrum, Statistics
+from deeprotect.bundle.layers.summaries import LONGEST_PRODUCT, PiecewiseLinear, Spectrum, Statistics
 from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
 from deeprotect.bundle.layers.vocabulary import OPS, read_layers
 from deeprotect.bundle.network import Network
@@ -76,38 +76,66 @@ def test_no_number_makes_a_layer_fail_or_warn(name, values):
         assert network(name)(np.array([values])).shape == (1, network(name).outputs)
 
 
+@pytest.mark.parametrize("name", CHAINS)
+def test_windows_as_they_lie_in_memory_give_what_flat_rows_give(name):
+    """(row, time, channel), also where the samples of a channel lie together, as in a table."""
+    rows = RANDOM.normal(size=(700, 6))
+    by_channel = np.ascontiguousarray(rows.reshape(700, 3, 2).transpose(2, 0, 1)).transpose(1, 2, 0)
+    assert np.array_equal(network(name)(by_channel), network(name)(rows))
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_no_layer_writes_into_its_input(name):
+    """Branches share it."""
+    rows = floats(6, 20)
+    before = rows.copy()
+    for layer in CHAINS[name]:
+        given = rows.copy()
+        rows = layer(given)
+        assert np.array_equal(given, before)
+        before = rows.copy()
+
+
 def test_a_convolution_is_the_sum_over_its_kernel():
     layer = Convolution(floats(3, 2, 4), floats(4), stride=2, padding=1)
-    series = floats(1, 7, 2)
-    padded = np.pad(series[0], ((1, 1), (0, 0)))
-    wanted = [np.einsum("kc,kcf->f", padded[at : at + 3], layer.kernel) + layer.bias for at in range(0, 7, 2)]
-    np.testing.assert_allclose(layer(series)[0], wanted, rtol=1e-5, atol=1e-6)
+    series = floats(7, 2, 5)
+    padded = np.pad(series, ((1, 1), (0, 0), (0, 0)))
+    bias = layer.bias[:, None]
+    wanted = [np.einsum("kcn,kcf->fn", padded[at : at + 3], layer.kernel) + bias for at in range(0, 7, 2)]
+    np.testing.assert_allclose(layer(series), wanted, rtol=1e-5, atol=1e-6)
     assert layer.shape((7, 2)) == (4, 4)
+
+
+@pytest.mark.parametrize("samples", [1, 2, 20, 21, LONGEST_PRODUCT, LONGEST_PRODUCT + 1])
+def test_a_spectrum_is_the_fourier_transforms_magnitude(samples):
+    series = floats(samples, 2, 5)
+    wanted = np.abs(np.fft.rfft(series, axis=0, norm="ortho")).reshape(-1, 5)
+    np.testing.assert_allclose(Spectrum()(series), wanted, atol=2e-3)  # under the root, 1e-6 is added
 
 
 def test_a_spectrum_is_that_of_a_cosine():
     time = np.arange(20)
-    series = np.cos(2 * np.pi * 3 * time / 20).astype(np.float32)[None, :, None]
-    found = Spectrum()(series)[0]
+    series = np.cos(2 * np.pi * 3 * time / 20).astype(np.float32)[:, None, None]
+    found = Spectrum()(series)[:, 0]
     assert found.argmax() == 3
     assert found[3] == pytest.approx(np.sqrt(20) / 2, rel=1e-4)
 
 
 def test_statistics_are_means_deviations_least_and_largest_values():
-    series = floats(1, 9, 2)
-    wanted = np.concatenate([getattr(series[0], name)(axis=0) for name in ("mean", "std", "min", "max")])
-    np.testing.assert_allclose(Statistics()(series)[0], wanted, atol=1e-5)
+    series = floats(9, 2, 5)
+    wanted = np.concatenate([getattr(series, name)(axis=0) for name in ("mean", "std", "min", "max")])
+    np.testing.assert_allclose(Statistics()(series), wanted, atol=1e-5)
 
 
 def test_a_piecewise_linear_encoding_fills_bin_after_bin():
     layer = PiecewiseLinear(np.array([[0.0], [1.0]], np.float32), np.array([[1.0], [2.0]], np.float32))
-    assert layer(np.array([[-1.0], [0.5], [2.0], [9.0]], np.float32)).tolist() == [[0, 0], [0.5, 0], [1, 0.5], [1, 1]]
+    assert layer(np.array([[-1.0, 0.5, 2.0, 9.0]], np.float32)).tolist() == [[0, 0.5, 1, 1], [0, 0, 0.5, 1]]
 
 
 def test_scores_become_the_code_of_their_classes_or_are_rejected():
     layer = Argmax((2, 3), np.array([10, 11, 12, 13, 14, 15]), least_share=0.5, reject=99)
     sure, torn = [5.0, 0.0, 0.0, 5.0, 0.0], [5.0, 0.0, 1.0, 1.1, 1.0]
-    assert layer(np.array([sure, torn], np.float32)).tolist() == [[11], [99]]
+    assert layer(np.array([sure, torn], np.float32).T).tolist() == [[11, 99]]
 
 
 UNFIT = {

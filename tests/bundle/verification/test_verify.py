@@ -10,6 +10,7 @@ from deeprotect.bundle.layers.tensors import TENSORS
 from deeprotect.bundle.verification.verify import verify
 from deeprotect.cli.app import app
 from deeprotect.errors import BundleError
+from deeprotect.privacy.mechanisms import mechanism as mechanisms
 
 
 def failed(path, **options):
@@ -92,6 +93,37 @@ def test_a_ceiling_that_the_mechanism_does_not_keep_is_refused(made, forge):
             policy__privacy__ldp_ceiling=3.0,
         )
         assert "ldp_ceiling" in failed(path)["policy"]
+
+
+def test_a_promise_given_less_or_more_than_the_policy_asks_is_refused(made, forge):
+    path = forge(made("channel given"), policy__privacy__given="nothing")
+    assert "is given activity, the policy's nothing" in failed(path)["policy"]
+    with pytest.raises(BundleError, match="given activity"):
+        Bundle.load(path)
+    path = forge(made("channel named"), policy__privacy__given="useful")
+    assert "is given nothing, the policy's activity" in failed(path)["policy"]
+
+
+def test_a_class_that_training_saw_and_the_counts_leave_out_is_refused(made, forge):
+    classes = made("channel given").manifest.training.classes | {"person": ["ann", "bob", "eve"]}
+    path = forge(made("channel given"), training__classes=classes)
+    assert "leave out 'eve' of 'person'" in failed(path)["policy"]
+    with pytest.raises(BundleError, match="'eve'"):
+        Bundle.load(path)
+
+
+def test_a_combination_that_is_called_rare_is_said_in_the_verdict_and_in_the_card(made, forge):
+    """A maker who leaves a combination out of the promise can do so only where everybody reads it."""
+    bundle, secret = made("channel given"), made("channel given").manifest.mechanism["secrets"]["person"]
+    (walk,) = (table for table in secret["tables"] if table["given"] == "walk")
+    windows = [sum(row) for row in next(table for table in secret["tables"] if table is not walk)["counts"]]
+    rest = {"given": ["still"] * 2, "classes": ["ann", "bob"], "windows": [19, windows[1]]}
+    mechanism = bundle.manifest.mechanism | {"secrets": {"person": {"tables": [walk], "without_promise": rest}}}
+    certificate = mechanisms.load(mechanism).certificate()
+    path = forge(bundle, mechanism=mechanism, certificate=certificate)
+    verdict = verify(path).verdict
+    assert "person given activity in 2 of 4 combinations" in verdict
+    assert "still with ann (19 times)" in card(Bundle.load(path))
 
 
 def test_an_encoder_before_subspace_noise_is_refused(made, forge):

@@ -52,7 +52,8 @@ def test_where_that_was_not_measured_the_strongest_promise_leads() -> None:
 
 def test_the_promise_of_the_leading_row_is_said_as_a_card_says_it() -> None:
     named = made_results.policy(guarantee="named", confidence=0.9, ldp_ceiling=5.0)
-    promised, not_covered = layout.opening_of(layout.leading(made_results.rows(), 5.0, named.privacy), named)
+    leads = replace(layout.leading(made_results.rows(), 5.0, named.privacy), ldp_ceiling=5.0)
+    promised, not_covered = layout.opening_of(leads, named)
     assert "stretch of 1 second" in promised
     assert "90 % confidence" in promised
     assert "a factor of 149 holds, whatever is assumed" in not_covered

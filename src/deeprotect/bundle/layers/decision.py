@@ -37,23 +37,19 @@ class Argmax(Layer):
             raise BundleError(f"layer {self.op}: it needs one code for each combination of classes; train again")
         return (1,)
 
-    def log_probabilities(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Of each inference's classes, from scores; they add up over windows, scores do not."""
-        return np.hstack([_log_softmax(scores) for scores in self._inferences(rows)])
-
-    def _inferences(self, rows: Any) -> list[Any]:
-        return np.split(rows, np.cumsum(self.classes)[:-1], axis=1)
+    def log_probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of each inference's classes, from scores (row, class): they add up over windows, scores do not."""
+        return np.hstack([_log_softmax(each) for each in np.split(scores, np.cumsum(self.classes)[:-1], axis=1)])
 
     def __call__(self, rows: Float32s) -> Float32s:
-        combination = np.zeros(len(rows), dtype=np.int64)
-        share = np.ones(len(rows), dtype=np.float32)
-        for count, scores in zip(self.classes, self._inferences(rows), strict=True):
-            combination = combination * count + scores.argmax(axis=1)
+        combination = np.zeros(rows.shape[-1], dtype=np.int64)
+        share = np.ones(rows.shape[-1], dtype=np.float32)
+        for count, scores in zip(self.classes, np.split(rows, np.cumsum(self.classes)[:-1]), strict=True):
+            combination = combination * count + scores.argmax(axis=0)
             # The softmax of the largest score.
-            exponents = np.exp(scores - scores.max(axis=1, keepdims=True))
-            share = np.minimum(share, np.float32(1) / exponents.sum(axis=1))
+            share = np.minimum(share, np.float32(1) / np.exp(scores - scores.max(axis=0)).sum(axis=0))
         code = np.where(share < np.float32(self.least_share), self.reject, self.codes[combination])
-        return code.astype(np.float32)[:, None]
+        return code.astype(np.float32)[None]
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         fields = {"classes": list(self.classes), "codes": tensors.put(self.codes)}

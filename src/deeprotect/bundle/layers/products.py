@@ -26,7 +26,9 @@ class Affine(Layer):
         return (outputs,)
 
     def __call__(self, rows: Float32s) -> Float32s:
-        return np.asarray(rows @ self.weights + self.bias)
+        product = self.weights.T @ rows
+        product += self.bias[:, None]
+        return product
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         return tagged(self.op, {"weights": tensors.put(self.weights), "bias": tensors.put(self.bias)})
@@ -51,7 +53,10 @@ class Scale(Layer):
         return given
 
     def __call__(self, rows: Float32s) -> Float32s:
-        return np.asarray((rows - self.shift) * self.factor + self.offset)
+        scaled = rows - self.shift[:, None]
+        scaled *= self.factor[:, None]
+        scaled += self.offset[:, None]
+        return scaled
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         numbers = {"shift": self.shift, "factor": self.factor, "offset": self.offset}
@@ -82,13 +87,18 @@ class Convolution(Layer):
         return bounded((steps, outputs), self.op)
 
     def __call__(self, rows: Float32s) -> Float32s:
-        padded = np.pad(rows, ((0, 0), (self.padding, self.padding), (0, 0)))
-        width, inputs, outputs = self.kernel.shape
-        steps = self._steps(rows.shape[1])
-        end = (steps - 1) * self.stride + 1
-        columns = np.concatenate([padded[:, at : at + end : self.stride] for at in range(width)], axis=2)
-        product = columns.reshape(-1, width * inputs) @ self.kernel.reshape(width * inputs, outputs)
-        return np.asarray(product.reshape(len(rows), steps, outputs) + self.bias)
+        length, inputs, count = rows.shape
+        padded = np.zeros((length + 2 * self.padding, inputs, count), np.float32)
+        padded[self.padding : self.padding + length] = rows
+        values = len(self.kernel) * inputs
+        time, value, row = padded.strides
+        # What the kernel sees at a step lies together in memory: a matrix for each step, none of them copied.
+        seen: Float32s = np.ndarray(
+            (self._steps(length), values, count), np.float32, padded, strides=(self.stride * time, value, row)
+        )
+        product = self.kernel.reshape(values, -1).T @ seen
+        product += self.bias[:, None]
+        return product
 
     def _steps(self, length: int) -> int:
         return (length + 2 * self.padding - len(self.kernel)) // self.stride + 1

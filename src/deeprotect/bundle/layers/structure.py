@@ -26,7 +26,7 @@ class Unflatten(Layer):
         return (values // self.channels, self.channels)
 
     def __call__(self, rows: Float32s) -> Float32s:
-        return rows.reshape(len(rows), -1, self.channels)
+        return rows.reshape(-1, self.channels, rows.shape[-1])
 
     def to_json(self, _: TensorWriter) -> dict[str, Any]:
         return tagged(self.op, {"channels": self.channels})
@@ -47,7 +47,7 @@ class Flatten(Layer):
         return (time * channels,)
 
     def __call__(self, rows: Float32s) -> Float32s:
-        return rows.reshape(len(rows), -1)
+        return rows.reshape(-1, rows.shape[-1])
 
     def to_json(self, _: TensorWriter) -> dict[str, Any]:
         return tagged(self.op, {})
@@ -69,7 +69,7 @@ class Concatenation(Layer):
         return bounded((sum(widths),), self.op)
 
     def __call__(self, rows: Float32s) -> Float32s:
-        return np.concatenate([run(branch, rows) for branch in self.branches], axis=1)
+        return np.concatenate([run(branch, rows) for branch in self.branches])
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         branches = [[layer.to_json(tensors) for layer in branch] for branch in self.branches]

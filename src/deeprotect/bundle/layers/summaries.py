@@ -1,6 +1,7 @@
 """Layers that sum up a series: statistics, spectrum, and the piecewise linear encoding of numbers."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,8 @@ from deeprotect.privacy.json_reader import JsonReader
 
 TINY = np.float32(1e-6)
 """Under roots, so that training has a slope at zero."""
+LONGEST_PRODUCT = 256
+"""Samples up to which a Fourier transform is a matrix product, which takes less time than the fast transform then."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +27,9 @@ class Statistics(Layer):
         return bounded((4 * series(given, self.op)[1],), self.op)
 
     def __call__(self, rows: Float32s) -> Float32s:
-        series = np.ascontiguousarray(rows.swapaxes(0, 1))  # (time, row, channel): sums over the first axis are fast
-        mean = series.mean(axis=0)
-        deviation = np.sqrt(np.square(series - mean).mean(axis=0) + TINY)
-        return np.concatenate([mean, deviation, series.min(axis=0), series.max(axis=0)], axis=1)
+        mean = rows.mean(axis=0)
+        deviation = np.sqrt(np.square(rows - mean).mean(axis=0) + TINY)
+        return np.concatenate([mean, deviation, rows.min(axis=0), rows.max(axis=0)])
 
     def to_json(self, _: TensorWriter) -> dict[str, Any]:
         return tagged(self.op, {})
@@ -48,9 +50,14 @@ class Spectrum(Layer):
         return bounded(((samples // 2 + 1) * channels,), self.op)
 
     def __call__(self, rows: Float32s) -> Float32s:
-        transform = np.fft.rfft(rows, axis=1, norm="ortho")
-        power = np.square(transform.real) + np.square(transform.imag)
-        return np.sqrt(power + TINY).reshape(len(rows), -1)
+        samples, count = len(rows), rows.shape[-1]
+        if samples > LONGEST_PRODUCT:
+            transform = np.fft.rfft(rows, axis=0, norm="ortho")
+            power = np.square(transform.real) + np.square(transform.imag)
+        else:
+            cosines, sines = np.split(np.square(_waves(samples) @ rows.reshape(samples, -1)), 2)
+            power = cosines + sines
+        return np.sqrt(power + TINY).reshape(-1, count)
 
     def to_json(self, _: TensorWriter) -> dict[str, Any]:
         return tagged(self.op, {})
@@ -78,8 +85,9 @@ class PiecewiseLinear(Layer):
         return bounded((bins * values,), self.op)
 
     def __call__(self, rows: Float32s) -> Float32s:
-        share = (rows[:, None, :] - self.low) / self.width
-        return np.asarray(np.clip(share, np.float32(0), np.float32(1)).reshape(len(rows), -1))
+        share = rows - self.low[:, :, None]
+        share /= self.width[:, :, None]
+        return np.clip(share, np.float32(0), np.float32(1), out=share).reshape(-1, rows.shape[-1])
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         return tagged(self.op, {"low": tensors.put(self.low), "width": tensors.put(self.width)})
@@ -87,3 +95,12 @@ class PiecewiseLinear(Layer):
     @classmethod
     def read(cls, fields: JsonReader, tensors: TensorReader) -> "PiecewiseLinear":
         return cls(tensors.floats(fields.text("low"), axes=2), tensors.floats(fields.text("width"), axes=2))
+
+
+@lru_cache(maxsize=8)
+def _waves(samples: int) -> Float32s:
+    """The cosines (frequency, time), then the sines, of a Fourier transform over √time."""
+    angles = 2 * np.pi / samples * np.outer(np.arange(samples // 2 + 1), np.arange(samples))
+    return np.concatenate([np.cos(angles), np.sin(angles)], dtype=np.float32, casting="same_kind") / np.float32(
+        samples**0.5
+    )

@@ -9,7 +9,7 @@ from typing import Any
 from deeprotect.bundle import signing
 from deeprotect.bundle.bundle import Bundle
 from deeprotect.bundle.card_page import card_page
-from deeprotect.bundle.consistency import check_certificate, check_promise, check_shapes
+from deeprotect.bundle.consistency import check_certificate, check_counted, check_promise, check_shapes
 from deeprotect.bundle.manifest import Manifest, Part, digest
 from deeprotect.bundle.store import CARD, MANIFEST, file_of, files_of
 from deeprotect.errors import BundleError, InputError
@@ -146,14 +146,25 @@ def _promise(bundle: Bundle) -> str:
         return "nothing"
     certificate = mechanism.certificate()
     assumed, noiseless = certificate["assumes"], certificate.get("codes_without_noise")
-    promise = f"{mechanism.event}, assuming that {'; that '.join(assumed)}" if assumed else str(mechanism.event)
+    stated = f"{mechanism.event}{_gaps(certificate)}"
+    promise = f"{stated}, assuming that {'; that '.join(assumed)}" if assumed else stated
     return f"{promise}; noise: {certificate['noise']}" if noiseless else promise
+
+
+def _gaps(certificate: dict[str, Any]) -> str:
+    """For how many combinations of a useful class and a sensitive one nothing is promised."""
+    secrets = [secret for secret in certificate.get("secrets", ()) if "without_promise" in secret]
+    without = sum(len(secret["without_promise"]) for secret in secrets)
+    promised = sum(secret["combinations"] for secret in secrets)
+    return f" in {promised} of {promised + without} combinations" if without else ""
 
 
 def _policy(bundle: Bundle) -> str:
     check_promise(bundle.policy, bundle.mechanism)
+    check_counted(bundle.mechanism, bundle.manifest.training.classes)
     stated = bundle.policy.privacy
-    return f"asks for ε = {stated.epsilon:g} {stated.guarantee}, mechanism {stated.mechanism}; kept"
+    given = f" given {' and '.join(bundle.policy.inferences.useful)}" if stated.given == "useful" else ""
+    return f"asks for ε = {stated.epsilon:g} {stated.guarantee}{given}, mechanism {stated.mechanism}; kept"
 
 
 def _certificate(bundle: Bundle) -> str:

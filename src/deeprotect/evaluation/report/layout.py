@@ -77,9 +77,9 @@ def opening_of(row: Row, policy: Policy) -> tuple[str, ...]:
         row.epsilon,
         inferences=() if row.guarantee == "ldp" else policy.inferences.sensitive,
         confidence=policy.privacy.confidence if named else 1.0,
+        given=tuple(row.given),
     )
-    ceiling = policy.privacy.ldp_ceiling if named else None
-    return opening(event, seconds=policy.seconds_per_draw, ldp_epsilon=ceiling)
+    return opening(event, seconds=row.seconds_per_draw or policy.seconds_per_draw, ldp_epsilon=row.ldp_ceiling)
 
 
 def at(rows: Sequence[Row], epsilon: float) -> list[Row]:

@@ -74,9 +74,9 @@ def _page(results: Results, policy: Policy, found: RunResult, epsilon: float) ->
 def _as_kept(bundle: Bundle) -> Policy:
     """The policy with the promise that the mechanism keeps, which may be a stronger one than was asked for."""
     event, privacy = bundle.mechanism.event, bundle.policy.privacy
-    ceiling = privacy.ldp_ceiling if event.guarantee == "named" else None
-    kept = {"guarantee": event.guarantee, "epsilon": event.epsilon, "ldp_ceiling": ceiling}
-    return bundle.policy.vary(privacy=kept | {"mechanism": bundle.mechanism.name})
+    named = {"ldp_ceiling": privacy.ldp_ceiling, "given": privacy.given}
+    kept = {"guarantee": event.guarantee, "epsilon": event.epsilon, "mechanism": bundle.mechanism.name}
+    return bundle.policy.vary(privacy=kept | (named if event.guarantee == "named" else dict.fromkeys(named)))
 
 
 def _refuse_training_windows(windows: LabelledWindows, bundle: Bundle) -> None:

@@ -128,7 +128,8 @@ def evaluate(
 
 def _form(table: Any, windows: LabelledWindows, policy: Policy, request: EvaluateRequest) -> list[FormCheck]:
     """Of the cheapest protector that the policy could get: form is the pipe's doing, whatever the mechanism."""
-    wanted = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp", "ldp_ceiling": None, **ONE_WINDOW})
+    plain = {"mechanism": "baseline", "guarantee": "ldp", "ldp_ceiling": None, "given": None, **ONE_WINDOW}
+    wanted = policy.vary(privacy=plain)
     bundle = export(learn(FittedModels(windows), wanted), wanted, windows=windows, results=[])
     mapping = ColumnMap.of(policy, request.mapped)
     return check_form(request.beginning(table, policy), bundle, mapping=mapping)

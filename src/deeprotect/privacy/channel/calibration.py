@@ -1,6 +1,7 @@
 """What calibration counts say about a secret's classes: confidence sets, and the extremes of a mixture over them."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,15 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from deeprotect.errors import BundleError, PolicyError
+from deeprotect.errors import PolicyError
+from deeprotect.privacy.channel.binomial import at_least, at_most
 from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.names import check_names
-from deeprotect.privacy.step import Step
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 UNIT = 1 << 30  # ends of intervals are whole multiples of 2^-30, so that they can be checked in integers
+FEWEST_GIVEN = 20
+"""Calibration windows of a useful class and a class of a secret together, below which they are promised nothing."""
+LONGEST_CODE = 1000  # a useful class joins the classes of all useful inferences
 _MOST_COUNTS = 1 << 31
 
 
@@ -24,13 +28,15 @@ _MOST_COUNTS = 1 << 31
 class SensitiveCounts:
     """A named inference with the calibration windows of each class counted by code; counts is (class, code).
 
-    Its promise: no output is e^epsilon times as likely under one class as under another.
+    Its promise: no output is e^epsilon times as likely under one class as under another. With `given` all windows are
+    of that useful class, in calibration and in the promise; a secret then has a table for each useful class.
     """
 
     inference: str
     classes: tuple[str, ...]
     counts: NDArray[Any]
     epsilon: float
+    given: str = ""
 
     def __post_init__(self) -> None:
         check_names((self.inference,), "the name of an inference")
@@ -46,61 +52,56 @@ class SensitiveCounts:
             raise PolicyError(f"'{self.inference}': epsilon = {self.epsilon} must not be negative")
         object.__setattr__(self, "counts", counts.astype(np.int64))
         object.__setattr__(self, "epsilon", float(self.epsilon))
+        self._check_given()
+
+    def _check_given(self) -> None:
+        if not self.given:
+            return
+        check_names((self.given,), "the name of a useful class", longest=LONGEST_CODE)
+        if len(self.classes) < 2 or self.windows.min() < FEWEST_GIVEN:
+            raise PolicyError(f"{self} needs two classes or more, each seen in {FEWEST_GIVEN} windows or more")
+
+    @property
+    def windows(self) -> Integers:
+        """Calibration windows of each class."""
+        return np.asarray(self.counts.sum(axis=1))
+
+    def __str__(self) -> str:
+        return f"'{self.inference}'" if not self.given else f"'{self.inference}' given '{self.given}'"
 
     def to_json(self) -> dict[str, Any]:
         return {"classes": list(self.classes), "counts": self.counts.tolist(), "epsilon": self.epsilon}
 
-    def evidence(self, derived_epsilon: float, *, confidence: float) -> dict[str, Any]:
-        """For a certificate: what was derived, from how much, with which confidence for all its classes together."""
-        windows = self.counts.sum(axis=1)
-        return {
-            "inference": self.inference,
-            "epsilon": self.epsilon,
-            "derived_epsilon": derived_epsilon,
-            "classes": len(self.classes),
-            "windows_per_class": [int(windows.min()), int(windows.max())],
-            "confidence": confidence,
-        }
-
-    def derived(self, epsilon: float, low: Integers, high: Integers, *, confidence: float) -> Step:
-        """For `verify`: the ε that sets with these ends give."""
-        fewest, widest = int(self.counts.sum(axis=1).min()), int((high - low).max()) / UNIT
-        found = (
-            f"{len(self.classes)} classes of {fewest}+ windows, intervals up to {widest:.4g} wide, all at once with "
-            f"confidence {confidence:g}; ε = {epsilon:.9g}, stated {self.epsilon:g}; the counts are taken as given"
-        )
-        return Step(f"ε for {self.inference}", holds=epsilon <= self.epsilon, found=found)
-
     @classmethod
     def read(cls, record: JsonReader, inference: str) -> "SensitiveCounts":
-        inner = record.inner(inference)
-        if inner is None:
-            raise BundleError(f"{record.name}: '{inference}' is empty; restore the bundle or train again")
-        return cls(inference, inner.texts("classes"), inner.matrix("counts"), inner.number("epsilon"))
+        return cls(inference, record.texts("classes"), record.matrix("counts"), record.number("epsilon"))
 
 
 def sets(secrets: Sequence[SensitiveCounts], *, confidence: float) -> list[tuple[Floats, Floats]]:
     """The intervals of each secret; with probability at least `confidence` all of all secrets hold together."""
-    each = confidence_of_each(confidence, len(secrets))
-    return [confidence_intervals(secret.counts, confidence=each) for secret in secrets]
+    samples: Counter[str] = Counter()
+    for secret in secrets:
+        samples[secret.inference] += len(secret.classes)
+    each = confidence_of_each(confidence, len(samples))
+    return [confidence_intervals(s.counts, confidence=each, samples=samples[s.inference]) for s in secrets]
 
 
-def confidence_of_each(confidence: float, secrets: int) -> float:
-    """What the sets of each of several secrets need for all to hold, rounded up.
+def confidence_of_each(confidence: float, inferences: int) -> float:
+    """What the sets of each of several inferences need for all to hold, rounded up.
 
-    Secrets are counted on the same windows, so nothing is known but that their misses add up.
+    Inferences are counted on the same windows, so nothing is known but that their misses add up.
     """
     _check(confidence)
-    if secrets <= 1:
+    if inferences <= 1:
         return confidence
-    return min(1.0, math.nextafter(1.0 - (1.0 - confidence) / secrets, math.inf))
+    return min(1.0, math.nextafter(1.0 - (1.0 - confidence) / inferences, math.inf))
 
 
-def confidence_intervals(counts: ArrayLike, *, confidence: float) -> tuple[Floats, Floats]:
+def confidence_intervals(counts: ArrayLike, *, confidence: float, samples: int | None = None) -> tuple[Floats, Floats]:
     """Ends (low, high) of P(code | class), shape (class, code), for calibration counts of that shape.
 
-    With probability at least `confidence` all codes of all classes hold together.
-    docs/claims.md#channel-and-named-inferences
+    With probability at least `confidence` all codes of all classes hold together; of `samples` classes in all, where
+    these are some of an inference's. docs/claims.md#channel-and-named-inferences
     """
     _check(confidence)
     found = np.asarray(counts, dtype=np.int64)
@@ -109,7 +110,7 @@ def confidence_intervals(counts: ArrayLike, *, confidence: float) -> tuple[Float
     if codes == 1:
         return np.ones(found.shape), np.ones(found.shape)
     # Two codes are one proportion seen from both sides: one event, not two.
-    miss = miss_of_each(confidence, classes) / (1 if codes == 2 else codes)
+    miss = miss_of_each(confidence, samples or classes) / (1 if codes == 2 else codes)
     high = _upper(found, windows, miss)
     low = UNIT - _upper(windows - found, windows, miss)
     return low / UNIT, high / UNIT
@@ -172,13 +173,11 @@ def _blaker(x: Integers, n: Integers, *, miss: float) -> Integers:
     falls and then may rise but is below `miss` at U; so "outside" is monotone there, and bisection finds its start.
     """
 
-    from scipy.special import betainc, betaincc  # slow to import, and LDP does not need it
-
     def below(grid: Integers) -> Floats:
-        return np.asarray(betaincc(x + 1.0, n - x, grid / UNIT))
+        return at_most(x, n, grid / UNIT)
 
     def above(k: Integers, grid: Integers) -> Floats:
-        return np.where(k > n, 0.0, betainc(k, np.maximum(n - k + 1.0, 1.0), grid / UNIT))
+        return at_least(k, n, grid / UNIT)
 
     def outside(grid: Integers) -> NDArray[np.bool_]:
         tail = below(grid)

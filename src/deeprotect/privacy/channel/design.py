@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from deeprotect.errors import PolicyError
 from deeprotect.privacy.channel.calibration import Floats, SensitiveCounts, sets
 from deeprotect.privacy.channel.linear_program import LinearProgram
-from deeprotect.privacy.channel.robust import Robust
+from deeprotect.privacy.channel.robust import Levels, Robust
 from deeprotect.privacy.events import Event
 
 __all__ = ["Design", "SensitiveCounts", "design"]
@@ -19,8 +19,9 @@ __all__ = ["Design", "SensitiveCounts", "design"]
 _MOST_EPSILON = 18.0
 _TIE = 3e-8  # weight of what decides between equally cheap channels: distortion, and codes of prior 0
 _ROUNDS = 60
-_EXACT = 8000  # class * code * output up to which each class has its own λ
-_LARGE = 1340  # code * output (36 codes and the reject option) above which one set stands for all classes of a secret
+_EXACT = 8000  # class * code * output, of all tables, up to which each class has its own λ
+_LARGE = 1340  # code * output (36 codes and the reject option) above which one set stands for all classes of a table
+_MANY = 100_000  # class * code * output above which it does so as well
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,7 @@ class Design:
     ldp_epsilon: float | None
     secrets: tuple[SensitiveCounts, ...]
     confidence: float
+    given: tuple[str, ...] = ()
 
     @property
     def expected_cost(self) -> float:
@@ -49,8 +51,9 @@ class Design:
         return Event(
             "named",
             max(secret.epsilon for secret in self.secrets),
-            inferences=tuple(secret.inference for secret in self.secrets),
+            inferences=tuple(dict.fromkeys(secret.inference for secret in self.secrets)),
             confidence=self.confidence,
+            given=self.given,
         )
 
 
@@ -61,11 +64,13 @@ def design(
     ldp_epsilon: float | None = None,
     secrets: Sequence[SensitiveCounts] = (),
     confidence: float = 0.95,
+    given: Sequence[str] = (),
     distortion: ArrayLike | None = None,
 ) -> Design:
     """Minimise Σ_z prior_z Σ_j Q(j|z) cost[z, j] under LDP, the named promises of `secrets`, or both.
 
-    `confidence` is that of all named promises together. `distortion` (code, output) decides between channels of equal
+    `confidence` is that of all named promises together, `given` the inferences whose classes `secrets` name as given.
+    `distortion` (code, output) decides between channels of equal
     cost. docs/claims.md#channel-and-ldp
 
     Examples:
@@ -80,7 +85,7 @@ def design(
         probabilities = _constant(objective)
     else:
         probabilities = _solve(objective, ldp_epsilon, secrets, confidence=confidence)
-    return Design(probabilities, costs, priors, ldp_epsilon, tuple(secrets), confidence)
+    return Design(probabilities, costs, priors, ldp_epsilon, tuple(secrets), confidence, tuple(given))
 
 
 def _checked(cost: ArrayLike, prior: ArrayLike) -> tuple[Floats, Floats]:
@@ -97,11 +102,11 @@ def _check_promises(ldp_epsilon: float | None, secrets: Sequence[SensitiveCounts
         raise PolicyError("the channel promises nothing; state an epsilon for ldp or name a sensitive inference")
     if ldp_epsilon is not None and not ldp_epsilon >= 0:
         raise PolicyError(f"epsilon = {ldp_epsilon} must not be negative")
-    if len({secret.inference for secret in secrets}) != len(secrets):
-        raise PolicyError("a sensitive inference is given twice; give each one epsilon and one table of counts")
+    if len({(secret.inference, secret.given) for secret in secrets}) != len(secrets):
+        raise PolicyError("a sensitive inference is counted twice; give each one epsilon and one table of counts")
     for secret in secrets:
         if secret.counts.shape[1] != codes:
-            raise PolicyError(f"'{secret.inference}' counts {secret.counts.shape[1]} codes; the channel has {codes}")
+            raise PolicyError(f"{secret} counts {secret.counts.shape[1]} codes; the channel has {codes}")
 
 
 def _objective(cost: Floats, prior: Floats, distortion: ArrayLike | None) -> Floats:
@@ -132,15 +137,15 @@ def _solve(
     objective: Floats, ldp_epsilon: float | None, secrets: Sequence[SensitiveCounts], *, confidence: float
 ) -> Floats:
     """Solve, take up the classes that the channel still tells apart too well, repeat until there are none."""
-    ends = zip(secrets, sets(secrets, confidence=confidence), strict=True)
-    promises = [_robust(secret, each, shape=objective.shape) for secret, each in ends if len(secret.classes) > 1]
+    promises = _promises(secrets, shape=objective.shape, confidence=confidence)
     for promise in promises:
         promise.add_violated(objective.max() - objective, above=-np.inf)
     for _ in range(_ROUNDS):
         programme = LinearProgram(objective)
         _write_ldp(programme, ldp_epsilon)
+        levels = Levels(programme)
         for promise in promises:
-            promise.add_to(programme)
+            promise.add_to(programme, levels)
         probabilities = programme.solve()
         found = [promise.add_violated(probabilities) for promise in promises]
         if not any(found):
@@ -148,13 +153,27 @@ def _solve(
     return probabilities
 
 
-def _robust(secret: SensitiveCounts, ends: tuple[Floats, Floats], *, shape: tuple[int, ...]) -> Robust:
-    (low, high), (codes, outputs) = ends, shape
-    if codes * outputs > _LARGE:
+def _promises(secrets: Sequence[SensitiveCounts], *, shape: tuple[int, ...], confidence: float) -> list[Robust]:
+    """One for each table of counts with something to compare."""
+    codes, outputs = shape
+    ends = sets(secrets, confidence=confidence)
+    classes = sum(len(low) for low, _ in ends)
+    if codes * outputs > _LARGE or classes * codes * outputs > _MANY:
         # One set around all classes' sets: stricter, so the promise holds, and one round instead of dozens.
-        low, high = low.min(axis=0, keepdims=True), high.max(axis=0, keepdims=True)
-    exact = len(low) * codes * outputs <= _EXACT
-    return Robust(low, high, shrink=_shrink(secret.epsilon), outputs=outputs, shared=not exact)
+        ends = [(low.min(axis=0, keepdims=True), high.max(axis=0, keepdims=True)) for low, high in ends]
+    first = np.cumsum([0, *(len(low) for low, _ in ends)])
+    exact = int(first[-1]) * codes * outputs <= _EXACT
+    return [
+        Robust(
+            low,
+            high,
+            shrink=_shrink(secret.epsilon),
+            outputs=outputs,
+            groups=start + np.arange(len(low)) if exact else np.zeros(len(low), dtype=int),
+        )
+        for secret, (low, high), start in zip(secrets, ends, first, strict=False)
+        if len(secret.classes) > 1
+    ]
 
 
 def _write_ldp(programme: LinearProgram, epsilon: float | None) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from deeprotect.errors import BundleError, InputError, PolicyError
-from deeprotect.privacy.channel.calibration import Floats, Integers, SensitiveCounts, confidence_of_each
+from deeprotect.privacy.channel import combinations, named_promises
+from deeprotect.privacy.channel.calibration import LONGEST_CODE, Floats, Integers, SensitiveCounts
 from deeprotect.privacy.channel.exact_draw import ExactDraw
 from deeprotect.privacy.channel.noise import codes_without_noise, noise_of
 from deeprotect.privacy.channel.ratios import WHOLE, Weights, integer_sets, ldp_ratio, log_up, named_ratio
@@ -27,8 +28,6 @@ KIND = "channel"
 _ROW = re.compile(r"[0-9]{1,20}(?: [0-9]{1,20})*")
 _MOST_CODES = 1 << 11
 _MOST_VARIANTS = 1 << 20
-_LONGEST_CODE = 1000  # a code's name joins the classes of all useful inferences
-_ASSUMES = "calibration {per}s are independent draws, in each class from what is released later; one {per} is seen"
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +48,7 @@ class DiscreteChannel:
     ldp_ceiling: float | None = None
     codes: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
+    without_promise: tuple[combinations.Combination, ...] = ()
     name = "channel"
     dim = 1
     takes_windows = False
@@ -61,7 +61,7 @@ class DiscreteChannel:
         for secret, derived in zip(self.secrets, self.named_epsilons, strict=True):
             if derived > secret.epsilon:
                 raise PolicyError(
-                    f"the weights give epsilon {derived:.6g} for '{secret.inference}', "
+                    f"the weights give epsilon {derived:.6g} for {secret}, "
                     f"above the stated {secret.epsilon:.6g}; design the channel again"
                 )
 
@@ -80,18 +80,23 @@ class DiscreteChannel:
             raise PolicyError("a channel's labels must be one for each code and one for each output, or none")
         if any(secret.counts.shape[1] != rows for secret in self.secrets):
             raise PolicyError("the counts of a sensitive inference must have one column for each code")
-        check_names((*self.codes, *self.outputs), "the name of a code", longest=_LONGEST_CODE)
+        check_names((*self.codes, *self.outputs), "the name of a code", longest=LONGEST_CODE)
 
     def _check_event(self) -> None:
         """The event says no less than the integers are checked against."""
         if self.secrets:
-            stated = ("named", max(s.epsilon for s in self.secrets), tuple(s.inference for s in self.secrets))
+            stated = (
+                "named",
+                max(s.epsilon for s in self.secrets),
+                tuple(dict.fromkeys(s.inference for s in self.secrets)),
+            )
         else:
             stated = ("ldp", self.ldp_ceiling or math.nan, ())
         if stated != (self.event.guarantee, self.event.epsilon, self.event.inferences) or self.event.delta:
             raise PolicyError("the event does not state what the channel is checked for; state the same epsilons")
         if not self.secrets and self.event.confidence != 1:
             raise PolicyError("ldp holds with confidence 1; state it")
+        combinations.check_given(self.event, self.secrets, self.without_promise, useful=self.outputs)
 
     @cached_property
     def ldp_epsilon(self) -> float:
@@ -160,10 +165,7 @@ class DiscreteChannel:
         yield Step("integers", holds=whole, found=f"{sizes}, each row sums to 2^64")
         yield self._derive_ldp()
         yield Step("noise", holds=None, found=self.noise)
-        sets = integer_sets(self.secrets, confidence=self.event.confidence)
-        for secret, ends in zip(self.secrets, sets, strict=True):
-            epsilon = log_up(named_ratio(self.weights, *ends))
-            yield secret.derived(epsilon, *ends, confidence=self.event.confidence)
+        yield from named_promises.derive(self.event, self.weights, self.secrets, left_out=self.without_promise)
 
     def _derive_ldp(self) -> Step:
         epsilon = log_up(ldp_ratio(self.weights))
@@ -182,15 +184,17 @@ class DiscreteChannel:
         finite = math.isfinite(self.ldp_epsilon)
         return self.event.to_json() | {
             "mechanism": self.name,
-            "neighbours": self._neighbours(),
+            "neighbours": named_promises.neighbours(self.event),
             "derived_epsilon": self.real_epsilon,
             "ldp_epsilon": self.ldp_epsilon if finite else None,
             "ldp_ceiling": self.ldp_ceiling,
             "sensitivity": None,
             "exact": True,
             "method": "ratios of integers out of 2^64",
-            "assumes": [_ASSUMES.format(per=self.event.per), *self.event.assumes] if self.secrets else [],
-            "secrets": self._evidence(),
+            "assumes": named_promises.assumes(self.event),
+            "secrets": named_promises.certified(
+                self.event, self.secrets, self.without_promise, epsilons=self.named_epsilons
+            ),
             "codes": len(self.weights),
             "outputs": len(self.weights[0]),
             "variants": self.variants,
@@ -199,20 +203,10 @@ class DiscreteChannel:
             "integers_sha256": self._digest(),
         }
 
-    def _neighbours(self) -> str:
-        if not self.secrets:
-            return f"any two {self.event.per}s"
-        return (
-            f"{self.event.per}s of any two classes of {', '.join(self.event.inferences)}, each drawn as in calibration"
-        )
-
-    def _evidence(self) -> list[dict[str, Any]]:
-        each = confidence_of_each(self.event.confidence, len(self.secrets))
-        derived = zip(self.secrets, self.named_epsilons, strict=True)
-        return [secret.evidence(epsilon, confidence=each) for secret, epsilon in derived]
-
     def _digest(self) -> str:
         facts = [self._rows(), self.variants, [[s.inference, s.classes, s.counts.tolist()] for s in self.secrets]]
+        if self.event.given:
+            facts.append([s.given for s in self.secrets])
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     def _rows(self) -> list[str]:
@@ -227,7 +221,7 @@ class DiscreteChannel:
             "prior": list(self.prior),
             "cost": self.cost.tolist(),
             "variants": self.variants,
-            "secrets": {s.inference: s.to_json() for s in self.secrets},
+            "secrets": combinations.to_json(self.secrets, self.without_promise),
             "ldp_ceiling": [] if self.ldp_ceiling is None else [self.ldp_ceiling],
             "codes": list(self.codes),
             "outputs": list(self.outputs),
@@ -240,14 +234,16 @@ class DiscreteChannel:
             raise BundleError(f"{record.name}: a channel needs rows of whole numbers, secrets, at most one ldp_ceiling")
         if set(secrets.fields) != set(event.inferences):
             raise BundleError(f"{record.name}: 'secrets' must be the event's inferences; restore the bundle")
+        tables, left_out = combinations.read(secrets, event.inferences)
         return cls(
             event,
             tuple(tuple(map(int, row.split(" "))) for row in rows),
             record.floats("prior"),
             record.matrix("cost"),
             record.integer("variants"),
-            tuple(SensitiveCounts.read(secrets, inference) for inference in event.inferences),
+            tuple(tables),
             ceiling[0] if ceiling else None,
             record.texts("codes"),
             record.texts("outputs"),
+            tuple(left_out),
         )

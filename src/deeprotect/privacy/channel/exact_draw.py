@@ -20,10 +20,11 @@ class ExactDraw:
         """The first output whose last word is not below the word drawn."""
         output = np.empty(len(index), dtype=np.int64)
         order = np.argsort(index, kind="stable")
-        ends = np.searchsorted(index[order], np.arange(len(self._weights) + 1))
-        for code, (columns, last) in enumerate(self._thresholds):
-            here = order[ends[code] : ends[code + 1]]
-            output[here] = columns[np.searchsorted(last, words[here])]
+        ends = np.searchsorted(index[order], np.arange(len(self._weights) + 1)).tolist()
+        for (columns, last), start, end in zip(self._thresholds, ends, ends[1:], strict=False):
+            if start < end:  # a live window has one code, of perhaps hundreds
+                here = order[start:end]
+                output[here] = columns[np.searchsorted(last, words[here])]
         return output
 
     @cached_property

@@ -15,15 +15,15 @@ _PAIRS = 3  # pairs of classes added for each output and round
 
 
 class Robust:
-    """One secret's promise; classes are written into the programme only once they are found to bind.
+    """One table's promise; classes are written into the programme only once they are found to bind.
 
-    `shared`: one λ for each output serves all classes, which keeps the programme small and the promise whole;
-    otherwise each class has its own and the programme is exact.
+    `groups` numbers the λ of each class. Classes, of this table or of several, that share one for each output keep
+    the programme small and the promise whole; where each class has its own, the programme is exact.
     """
 
-    def __init__(self, low: Floats, high: Floats, *, shrink: float, outputs: int, shared: bool) -> None:
+    def __init__(self, low: Floats, high: Floats, *, shrink: float, outputs: int, groups: Places) -> None:
         self.low, self.high, self.shrink = low, high, shrink
-        self.groups = np.zeros(len(low), dtype=int) if shared else np.arange(len(low))
+        self.groups = groups
         self._upper = np.zeros((len(low), outputs), dtype=bool)
         self._lower = np.zeros((len(low), outputs), dtype=bool)
 
@@ -48,10 +48,10 @@ class Robust:
             excess[same, same] = -np.inf  # a class is not told apart from itself
         return np.asarray(excess)
 
-    def add_to(self, programme: LinearProgram) -> None:
+    def add_to(self, programme: LinearProgram, levels: "Levels") -> None:
         """Rows e^-ε sup_s ≤ inf_s' for the classes taken up."""
-        upper = self._bounds(programme, self._upper, sign=1.0)
-        lower = self._bounds(programme, self._lower, sign=-1.0)
+        upper = self._bounds(programme, levels, self._upper, sign=1.0)
+        lower = self._bounds(programme, levels, self._lower, sign=-1.0)
         for output in range(self._upper.shape[1]):
             above, below = np.flatnonzero(self._upper[:, output]), np.flatnonzero(self._lower[:, output])
             first, second = (side.ravel() for side in np.meshgrid(above, below))
@@ -61,12 +61,12 @@ class Robust:
                 pair = np.stack([upper[first, output], lower[second, output]], axis=1)
                 programme.add_le_zero((np.array([[self.shrink, -1.0]]), pair))
 
-    def _bounds(self, programme: LinearProgram, active: NDArray[np.bool_], *, sign: float) -> Places:
+    def _bounds(self, programme: LinearProgram, levels: "Levels", active: NDArray[np.bool_], *, sign: float) -> Places:
         """Places of variables that bound sup (sign 1, from above) or inf (sign -1, from below) for active classes."""
         places = np.full(active.shape, -1)
         places[active] = programme.variables(int(active.sum()))
         for group in np.unique(self.groups[active.any(axis=1)]):
-            level, parts = self._parts(programme, sign)
+            level, parts = levels.of(int(group), sign)
             for s, output in np.argwhere(active & (self.groups == group)[:, None]):
                 low, width = self.low[s], self.high[s] - self.low[s]
                 programme.add_le_zero(
@@ -76,9 +76,22 @@ class Robust:
                 )
         return places
 
-    def _parts(self, programme: LinearProgram, sign: float) -> tuple[Places, Places]:
+
+class Levels:
+    """A programme's levels λ, for each group of classes that shares them."""
+
+    def __init__(self, programme: LinearProgram) -> None:
+        self._programme = programme
+        self._made: dict[tuple[int, float], tuple[Places, Places]] = {}
+
+    def of(self, group: int, sign: float) -> tuple[Places, Places]:
         """A level λ for each output, and (q − λ)^+ for sup or (λ − q)^+ for inf, for each code and output."""
-        channel = programme.channel
+        if (group, sign) not in self._made:
+            self._made[group, sign] = self._make(sign)
+        return self._made[group, sign]
+
+    def _make(self, sign: float) -> tuple[Places, Places]:
+        programme, channel = self._programme, self._programme.channel
         level = programme.variables(channel.shape[1])
         parts = programme.variables(channel.size).reshape(channel.shape)
         levels = np.broadcast_to(level, channel.shape)

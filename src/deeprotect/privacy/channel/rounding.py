@@ -1,11 +1,12 @@
 """Rounding a design to integers out of 2^64, so that every epsilon holds exactly and hardly any utility is lost."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from deeprotect.privacy.channel.calibration import Floats
+from deeprotect.privacy.channel.combinations import Combination
 from deeprotect.privacy.channel.design import Design
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.ratios import WHOLE, Weights, integer_sets, ldp_ratio, log_up, named_ratio
@@ -60,7 +61,12 @@ def _least_share(enough: Callable[[float], bool]) -> float:
 
 
 def make(
-    plan: Design, *, variants: int = 1, codes: tuple[str, ...] = (), outputs: tuple[str, ...] = ()
+    plan: Design,
+    *,
+    variants: int = 1,
+    codes: tuple[str, ...] = (),
+    outputs: tuple[str, ...] = (),
+    without_promise: Sequence[Combination] = (),
 ) -> DiscreteChannel:
     """The plan in integers, mixed with as little of the constant channel as makes every epsilon hold exactly."""
     return DiscreteChannel(
@@ -73,4 +79,5 @@ def make(
         plan.ldp_epsilon,
         codes,
         outputs,
+        tuple(without_promise),
     )

@@ -82,4 +82,5 @@ def _event(record: JsonReader | None) -> Event:
         inferences=record.texts("inferences"),
         delta=record.number("delta"),
         confidence=record.number("confidence"),
+        given=record.texts("given") if "given" in record.fields else (),
     )

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from torch import Tensor, nn
 
-from deeprotect.bundle.evidence import EpisodeEncoder
+from deeprotect.bundle.episode_encoder import EpisodeEncoder
 from deeprotect.bundle.network import Network
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy

@@ -14,6 +14,7 @@ from deeprotect.errors import PolicyError
 from deeprotect.policy import Policy
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.channel.calibration import SensitiveCounts
+from deeprotect.privacy.channel.combinations import Combination, Tables
 from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.mechanisms import laplace
@@ -22,14 +23,14 @@ from deeprotect.privacy.mechanisms.relaxed import basis
 from deeprotect.privacy.mechanisms.subspace import subspace
 from deeprotect.signals.schema import Floats
 from deeprotect.training.coarse import outward
-from deeprotect.training.codebook.codebook import CodeBook
+from deeprotect.training.codebook.calibration_counts import Counted, agreed
+from deeprotect.training.codebook.codebook import CodeBook, LearntCodes
 from deeprotect.training.export import to_network
 from deeprotect.training.fitting.fitted_models import FittedModels
 from deeprotect.training.fitting.trained import TrainedProtector
-from deeprotect.training.labelled_windows import Indices, LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.networks import Clip
-from deeprotect.training.splits import Mask
 
 TRIM = 0.01  # share of training features beyond each end of the clip box: less noise, a little clipping
 Build = Callable[[FittedModels, Policy], TrainedProtector]
@@ -78,18 +79,23 @@ def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
     windows, learnt = models.windows, models.codes(policy)
     privacy, named = policy.privacy, policy.privacy.guarantee == "named"
     book = (learnt.abstaining if named else learnt.book)(policy.hold)
+    secrets, left_out = _secrets(windows, policy, learnt, book) if named else ([], [])
+    if named and {secret.inference for secret in secrets} != set(policy.inferences.sensitive):
+        # Nothing was seen often enough to be counted on; LDP promises the same, and needs no counts.
+        return through_channel(models, _as_ldp(policy))
     costs, misread = policy.training.cost_matrix, book.cost({})
     plan = design(
         book.cost(costs),
         book.prior,
         ldp_epsilon=privacy.ldp_ceiling if named else privacy.epsilon,
-        secrets=[_secret(name, windows, policy, book) for name in policy.inferences.sensitive] if named else (),
+        secrets=secrets,
         confidence=privacy.confidence,
+        given=policy.inferences.useful if privacy.given == "useful" else (),
         # Of channels that cost the same: the one read rightly more, or the one that moves windows less.
         distortion=misread if costs else book.distortion,
     )
     outputs = book.outputs.samples
-    channel = make(plan, variants=outputs.shape[1], codes=book.codes, outputs=book.released)
+    channel = make(plan, variants=outputs.shape[1], codes=book.codes, outputs=book.released, without_promise=left_out)
     made_of = {"name": "code book", "codes": list(book.codes), "variants": outputs.shape[1]}
     made_of |= {"expected_accuracy": 1 - replace(plan, cost=misread).expected_cost}
     made_of |= {"expected_cost": plan.expected_cost} if costs else {}
@@ -97,23 +103,28 @@ def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
     return TrainedProtector(channel, book.encoder, table, made_of)
 
 
-def _secret(name: str, windows: LabelledWindows, policy: Policy, book: CodeBook) -> SensitiveCounts:
-    """How often each code was given to windows of each class, by a model that had not seen them.
+def _as_ldp(policy: Policy) -> Policy:
+    ldp = {"guarantee": "ldp", "epsilon": _ldp_epsilon(policy), "given": None, "ldp_ceiling": None}
+    return policy.vary(privacy=ldp)
 
-    Where draws are held, it is given to episodes: one of which all labelled windows agree counts once.
+
+def _secrets(windows: LabelledWindows, policy: Policy, learnt: LearntCodes, book: CodeBook) -> Tables:
+    """The counts of every sensitive inference, and the combinations that are promised nothing.
+
+    Counted are draws: windows, or the episodes whose labelled windows agree.
     """
-    known = windows.labelled(name)
-    classes, numbers = np.unique(windows.labels[name][known].astype(str), return_inverse=True)
-    first, agreed = _one_each(windows.episodes(policy.hold)[known], numbers)
-    counts = np.zeros((len(classes), len(book.codes)), dtype=np.int64)
-    np.add.at(counts, (numbers[first[agreed]], book.coded[known][first[agreed]]), 1)
-    return SensitiveCounts(name, tuple(classes.tolist()), counts, policy.privacy.epsilon)
-
-
-def _one_each(episodes: Indices, numbers: Indices) -> tuple[Indices, Mask]:
-    """The first of each episode's windows, and whether all have its number."""
-    first = np.unique(episodes, return_index=True)[1]
-    return first, np.minimum.reduceat(numbers, first) == np.maximum.reduceat(numbers, first)
+    tables: list[SensitiveCounts] = []
+    left_out: list[Combination] = []
+    first = np.unique(windows.episodes(policy.hold), return_index=True)[1]
+    coded, useful = book.coded[first], agreed(learnt.joint.codes, first)
+    for name in policy.inferences.sensitive:
+        counted = Counted(name, windows.labels[name], coded, first=first, codes=len(book.codes))
+        if policy.privacy.given == "useful":
+            more, rest = counted.given(useful, learnt.joint.names, epsilon=policy.privacy.epsilon)
+            tables, left_out = tables + more, left_out + rest
+        else:
+            tables.append(counted.alone(epsilon=policy.privacy.epsilon))
+    return tables, left_out
 
 
 def _on_features(noise: Mechanism, minimiser: Minimiser) -> TrainedProtector:

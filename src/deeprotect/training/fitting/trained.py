@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from deeprotect.bundle.consistency import Decoder
-from deeprotect.bundle.evidence import EpisodeEncoder
+from deeprotect.bundle.episode_encoder import EpisodeEncoder
 from deeprotect.bundle.network import Network
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.mechanisms.mechanism import Mechanism

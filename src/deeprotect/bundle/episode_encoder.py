@@ -41,4 +41,4 @@ class EpisodeEncoder:
         """Codes (episode, value) of episodes of so many neighbouring rows each; every count is at least 1."""
         with np.errstate(all="ignore"):  # total in its input, as networks are
             mean = np.add.reduceat(evidence, np.cumsum(counts) - counts) / counts[:, None]
-            return mean if self.decision is None else self.decision(mean.astype(np.float32)).astype(np.float64)
+        return mean if self.decision is None else Network((self.decision,), mean.shape[1])(mean)

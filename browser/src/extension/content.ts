@@ -1,0 +1,104 @@
+// In every page, in a world of its own: connects the shim to the released stream while the page may have it.
+import { allowedByPage } from "./header";
+import { type Asked, type FromWorker, PORT_EVENT, READY_EVENT, STREAM, type Said, type ToWorker } from "./messages";
+
+class Relay {
+  private shim: MessagePort | null = null;
+  private stream: chrome.runtime.Port | null = null;
+  private listens = false;
+  private refused = false; // with the browser's own switch, after the person had allowed this site apart
+  private native: PermissionState = "prompt";
+
+  constructor() {
+    window.addEventListener(READY_EVENT, () => this.handOver());
+    this.handOver();
+    document.addEventListener("visibilitychange", () => this.changed());
+    window.addEventListener("pageshow", () => this.changed());
+    void this.watch();
+  }
+
+  /** The page may hold the other end, too: all that it can do there is to listen. */
+  private handOver(): void {
+    const { port1, port2 } = new MessageChannel();
+    this.shim?.close();
+    this.shim = port1;
+    port1.onmessage = (event: MessageEvent<Asked>) => this.asked(event.data);
+    window.dispatchEvent(new MessageEvent(PORT_EVENT, { ports: [port2] }));
+  }
+
+  private asked(asked: Asked): void {
+    if (asked?.kind === "listen") {
+      this.listens = asked.on === true;
+      this.changed();
+    } else if (asked?.kind === "permission") {
+      void this.tellPermission(Number(asked.id));
+    }
+  }
+
+  private async tellPermission(id: number): Promise<void> {
+    const answer = await send({ kind: "wake" });
+    this.say({ kind: "permission", id, state: this.refused || answer?.off ? "denied" : "granted" });
+  }
+
+  /** What the browser itself says to this page, again whenever it changes. */
+  private async watch(): Promise<void> {
+    const status = await navigator.permissions.query({ name: "accelerometer" as PermissionName });
+    const report = async () => {
+      this.refused = status.state === "denied" && (this.refused || this.native === "granted");
+      this.native = status.state;
+      await send({ kind: "report", state: status.state });
+      if (this.refused) this.say({ kind: "denied" });
+      this.changed();
+    };
+    status.addEventListener("change", () => void report());
+    await report();
+  }
+
+  private changed(): void {
+    const wanted = this.listens && !this.refused && document.visibilityState === "visible" && allowedByPage();
+    if (wanted && !this.stream) void this.connect();
+    if (!wanted) this.disconnect();
+    if (this.listens && !allowedByPage()) this.say({ kind: "unavailable" });
+  }
+
+  private async connect(): Promise<void> {
+    if (!(await send({ kind: "wake" })) || this.stream) return;
+    const stream = chrome.runtime.connect({ name: STREAM });
+    this.stream = stream;
+    stream.onMessage.addListener((said: Said) => this.said(said));
+    stream.onDisconnect.addListener(() => this.ended(stream));
+    if (!this.listens || document.visibilityState !== "visible") this.disconnect();
+  }
+
+  private said(said: Said): void {
+    if (document.visibilityState === "visible") this.say(said);
+  }
+
+  /** By the other side: settings changed, or the document was made anew. */
+  private ended(stream: chrome.runtime.Port): void {
+    if (this.stream !== stream) return;
+    this.stream = null;
+    setTimeout(() => this.changed(), 200);
+  }
+
+  private disconnect(): void {
+    const stream = this.stream;
+    this.stream = null;
+    stream?.disconnect();
+  }
+
+  private say(said: Said): void {
+    this.shim?.postMessage(said);
+  }
+}
+
+/** Undefined when the extension was removed or updated below this page. */
+async function send(message: ToWorker): Promise<FromWorker | undefined> {
+  try {
+    return await chrome.runtime.sendMessage<ToWorker, FromWorker>(message);
+  } catch {
+    return undefined;
+  }
+}
+
+if (window.isSecureContext) new Relay();

@@ -1,0 +1,40 @@
+// What the parts of the extension say to each other.
+import type { Reading } from "../platform/reading";
+import type { Reports } from "./seal";
+
+/** From a content script to the service worker. */
+export type ToWorker =
+  | { readonly kind: "report"; readonly state: PermissionState }
+  | { readonly kind: "wake" }
+  | { readonly kind: "recheck" };
+
+export interface FromWorker {
+  readonly reports: Reports;
+  /** Whether the person switched this site off. */
+  readonly off: boolean;
+}
+
+/** What a page can get at all. */
+export interface Available {
+  readonly acceleration: boolean;
+  readonly rotationRate: boolean;
+  readonly orientation: boolean;
+}
+
+/** From the offscreen document to a content script, and on to the shim. */
+export type Said =
+  | { readonly kind: "active"; readonly available: Available }
+  | { readonly kind: "unavailable" }
+  | { readonly kind: "denied" }
+  | { readonly kind: "reading"; readonly reading: Reading; readonly time: number }
+  | { readonly kind: "permission"; readonly id: number; readonly state: PermissionState };
+
+/** From the shim to the content script; whoever holds the page can send them, too. */
+export type Asked =
+  | { readonly kind: "listen"; readonly on: boolean }
+  | { readonly kind: "permission"; readonly id: number };
+
+export const STREAM = "stream";
+/** The event by which a content script hands the shim its port, and the one by which the shim asks for it. */
+export const PORT_EVENT = "deeprotect-port";
+export const READY_EVENT = "deeprotect-ready";

@@ -1,0 +1,121 @@
+// The popup: what this site may infer, its switch, the price and what is left of it, and whether it is sealed.
+import type { Bundle } from "../../runtime/bundle";
+import { NO_BUDGET, NO_CHARGES, spending } from "../../runtime/ledger";
+import { loadExported } from "../files";
+import type { FromWorker } from "../messages";
+import { type Reports, sealOf, unsealed } from "../seal";
+import { DEFAULTS, type Settings, isOff, withSite } from "../settings";
+import { get, put } from "../store";
+import { duration, holdSeconds, mayInfer, perDay, price, secondsLeft } from "./words";
+
+const HOLDS_S = [10, 30, 60, 300];
+
+function element<Kind extends HTMLElement>(id: string): Kind {
+  return document.getElementById(id) as Kind;
+}
+
+async function siteOfTab(): Promise<string | null> {
+  const asked = new URLSearchParams(location.search).get("site"); // for those who open the popup as a page
+  const [tab] = await chrome.tabs.query({ active: true, currentWindow: true });
+  const url = asked ?? tab?.url;
+  return url?.startsWith("http") ? new URL(url).origin : null;
+}
+
+async function change(changed: (settings: Settings) => Settings): Promise<void> {
+  await put("settings", changed((await get("settings")) ?? DEFAULTS));
+  const channel = new BroadcastChannel("settings");
+  channel.postMessage("changed");
+  channel.close();
+  await show();
+}
+
+async function show(): Promise<void> {
+  const [{ bundle }, settings, site] = [await loadExported(), (await get("settings")) ?? DEFAULTS, await siteOfTab()];
+  showPromise(bundle, settings);
+  showSite(settings, site);
+  await showBudget(bundle, settings);
+  const { reports } = await chrome.runtime.sendMessage<object, FromWorker>({ kind: "recheck" });
+  showSeal(reports, site);
+}
+
+function windowsHeld(bundle: Bundle, settings: Settings): number {
+  return Math.max(settings.hold ?? 0, bundle.policy.hold.windows);
+}
+
+function showPromise(bundle: Bundle, settings: Settings): void {
+  const { may, hidden } = mayInfer(bundle);
+  element("may").textContent = may;
+  element("hidden").textContent = hidden;
+  element("price").textContent = price(bundle, windowsHeld(bundle, settings));
+  const hold = element<HTMLSelectElement>("hold");
+  const [own, one] = [bundle.policy.hold.windows, holdSeconds(bundle, 1)];
+  const longer = HOLDS_S.map((seconds) => Math.round(seconds / one)).filter((windows) => windows > own);
+  const choices = bundle.mechanism.name === "channel" ? [own, ...longer] : [own];
+  hold.replaceChildren(...choices.map((windows) => new Option(duration(windows * one), String(windows))));
+  hold.value = String(windowsHeld(bundle, settings));
+  element<HTMLSelectElement>("uncovered").value = settings.uncovered;
+  element<HTMLSelectElement>("spent").value = settings.whenSpent;
+}
+
+function showSite(settings: Settings, site: string | null): void {
+  element("site").textContent = site ? new URL(site).host : "no site";
+  const on = element<HTMLInputElement>("on");
+  on.disabled = !site;
+  on.checked = site !== null && !isOff(settings, site);
+  element("state").textContent = !site ? "" : on.checked ? "gets released motion" : "gets no motion at all";
+}
+
+async function showBudget(bundle: Bundle, settings: Settings): Promise<void> {
+  const spent = spending((await get("charges")) ?? NO_CHARGES, Date.now());
+  const lasts = holdSeconds(bundle, windowsHeld(bundle, settings));
+  const epsilon = bundle.mechanism.event.epsilon;
+  const left = secondsLeft(settings.budget, spent, epsilon, lasts);
+  const used = `${duration((spent.day / epsilon) * lasts)} used in the last day`;
+  element("left").textContent = left === null ? `No limit. ${used}.` : `${duration(left)} of motion left. ${used}.`;
+  const most = settings.budget.perDay;
+  element<HTMLInputElement>("hours").value = most === null ? "" : String(Math.round((most / epsilon) * lasts) / 3600);
+  const bar = element<HTMLProgressElement>("bar");
+  bar.hidden = most === null;
+  bar.value = most === null ? 0 : Math.min(spent.day / most, 1);
+}
+
+function showSeal(reports: Reports, site: string | null): void {
+  const sealed = site !== null && sealOf(reports, site) === "sealed";
+  const known = site !== null && reports.sites.some(([origin]) => origin === site);
+  const open = sealed ? unsealed(reports) : [];
+  element("seal").textContent = !known ? "Unknown" : sealed ? "Sealed" : "Partial";
+  element("seal").dataset["state"] = !known ? "unknown" : sealed ? "sealed" : "partial";
+  const text = !known
+    ? "Open or reload a site to see."
+    : sealed
+      ? "The browser itself keeps raw motion from this site."
+      : "A header and a script keep raw motion from this site. Pages that its service worker answers and some pop-ups still leak.";
+  element("sealed").textContent = open.length ? `${text} But you allowed it to: ${open.join(", ")}.` : text;
+  element("guide").hidden = sealed && !open.length;
+}
+
+element("on").addEventListener("change", async () => {
+  const site = await siteOfTab();
+  const state = element<HTMLInputElement>("on").checked ? "on" : "off";
+  if (site) await change((settings) => withSite(settings, site, state));
+});
+element("hold").addEventListener("change", () => {
+  return change((settings) => ({ ...settings, hold: Number(element<HTMLSelectElement>("hold").value) }));
+});
+element("uncovered").addEventListener("change", () => {
+  return change((settings) => ({ ...settings, uncovered: element<HTMLSelectElement>("uncovered").value as "rest" }));
+});
+element("spent").addEventListener("change", () => {
+  return change((settings) => ({ ...settings, whenSpent: element<HTMLSelectElement>("spent").value as "nothing" }));
+});
+element("hours").addEventListener("change", async () => {
+  const hours = element<HTMLInputElement>("hours").valueAsNumber;
+  const { bundle } = await loadExported();
+  await change((settings) => {
+    const lasts = holdSeconds(bundle, windowsHeld(bundle, settings));
+    const budget = hours > 0 ? { ...NO_BUDGET, perDay: perDay(hours, bundle.mechanism.event.epsilon, lasts) } : NO_BUDGET;
+    return { ...settings, budget };
+  });
+});
+element("guide").addEventListener("click", () => void chrome.tabs.create({ url: "guide.html" }));
+void show();

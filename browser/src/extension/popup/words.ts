@@ -1,0 +1,59 @@
+// What the popup says, from the bundle's own numbers and the ledger's.
+import { DiscreteChannel } from "../../runtime/channel";
+import type { Bundle } from "../../runtime/bundle";
+import type { Budget, Spending } from "../../runtime/ledger";
+
+/** Seconds for which one draw lasts. */
+export function holdSeconds(bundle: Bundle, windows: number): number {
+  const { schema } = bundle.policy;
+  return (windows * schema.window) / schema.rateHz;
+}
+
+/** What a site may infer, and what it may not. */
+export function mayInfer(bundle: Bundle): { may: string; hidden: string } {
+  const { useful, sensitive } = bundle.policy;
+  const event = bundle.mechanism.event;
+  const factor = event.epsilon < 7 ? `e^${short(event.epsilon)} ≈ ${short(Math.exp(event.epsilon))}` : `e^${short(event.epsilon)}`;
+  const hidden =
+    event.guarantee === "named"
+      ? `Classes of ${sensitive.join(", ")} can be told apart by at most a factor ${factor}, with confidence ${event.confidence}.`
+      : `Everything else: whatever you did, nobody can tell it from anything else by more than a factor ${factor}.`;
+  return { may: useful.join(", "), hidden: noiseless(bundle) ? `${hidden} No noise is added to what may be inferred.` : hidden };
+}
+
+function noiseless(bundle: Bundle): boolean {
+  const { mechanism } = bundle;
+  return mechanism instanceof DiscreteChannel && mechanism.codesWithoutNoise === mechanism.weights.length;
+}
+
+/** How often is drawn, and what it costs. */
+export function price(bundle: Bundle, windows: number): string {
+  return `ε = ${short(bundle.mechanism.event.epsilon)} for every ${duration(holdSeconds(bundle, windows))} of motion`;
+}
+
+/** What is left of the budget as time with a site that reads motion; null where no budget is set. */
+export function secondsLeft(budget: Budget, spent: Spending, epsilon: number, holdLasts: number): number | null {
+  const left = [
+    [budget.perHour, spent.hour],
+    [budget.perDay, spent.day],
+    [budget.inAll, spent.inAll],
+  ].flatMap(([most, sum]) => (most === null ? [] : [most! - sum!]));
+  if (!left.length) return null;
+  return Math.max(0, Math.floor(Math.min(...left) / epsilon + 1e-9)) * holdLasts;
+}
+
+/** A budget in ε per day for so many hours of motion. */
+export function perDay(hours: number, epsilon: number, holdLasts: number): number {
+  return Math.ceil((hours * 3600) / holdLasts) * epsilon;
+}
+
+export function duration(seconds: number): string {
+  if (seconds < 60) return `${short(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  return minutes % 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes / 60} h`;
+}
+
+function short(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}

@@ -1,0 +1,35 @@
+// What the person chose; everything has a default that gives away nothing more than the policy does.
+import type { Uncovered } from "../platform/consistent";
+import { type Budget, NO_BUDGET } from "../runtime/ledger";
+
+export interface Settings {
+  /** Origins of sites that get nothing at all. */
+  readonly off: readonly string[];
+  readonly uncovered: Uncovered;
+  readonly whenSpent: "placeholder" | "nothing";
+  /** Windows that leave under one draw, where the person wants more than the policy; null is the policy's. */
+  readonly hold: number | null;
+  readonly budget: Budget;
+}
+
+export const DEFAULTS: Settings = {
+  off: [],
+  uncovered: "rest",
+  whenSpent: "placeholder",
+  hold: null,
+  budget: NO_BUDGET,
+};
+
+export function isOff(settings: Settings, origin: string): boolean {
+  return settings.off.includes(origin);
+}
+
+export function withSite(settings: Settings, origin: string, state: "on" | "off"): Settings {
+  const others = settings.off.filter((each) => each !== origin);
+  return { ...settings, off: state === "off" ? [...others, origin] : others };
+}
+
+/** The origin of the page in whose tab somebody asks, whichever frame it is. */
+export function siteOf(sender: chrome.runtime.MessageSender | undefined): string {
+  return sender?.tab?.url ? new URL(sender.tab.url).origin : "null";
+}

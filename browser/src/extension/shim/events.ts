@@ -1,0 +1,134 @@
+// devicemotion, deviceorientation and deviceorientationabsolute with released values.
+import type { Reading, Vector } from "../../platform/reading";
+import type { Link } from "./link";
+import { type Listener, addNative, dispatchNative, replace, stopNative } from "./natives";
+
+const TYPES = ["devicemotion", "deviceorientation", "deviceorientationabsolute"] as const;
+type Type = (typeof TYPES)[number];
+const INTERVAL_MS = 16;
+
+interface Registered {
+  readonly type: Type;
+  readonly callback: Listener;
+  readonly capture: boolean;
+  readonly once: boolean;
+}
+
+/** Mirrors who listens, so that the stream runs only while somebody does; the events go the browser's own way. */
+export class Events {
+  private registered: Registered[] = [];
+  private readonly guarded = new Set<Type>();
+  private readonly last = new Map<Type, string>();
+
+  constructor(private readonly link: Link) {
+    replace(EventTarget.prototype, "addEventListener", (self, args, native) => {
+      if (isWindow(self)) this.adding(args);
+      return native();
+    });
+    replace(EventTarget.prototype, "removeEventListener", (self, args, native) => {
+      if (isWindow(self)) this.removing(args);
+      return native();
+    });
+    TYPES.forEach((type) => this.watchHandler(type));
+  }
+
+  dispatch(reading: Reading): void {
+    const { acceleration, accelerationIncludingGravity, rotationRate, orientation } = reading;
+    this.fire("devicemotion", () => {
+      const init = { acceleration: xyz(acceleration), accelerationIncludingGravity: xyz(accelerationIncludingGravity) };
+      return new DeviceMotionEvent("devicemotion", { ...init, rotationRate: angles(rotationRate), interval: INTERVAL_MS });
+    });
+    for (const type of ["deviceorientation", "deviceorientationabsolute"] as const) {
+      const key = String(orientation);
+      if (this.last.get(type) === key || !this.wants(type)) continue; // as the platform: on change only
+      this.last.set(type, key);
+      const absolute = type === "deviceorientationabsolute";
+      this.fire(type, () => new DeviceOrientationEvent(type, { ...angles(orientation), absolute }));
+    }
+  }
+
+  private wants(type: Type): boolean {
+    return this.registered.some((each) => each.type === type);
+  }
+
+  private fire(type: Type, make: () => Event): void {
+    if (!this.wants(type)) return;
+    const once = this.registered.filter((each) => each.type === type && each.once);
+    dispatchNative.call(window, make());
+    this.registered = this.registered.filter((each) => !once.includes(each));
+    this.changed(type);
+  }
+
+  private adding([name, callback, options]: unknown[]): void {
+    const type = TYPES.find((each) => each === String(name));
+    if (!type || !callback) return;
+    this.guard(type);
+    const { capture, once, signal } = flags(options);
+    const known = this.registered.some((each) => same(each, type, callback, capture));
+    if (known || signal?.aborted) return;
+    this.registered.push({ type, callback: callback as Listener, capture, once });
+    if (signal) addNative.call(signal, "abort", () => this.removing([type, callback, capture]), { once: true });
+    this.changed(type);
+  }
+
+  private removing([name, callback, options]: unknown[]): void {
+    const type = TYPES.find((each) => each === String(name));
+    if (!type) return;
+    const { capture } = flags(options);
+    this.registered = this.registered.filter((each) => !same(each, type, callback, capture));
+    this.changed(type);
+  }
+
+  private changed(type: Type): void {
+    if (!this.wants(type)) this.last.delete(type);
+    this.link.interest(type, this.wants(type) ? "on" : "off");
+  }
+
+  /** Events that the browser itself sends stop here: nulls where it is sealed, raw values where it is not. */
+  private guard(type: Type): void {
+    if (this.guarded.has(type)) return;
+    this.guarded.add(type);
+    addNative.call(window, type, (event) => event.isTrusted && stopNative.call(event), true);
+  }
+
+  private watchHandler(type: Type): void {
+    const name = `on${type}`;
+    const described = Object.getOwnPropertyDescriptor(window, name);
+    if (!described?.set || !described.configurable) return;
+    const [set, marker] = [described.set, () => {}];
+    const watched = new Proxy(set, {
+      apply: (target, self, [handler]: unknown[]) => {
+        const some = typeof handler === "function" || (typeof handler === "object" && handler !== null);
+        if (some) this.adding([type, marker]);
+        else this.removing([type, marker]);
+        return Reflect.apply(target, self, [handler]) as unknown;
+      },
+    });
+    Object.defineProperty(window, name, { ...described, set: watched });
+  }
+}
+
+function isWindow(self: unknown): boolean {
+  return self === window || self === undefined || self === null;
+}
+
+function flags(options: unknown): { capture: boolean; once: boolean; signal: AbortSignal | null } {
+  if (typeof options !== "object" || options === null) return { capture: Boolean(options), once: false, signal: null };
+  const given = options as AddEventListenerOptions;
+  const signal = given.signal instanceof AbortSignal ? given.signal : null;
+  return { capture: Boolean(given.capture), once: Boolean(given.once), signal };
+}
+
+function same(each: Registered, type: Type, callback: unknown, capture: boolean): boolean {
+  return each.type === type && each.callback === callback && each.capture === capture;
+}
+
+function xyz(vector: Vector | null): DeviceMotionEventAccelerationInit {
+  const [x, y, z] = vector ?? [null, null, null];
+  return { x, y, z };
+}
+
+function angles(vector: Vector | null): { alpha: number | null; beta: number | null; gamma: number | null } {
+  const [alpha, beta, gamma] = vector ?? [null, null, null];
+  return { alpha, beta, gamma };
+}

@@ -1,0 +1,18 @@
+// Event handler attributes (onreading and its kin) of sensors that are of our making.
+import { addNative } from "./natives";
+
+export const HANDLERS = ["onreading", "onactivate", "onerror"];
+type Handler = ((event: Event) => unknown) | null;
+const kept = new WeakMap<object, Map<string, Handler>>();
+
+export function handlerOf(sensor: object, name: string): Handler {
+  return kept.get(sensor)?.get(name) ?? null;
+}
+
+/** Keeps the place in the order of listeners that it had when it was first set. */
+export function setHandler(sensor: EventTarget, name: string, given: unknown): void {
+  const handlers = kept.get(sensor) ?? new Map<string, Handler>();
+  kept.set(sensor, handlers);
+  if (!handlers.has(name)) addNative.call(sensor, name.slice(2), (event) => handlers.get(name)?.call(sensor, event));
+  handlers.set(name, typeof given === "function" ? (given as Handler) : null);
+}

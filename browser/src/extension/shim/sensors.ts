@@ -1,0 +1,206 @@
+// The Generic Sensor classes with released values: the browser's own objects, which never start the browser's sensors.
+import type { Reading } from "../../platform/reading";
+import type { Available } from "../messages";
+import { hasFocus } from "./focus";
+import { HANDLERS, handlerOf, setHandler } from "./handlers";
+import type { Link } from "./link";
+import { dispatchNative, replace, timeOrigin } from "./natives";
+import { quaternion, rotationMatrix } from "./quaternion";
+
+const RADIANS = Math.PI / 180;
+const FASTEST_HZ = 60;
+const JITTER_MS = 4; // a tick of the stream may come early by so much
+
+interface Kind {
+  readonly needs: keyof Available;
+  values(reading: Reading): readonly number[] | null;
+}
+
+const KINDS: { [name: string]: Kind } = {
+  Accelerometer: { needs: "acceleration", values: (reading) => reading.accelerationIncludingGravity },
+  LinearAccelerationSensor: { needs: "acceleration", values: (reading) => reading.acceleration },
+  GravitySensor: { needs: "acceleration", values: (reading) => reading.gravity },
+  Gyroscope: { needs: "rotationRate", values: ({ rotationRate }) => rotationRate && rotationRate.map((each) => each * RADIANS) },
+  AbsoluteOrientationSensor: { needs: "orientation", values: ({ orientation }) => orientation && quaternion(orientation) },
+  RelativeOrientationSensor: { needs: "orientation", values: ({ orientation }) => orientation && quaternion(orientation) },
+};
+
+class State {
+  phase: "idle" | "activating" | "activated" = "idle";
+  values: readonly number[] | null = null;
+  timestamp: number | null = null;
+
+  constructor(readonly kind: Kind, readonly periodMs: number, readonly isNative: boolean) {}
+
+  /** Nothing is kept of a stopped sensor. */
+  clear(): void {
+    [this.phase, this.values, this.timestamp] = ["idle", null, null];
+  }
+}
+
+export class Sensors {
+  private readonly states = new WeakMap<object, State>();
+  private readonly running = new Set<object>();
+  private available: Available | null = null;
+
+  constructor(private readonly link: Link, private readonly mayReplace: () => boolean) {
+    if (!("Sensor" in window)) return;
+    for (const [name, kind] of Object.entries(KINDS)) if (name in window) this.wrapClass(name, kind);
+    const sensor = prototypeOf("Sensor");
+    this.attribute(sensor, "activated", (state) => state.phase === "activated");
+    this.attribute(sensor, "hasReading", (state) => state.phase === "activated" && state.values !== null);
+    this.attribute(sensor, "timestamp", (state) => state.timestamp);
+    this.method(sensor, "start", (self, state) => this.start(self, state));
+    this.method(sensor, "stop", (self, state) => this.stop(self, state));
+    for (const name of HANDLERS) this.watchHandler(sensor, name);
+    ["x", "y", "z"].forEach((axis, at) => {
+      for (const name of ["Accelerometer", "Gyroscope"]) {
+        if (name in window) this.attribute(prototypeOf(name), axis, (state) => state.values?.[at] ?? null);
+      }
+    });
+    if (!("OrientationSensor" in window)) return;
+    const orientation = prototypeOf("OrientationSensor");
+    this.attribute(orientation, "quaternion", (state) => state.values && Object.freeze([...state.values]));
+    this.method(orientation, "populateMatrix", (_, state, args) => populate(args, state.values));
+  }
+
+  /** The stream is there, or is not. */
+  activate(available: Available): void {
+    this.available = available;
+    for (const sensor of this.running) this.settle(sensor, this.states.get(sensor)!);
+  }
+
+  fail(name: "NotAllowedError" | "NotReadableError"): void {
+    this.available = null;
+    for (const sensor of [...this.running]) this.refuse(sensor, name);
+  }
+
+  dispatch(reading: Reading, time: number): void {
+    for (const sensor of [...this.running]) this.update(sensor, this.states.get(sensor)!, reading, time - timeOrigin);
+  }
+
+  private update(sensor: object, state: State, reading: Reading, timestamp: number): void {
+    const values = state.kind.values(reading);
+    if (state.phase !== "activated" || !values || !hasFocus()) return;
+    if (state.timestamp !== null && timestamp - state.timestamp < state.periodMs - JITTER_MS) return;
+    const changed = values.some((value, at) => value !== state.values?.[at]);
+    if (!changed) return; // as the platform: on change only
+    state.values = values;
+    state.timestamp = timestamp;
+    fire(sensor, new Event("reading"));
+  }
+
+  private start(sensor: object, state: State): void {
+    if (state.phase !== "idle") return;
+    state.phase = "activating";
+    this.running.add(sensor);
+    this.link.interest("sensors", "on");
+    if (this.available) setTimeout(() => this.settle(sensor, state));
+  }
+
+  private stop(sensor: object, state: State): void {
+    state.clear();
+    this.running.delete(sensor);
+    if (this.running.size) return;
+    this.available = null;
+    this.link.interest("sensors", "off");
+  }
+
+  private settle(sensor: object, state: State): void {
+    if (state.phase !== "activating" || !this.available) return;
+    if (!this.available[state.kind.needs]) return this.refuse(sensor, "NotReadableError");
+    state.phase = "activated";
+    fire(sensor, new Event("activate"));
+  }
+
+  private refuse(sensor: object, name: string): void {
+    this.stop(sensor, this.states.get(sensor)!);
+    const made = (window as unknown as { SensorErrorEvent: new (type: string, init: object) => Event }).SensorErrorEvent;
+    const text = name === "NotAllowedError" ? "Permissions to access sensor are not granted" : "Could not connect to a sensor";
+    fire(sensor, new made("error", { error: new DOMException(text, name) }));
+  }
+
+  private wrapClass(name: string, kind: Kind): void {
+    const described = Object.getOwnPropertyDescriptor(window, name)!;
+    const native = described.value as new (...args: unknown[]) => object;
+    const wrapped = new Proxy(native, {
+      construct: (target, args: unknown[], self: new () => object) => {
+        const [made, isNative] = this.construct(target, args, self);
+        this.states.set(made, new State(kind, periodOf(args[0]), isNative));
+        return made;
+      },
+    });
+    Object.defineProperty(window, name, { ...described, value: wrapped });
+    Object.defineProperty(native.prototype as object, "constructor", { value: wrapped, writable: true, configurable: true });
+  }
+
+  /** The browser's object; where our own header rule forbids that, one of our making. */
+  private construct(target: new () => object, args: unknown[], self: new () => object): [object, boolean] {
+    try {
+      return [Reflect.construct(target, args, self) as object, true];
+    } catch (error) {
+      const forbidden = error instanceof DOMException && error.name === "SecurityError";
+      if (!forbidden || !this.mayReplace()) throw error;
+      return [Reflect.construct(EventTarget, [], self) as object, false];
+    }
+  }
+
+  private attribute(holder: object, name: string, read: (state: State) => unknown): void {
+    replace(holder, name, (self, _, native) => {
+      const state = this.states.get(self as object);
+      if (state?.isNative !== false) native(); // whoever is no sensor gets the browser's own error
+      return state ? read(state) : null;
+    });
+  }
+
+  private method(holder: object, name: string, run: (self: object, state: State, args: unknown[]) => unknown): void {
+    const activated = Object.getOwnPropertyDescriptor(prototypeOf("Sensor"), "activated")!.get!;
+    replace(holder, name, (self, args) => {
+      const state = this.states.get(self as object);
+      if (state) return run(self as object, state, args);
+      Reflect.apply(activated, self, []); // whoever is no sensor gets the browser's own error; a stranger's never starts
+      return undefined;
+    });
+  }
+
+  private watchHandler(holder: object, name: string): void {
+    const { get, set, ...described } = Object.getOwnPropertyDescriptor(holder, name)!;
+    const ours = (self: unknown) => this.states.get(self as object)?.isNative === false;
+    Object.defineProperty(holder, name, {
+      ...described,
+      get: new Proxy(get!, { apply: (target, self, args) => (ours(self) ? handlerOf(self as object, name) : Reflect.apply(target, self, args)) }),
+      set: new Proxy(set!, {
+        apply: (target, self, args: unknown[]) => (ours(self) ? setHandler(self as EventTarget, name, args[0]) : Reflect.apply(target, self, args)),
+      }),
+    });
+  }
+}
+
+function prototypeOf(name: string): object {
+  return (window as unknown as { [name: string]: { prototype: object } })[name]!.prototype;
+}
+
+function fire(sensor: object, event: Event): void {
+  dispatchNative.call(sensor as EventTarget, event);
+}
+
+/** Conversions are the browser's: it has thrown before this is asked. */
+function periodOf(options: unknown): number {
+  const frequency = Number((options as { frequency?: number } | undefined)?.frequency ?? FASTEST_HZ);
+  return 1000 / Math.min(frequency > 0 ? frequency : FASTEST_HZ, FASTEST_HZ);
+}
+
+function populate([target]: unknown[], values: readonly number[] | null): void {
+  if (!values) throw new DOMException("Sensor data is not available.", "NotReadableError");
+  const matrix = rotationMatrix(values);
+  if (target instanceof DOMMatrix) {
+    matrix.forEach((value, at) => {
+      const name = `m${Math.floor(at / 4) + 1}${(at % 4) + 1}` as "m11";
+      target[name] = value;
+    });
+    return;
+  }
+  if (!(target instanceof Float32Array || target instanceof Float64Array)) throw new TypeError("Unexpected type");
+  if (target.length < 16) throw new TypeError("Target buffer must have at least 16 elements.");
+  target.set(matrix);
+}

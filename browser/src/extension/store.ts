@@ -1,0 +1,41 @@
+// What the extension keeps: settings, charges, and what it knows of the seal; in IndexedDB, which all its parts share.
+import type { Charges } from "../runtime/ledger";
+import type { Reports } from "./seal";
+import type { Settings } from "./settings";
+
+interface Kept {
+  settings: Settings;
+  charges: Charges;
+  reports: Reports;
+}
+
+export async function get<Name extends keyof Kept>(name: Name): Promise<Kept[Name] | undefined> {
+  const store = (await database()).transaction("kept").objectStore("kept");
+  return new Promise((resolve, reject) => {
+    const request = store.get(name);
+    request.onsuccess = () => resolve(request.result as Kept[Name] | undefined);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+/** Resolves when the value would outlive a crash. */
+export async function put<Name extends keyof Kept>(name: Name, value: Kept[Name]): Promise<void> {
+  const transaction = (await database()).transaction("kept", "readwrite", { durability: "strict" });
+  transaction.objectStore("kept").put(value, name);
+  return new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    transaction.onerror = transaction.onabort = () => reject(transaction.error);
+  });
+}
+
+let opened: Promise<IDBDatabase> | null = null;
+
+function database(): Promise<IDBDatabase> {
+  opened ??= new Promise((resolve, reject) => {
+    const request = indexedDB.open("deeprotect", 1);
+    request.onupgradeneeded = () => request.result.createObjectStore("kept");
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+  return opened;
+}

@@ -1,0 +1,75 @@
+// From raw readings to what pages get: sampled, released, made consistent, coarsened; all on one clock.
+import type { Bundle } from "../runtime/bundle";
+import type { Hold } from "../runtime/episodes";
+import type { Ledger } from "../runtime/ledger";
+import { Pipe } from "../runtime/pipe";
+import type { Channels, Stream } from "./channels";
+import { Consistent, type Uncovered } from "./consistent";
+import { Player } from "./player";
+import { type Reading, coarse } from "./reading";
+import { Sampler, type Window } from "./sampler";
+
+const READY_MS = 40; // after a window's end its release begins to play: longer than a release takes
+
+export interface Choices {
+  readonly hold: Hold;
+  readonly uncovered: Uncovered;
+  /** What pages get when the budget is spent. */
+  readonly whenSpent: "placeholder" | "nothing";
+}
+
+/** One device's stream; whoever listens gets the same. */
+export class Session {
+  private pipe: Pipe;
+  private sampler: Sampler;
+  private player: Player;
+  private readonly consistent: Consistent;
+
+  constructor(
+    private readonly bundle: Bundle,
+    private readonly channels: Channels,
+    private readonly ledger: Ledger,
+    private readonly choices: Choices,
+  ) {
+    this.consistent = new Consistent(choices.uncovered);
+    this.player = new Player(bundle.policy.schema);
+    this.pipe = new Pipe(bundle, ledger, choices.hold);
+    this.sampler = new Sampler(bundle.policy.schema, 0);
+  }
+
+  /** Somebody listens again. Slots begin anew only when the last episode is over: stopping never buys a new draw. */
+  start(now: number): void {
+    const length = this.sampler.slotMs * this.choices.hold.windows;
+    const episodeEnd = (Math.floor((this.lastRelease - this.origin) / length) + 1) * length + this.origin;
+    if (now < episodeEnd) return;
+    this.origin = now;
+    this.sampler = new Sampler(this.bundle.policy.schema, now);
+    this.player = new Player(this.bundle.policy.schema);
+    this.pipe = new Pipe(this.bundle, this.ledger, this.choices.hold);
+  }
+
+  private origin = 0;
+  private lastRelease = -Infinity;
+
+  /** A raw reading of the platform. */
+  read(raw: Pick<Reading, Stream>): void {
+    const values = this.channels.sample(raw);
+    if (values) this.sampler.read(values);
+  }
+
+  /** What pages get now; null before the first release. */
+  tick(now: number): Reading | null {
+    for (const window of this.sampler.advance(now)) void this.release(window);
+    const sample = this.player.at(now);
+    return sample && coarse(this.consistent.reading(this.channels.streams(sample), now));
+  }
+
+  private async release({ slot, samples }: Window): Promise<void> {
+    const [pipe, player] = [this.pipe, this.player];
+    const start = this.sampler.startOf(slot + 1);
+    this.lastRelease = start;
+    const released = await pipe.push(slot, samples, Date.now());
+    const given = released ?? (this.choices.whenSpent === "placeholder" ? pipe.placeholder() : null);
+    if (given) player.add(start + READY_MS, given);
+  }
+}

@@ -1,0 +1,247 @@
+// The extension in a real Chromium: what pages get, what they never get, and what the person can choose.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Page, findChromium, pause } from "./chromium";
+import { Device, ID, SEALED, serve } from "./harness";
+
+const skip = findChromium() ? false : "Chromium is missing: install chromium";
+const LISTENING = `
+  window.motion = []; window.turned = []; window.log = [];
+  const v = (a) => a && [a.x ?? a.alpha, a.y ?? a.beta, a.z ?? a.gamma];
+  addEventListener("devicemotion", (e) => motion.push({ t: performance.now(), a: v(e.acceleration),
+    g: v(e.accelerationIncludingGravity), r: v(e.rotationRate), i: e.interval }));
+  addEventListener("deviceorientation", (e) => turned.push([e.alpha, e.beta, e.gamma]));
+  function sense(name, options) {
+    const sensor = new window[name](options), seen = [];
+    sensor.onactivate = () => log.push(name + " activate");
+    sensor.onerror = (e) => log.push(name + " " + e.error.name);
+    sensor.onreading = () => seen.push([sensor.x, sensor.y, sensor.z, sensor.timestamp]);
+    sensor.start();
+    return (window.sensing ??= {})[name] = { sensor, seen };
+  }`;
+const PAGES: { [path: string]: string | { text: string; headers: { [name: string]: string } } } = {
+  "/": `<!doctype html><title>listening</title><script>${LISTENING}</script>`,
+  "/silent": "<!doctype html><title>silent</title><p>",
+  "/denies": { text: `<!doctype html><script>${LISTENING}</script>`, headers: { "Permissions-Policy": "accelerometer=(), gyroscope=()" } },
+};
+
+let device: Device;
+let site: Awaited<ReturnType<typeof serve>>;
+let page: Page;
+
+before(async () => {
+  if (skip) return;
+  site = await serve((path) => PAGES[path] ?? null);
+  device = await Device.start(SEALED);
+  await pause(300);
+  const first = await device.browser.open(`${site.origin}/silent`); // from now on the extension knows the seal
+  await pause(500);
+  await first.close();
+});
+
+after(async () => {
+  if (skip) return;
+  await device.close();
+  site.server.closeAllConnections();
+  site.server.close();
+});
+
+async function listening(path = "/", origin = site.origin): Promise<Page> {
+  page = await device.browser.open(origin + path);
+  await page.send("Page.bringToFront");
+  return page;
+}
+
+const still = () => [0.5, 1, 9.8];
+interface Motion { t: number; a: number[] | null; g: number[] | null; r: number[] | null; i: number }
+
+test("a page gets motion at the platform's rate, unit and rounding, the streams consistent", { skip }, async () => {
+  await listening();
+  await page.evaluate(`sense("Accelerometer", { frequency: 10 }); sense("LinearAccelerationSensor"); sense("GravitySensor"); sense("Gyroscope"); 1`);
+  await device.play(3000, (at) => [3 * Math.sin(at / 200), 1, 9.8]);
+  const motion = await page.evaluate<Motion[]>("motion.slice(-100)");
+  const rate = 99_000 / (motion.at(-1)!.t - motion[0]!.t);
+  assert.ok(rate > 45 && rate < 66, `${rate} events per second`);
+  for (const { a, g, r, i } of motion) {
+    assert.equal(i, 16);
+    for (const value of [...a!, ...g!, ...r!]) assert.ok(Math.abs(value - Math.round(value / 0.1) * 0.1) <= Number.EPSILON);
+    assert.deepEqual(r, [0, 0, 0], "what the policy does not cover rests");
+  }
+  const [slow, linear, gravity] = await page.evaluate<number[][][]>(
+    `["Accelerometer", "LinearAccelerationSensor", "GravitySensor"].map((name) => sensing[name].seen)`,
+  );
+  const gap = (slow!.at(-1)![3]! - slow![0]![3]!) / (slow!.length - 1);
+  assert.ok(gap > 85, `a reading every ${gap} ms at 10 Hz`);
+  const at = new Map(gravity!.map((each) => [each[3], each]));
+  const both = linear!.filter((each) => at.has(each[3]!)).slice(-20);
+  assert.ok(both.length > 0);
+  const all = new Map(motion.map(({ g }) => [g!.map((value) => Math.round(value * 10)).join(), true]));
+  const sums = both.map((each) => [0, 1, 2].map((axis) => Math.round((each[axis]! + at.get(each[3]!)![axis]!) * 10)));
+  const near = sums.filter((sum) => [...all.keys()].some((key) => key.split(",").every((value, axis) => Math.abs(Number(value) - sum[axis]!) <= 1)));
+  assert.equal(near.length, sums.length, "linear acceleration and gravity add up to what devicemotion gives");
+  await page.close();
+});
+
+test("a sensor says when it is active, and forgets when it stops", { skip }, async () => {
+  await listening("/silent");
+  await page.evaluate(`${LISTENING}; sense("Accelerometer"); 1`);
+  await device.play(1500, still);
+  assert.deepEqual(await page.evaluate("log"), ["Accelerometer activate"]);
+  assert.deepEqual(await page.evaluate("(({ sensor: s }) => [s.activated, s.hasReading, typeof s.x])(sensing.Accelerometer)"), [true, true, "number"]);
+  const stopped = "(({ sensor: s }) => { s.stop(); return [s.activated, s.hasReading, s.x, s.timestamp]; })(sensing.Accelerometer)";
+  assert.deepEqual(await page.evaluate(stopped), [false, false, null, null]);
+  await page.close();
+});
+
+test("a hidden tab gets nothing", { skip }, async () => {
+  const hidden = await listening();
+  await device.play(1000, still);
+  assert.ok((await hidden.evaluate<number>("motion.length")) > 10);
+  const shown = await listening("/silent");
+  await pause(300);
+  const before = await hidden.evaluate<number>("motion.length");
+  await device.play(1000, still);
+  assert.equal(await hidden.evaluate("document.visibilityState"), "hidden");
+  assert.equal(await hidden.evaluate("motion.length"), before);
+  await shown.close();
+  await hidden.close();
+});
+
+test("frames get motion where the page's own policy lets them", { skip }, async () => {
+  await listening("/silent");
+  const other = `http://127.0.0.1:${site.port}/`;
+  const load = (allow: string, src: string) => `new Promise((done) => { const f = document.createElement("iframe"); f.allow = "${allow}"; f.src = "${src}"; f.onload = done; document.body.append(f); })`;
+  await page.evaluate(`${load("", "/")}.then(() => ${load("", other)}).then(() => ${load("accelerometer; gyroscope", other)}).then(() => 1)`);
+  await device.play(1200, still);
+  assert.ok((await page.evaluate<number>("frames[0].motion.length")) > 10, "a frame of the same origin");
+  const counted: number[] = [];
+  const frames = await page.browser.send("Target.getTargets", { filter: [{ type: "iframe" }] });
+  for (const { targetId } of frames["targetInfos"]) {
+    const frame = await device.browser.attach(targetId);
+    counted.push(await frame.evaluate<number>(`motion.filter((each) => each.g?.[0] != null).length`));
+  }
+  assert.equal(counted.length, 2);
+  assert.equal(counted.filter((count) => count === 0).length, 1, "not the one that is not allowed");
+  assert.equal(counted.filter((count) => count > 10).length, 1, "the one that is");
+  await page.close();
+});
+
+test("a page that denies itself motion gets none", { skip }, async () => {
+  await listening("/denies");
+  await device.play(1000, still);
+  assert.equal(await page.evaluate("motion.filter((each) => each.g?.[0] != null).length"), 0);
+  assert.equal(await page.evaluate("(() => { try { new Accelerometer(); } catch (error) { return error.name; } })()"), "SecurityError");
+  await page.close();
+});
+
+/** What the popup does when the person changes a setting. */
+async function choose(change: string): Promise<void> {
+  const popup = await device.browser.open(`chrome-extension://${ID}/popup.html?site=${encodeURIComponent(site.origin)}`);
+  await pause(400);
+  await popup.evaluate(`(async () => { const $ = (id) => document.getElementById(id); ${change} })()`);
+  await pause(300);
+  await popup.close();
+}
+const CHANGED = (id: string) => `$("${id}").dispatchEvent(new Event("change"));`;
+
+test("a site that is switched off gets an error, no motion, and is told so", { skip }, async () => {
+  await choose(`$("on").checked = false; ${CHANGED("on")}`);
+  await listening();
+  await page.evaluate(`sense("Accelerometer"); 1`);
+  await device.play(1000, still);
+  assert.equal(await page.evaluate("motion.filter((each) => each.g?.[0] != null).length"), 0);
+  assert.deepEqual(await page.evaluate("log"), ["Accelerometer NotAllowedError"]);
+  assert.equal(await page.evaluate(`navigator.permissions.query({ name: "gyroscope" }).then((status) => status.state)`), "denied");
+  await page.close();
+  await choose(`$("on").checked = true; ${CHANGED("on")}`);
+  await listening();
+  assert.equal(await page.evaluate(`navigator.permissions.query({ name: "gyroscope" }).then((status) => status.state)`), "granted");
+  await device.play(1000, still);
+  assert.ok((await page.evaluate<number>("motion.length")) > 10);
+  await page.close();
+});
+
+async function spent(): Promise<number> {
+  const popup = await device.browser.open(`chrome-extension://${ID}/popup.html`);
+  const stored = `new Promise((done) => { const open = indexedDB.open("deeprotect", 1); open.onsuccess = () => {
+    const got = open.result.transaction("kept").objectStore("kept").get("charges"); got.onsuccess = () => done(got.result); }; })`;
+  const charges = await popup.evaluate<{ minutes: number[][]; before: { draws: number } } | undefined>(stored);
+  await popup.close();
+  return charges ? charges.minutes.reduce((sum, [, draws]) => sum + draws!, charges.before.draws) : 0;
+}
+
+test("however often a page starts and stops, there is one draw for a window of time", { skip }, async () => {
+  await listening("/silent");
+  const before = await spent();
+  await page.send("Page.bringToFront");
+  const start = Date.now();
+  await page.evaluate(`window.again = () => { const l = () => {}; addEventListener("devicemotion", l); setTimeout(() => { removeEventListener("devicemotion", l); setTimeout(again, 5); }, 40); }; for (let i = 0; i < 5; i += 1) again(); 1`);
+  await device.play(3000, still);
+  const windows = (Date.now() - start) / 200; // the bundle's windows last 0.2 s
+  await page.close();
+  const drawn = (await spent()) - before;
+  assert.ok(drawn <= windows + 1, `${drawn} draws in ${windows} windows of time`);
+});
+
+test("when the budget is spent, draws end; the person chooses what pages get then", { skip }, async () => {
+  await choose(`$("hours").value = "0.0001"; ${CHANGED("hours")}`); // two draws of 0.2 s
+  const before = await spent();
+  await listening();
+  await device.play(1200, still);
+  assert.ok((await page.evaluate<number>("motion.length")) > 10, "made-up motion");
+  await page.close();
+  assert.equal((await spent()) - before, 0);
+  await choose(`$("spent").value = "nothing"; ${CHANGED("spent")}`);
+  await listening();
+  await device.play(1200, still);
+  assert.equal(await page.evaluate("motion.filter((each) => each.g?.[0] != null).length"), 0, "no motion");
+  await page.close();
+  await choose(`$("spent").value = "placeholder"; ${CHANGED("spent")} await new Promise((done) => setTimeout(done, 200)); $("hours").value = ""; ${CHANGED("hours")}`);
+});
+
+test("other sensors rest, or are not there, as the person chooses", { skip }, async () => {
+  await choose(`$("uncovered").value = "nothing"; ${CHANGED("uncovered")}`);
+  await listening();
+  await page.evaluate(`sense("Gyroscope"); sense("Accelerometer"); 1`);
+  await device.play(1500, still);
+  assert.deepEqual((await page.evaluate<string[]>("log")).sort(), ["Accelerometer activate", "Gyroscope NotReadableError"]);
+  assert.deepEqual(await page.evaluate("motion.at(-1).r"), [null, null, null]);
+  await page.close();
+  await choose(`$("uncovered").value = "rest"; ${CHANGED("uncovered")}`);
+});
+
+async function claim(on: Device, origin: string): Promise<[string, string]> {
+  const popup = await on.browser.open(`chrome-extension://${ID}/popup.html?site=${encodeURIComponent(origin)}`);
+  await pause(600);
+  const said = await popup.evaluate<[string, string]>(`[document.getElementById("seal").textContent, document.getElementById("sealed").textContent]`);
+  await popup.close();
+  return said;
+}
+
+test("it claims to be sealed where the browser denies the page what it grants to the extension", { skip }, async () => {
+  assert.equal((await claim(device, site.origin))[0], "Sealed");
+});
+
+test("it warns of a site that was allowed apart, and takes the claim back", { skip }, async () => {
+  const origin = site.origin;
+  await device.browser.send("Browser.setPermission", { permission: { name: "accelerometer" }, setting: "granted", origin });
+  await listening();
+  await pause(500);
+  const [state, text] = await claim(device, origin);
+  assert.equal(state, "Partial", text);
+  await device.browser.send("Browser.resetPermissions");
+  await pause(500);
+  assert.equal((await claim(device, origin))[0], "Sealed");
+  await page.close();
+});
+
+test("before the setting is made it says partial", { skip }, async () => {
+  const open = await Device.start({});
+  const plain = await open.browser.open(`${site.origin}/silent`);
+  await pause(500);
+  const [state, text] = await claim(open, site.origin);
+  await plain.close();
+  await open.close();
+  assert.equal(state, "Partial");
+  assert.match(text, /service worker .* pop-ups still leak/);
+});

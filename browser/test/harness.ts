@@ -1,0 +1,111 @@
+// An extension with a small bundle in a real Chromium, raw readings fed into it, and pages served to it.
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type Server, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Chromium, type Message, type Page, pause } from "./chromium";
+import { type VectorBundle, bundleOf } from "./vectors";
+
+export const ID = "idcaophdnehigcdjchpiaanajokhenck";
+const SENSORS = ["accelerometer", "linear-acceleration", "gyroscope", "gravity", "relative-orientation", "absolute-orientation"];
+
+/** Block for everyone, Allow for the extension, as a person sets it. */
+export const SEALED = {
+  profile: {
+    default_content_setting_values: { sensors: 2 },
+    content_settings: { exceptions: { sensors: { [`chrome-extension://${ID}/,*`]: { setting: 1 } } } },
+  },
+};
+const AXES = { 0: 0, 1: 1, 2: 2 };
+
+/** The extension as `deeprotect export` writes it. */
+export function exported(bundle: VectorBundle = bundleOf("channel ldp")): string {
+  const folder = mkdtempSync(join(tmpdir(), "deeprotect-extension-"));
+  cpSync("out/extension", folder, { recursive: true });
+  mkdirSync(join(folder, "bundle"));
+  writeFileSync(join(folder, "bundle", "manifest.json"), bundle.manifest);
+  writeFileSync(join(folder, "bundle", "tensors.safetensors"), Buffer.from(bundle.tensors, "base64"));
+  const places = Object.values(AXES).map((axis) => ({ stream: "accelerationIncludingGravity", axis, factor: 1.0 }));
+  writeFileSync(join(folder, "bundle", "platform.json"), JSON.stringify(places).replaceAll('"factor":1', '"factor":1.0'));
+  return folder;
+}
+
+/** Pages by path; a page is its text, or text and headers. */
+type Answer = string | { text: string; headers: { [name: string]: string } } | null;
+export type Site = (path: string) => Answer | Promise<Answer>;
+
+export async function serve(site: Site): Promise<{ origin: string; port: number; server: Server }> {
+  const server = createServer(async (request, response) => {
+    const found = await site(new URL(request.url!, "http://localhost").pathname);
+    const { text, headers } = typeof found === "string" ? { text: found, headers: {} } : (found ?? { text: "", headers: {} });
+    const type = request.url!.endsWith(".js") ? "text/javascript" : "text/html";
+    response.writeHead(found === null ? 404 : 200, { "content-type": `${type}; charset=utf-8`, ...headers });
+    response.end(text);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return { origin: `http://localhost:${port}`, port, server };
+}
+
+/** A browser with the extension in it, whose offscreen document gets the raw readings that are fed. */
+export class Device {
+  private constructor(readonly browser: Chromium, private readonly folder: string, private readonly extension: Page | null) {}
+
+  /** A browser without the extension. */
+  static async bare(more: string[] = []): Promise<Device> {
+    return new Device(await Chromium.launch({ arguments: more }), "", null);
+  }
+
+  get extensionPages(): Page[] {
+    return this.extension ? [this.extension] : [];
+  }
+
+  get offscreen(): Page {
+    return this.extension!;
+  }
+
+  static async start(preferences: Message = SEALED, folder = exported(), more: string[] = []): Promise<Device> {
+    const browser = await Chromium.launch({ extension: folder, preferences, arguments: more });
+    const { targetId } = await browser.target((info) => info["url"] === `chrome-extension://${ID}/offscreen.html`);
+    const device = new Device(browser, folder, await browser.attach(targetId));
+    await device.fit(device.offscreen);
+    return device;
+  }
+
+  /** Virtual sensors must be there before anybody listens. */
+  async fit(page: Page): Promise<void> {
+    for (const type of SENSORS) await page.send("Emulation.setSensorOverrideEnabled", { enabled: true, type });
+  }
+
+  /** One raw reading for the extension, and for pages that were fitted with sensors of their own. */
+  async feed(acceleration: number[], rotation = [0, 0, 0], to: Page[] = [this.offscreen]): Promise<void> {
+    const xyz = ([x, y, z]: number[]) => ({ xyz: { x, y, z } });
+    const readings: [string, Message][] = [
+      ["accelerometer", xyz(acceleration)],
+      ["linear-acceleration", xyz(acceleration)],
+      ["gravity", xyz(acceleration)],
+      ["gyroscope", xyz(rotation)],
+    ];
+    for (const page of to) {
+      await Promise.all(readings.map(([type, reading]) => page.send("Emulation.setSensorOverrideReadings", { type, reading })));
+    }
+  }
+
+  /** Feeds for a while, sample by sample. */
+  async play(milliseconds: number, sample: (at: number) => number[], to?: Page[]): Promise<void> {
+    for (const start = Date.now(); Date.now() - start < milliseconds; ) {
+      await this.feed(sample(Date.now() - start), undefined, to);
+      await pause(15);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.browser.close();
+    if (this.folder) rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+export function read(name: string): string {
+  return readFileSync(name, "utf8");
+}

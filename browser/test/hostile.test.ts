@@ -1,0 +1,125 @@
+// A hostile page sees no raw value when sealed: a canary in the raw stream is searched for in all that it observes.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Page, findChromium, pause } from "./chromium";
+import { Device, ID, SEALED, read, serve } from "./harness";
+
+const skip = findChromium() ? false : "Chromium is missing: install chromium";
+// Larger than anything that can be released, or be made of it: no released value can be mistaken for it.
+const CANARY = [55.5, -66.6, 77.7];
+const TURN = [50.1, -60.2, 70.3]; // rad/s
+const ALPHA = 222.2; // degrees
+const spy = skip ? "" : read("test/pages/spy.js");
+
+/** Every number that would give the canary away, in any unit in which a page could see it. */
+const TELLTALES = [...CANARY, ...TURN, ...TURN.map((each) => (each * 180) / Math.PI), ALPHA].map(Math.abs);
+
+/** Angles of released gravity can be any up to 180 degrees; the raw stream's alone is larger. */
+function isRaw(way: string, number: number): boolean {
+  const telltales = /orientation/i.test(way) ? [ALPHA] : TELLTALES;
+  return telltales.some((each) => Math.abs(Math.abs(number) - each) < 0.06);
+}
+
+function site(other: () => string) {
+  const spying = `<!doctype html><script>${spy};document.write(spying(decodeURIComponent(location.search.slice(1)||location.pathname)))</script>`;
+  return (path: string) => {
+    if (path === "/") return `<!doctype html><script>const OTHER="${other()}",ID="${ID}";${spy}\n${read("test/pages/hostile.js")}</script>`;
+    if (path === "/stall") return new Promise<string>(() => {});
+    if (path === "/empty") return "<!doctype html><p>";
+    if (path === "/spying") return spying;
+    if (path === "/loose") return { text: spying, headers: { "Permissions-Policy": "accelerometer=*, gyroscope=*, broken((" } };
+    if (path === "/sw.js") {
+      return `onfetch=(e)=>{const u=new URL(e.request.url);if(u.pathname.startsWith("/worked/"))e.respondWith(new Response(
+        ${JSON.stringify(spying)},{headers:{"content-type":"text/html"}}))};oninstall=()=>skipWaiting();onactivate=(e)=>e.waitUntil(clients.claim())`;
+    }
+    return null;
+  };
+}
+
+interface Observed {
+  seen: { [way: string]: number[] };
+  tricks: string[];
+  gaps: [number, number][];
+}
+
+/** Opens the page with sensors in its own tab and pop-ups as well as in the extension, and lets it try for a while. */
+async function attack(device: Device): Promise<Observed> {
+  const other = await serve((path) => site(() => "")(path));
+  const main = await serve(site(() => `http://127.0.0.1:${other.port}`));
+  try {
+    const warm = await device.browser.open(`${main.origin}/empty`); // so that the extension knows the seal
+    await pause(500);
+    await warm.close();
+    const pages = [...device.extensionPages];
+    const page = await device.browser.open(main.origin, async (page) => {
+      await device.fit(page);
+      pages.push(page);
+      page.followPopups(async (popup) => {
+        await device.fit(popup);
+        pages.push(popup);
+      });
+    });
+    await page.send("Page.bringToFront");
+    await feedCanary(device, pages, 4000);
+    for (const popup of pages.slice(device.extensionPages.length + 1)) {
+      await popup.send("Page.bringToFront"); // only what is seen gets readings
+      await feedCanary(device, pages, 800);
+    }
+    return await page.evaluate<Observed>("({ seen, tricks, gaps: window.gaps })");
+  } finally {
+    await device.close();
+    main.server.closeAllConnections();
+    other.server.closeAllConnections();
+    main.server.close();
+    other.server.close();
+  }
+}
+
+async function feedCanary(device: Device, pages: Page[], milliseconds: number): Promise<void> {
+  const half = (ALPHA * Math.PI) / 360;
+  for (const start = Date.now(); Date.now() - start < milliseconds; ) {
+    // The sign changes, so that sensors which report changes only report it again and again.
+    const sign = Math.floor((Date.now() - start) / 100) % 2 ? 1 : -1;
+    await device.feed(CANARY.map((each) => sign * each), TURN.map((each) => sign * each), pages);
+    const quaternion = { x: 0, y: 0, z: Math.sin(half), w: Math.cos(half) };
+    for (const page of [...pages]) {
+      for (const type of ["relative-orientation", "absolute-orientation"]) {
+        await page.send("Emulation.setSensorOverrideReadings", { type, reading: { quaternion } });
+      }
+    }
+    await pause(15);
+  }
+}
+
+function leaks(observed: Observed): string[] {
+  return Object.entries(observed.seen).filter(([way, numbers]) => numbers.some((number) => isRaw(way, number))).map(([way]) => way);
+}
+
+const MORE = ["--disable-popup-blocking"];
+
+function count(what: string, observed: Observed): void {
+  const numbers = Object.values(observed.seen).flat().length;
+  const found = leaks(observed);
+  const tricks = new Set(found.map((way) => way.split("/")[0]));
+  console.log(`${what}: ${observed.tricks.length} tricks, ${numbers} numbers, ${tricks.size} tricks that leak:`, [...tricks].join("; "));
+}
+
+test("a hostile page with many tricks sees no raw value when sealed", { skip, timeout: 120_000 }, async () => {
+  const observed = await attack(await Device.start(SEALED, undefined, MORE));
+  count("sealed", observed);
+  assert.ok(observed.tricks.length >= 30);
+  assert.ok(Object.values(observed.seen).flat().length > 1000, "the page saw released values");
+  assert.deepEqual(leaks(observed), []);
+});
+
+test("with the header and the shim alone, the page itself and its frames see no raw value", { skip, timeout: 120_000 }, async () => {
+  const observed = await attack(await Device.start({}, undefined, MORE));
+  count("partial", observed);
+  assert.deepEqual(leaks(observed).filter((way) => !/^pop-up|service worker/.test(way)), []);
+});
+
+test("without the extension the same page finds the canary", { skip, timeout: 120_000 }, async () => {
+  const observed = await attack(await Device.bare(MORE));
+  count("bare", observed);
+  assert.ok(new Set(leaks(observed).map((way) => way.split("/")[0])).size > 20);
+});

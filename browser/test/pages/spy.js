@@ -1,0 +1,41 @@
+// Reads motion in a window by every way that a page has, and reports each number that it sees.
+function spy(win, trick, report) {
+  const see = (way, ...numbers) => report(`${trick}/${way}`, numbers.filter((each) => typeof each === "number"));
+  const motion = (event) => {
+    for (const part of ["acceleration", "accelerationIncludingGravity"]) {
+      if (event[part]) see(`motion ${part} trusted=${event.isTrusted}`, event[part].x, event[part].y, event[part].z);
+    }
+    const rate = event.rotationRate;
+    if (rate) see("motion rate", rate.alpha, rate.beta, rate.gamma);
+    const [all, linear] = [event.accelerationIncludingGravity, event.acceleration];
+    if (all && linear && all.x !== null) see("difference", all.x - linear.x, all.y - linear.y, all.z - linear.z);
+  };
+  const turned = (event) => see(`orientation trusted=${event.isTrusted}`, event.alpha, event.beta, event.gamma);
+  const attempt = (action) => { try { action(); } catch (error) { report(`${trick}/error ${error.name}`, []); } };
+  attempt(() => win.addEventListener("devicemotion", motion));
+  attempt(() => win.addEventListener("devicemotion", motion, true));
+  attempt(() => win.addEventListener("deviceorientation", turned));
+  attempt(() => win.addEventListener("deviceorientationabsolute", turned));
+  for (const name of ["Accelerometer", "LinearAccelerationSensor", "GravitySensor", "Gyroscope"]) {
+    attempt(() => {
+      const sensor = new win[name]({ frequency: 60 });
+      sensor.addEventListener("reading", () => see(name, sensor.x, sensor.y, sensor.z));
+      sensor.addEventListener("error", (event) => report(`${trick}/${name} ${event.error.name}`, []));
+      sensor.start();
+    });
+  }
+  for (const name of ["AbsoluteOrientationSensor", "RelativeOrientationSensor"]) {
+    attempt(() => {
+      const sensor = new win[name]({ frequency: 60 });
+      sensor.addEventListener("reading", () => see(name, ...sensor.quaternion));
+      sensor.start();
+    });
+  }
+}
+/** Source of a document that spies on itself and tells whoever opened it. */
+function spying(trick) {
+  return `<!doctype html><script>${spy};const tell=(way,numbers)=>{for(const to of new Set([window.opener,window.parent,window.top]))` +
+    `if(to&&to!==window)to.postMessage({way,numbers},"*");` +
+    `if(typeof BroadcastChannel==="function"&&window.origin!=="null")(window.told??=new BroadcastChannel("seen")).postMessage({way,numbers})};` +
+    `spy(window,${JSON.stringify(trick)},tell);if(window.opener)setTimeout(()=>spy(window,${JSON.stringify(trick + ", later")},tell),1500)</${"script"}>`;
+}

@@ -1,0 +1,128 @@
+"""How long until the secret is out: the draws that a best attacker would need if they were independent. An estimate.
+
+P(output | class) is worked out from the channel and the calibration counts as they are; two classes are told apart by
+their Chernoff information. A named promise bounds one draw; nothing here is promised. docs/claims.md#the-horizon
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from deeprotect.privacy.channel.calibration import Floats, Integers, SensitiveCounts
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
+
+HALF, THREE_QUARTERS = 0.5, 0.75
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+_STEPS = 40  # of golden sections: 0.618^40 is 4e-9
+_MOST_DRAWS = 1e12
+_NODES = 80
+_UNITS = ((365.25 * 86400, "years"), (86400, "days"), (3600, "hours"), (60, "minutes"), (1, "seconds"))
+
+
+@dataclass(frozen=True)
+class Horizon:
+    """Draws until classes of an inference are told apart, all of one useful class where one is `given`.
+
+    `of_all`: until a best attacker names the class rightly half of the time (of two classes, three times in four).
+    `of_pair`: until the easiest pair is told apart three times in four. Infinite where the counts show no difference.
+    """
+
+    inference: str
+    given: str
+    classes: int
+    of_all: float
+    pair: tuple[str, str]
+    of_pair: float
+
+
+def horizons(channel: DiscreteChannel) -> list[Horizon]:
+    """One for each table of counts that has several classes."""
+    seen = [(secret, np.flatnonzero(secret.windows)) for secret in channel.secrets]
+    return [_horizon(secret, classes, channel.probabilities) for secret, classes in seen if len(classes) > 1]
+
+
+def _horizon(secret: SensitiveCounts, seen: Integers, probabilities: Floats) -> Horizon:
+    counts = secret.counts[seen]
+    released = counts @ probabilities / counts.sum(axis=1, keepdims=True)
+    information = chernoff(released[:, None], released[None])
+    np.fill_diagonal(information, 0.0)
+    a, b = np.unravel_index(information.argmax(), information.shape)
+    return Horizon(
+        secret.inference,
+        secret.given,
+        len(seen),
+        draws_until(HALF if len(seen) > 2 else THREE_QUARTERS, information),
+        (secret.classes[seen[a]], secret.classes[seen[b]]),
+        draws_until(THREE_QUARTERS, information[np.ix_([a, b], [a, b])]),
+    )
+
+
+def chernoff(first: Floats, second: Floats) -> Floats:
+    """−min over 0 < λ < 1 of ln Σ_o first^λ second^(1−λ), along the last axis; infinite for disjoint supports."""
+
+    def exponent(share: Floats) -> Floats:
+        each = share[..., None]
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log((first**each * second ** (1.0 - each)).sum(axis=-1)))
+
+    shape = np.broadcast_shapes(first.shape, second.shape)[:-1]
+    low, high = np.zeros(shape), np.ones(shape)
+    for _ in range(_STEPS):  # convex in λ; the ends themselves are never tried
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        below = exponent(left) < exponent(right)
+        low, high = np.where(below, low, left), np.where(below, right, high)
+    return np.asarray(np.maximum(-exponent((low + high) / 2.0), 0.0))
+
+
+def accuracy(draws: float, information: Floats) -> float:
+    """How often the likeliest of equally frequent classes is right, by pairwise Chernoff information (class, class).
+
+    Mean over s of ∫ φ(x) Π_{s' ≠ s} Φ(2 √(draws C(s, s')) − x) dx: exact for classes that shift normal evidence in
+    directions of their own; 1 / classes without a draw, and Φ(√(2 draws C)) for two classes.
+    """
+    from scipy.special import ndtr  # slow to import, and only `describe` asks
+
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    apart = 2.0 * np.sqrt(draws * information)
+    below = ndtr(apart[:, :, None] - nodes)
+    itself = np.arange(len(information))
+    below[itself, itself] = 1.0
+    return float((below.prod(axis=1) @ weights).mean() / math.sqrt(2.0 * math.pi))
+
+
+def draws_until(share: float, information: Floats) -> float:
+    """The least whole number of draws with which `accuracy` is `share`; infinite where no number is enough."""
+    if accuracy(_MOST_DRAWS, information) < share:
+        return math.inf
+    low, high = 0.0, math.log(_MOST_DRAWS)
+    while high - low > 1e-4:
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if accuracy(math.exp(middle), information) >= share else (middle, high)
+    return float(math.ceil(math.exp(low)))
+
+
+def in_words(draws: float, seconds_per_draw: float, *, given: str = "") -> str:
+    """A time that nobody takes for exact: "after about 40 minutes"."""
+    if math.isinf(draws):
+        return "never, as far as the counts show"
+    seconds = draws * seconds_per_draw
+    size, unit = next((each for each in _UNITS if seconds >= 2 * each[0]), _UNITS[-1])
+    counted = "1 draw" if draws == 1 else f"{draws:,.0f} draws"
+    alone = f", all {given}" if given else ""
+    return f"after about {float(f'{seconds / size:.2g}'):g} {unit} ({counted}{alone})"
+
+
+def described(channel: DiscreteChannel, *, seconds_per_draw: float) -> Iterator[str]:
+    """For `describe`: for each sensitive inference the useful class that gives it away first."""
+    found = horizons(channel)
+    for inference in dict.fromkeys(each.inference for each in found):
+        several = [each for each in found if each.inference == inference]
+        first, pair = min(several, key=lambda each: each.of_all), min(several, key=lambda each: each.of_pair)
+        often = "half of the time" if first.classes > 2 else "three times in four"
+        yield (
+            f"{inference} is named rightly {often}: {in_words(first.of_all, seconds_per_draw, given=first.given)}; "
+            f"the easiest two, {pair.pair[0]} and {pair.pair[1]}, are told apart three times in four: "
+            f"{in_words(pair.of_pair, seconds_per_draw, given=pair.given)}; at one draw every {seconds_per_draw:g} s"
+        )

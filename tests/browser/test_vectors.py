@@ -1,0 +1,106 @@
+"""The vectors that the browser's tests read are what this Python computes."""
+
+import base64
+import json
+
+import numpy as np
+import pytest
+from tests.browser.forgeries import GARBLED
+from tests.browser.vectors import PATH
+
+from deeprotect.bundle import Bundle
+from deeprotect.bundle.layers.tensors import TENSORS, TensorReader
+from deeprotect.bundle.manifest import Manifest, digest
+from deeprotect.bundle.network import Network
+from deeprotect.errors import BundleError
+from deeprotect.privacy.json_reader import JsonReader
+from deeprotect.privacy.sampling import below, discrete_laplace
+
+VECTORS = json.loads(PATH.read_text())
+
+
+def cases(section, key):
+    return [pytest.param(each, id=str(each[key])) for each in VECTORS[section]]
+
+
+class Script:
+    """Entropy that gives the words it was told to give."""
+
+    def __init__(self, words):
+        self.left = [int(word) for word in words]
+
+    def words(self, count):
+        given, self.left = self.left[:count], self.left[count:]
+        assert len(given) == count
+        return np.array(given, dtype=np.uint64)
+
+
+@pytest.mark.parametrize("case", cases("layers", "name"))
+def test_layers(case):
+    network = Network.read(case["layers"], TensorReader(base64.b64decode(case["tensors"])), inputs=6)
+    assert network(np.array(case["rows"])) == pytest.approx(np.array(case["results"]), abs=1e-5)
+
+
+@pytest.mark.parametrize("case", cases("below", "bound"))
+def test_uniform_integers(case):
+    entropy = Script(case["words"])
+    assert below(int(case["bound"]), len(case["drawn"]), entropy).tolist() == case["drawn"]
+    assert not entropy.left
+
+
+@pytest.mark.parametrize("case", cases("laplace", "scale"))
+def test_discrete_laplace_noise(case):
+    entropy = Script(case["words"])
+    scale = JsonReader({"scale": [case["scale"]]}).fractions("scale")[0]
+    assert [str(value) for value in discrete_laplace(scale, len(case["drawn"]), entropy=entropy)] == case["drawn"]
+    assert not entropy.left
+
+
+@pytest.mark.parametrize("case", cases("digests", "json"))
+def test_digests(case):
+    assert digest(json.loads(case["json"])) == case["sha256"]
+
+
+@pytest.mark.parametrize("case", cases("bundles", "kind"))
+def test_the_whole_pipe(case):
+    files = {TENSORS: base64.b64decode(case["tensors"])}
+    bundle = Bundle(Manifest.from_json(case["manifest"].encode(), where="vectors"), files).checked("vectors")
+    windows = np.array(case["windows"]).reshape(len(case["windows"]), bundle.schema.window, -1)
+    counts = np.full(len(windows) // bundle.hold.windows, bundle.hold.windows)
+    codes, entropy = bundle.pool(bundle.encode(bundle.schema.scale(windows)), counts), Script(case["words"])
+    assert codes == pytest.approx(np.array(case["codes"]), abs=1e-5)
+    noisy = bundle.mechanism.privatise(np.array(case["codes"]), entropy=entropy)
+    assert noisy.tolist() == case["noisy"]
+    released = bundle.schema.unscale(bundle.decode(noisy)).reshape(len(noisy), -1)
+    assert released == pytest.approx(np.array(case["released"]), abs=1e-5)
+
+
+@pytest.mark.parametrize("case", VECTORS["forged"], ids=lambda case: f"{case['place']} {str(case['value'])[:20]}")
+def test_forged_bundles_are_refused(case, tmp_path):
+    body = json.loads(manifest_of(case["kind"]))
+    del body["digest"]
+    *parents, last = case["place"].split("/")
+    inner = body
+    for parent in parents:
+        inner = inner[int(parent)] if isinstance(inner, list) else inner[parent]
+    inner[int(last) if isinstance(inner, list) else last] = case["value"]
+    assert_refused(json.dumps({**body, "digest": digest(body)}), case["kind"], tmp_path)
+
+
+@pytest.mark.parametrize(("find", "instead"), GARBLED, ids=range(len(GARBLED)))
+def test_garbled_bundles_are_refused(find, instead, tmp_path):
+    text = manifest_of("channel named")
+    assert find in text
+    assert_refused(text.replace(find, instead, 1), "channel named", tmp_path)
+
+
+def manifest_of(kind):
+    return next(each for each in VECTORS["bundles"] if each["kind"] == kind)["manifest"]
+
+
+def assert_refused(text, kind, folder):
+    tensors = next(each for each in VECTORS["bundles"] if each["kind"] == kind)["tensors"]
+    (folder / "manifest.json").write_text(text)
+    (folder / TENSORS).write_bytes(base64.b64decode(tensors))
+    with pytest.raises(BundleError):
+        Bundle.load(folder)

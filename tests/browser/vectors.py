@@ -1,0 +1,110 @@
+"""Writes the vectors that Python's and the browser's tests both read: python -m tests.browser.vectors"""
+
+import base64
+import json
+from pathlib import Path
+
+import numpy as np
+from tests.browser.forgeries import CHANGES, CHANGES_GIVEN, GARBLED, GIVEN, KIND
+from tests.browser.small_bundles import KINDS, small_bundle
+from tests.bundle.layers.test_layers import CHAINS
+
+from deeprotect.bundle.layers.tensors import TENSORS, TensorWriter
+from deeprotect.bundle.manifest import digest
+from deeprotect.bundle.network import Network
+from deeprotect.privacy.entropy import SeededEntropy
+from deeprotect.privacy.json_reader import JsonReader
+from deeprotect.privacy.sampling import below, discrete_laplace
+
+PATH = Path(__file__).parents[2] / "browser" / "test" / "vectors.json"
+SCALES = ("1/1", "1/3", "7/2", "4096/5", "16777215/1024", "281474976710655/281474976710656")
+BOUNDS = (1, 2, 3, 16, 17, 1000, 65537, (1 << 40) + 1)
+VALUES = [
+    '{"b":[1,1.0,-0.0,0.1,1e16,1e-5,12345678901234567890],"a":"é\\n\\u0001\\"\\\\","😀":1,"ﬀ":null}',
+    "[1e22,5e-324,0.0001]",
+]
+
+
+class Recorder:
+    """Entropy that remembers every word it gave, in order."""
+
+    def __init__(self, seed):
+        self._source, self.given = SeededEntropy(seed), []
+
+    def words(self, count):
+        words = self._source.words(count)
+        self.given += [str(word) for word in words]
+        return words
+
+
+def make():
+    return {
+        "layers": [_layer(name, chain) for name, chain in CHAINS.items()],
+        "below": [_below(bound) for bound in BOUNDS],
+        "laplace": [_laplace(scale) for scale in SCALES],
+        "digests": [{"json": text, "sha256": digest(json.loads(text))} for text in VALUES],
+        "bundles": [_bundle(kind) for kind in KINDS],
+        "forged": [
+            {"kind": kind, "place": place, "value": value}
+            for kind, changes in ((KIND, CHANGES), (GIVEN, CHANGES_GIVEN))
+            for place, value in changes
+        ],
+        "garbled": [{"kind": KIND, "find": find, "instead": instead} for find, instead in GARBLED[:-1]],
+    }
+
+
+def _layer(name, chain):
+    network, tensors = Network(chain, 6), TensorWriter()
+    rows = np.random.default_rng(1).normal(size=(3, 6)).astype(np.float32).astype(float)
+    listed = network.to_json(tensors)
+    stored = _text(tensors.to_bytes())
+    return {"name": name, "layers": listed, "tensors": stored, "rows": rows.tolist(), "results": network(rows).tolist()}
+
+
+def _below(bound):
+    recorder = Recorder(bound)
+    return {"bound": str(bound), "drawn": below(bound, 9, recorder).tolist(), "words": recorder.given}
+
+
+def _laplace(scale):
+    recorder = Recorder(len(scale))
+    fraction = JsonReader({"scale": [scale]}).fractions("scale")[0]
+    drawn = discrete_laplace(fraction, 12, entropy=recorder).tolist()
+    return {"scale": scale, "drawn": [str(value) for value in drawn], "words": recorder.given}
+
+
+def _bundle(kind):
+    """The whole pipe but for the charge: windows in units, what they become, and the words that were drawn."""
+    bundle, recorder = small_bundle(kind), Recorder(7)
+    windows = np.random.default_rng(2).uniform(-5, 5, size=(6, bundle.schema.window, len(bundle.schema.channels)))
+    counts = np.full(6 // bundle.hold.windows, bundle.hold.windows)
+    codes = bundle.pool(bundle.encode(bundle.schema.scale(windows)), counts)
+    noisy = bundle.mechanism.privatise(codes, entropy=recorder)
+    return {
+        "kind": kind,
+        "manifest": bundle.manifest.to_json().decode(),
+        "tensors": _text(bundle.files[TENSORS]),
+        "windows": windows.reshape(6, -1).tolist(),
+        "held": bundle.hold.windows,
+        "codes": codes.tolist(),
+        "words": recorder.given,
+        "noisy": noisy.tolist(),
+        "released": bundle.schema.unscale(bundle.decode(noisy)).reshape(len(noisy), -1).tolist(),
+    }
+
+
+def _text(content):
+    return base64.b64encode(content).decode()
+
+
+def _lines(vectors):
+    """One vector on a line, so that changes can be read."""
+    sections = (
+        f'"{name}": [\n' + ",\n".join(json.dumps(each, ensure_ascii=False) for each in listed) + "\n]"
+        for name, listed in vectors.items()
+    )
+    return "{" + ",\n".join(sections) + "}\n"
+
+
+if __name__ == "__main__":
+    PATH.write_text(_lines(make()))
