@@ -17,14 +17,18 @@ HOSTILE = "<script>alert(1)</script>"
 
 
 def _html(results: Results) -> str:
-    page = layout.lay_out(results, title="A title", lead="A lead", excerpt=None, epsilon=made_results.EPSILON)
+    page = layout.lay_out(
+        results, made_results.policy(), title="A title", lead="A lead", excerpt=None, epsilon=made_results.EPSILON
+    )
     return page.render(results)
 
 
 @pytest.fixture(scope="module")
 def html() -> str:
     results = made_results.results()
-    page = layout.lay_out(results, title="A title", lead="A lead", excerpt=made_results.excerpt(), epsilon=5.0)
+    page = layout.lay_out(
+        results, made_results.policy(), title="A title", lead="A lead", excerpt=made_results.excerpt(), epsilon=5.0
+    )
     return page.render(results)
 
 

@@ -32,7 +32,8 @@ class Group:
 class Page:
     """What the page says besides the results: the row to lead with, the drawings, and how to read them.
 
-    `epsilon` is the one at which rows are compared; `units` are those of the channels, where known.
+    `opening` is the promise of that row in two sentences; `epsilon` is the one at which rows are compared; `contains`
+    says what of the table stands here; `confidence` is that of named promises; `units` are the channels', where known.
     """
 
     title: str
@@ -42,6 +43,9 @@ class Page:
     groups: Sequence[Group]
     reading: Sequence[str]
     untested: Sequence[str]
+    contains: Sequence[str] = ()
+    opening: Sequence[str] = ()
+    confidence: float = 1.0
     units: Mapping[str, str] = field(default_factory=dict)
 
     def render(self, results: Results) -> str:
@@ -56,7 +60,7 @@ class Page:
             best=self.best,
             names=WORDS,
             plain=PLAIN,
-            headline=headline(self.best),
+            headline=headline(self.best, quick=bool(results.run.get("quick"))),
             cards=cards(self.best),
             promises={name: promise(name, sensitive=sensitive, given=given) for name in guarantees},
             terms={name: terms(name, sensitive=sensitive, given=given) for name in guarantees},
