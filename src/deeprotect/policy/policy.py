@@ -170,13 +170,6 @@ class Policy(Section):
         return float(self.hold.windows * self._window_seconds)
 
     @property
-    def orientation_is_free(self) -> bool:
-        """Whether coders learn from rotated windows, to read strangers better; never where the person is useful."""
-        if self.training.orientation is not None:
-            return self.training.orientation == "free"
-        return self.training.people is not None and self.training.people not in self.inferences.useful
-
-    @property
     def _window_seconds(self) -> Fraction:
         return self.stream.window / Fraction(repr(self.stream.rate_hz))
 

@@ -15,7 +15,7 @@ def worn(**changes) -> Policy:
         "stream": {"rate_hz": 10, "window": 4, "channels": channels},
         "inferences": {"useful": ["activity"]},
         "privacy": {"epsilon": 5.0},
-        "training": {"people": "person", **changes},
+        "training": {"orientation": "free", **changes},
     }
     return Policy.from_tables(tables)
 
@@ -62,16 +62,7 @@ def test_axes_in_different_units_are_not_one_sensor():
     assert triads_of(channels) == ()
 
 
-@pytest.mark.parametrize(
-    ("training", "useful", "free"),
-    [
-        ({}, "activity", True),
-        ({}, "person", False),
-        ({"people": None}, "activity", False),
-        ({"orientation": "kept"}, "activity", False),
-        ({"people": None, "orientation": "free"}, "activity", True),
-    ],
-)
-def test_orientation_is_put_aside_where_people_are_named_and_are_not_what_is_useful(training, useful, free):
-    policy = worn(**training).vary(inferences={"useful": [useful]})
-    assert (Rotation.of(policy) is not None) is free
+def test_orientation_is_kept_unless_the_policy_says_that_it_carries_nothing():
+    assert Rotation.of(worn(orientation="kept")) is None
+    assert Rotation.of(worn()) is not None
+    assert Policy.from_tables({**worn().model_dump(exclude_none=True), "training": {}}).training.orientation == "kept"

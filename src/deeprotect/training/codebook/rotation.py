@@ -33,7 +33,7 @@ class Rotation:
         """None where the policy keeps orientations, or no sensor has three axes."""
         channels = policy.schema().channels
         triads = triads_of(channels)
-        if not policy.orientation_is_free or not triads:
+        if policy.training.orientation == "kept" or not triads:
             return None
         low = torch.tensor([channel.low for channel in channels], dtype=torch.float32)
         return cls(triads, low, torch.tensor([each.high - each.low for each in channels], dtype=torch.float32))
