@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,12 +13,17 @@ import pyarrow as pa
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
 from deeprotect.policy import Policy
+from deeprotect.policy.usual_names import RECORDING, TIME
+from deeprotect.privacy.accounting import totals
 from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.data_set import release_data_set
 from deeprotect.release.in_order import cores
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
 from deeprotect.tables.column_map import ColumnMap
-from deeprotect.tables.passing import Passing
+from deeprotect.tables.data_set import parts_of
+from deeprotect.tables.output_checks import refuse_among_inputs
+from deeprotect.tables.passing import AS_IT_STANDS, Passing, TableReading
 from deeprotect.tables.sinks import Memory, open_sink
 
 Progress = Callable[[float], None]
@@ -78,7 +84,7 @@ class Protector:
         otherwise.
         """
         memory = Memory()
-        summary = self._release(table, memory.open, passing=passing, workers=workers)
+        summary = self._release(table, memory.open, reading=TableReading(passing=passing), workers=workers)
         if summary.warning:
             warnings.warn(summary.warning, stacklevel=2)
         return _like(table, memory.table())
@@ -88,31 +94,52 @@ class Protector:
         source_path: str | Path | Sequence[str | Path],
         sink_path: str | Path,
         *,
-        mapped: Sequence[str] = (),
-        columns: Sequence[str] | None = None,
-        passing: Passing | None = None,
+        reading: TableReading = AS_IT_STANDS,
         workers: int | None = None,
         progress: Progress = lambda _: None,
     ) -> ReleaseSummary:
-        """Release a file of any size, or several as one table, in constant memory; the output is whole or not there.
-
-        `mapped` says which columns are meant (`time=Timestamp`), `columns` names those of a file that has no names.
-        """
-        paths = str(source_path) if isinstance(source_path, str | Path) else list(source_path)
+        """Release a file of any size, or several as one table, in constant memory; it appears whole or not at all."""
+        source = str(source_path) if isinstance(source_path, str | Path) else [str(each) for each in source_path]
         sink = partial(open_sink, sink_path)
-        return self._release(
-            paths, sink, mapped=mapped, columns=columns, passing=passing, workers=workers, progress=progress
-        )
+        return self._release(source, sink, reading=reading, workers=workers, progress=progress)
+
+    def protect_files(
+        self,
+        sources: Sequence[str | Path],
+        folder: str | Path,
+        *,
+        reading: TableReading = AS_IT_STANDS,
+        workers: int | None = None,
+        progress: Progress = lambda _: None,
+    ) -> ReleaseSummary:
+        """Release files, folders and patterns file by file into a folder of the same structure.
+
+        A run that was broken off goes on when it is called again: files that were finished stay as they are.
+        """
+        mapping, ledger = ColumnMap.of(self.bundle.policy, reading.mapped), Ledger()
+        beside = {mapping.get(name, name) for name in (TIME, RECORDING)}
+        parts = parts_of([str(each) for each in sources], passing=beside)
+        refuse_among_inputs(Path(folder), [*map(Path, sources), *(part.source for part in parts)])
+
+        def release_one(source: Path, target: Path, share: Progress) -> ReleaseSummary:
+            charged: Any = {"ledger": ledger, "stream": str(folder)}
+            sink = partial(open_sink, target)
+            return self._release(str(source), sink, reading=reading, workers=workers, progress=share, **charged)
+
+        digest = sha256(self.bundle.manifest.to_json()).hexdigest()
+        run = release_data_set(parts, Path(folder), release_one, bundle=digest, progress=progress)
+        spent = ledger.spending(str(folder)) if run.released else totals([(self.bundle.mechanism.event, 0)])
+        return run.summary(spent)
 
     def _release(
         self,
         table: Any,
         sink: OpenSink,
         *,
-        mapped: Sequence[str] = (),
-        columns: Sequence[str] | None = None,
-        passing: Passing | None = None,
-        workers: int | None = None,
+        reading: TableReading,
+        ledger: Ledger | None = None,
+        stream: str | None = None,
+        workers: int | None,
         progress: Progress = lambda _: None,
     ) -> ReleaseSummary:
         safe = Passing("numbered" if self.bundle.manifest.training.names_may_tell else "named")
@@ -120,10 +147,11 @@ class Protector:
             table,
             sink,
             self.bundle,
-            mapping=ColumnMap.of(self.bundle.policy, mapped),
-            names=columns,
-            passing=passing or safe,
-            ledger=Ledger(),
+            mapping=ColumnMap.of(self.bundle.policy, reading.mapped),
+            names=reading.columns,
+            passing=reading.passing or safe,
+            ledger=ledger or Ledger(),
+            stream=stream,
             entropy=SystemEntropy(),
             workers=workers or cores(),
             progress=progress,

@@ -7,7 +7,8 @@ import numpy as np
 from tests.mutations import checks, mixing
 from tests.mutations.bug import Bug, Patch
 
-from deeprotect.privacy.channel import calibration
+from deeprotect.privacy.channel import calibration, ratios
+from deeprotect.privacy.channel import design as designs
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.exact_draw import ExactDraw
 from deeprotect.privacy.entropy import SeededEntropy
@@ -133,7 +134,7 @@ def row_permuted_in_the_bundle(patch: Patch) -> None:
 
 
 def no_confidence_radius(patch: Patch) -> None:
-    def observed(counts, *, confidence):
+    def observed(counts, *, confidence, samples=None):
         del confidence
         share = np.asarray(counts) / np.sum(counts, axis=1, keepdims=True)
         units = np.floor(share * calibration.UNIT)
@@ -146,6 +147,16 @@ def no_confidence_radius(patch: Patch) -> None:
 def confidence_of_each_class(patch: Patch) -> None:
     """The stated confidence for every class by itself: ten classes hold together with 0.60 instead of 0.95."""
     patch.setattr(calibration, "miss_of_each", lambda stated, classes: 1.0 - stated)
+
+
+def confidence_of_each_useful_class(patch: Patch) -> None:
+    """The stated confidence for every useful class by itself, as if each table were the only one."""
+
+    def each_alone(secrets, *, confidence):
+        return [calibration.confidence_intervals(secret.counts, confidence=confidence) for secret in secrets]
+
+    patch.setattr(ratios, "sets", each_alone)
+    patch.setattr(designs, "sets", each_alone)
 
 
 def tampered_outputs(patch: Patch) -> None:
@@ -214,6 +225,7 @@ BUGS = (
     Bug("one code always answered truly", tampered_outputs, (checks.AUDIT_CHANNEL, checks.INTEGERS)),
     Bug("confidence radius dropped", no_confidence_radius, (checks.VERIFY_NAMED, checks.COVERAGE)),
     Bug("confidence of each class alone", confidence_of_each_class, (checks.VERIFY_NAMED, checks.COVERAGE)),
+    Bug("confidence of each useful class alone", confidence_of_each_useful_class, (checks.VERIFY_GIVEN,)),
     Bug("tail window released raw", tail_released_raw, (checks.NO_RAW,)),
     Bug("budget charged after release", charged_after_release, (checks.CHARGED,)),
     Bug("redrawn inside an episode", redrawn_inside_an_episode, (checks.AUDIT_HELD, checks.ONE_DRAW)),

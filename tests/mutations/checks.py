@@ -208,6 +208,7 @@ ISOLATION_CHANNEL = Check("audit (windows kept apart in a channel)", _keeps_wind
 VERIFY_NOISE = Check("verify (noise)", _is_verified, _shipped_noise, shipped=True)
 VERIFY_CHANNEL = Check("verify (channel)", _is_verified, _shipped_channel(protectors.randomised_response), shipped=True)
 VERIFY_NAMED = Check("verify (named channel)", _is_verified, _shipped_channel(protectors.named), shipped=True)
+VERIFY_GIVEN = Check("verify (given the useful class)", _is_verified, _shipped_channel(protectors.given), shipped=True)
 GRID = Check("law: noisy codes lie on the public grid", _lies_on_the_grid, protectors.on_samples)
 FRESH = Check("law: two releases differ", _differs_each_time, protectors.on_samples)
 ONE_DRAW = Check("law: an episode shows one output", _shows_one_output, protectors.held)

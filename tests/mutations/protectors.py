@@ -13,6 +13,7 @@ from deeprotect.bundle.network import Network
 from deeprotect.bundle.output_table import OutputTable
 from deeprotect.policy import Policy
 from deeprotect.privacy.box import Box
+from deeprotect.privacy.channel.combinations import tables_of
 from deeprotect.privacy.channel.design import SensitiveCounts, design
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.rounding import make
@@ -27,9 +28,9 @@ COUNTS = np.array([[18, 12, 6, 4], [8, 12, 10, 10]])
 HELD = 6
 
 
-def policy(event: Event, values: int) -> Policy:
+def policy(event: Event, values: int, *, listen: int | None = None) -> Policy:
     """One channel, and the promise that the mechanism makes; an episode is of six windows."""
-    held = {"every": f"{HELD * values / 10:g} s"} if event.per == "episode" else {}
+    held = {"every": f"{HELD * values / 10:g} s", "listen": listen} if event.per == "episode" else {}
     return Policy.from_tables(
         {
             "version": 1,
@@ -46,7 +47,7 @@ def bundle(mechanism, values, **networks) -> Bundle:
     return unchecked(mechanism, values, **networks).checked("a small protector")
 
 
-def unchecked(mechanism, values, *, encoder=None, decoder=None) -> Bundle:
+def unchecked(mechanism, values, *, encoder=None, decoder=None, listen=None) -> Bundle:
     """What a maker with a bug in it may ship; without networks, windows are their own codes."""
     tensors, nothing = TensorWriter(), Network((), values)
     layers = {"encoder": (encoder or nothing).to_json(tensors), "decoder": (decoder or nothing).to_json(tensors)}
@@ -54,7 +55,7 @@ def unchecked(mechanism, values, *, encoder=None, decoder=None) -> Bundle:
     manifest = Manifest(
         created="2026-01-01T00:00:00+00:00",
         made_with={},
-        policy=policy(mechanism.event, values).to_json(),
+        policy=policy(mechanism.event, values, listen=listen).to_json(),
         minimiser={"name": "none"},
         mechanism=mechanism.to_json(),
         certificate=mechanism.certificate(),
@@ -85,11 +86,11 @@ def coded() -> Bundle:
     return bundle(randomised_response(), CODES, **code_book(CODES))
 
 
-def held() -> Bundle:
+def held(*, listen: int | None = None) -> Bundle:
     """Randomised response, once for each episode."""
     mechanism = randomised_response()
     held = replace(mechanism, event=replace(mechanism.event, per="episode"))
-    return bundle(held, CODES, **code_book(CODES))
+    return bundle(held, CODES, listen=listen, **code_book(CODES))
 
 
 def code_book(codes: int, windows: np.ndarray | None = None) -> dict[str, Network | OutputTable]:
@@ -107,6 +108,14 @@ def named() -> DiscreteChannel:
     """A promise about two people, from few calibration windows: the confidence radius is wide."""
     secret = SensitiveCounts("person", ("ann", "bob"), COUNTS, EPSILON / 4)
     return make(design(1.0 - np.eye(CODES), np.ones(CODES), secrets=[secret], confidence=0.95))
+
+
+def given() -> DiscreteChannel:
+    """The same for each of four useful classes, which share the confidence."""
+    useful, counts = tuple("abcd"), np.stack([np.roll(COUNTS, turn, axis=1) for turn in range(CODES)])
+    tables, left_out = tables_of("person", counts, given=useful, classes=("ann", "bob"), epsilon=EPSILON / 4)
+    plan = design(1.0 - np.eye(CODES), np.ones(CODES), secrets=tables, given=["activity"])
+    return make(plan, outputs=useful, without_promise=left_out)
 
 
 def table(rows: int = 7) -> pa.Table:

@@ -38,7 +38,7 @@ def _check_weaker(policy: Policy, mechanism: Mechanism) -> None:
     if forgotten:
         raise BundleError(f"the mechanism does not hide '{forgotten[0]}', which the policy names sensitive")
     given = policy.inferences.useful if stated.given == "useful" else ()
-    if set(event.given) != set(given):
+    if event.given != given:
         raise BundleError(f"the mechanism's promise is given {_listed(event.given)}, the policy's {_listed(given)}")
     if event.guarantee == "named" and event.confidence < stated.confidence:
         raise BundleError(

@@ -98,7 +98,11 @@ def init(
     rate_hz: Annotated[float | None, typer.Option(metavar="HZ", help="Sampling rate, if there is no time.")] = None,
     window: Annotated[int | None, typer.Option(metavar="N", help="Samples in a window (default: two seconds).")] = None,
     epsilon: Annotated[
-        float | None, typer.Option(metavar="E", help="Privacy per window (default: 5; 3 with --sensitive).")
+        float | None, typer.Option(metavar="E", help="Privacy of one draw (default: 5; 3 with --sensitive).")
+    ] = None,
+    every: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help='Hold a draw for so long, such as "30 s" (default: a draw for each window).'),
     ] = None,
     mapped: Map = None,
     columns: Columns = None,
@@ -130,6 +134,7 @@ def init(
         rate_hz=rate,
         window=window,
         epsilon=epsilon,
+        every=every,
         mapping=seen.roles.columns,
     )
     problems = first_look(table, mapping=mapping, columns=names).problems if table != "-" else ()

@@ -93,10 +93,15 @@ def study_lines(result: "StudyResult") -> Iterator[str]:
         useful = row.useful[study.useful]
         interval = "[{:.3f}, {:.3f}]".format(*useful.app_ci)
         line = f"  {_promised(row)}  clean {useful.clean:.3f}  app {useful.app:.3f} {interval}"
+        if useful.held is not None:
+            line += f", over an episode {useful.held:.3f}, ε = {row.epsilon_per_hour:g} an hour"
         if study.sensitive:
             attack = row.sensitive[study.sensitive]
             floor = max(attack.chance, attack.from_useful)
             line += f"  attacker {attack.adaptive:.3f} (raw {attack.raw:.3f}, blind {floor:.3f})"
+            if study.every:
+                most = max(attack.pooled)
+                line += f"; {most} draws {attack.pooled[most]:.3f} (blind {attack.pooled_blind[most]:.3f})"
         yield line
 
 

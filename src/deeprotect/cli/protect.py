@@ -67,9 +67,15 @@ def train(
 def protect(
     bundle: BundlePath,
     sources: Annotated[
-        list[str], typer.Argument(metavar="INPUT...", help="CSV, Parquet or Arrow; - for CSV on standard input.")
+        list[str],
+        typer.Argument(
+            metavar="INPUT...", help="CSV, Parquet or Arrow: files, folders, patterns; - for standard input."
+        ),
     ],
-    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="The same kinds; - for CSV on standard output.")],
+    output: Annotated[
+        str,
+        typer.Argument(metavar="OUTPUT", help="A file of the same kinds, - for CSV on standard output; or a folder."),
+    ],
     key: Key = None,
     renumber: Annotated[
         bool | None,
@@ -83,42 +89,46 @@ def protect(
     ] = False,
     mapped: Map = None,
     columns: Columns = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Threads that encode; without it, one per core.")
+    ] = None,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard error.")] = False,
 ) -> None:
     """Release tables of any size: the same form, other content; with --key only by a signed bundle.
+
+    Several inputs go into an output file as one table, or file by file into a folder; what an earlier run has finished
+    in that folder stays.
 
     Example: deeprotect protect protector walk.csv released.csv --relative-time
     """
     from deeprotect.bundle import signing
     from deeprotect.protector import Protector
     from deeprotect.tables.csv_reader import column_names
+    from deeprotect.tables.data_set import is_folder
     from deeprotect.tables.output_checks import refuse_unknown_kind
-    from deeprotect.tables.passing import Passing
+    from deeprotect.tables.passing import Passing, TableReading
     from deeprotect.tables.several import paths_of
 
-    refuse_unknown_kind(output)
-    refuse_output(output, paths_of(sources), force=force)
+    if not is_folder(output):
+        refuse_unknown_kind(output)
+        refuse_output(output, paths_of(sources), force=force)
     signed = signing.load(bundle, key=signing.public_key(key)) if key else None
     protector = Protector(signed) if signed else Protector.load(bundle)
     numbered = protector.bundle.manifest.training.names_may_tell if renumber is None else renumber
     passing = Passing("numbered" if numbered else "named", "relative" if relative_time else "absolute")
+    reading = TableReading(mapped or (), column_names(columns), passing)
     with bar("protecting") as progress:
-        summary = protector.protect_file(
-            sources,
-            output,
-            mapped=mapped or (),
-            columns=column_names(columns),
-            passing=passing,
-            progress=progress,
-        )
+        release = protector.protect_files if is_folder(output) else protector.protect_file
+        summary = release(sources, output, reading=reading, workers=workers, progress=progress)
     if as_json:
         typer.echo(json_text(summary.to_json(), indent=None), err=True)
         return
-    for line in (
+    lines = [
         *_beside(summary, protector.bundle, asked=renumber is not None),
-        *_released(summary, protector.bundle),
-    ):
+        *_released(summary, protector.bundle, by_file=is_folder(output)),
+    ]
+    for line in lines:
         typer.echo(line, err=True)
 
 
@@ -132,13 +142,16 @@ def _beside(summary: "ReleaseSummary", bundle: "Bundle", *, asked: bool) -> Iter
         yield f"recordings are numbered 1, 2, …: {why}; --keep-names keeps them"
 
 
-def _released(summary: "ReleaseSummary", bundle: "Bundle") -> Iterator[str]:
+def _released(summary: "ReleaseSummary", bundle: "Bundle", *, by_file: bool) -> Iterator[str]:
+    if by_file:
+        yield "names of files and folders leave as they are"
     if summary.warning:
         yield f"warning: {summary.warning}"
+    files = f" of {summary.files} files, {summary.kept} files were finished before" if by_file else ""
     if summary.rows:
-        yield f"released {summary.rows} rows; {summary.spending}"
+        yield f"released {summary.rows} rows{files}; {summary.spending}"
     else:
-        yield f"released 0 rows, which costs nothing; the bundle promises {bundle.mechanism.event}"
+        yield f"released 0 rows{files}, which costs nothing; the bundle promises {bundle.mechanism.event}"
     certificate = bundle.manifest.certificate
     if certificate.get("codes_without_noise"):
         yield f"noise: {certificate['noise']}"

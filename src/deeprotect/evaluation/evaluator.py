@@ -1,6 +1,6 @@
 """The evaluator of one fold: apps and attackers trained on raw windows, and what they read of a release."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -161,7 +161,13 @@ class Evaluator:
             pooled={size: {model: pooled[size] for model, (_, pooled) in attacks.items()} for size in setup.pools},
             pooled_raw={size: {model: pooled[size] for model, (_, pooled) in raw.items()} for size in setup.pools},
             from_useful=self.from_useful[name],
+            pooled_blind=self._blind(name, enrolled, attacked),
         )
+
+    def _blind(self, name: str, enrolled: Side, attacked: Side) -> Mapping[int, Predictions]:
+        """What those reach who are told the true useful labels of several draws, and nothing else."""
+        known = _both(name, *_told(self.apps, enrolled, attacked))
+        return attack(self._fit(CODE_TABLE, known[0]), known[1], pools=self.setup.pools)[1]
 
     def _attacked(self, seen: Released, tested: Released) -> tuple[Side, Side]:
         """What attackers learn from, and what they are tested on."""
@@ -203,6 +209,14 @@ def _both(name: str, learn: Side, test: Side) -> tuple[LabelledRows, LabelledRow
 def _with(rows: LabelledRows, released: Released, known: Mask) -> LabelledRows:
     """The labels of raw windows beside what was released of them."""
     return rows.with_rows(released.windows[known], None if released.draws is None else released.draws[known])
+
+
+def _told(useful: Iterable[str], enrolled: Side, attacked: Side) -> Iterator[Side]:
+    """The true useful labels, as if they were what is released; a number for each combination."""
+    labels = [side.targets(useful) for side, _ in (enrolled, attacked)]
+    numbers = np.unique(np.concatenate(labels).astype(str), axis=0, return_inverse=True)[1].ravel().astype(float)
+    for (side, released), rows in zip((enrolled, attacked), np.split(numbers, [len(labels[0])]), strict=True):
+        yield side, released._replace(windows=rows[:, None])
 
 
 def _codes(released: Released) -> Released:

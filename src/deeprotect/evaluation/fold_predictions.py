@@ -43,7 +43,10 @@ class Apps:
 
 @dataclass(frozen=True)
 class Attacks:
-    """Predictions of one sensitive inference by each attacker; `from_useful`: from the true useful labels."""
+    """Predictions of one sensitive inference by each attacker.
+
+    `from_useful`: from the true useful labels alone, and `pooled_blind` the same for several draws together.
+    """
 
     raw: ByAttacker
     static: ByAttacker
@@ -51,6 +54,7 @@ class Attacks:
     pooled: Pools
     pooled_raw: Pools
     from_useful: Predictions
+    pooled_blind: Mapping[int, Predictions]
 
     def sum_up(self, limit: bool, epsilon: float | None) -> Sensitive:  # noqa: FBT001
         strongest = best(self.adaptive)
@@ -62,6 +66,7 @@ class Attacks:
             adaptive_ci=winner.interval,
             best_attacker=strongest,
             pooled={size: _highest(predictions) for size, predictions in self.pooled.items()},
+            pooled_blind={size: max(each.accuracy, each.chance) for size, each in self.pooled_blind.items()},
             chance=winner.chance,
             from_useful=self.from_useful.accuracy,
             limit=_limit(winner, epsilon) if limit else None,

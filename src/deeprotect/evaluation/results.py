@@ -54,6 +54,7 @@ class Sensitive:
     limit: float | None
     attackers: Mapping[str, float] = field(default_factory=dict)
     pooled_raw: Mapping[int, float] = field(default_factory=dict)  # the same pools of raw windows
+    pooled_blind: Mapping[int, float] = field(default_factory=dict)  # by who is told those draws' useful labels only
     confusion: Confusion | None = None  # of the best retrained attacker
 
 

@@ -1,10 +1,11 @@
 """A study: a data set cut into windows, what an app may infer from it, and what nobody should."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
+from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.datasets.dataset import Dataset
 from deeprotect.datasets.loading import load
 from deeprotect.datasets.registry import entry
@@ -14,7 +15,11 @@ from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 
 @dataclass(frozen=True)
 class Study:
-    """`hidden` are the sensitive classes to be hidden: windows of others carry no label of it; none means all."""
+    """`hidden` are the sensitive classes to be hidden: windows of others carry no label of it; none means all.
+
+    With `every` a draw is held for so long. `split` says what is tested; but for the usual one, whole recordings are
+    read, windows between two labels included, as they would be in use.
+    """
 
     name: str
     dataset: str
@@ -26,6 +31,8 @@ class Study:
     channels: tuple[str, ...] = ()  # none: all
     classes: tuple[str, ...] = ()  # of the useful inference; none: all
     hidden: tuple[str, ...] = ()
+    every: str | None = None
+    split: SplitSpec = field(default_factory=SplitSpec)
 
     def load(self, directory: Path | None) -> Dataset:
         """From a folder of archives, but for what arrives with a package."""
@@ -49,8 +56,10 @@ class Study:
         )
 
     def windows(self, data: Dataset, policy: Policy) -> LabelledWindows:
-        """Windows that carry all labels of the study."""
-        windows = read_windows(data.table, policy)
+        """Windows that carry all labels of the study; all windows where whole recordings are tested."""
+        windows = read_windows(data.table, policy, group=self.people)
+        if self.split.kind != "time":
+            return self._hiding(windows)
         wanted = np.logical_and.reduce([windows.labelled(name) for name in windows.labels])
         if self.classes:
             wanted &= np.isin(windows.labels[self.useful].astype(str), self.classes)

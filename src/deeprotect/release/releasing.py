@@ -18,6 +18,7 @@ from deeprotect.signals import Windows
 from deeprotect.signals.windowing import Cutter
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import fresh_field, saturated
+from deeprotect.tables.files import STANDARD_INPUT
 from deeprotect.tables.passing import BesideCells, Passing
 from deeprotect.tables.rows import Rows, read_rows
 from deeprotect.tables.sinks import Sink
@@ -36,6 +37,8 @@ class ReleaseSummary:
     dropped: tuple[str, ...]
     clipped: tuple[str, ...] = ()  # columns that lay largely outside their public range, as if in another unit
     renumbered: bool = False  # recordings left as 1, 2, … and not under their names
+    files: int = 1
+    kept: int = 0  # files of a data set that an earlier run had finished: not released, nor paid for, again
 
     @property
     def warning(self) -> str | None:
@@ -62,6 +65,7 @@ def release_table(
     mapping: Mapping[str, str],
     ledger: Ledger,
     entropy: SystemEntropy,
+    stream: str | None = None,
     names: Sequence[str] | None = None,
     passing: Passing | None = None,
     workers: int = 1,
@@ -86,14 +90,14 @@ def release_table(
         windows = _windows(rows, cells, bundle, beside=beside)
         with open_sink(schema) as sink, one_thread():
             # What comes on standard input may come slowly, and is not held back until there is work for all.
-            at_once = 1 if str(table) == "-" else workers
+            at_once = 1 if source.where == STANDARD_INPUT else workers
             for released in release(
-                windows, bundle, ledger=ledger, stream=source.where, entropy=entropy, workers=at_once
+                windows, bundle, ledger=ledger, stream=stream or source.where, entropy=entropy, workers=at_once
             ):
                 sink.write(_assemble(released, beside.popleft(), columns, schema))
                 released_rows += int(released.frame.lengths.sum())
                 progress(source.position())
-    spending = ledger.spending(source.where) if released_rows else totals([(bundle.mechanism.event, 0)])
+    spending = ledger.spending(stream or source.where) if released_rows else totals([(bundle.mechanism.event, 0)])
     renumbered = passing.recording == "numbered" and columns.recording_name is not None
     return ReleaseSummary(released_rows, spending, columns.dropped, tuple(clipped), renumbered)
 

@@ -1,10 +1,11 @@
 """Studies on real tables: the code book's channel on each, at the ε the documentation states, with attackers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import DatasetError, PolicyError
 from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.experiment import Plan, run
@@ -25,7 +26,7 @@ ATTACKERS = ("ridge", "random_forest", "extra_trees")
 
 ACCELEROMETER = ("acc_x", "acc_y", "acc_z")
 POSTURES = ("walking", "upstairs", "downstairs", "sitting", "standing", "lying")
-STUDIES = (
+_WINDOW_BY_WINDOW = (
     Study("watch-exercise", "watch", 10, "exercise", "person", people="person", rate_hz=10),
     Study("watch-person", "watch", 10, "person", "exercise", people="person", rate_hz=10),
     Study("hapt-mode", "hapt", 20, "mode", "person", people="person", rate_hz=10),
@@ -46,6 +47,27 @@ STUDIES = (
     Study(
         "tmd-mode", "tmd", 20, "transport_mode", None, people="person", rate_hz=10, classes=("car", "train", "walking")
     ),
+)
+
+
+_BY_NAME = {study.name: study for study in _WINDOW_BY_WINDOW}
+
+
+def _held(name: str, every: str, split: SplitSpec | None = None, *, called: str = "held") -> Study:
+    """A study again, with draws that are held."""
+    study = _BY_NAME[name]
+    return replace(study, name=f"{name}-{called}", every=every, split=split or SplitSpec())
+
+
+# A recording of `watch` shows one exercise, so that its end shows all that changes in it. In `hapt` somebody's two
+# recordings are of two placements of the phone: the person is not to be known from one to the other.
+STUDIES = (
+    *_WINDOW_BY_WINDOW,
+    _held("watch-exercise", "10 s"),
+    _held("watch-person", "5 s"),
+    _held("hapt-person", "10 s", SplitSpec("pieces")),
+    _held("hapt-mode", "20 s", SplitSpec("recording")),
+    _held("hapt-mode", "20 s", SplitSpec("strangers", folds=3), called="strangers"),
 )
 
 
@@ -83,6 +105,8 @@ def run_study(study: Study, *, directory: Path | None = None, seed: int = 0) -> 
         return StudyResult(study, missing=str(error))
     policy = study.policy(data)
     settings = [each for each in SETTINGS if each.method.guarantee == "ldp" or study.sensitive]
-    plan = Plan(settings, Setup(attackers=ATTACKERS, seed=seed))
+    if study.every:
+        settings = [replace(settings[0], every=study.every)]
+    plan = Plan(settings, Setup(attackers=ATTACKERS, seed=seed), study.split)
     found = run(study.windows(data, policy), policy, plan)
     return StudyResult(study, found.rows, train=found.train, test=found.test, left_out=found.left_out)

@@ -18,6 +18,7 @@ BATCH_ROWS, BATCH_CELLS = 65_536, 1 << 17
 """A batch has so many rows, fewer where a table is wide: it fits the processor's caches, and memory stays constant."""
 COLUMN_BUFFER = 1 << 16
 """Bytes of each Parquet column that are read at a time, instead of the whole column of a row group."""
+STANDARD_INPUT = "standard input"
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 
 
@@ -27,7 +28,7 @@ def open_path(path: str, request: CsvRequest) -> Iterator[Source]:
     if path == "-":
         if sys.stdin is None:
             raise TableError("standard input is closed; give a file, or a pipe to read from")
-        with _csv(sys.stdin.buffer, request, "standard input", size=0) as source:
+        with _csv(sys.stdin.buffer, request, STANDARD_INPUT, size=0) as source:
             yield source
         return
     kind = kind_of(path)

@@ -23,6 +23,14 @@ def refuse_input(path: str | Path, inputs: Iterable[str | Path]) -> None:
             raise InputError(f"{path}: it is the input, which an output never replaces; choose another name")
 
 
+def refuse_among_inputs(folder: Path, inputs: Iterable[Path]) -> None:
+    """An output folder in an input folder, or with an input in it: what was released would be taken for more input."""
+    place = folder.resolve()
+    for each in inputs:
+        if each.resolve().is_relative_to(place) or (each.is_dir() and place.is_relative_to(each.resolve())):
+            raise InputError(f"{folder}: inputs lie in it, or it lies in a folder of inputs; choose another name")
+
+
 def refuse_unwritable(path: str | Path) -> None:
     """A name that no file can have, or a folder that takes none."""
     if str(path) == STANDARD:

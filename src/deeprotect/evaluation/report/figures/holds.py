@@ -1,0 +1,64 @@
+"""The picture of patience: what apps and attackers read against how long a draw is held, and what an hour costs."""
+
+from collections.abc import Sequence
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+
+from deeprotect.evaluation.report.figures.curves import PERCENT
+from deeprotect.evaluation.report.figures.drawing import GREY, INK, STYLE, Drawing, canvas, file_name, legend
+from deeprotect.evaluation.results import Row
+
+_APP, _ATTACKER, _COST = "#0072b2", "#d55e00", "#868e96"
+
+
+@mpl.rc_context(STYLE)
+def held(rows: Sequence[Row], useful: str, sensitive: str | None, *, caption: str) -> Drawing:
+    """Rows of one promise, each with a hold of its own; the cost has its axis at the right."""
+    figure, axes = canvas(5.4, 3.0)
+    seconds = [row.seconds_per_draw or 0.0 for row in rows]
+    _app(axes, rows, seconds, useful)
+    if sensitive is not None:
+        _attackers(axes, rows, seconds, sensitive)
+    axes.set_xscale("log")
+    axes.set_xticks(seconds, [f"{each:g}" for each in seconds])
+    axes.minorticks_off()
+    axes.set_ylim(0, 1)
+    axes.set_xlabel("seconds that a draw is held")
+    axes.set_ylabel("accuracy")
+    axes.yaxis.set_major_formatter(PERCENT)
+    _cost(axes, rows, seconds)
+    legend(figure, 4)
+    return Drawing(file_name("held", useful), caption, figure)
+
+
+def _app(axes: Axes, rows: Sequence[Row], seconds: Sequence[float], useful: str) -> None:
+    found = [row.useful[useful] for row in rows]
+    low, high = zip(*(each.app_ci for each in found), strict=True)
+    axes.fill_between(seconds, low, high, color=_APP, alpha=0.15, linewidth=0)
+    axes.plot(seconds, [each.app for each in found], "o-", color=_APP, label=f"{useful}, read by the app")
+    axes.axhline(found[0].clean, color=GREY, linewidth=0.8, linestyle=":")
+    axes.annotate("raw", (seconds[0], found[0].clean), color=GREY, fontsize=7, va="bottom")
+
+
+def _attackers(axes: Axes, rows: Sequence[Row], seconds: Sequence[float], sensitive: str) -> None:
+    found = [row.sensitive[sensitive] for row in rows]
+    axes.plot(seconds, [each.adaptive for each in found], "s-", color=_ATTACKER, label=f"{sensitive}, one draw")
+    most = max(found[0].pooled, default=0)
+    if most:
+        pooled = [each.pooled[most] for each in found]
+        axes.plot(seconds, pooled, "s--", color=_ATTACKER, alpha=0.6, label=f"{sensitive}, {most} draws")
+    blind = max(found[0].chance, found[0].from_useful)
+    axes.axhline(blind, color=GREY, linewidth=0.8, linestyle=":")
+    axes.annotate("told the useful label only", (seconds[0], blind), color=GREY, fontsize=7, va="bottom")
+
+
+def _cost(axes: Axes, rows: Sequence[Row], seconds: Sequence[float]) -> None:
+    costs = [row.epsilon_per_hour for row in rows]
+    if any(cost is None for cost in costs):
+        return
+    right = axes.twinx()
+    right.plot(seconds, [cost or 0.0 for cost in costs], "-", color=_COST, linewidth=1, label="ε for an hour")
+    right.set_yscale("log")
+    right.set_ylabel("ε for an hour", color=INK)
+    right.spines["right"].set_visible(True)

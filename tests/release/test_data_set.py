@@ -1,0 +1,153 @@
+"""Many files: the same structure, finished ones kept whatever broke the run, and one run at a time."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pyarrow.parquet as pa_parquet
+import pytest
+from tests.conftest import walk
+
+from deeprotect import Protector
+from deeprotect.errors import InputError, TableError
+from deeprotect.release.data_set import UNFINISHED
+from deeprotect.tables.atomic import LEFT_BEHIND
+
+PLACES = ["a.parquet", "b/c.parquet", "b/d.parquet"]
+PROTECT = (sys.executable, "-c", "from deeprotect.cli import main; main()", "protect")
+
+
+@pytest.fixture
+def protector(bundle):
+    return Protector(bundle)
+
+
+@pytest.fixture
+def data(tmp_path):
+    return made(tmp_path / "data", rows=30)
+
+
+def made(folder, *, rows):
+    for number, place in enumerate(PLACES):
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        pa_parquet.write_table(walk(rows + number), folder / place)
+    return folder
+
+
+def written(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def states(folder):
+    return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in folder.rglob("*.parquet")}
+
+
+def test_every_file_is_released_in_its_place(protector, data, tmp_path):
+    summary = protector.protect_files([data], tmp_path / "out")
+    assert written(tmp_path / "out") == PLACES
+    for place in PLACES:
+        released, private = pa_parquet.read_table(tmp_path / "out" / place), pa_parquet.read_table(data / place)
+        assert released.column_names == ["time", "acc_x", "acc_y", "recording"]
+        assert released["time"] == private["time"]
+        assert released["acc_x"] != private["acc_x"]
+    assert (summary.files, summary.kept, summary.rows) == (3, 0, 93)
+    assert summary.dropped == ("note", "activity")
+
+
+def test_a_file_that_cannot_be_used_breaks_the_run_off_and_the_next_goes_on(protector, data, tmp_path):
+    whole = (data / PLACES[1]).read_bytes()
+    (data / PLACES[1]).write_bytes(whole[:-50])
+    with pytest.raises(TableError, match=r"c\.parquet"):
+        protector.protect_files([data], tmp_path / "out")
+    assert written(tmp_path / "out") == [UNFINISHED, PLACES[0]]
+    first = states(tmp_path / "out")
+    (data / PLACES[1]).write_bytes(whole)
+    summary = protector.protect_files([data], tmp_path / "out")
+    assert (summary.files, summary.kept) == (2, 1)
+    assert written(tmp_path / "out") == PLACES
+    assert first.items() <= states(tmp_path / "out").items()
+
+
+def test_only_what_this_run_released_is_counted_as_spent(protector, data, tmp_path):
+    everything = protector.protect_files([data], tmp_path / "all").spending.draws
+    first = protector.protect_files([data / PLACES[0]], tmp_path / "one").spending.draws
+    (tmp_path / "out").mkdir()
+    (tmp_path / "one" / PLACES[0]).rename(tmp_path / "out" / PLACES[0])
+    (tmp_path / "out" / UNFINISHED).touch()
+    assert protector.protect_files([data], tmp_path / "out").spending.draws == everything - first
+
+
+def test_a_finished_folder_is_not_released_again(protector, data, tmp_path):
+    protector.protect_files([data], tmp_path / "out")
+    before = states(tmp_path / "out")
+    with pytest.raises(InputError, match="exists already"):
+        protector.protect_files([data], tmp_path / "out")
+    assert states(tmp_path / "out") == before
+
+
+def test_nothing_of_somebody_elses_is_touched(protector, data, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "years of work.txt").touch()
+    with pytest.raises(InputError, match="exists already"):
+        protector.protect_files([data], tmp_path / "out")
+    assert written(tmp_path / "out") == ["years of work.txt"]
+    with pytest.raises(InputError, match="not a folder"):
+        protector.protect_files([data], tmp_path / "out" / "years of work.txt")
+
+
+def test_another_bundle_does_not_go_on_with_a_release(protector, data, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / UNFINISHED).write_text(json.dumps({"bundle": "0" * 64}))
+    with pytest.raises(InputError, match="another bundle"):
+        protector.protect_files([data], tmp_path / "out")
+
+
+def test_two_runs_do_not_write_into_one_folder(protector, data, tmp_path):
+    fcntl = pytest.importorskip("fcntl")
+    (tmp_path / "out").mkdir()
+    with (tmp_path / "out" / UNFINISHED).open("a+") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="another run"):
+            protector.protect_files([data], tmp_path / "out")
+
+
+@pytest.mark.parametrize("folder", [".", "b", "new", "../data/b/new"])
+def test_an_output_folder_is_never_among_the_inputs(protector, data, folder):
+    with pytest.raises(InputError, match="inputs lie in it"):
+        protector.protect_files([data], data / folder)
+
+
+def test_a_file_may_be_released_into_a_folder_beside_it(protector, data):
+    protector.protect_files([data / PLACES[0]], data / "out")
+    assert written(data / "out") == [PLACES[0]]
+
+
+def killed_at_the_second_file(command, out):
+    """kill -9 when one file is finished and the next is being written."""
+    work = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    while not ((out / PLACES[0]).exists() and any(part.stat().st_size for part in left_behind(out))):
+        assert work.poll() is None, "it finished before it could be killed"
+        time.sleep(0.001)
+    work.send_signal(signal.SIGKILL)
+    work.wait()
+
+
+def left_behind(out):
+    return [path for path in out.rglob(".*") if LEFT_BEHIND.fullmatch(path.name)]
+
+
+def test_a_killed_run_goes_on_and_keeps_what_was_finished(bundle, tmp_path):
+    bundle.save(tmp_path / "protector")
+    data, out = made(tmp_path / "data", rows=300_000), tmp_path / "out"
+    command = [*PROTECT, str(tmp_path / "protector"), str(data), str(out)]
+    killed_at_the_second_file(command, out)
+    assert set(written(out)) >= {UNFINISHED, PLACES[0]}
+    assert left_behind(out)
+    before = states(out)
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert "of 2 files, 1 files were finished before" in done.stderr
+    assert written(out) == PLACES
+    assert before.items() <= states(out).items()
+    assert [pa_parquet.read_table(out / place).num_rows for place in PLACES] == [300_000, 300_001, 300_002]
