@@ -48,10 +48,15 @@ def read(path: Path) -> tuple[Manifest, dict[str, bytes]]:
     """The manifest and the file of tensors, which must have the size and the hash that the manifest says."""
     manifest = Manifest.from_json(file_of(path, MANIFEST), where=str(path))
     files = files_of(path, manifest)
-    for name, content in files.items():
-        if manifest.files[name] != Part.of(content):
-            raise BundleError(f"{path}: {name} was altered or truncated (its hash differs); get a fresh copy")
+    check_hashes(files, manifest, where=str(path))
     return manifest, files
+
+
+def check_hashes(files: Mapping[str, bytes], manifest: Manifest, *, where: str) -> None:
+    """The files that the manifest names, no more and no less, as they were when it was written."""
+    for name in {*files, *manifest.files}:
+        if name not in files or manifest.files.get(name) != Part.of(files[name]):
+            raise BundleError(f"{where}: {name} was altered or truncated (its hash differs); get a fresh copy")
 
 
 def files_of(path: Path, manifest: Manifest) -> dict[str, bytes]:

@@ -68,9 +68,7 @@ def protect(
     bundle: BundlePath,
     sources: Annotated[
         list[str],
-        typer.Argument(
-            metavar="INPUT...", help="CSV, Parquet or Arrow: files, folders, patterns; - for standard input."
-        ),
+        typer.Argument(metavar="INPUT…", help="CSV, Parquet or Arrow: files, folders, patterns; - for standard input."),
     ],
     output: Annotated[
         str,
@@ -89,10 +87,10 @@ def protect(
     ] = False,
     mapped: Map = None,
     columns: Columns = None,
+    force: Force = False,
     workers: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Threads that encode; without it, one per core.")
     ] = None,
-    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard error.")] = False,
 ) -> None:
     """Release tables of any size: the same form, other content; with --key only by a signed bundle.
@@ -107,7 +105,7 @@ def protect(
     from deeprotect.tables.csv_reader import column_names
     from deeprotect.tables.data_set import is_folder
     from deeprotect.tables.output_checks import refuse_unknown_kind
-    from deeprotect.tables.passing import Passing, TableReading
+    from deeprotect.tables.passing import Passing
     from deeprotect.tables.several import paths_of
 
     if not is_folder(output):
@@ -117,18 +115,24 @@ def protect(
     protector = Protector(signed) if signed else Protector.load(bundle)
     numbered = protector.bundle.manifest.training.names_may_tell if renumber is None else renumber
     passing = Passing("numbered" if numbered else "named", "relative" if relative_time else "absolute")
-    reading = TableReading(mapped or (), column_names(columns), passing)
     with bar("protecting") as progress:
         release = protector.protect_files if is_folder(output) else protector.protect_file
-        summary = release(sources, output, reading=reading, workers=workers, progress=progress)
+        summary = release(
+            sources,
+            output,
+            mapped=mapped or (),
+            columns=column_names(columns),
+            passing=passing,
+            workers=workers,
+            progress=progress,
+        )
     if as_json:
         typer.echo(json_text(summary.to_json(), indent=None), err=True)
         return
-    lines = [
+    for line in (
         *_beside(summary, protector.bundle, asked=renumber is not None),
         *_released(summary, protector.bundle, by_file=is_folder(output)),
-    ]
-    for line in lines:
+    ):
         typer.echo(line, err=True)
 
 
@@ -143,11 +147,11 @@ def _beside(summary: "ReleaseSummary", bundle: "Bundle", *, asked: bool) -> Iter
 
 
 def _released(summary: "ReleaseSummary", bundle: "Bundle", *, by_file: bool) -> Iterator[str]:
+    files = f" of {summary.files} files, {summary.kept} files were finished before" if by_file else ""
     if by_file:
         yield "names of files and folders leave as they are"
     if summary.warning:
         yield f"warning: {summary.warning}"
-    files = f" of {summary.files} files, {summary.kept} files were finished before" if by_file else ""
     if summary.rows:
         yield f"released {summary.rows} rows{files}; {summary.spending}"
     else:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from deeprotect.errors import PolicyError, printable
 from deeprotect.policy.durations import duration, seconds
+from deeprotect.policy.keywords import by_section, merged
 from deeprotect.policy.mistakes import nearest, one_line
 from deeprotect.policy.sections import About, Inferences, Privacy, Section, Stream, Training
 from deeprotect.signals import Channel, Hold, Schema
@@ -37,6 +38,7 @@ _COMMENTS = {
     "mechanism": "auto | channel | laplace | subspace | paper | baseline",
     "minimiser": "default | paper | pca | dft | dct | haar | bcs",
     "loss": "ridge | softmax | hinge",
+    "orientation": "free | kept: whether how a device is worn may be put aside, to read strangers better",
 }
 _COMMENTED = re.compile(rf"^({'|'.join(_COMMENTS)}) = .*$", re.MULTILINE)
 
@@ -70,6 +72,18 @@ class Policy(Section):
     privacy: Privacy
     training: Training = Field(default_factory=Training)
     about: About = Field(default_factory=About)
+
+    @classmethod
+    def of(cls, given: "Policy | str | PathLike[str] | Mapping[str, Any] | None" = None, **keys: Any) -> "Policy":
+        """From a path, a dictionary or a policy, with some keys changed; or from keys alone: `Policy.of(window=20, …)`.
+
+        Keys go without their section, for each stands in one only.
+        """
+        sections = by_section(keys)
+        if given is None or isinstance(given, Mapping):
+            return cls.from_tables(merged({"version": VERSION, **(given or {})}, sections))
+        policy = given if isinstance(given, Policy) else cls.load(given)
+        return policy.vary(**sections) if sections else policy
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:

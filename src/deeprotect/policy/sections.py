@@ -208,6 +208,7 @@ class Training(Section):
     minimiser: Minimiser = "default"
     loss: Loss = "softmax"
     max_epochs: Annotated[int, Field(ge=1)] | None = None
+    orientation: Literal["kept", "free"] = "kept"  # free: how a device is worn carries nothing that is useful
     people: Name | None = None  # column that names the participant; without it, every recording counts as one
     cost_matrix: dict[Name, Rows] = Field(default_factory=dict)  # inference, true class, class read; 1 if not named
 

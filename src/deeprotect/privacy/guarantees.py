@@ -75,8 +75,8 @@ def terms(guarantee: str, *, sensitive: Sequence[str] = (), given: Sequence[str]
             covers=f"One {per} of any class of {known} done as in calibration, however often each is done, with the "
             "stated confidence.",
             not_covered=f"What {known} alone tells, such as who does what how often; inferences that are not named; "
-            f"several {per}s together; combinations that were hardly seen in calibration; draws during which {known} "
-            "changes; people or sensors unlike the calibration data.",
+            f"several {per}s together; combinations that were hardly seen in calibration; draws during "
+            f"which {known} changes; people or sensors unlike the calibration data.",
         )
     if guarantee == "named":
         return Terms(

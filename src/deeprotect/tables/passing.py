@@ -1,6 +1,5 @@
 """What passes beside the pipe: recordings under their names or numbered, time as it is or from each one's beginning."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -33,19 +32,6 @@ class Passing:
             return output
         index = output.get_field_index(name)
         return output.set(index, output.field(index).with_type(_numbered_type(output.field(index).type)))
-
-
-@dataclass(frozen=True)
-class TableReading:
-    """What is said of the table at hand: which columns are meant (`time=Timestamp`), the names of columns that have
-    none, and what may pass; None for what is safe."""
-
-    mapped: Sequence[str] = ()
-    columns: Sequence[str] | None = None
-    passing: Passing | None = None
-
-
-AS_IT_STANDS = TableReading()
 
 
 @dataclass

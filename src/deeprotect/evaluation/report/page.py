@@ -52,6 +52,7 @@ class Page:
         found = {row.guarantee for row in results.rows}
         guarantees = [name for name in STRONGEST_FIRST if name in found]
         sensitive = list(self.best.sensitive)
+        given = list(dict.fromkeys(name for row in results.rows for name in row.given))
         return template(__package__, "page.html").render(
             page=self,
             results=results,
@@ -61,8 +62,8 @@ class Page:
             plain=PLAIN,
             headline=headline(self.best, quick=bool(results.run.get("quick"))),
             cards=cards(self.best),
-            promises={name: promise(name, sensitive=sensitive) for name in guarantees},
-            terms={name: terms(name, sensitive=sensitive) for name in guarantees},
+            promises={name: promise(name, sensitive=sensitive, given=given) for name in guarantees},
+            terms={name: terms(name, sensitive=sensitive, given=given) for name in guarantees},
             sections=sections(results.rows),
             models={name: _models(results.rows, name) for name in sensitive},
             most={name: max(each.pooled, default=None) for name, each in self.best.sensitive.items()},
