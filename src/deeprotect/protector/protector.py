@@ -16,6 +16,7 @@ from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
 from deeprotect.policy import Policy
 from deeprotect.policy.usual_names import RECORDING, TIME
+from deeprotect.privacy.accounting import totals
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.protector.arrays import release_array
 from deeprotect.protector.kinds import like
@@ -172,7 +173,7 @@ class Protector:
 
         digest = sha256(self.bundle.manifest.to_json()).hexdigest()
         run = release_data_set(parts, out, release_one, bundle=digest, progress=progress)
-        return run.summary(ledger.spending(str(out)))
+        return run.summary(ledger.spending(str(out)) if run.released else totals([(self.bundle.mechanism.event, 0)]))
 
     def stream(self, *, listen_to: ListenTo = "before") -> LiveStream:
         """A live stream: push samples as they come, get released ones back.

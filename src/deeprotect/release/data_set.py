@@ -37,6 +37,7 @@ class DataSetRun:
             spending=spending,
             dropped=tuple(dict.fromkeys(name for each in self.released for name in each.dropped)),
             clipped=tuple(dict.fromkeys(name for each in self.released for name in each.clipped)),
+            renumbered=any(each.renumbered for each in self.released),
             files=len(self.released),
             kept=self.kept,
         )
