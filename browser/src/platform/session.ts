@@ -51,10 +51,11 @@ export class Session {
   private origin = 0;
   private lastRelease = -Infinity;
 
-  /** A raw reading of the platform. */
-  read(raw: Pick<Reading, Stream>): void {
+  /** A raw reading of the platform; false where it lacks a channel that the policy names, so that nothing can leave. */
+  read(raw: Pick<Reading, Stream>): boolean {
     const values = this.channels.sample(raw);
     if (values) this.sampler.read(values);
+    return values !== null;
   }
 
   /** What pages get now; null before the first release. */

@@ -2,12 +2,11 @@
 
 import typer
 
-from deeprotect.cli import data, evaluate, protect, tables
+from deeprotect.cli import bundles, data, evaluate, protect, reproduce, tables
 
 app = typer.Typer(
     help="Name what an app may infer from your sensors; release data that carries only that.",
-    no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,  # its tracebacks print local variables, and those can be private samples
     rich_markup_mode=None,
 )
@@ -19,18 +18,22 @@ app.command()(tables.check)
 app.command()(tables.prepare)
 app.command()(protect.train)
 app.command()(protect.protect)
-app.command()(protect.describe)
-app.command()(protect.verify)
-app.command()(evaluate.audit)
+app.command()(bundles.describe)
+app.command()(bundles.verify)
+app.command()(bundles.audit)
 app.command()(evaluate.evaluate)
-app.command()(evaluate.reproduce)
-app.command()(evaluate.bench)
+app.command()(reproduce.reproduce)
+app.command()(reproduce.bench)
 
 
 @app.callback(invoke_without_command=True)
-def _version(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
+def _without_verb(
+    context: typer.Context, version: bool = typer.Option(False, "--version", help="Print the version and stop.")
+) -> None:
     if version:
         from deeprotect.version import __version__
 
         typer.echo(__version__)
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())

@@ -18,6 +18,7 @@ from deeprotect.evaluation.fitted_fold import FittedFold
 from deeprotect.evaluation.methods import Method
 from deeprotect.evaluation.settings import Setting, longest_hold
 from deeprotect.evaluation.stopwatch import Stopwatch
+from deeprotect.evaluation.workers import dispatch, workers
 from deeprotect.policy import Policy
 from deeprotect.signals import Hold
 from deeprotect.training.labelled_windows import LabelledWindows
@@ -112,7 +113,7 @@ class Runner:
         results: dict[EvaluationTask, TaskResult[T]] = {}
         longest = longest_hold(settings, self.policy)
         calls = (joblib.delayed(_perform)(task, measure, self._path(task.fold), longest) for task in tasks)
-        for result in self._parallel(calls):
+        for result in dispatch(self._parallel, calls):
             results[result.task] = result
             self.seconds.update(result.seconds)
             finished += result.task.weight
@@ -128,7 +129,7 @@ class Runner:
             joblib.delayed(_prepare)(self.windows, fold, self.policy, setup=setup, path=self._path(number))
             for number, fold in enumerate(self.folds)
         )
-        for seconds in self._parallel(calls):
+        for seconds in dispatch(self._parallel, calls):
             self.seconds.update(seconds)
 
     def _path(self, fold: int) -> Path:
@@ -144,8 +145,7 @@ def prepared(
     `jobs` are processes, this one alone where that is 1.
     """
     folds = split.make_folds(windows, seed=setup.seed, hold=hold)
-    parallel = joblib.Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered")
-    with tempfile.TemporaryDirectory() as folder, parallel:
+    with tempfile.TemporaryDirectory() as folder, workers(jobs) as parallel:
         runner = Runner(windows, policy, folds, Counter(), Path(folder), parallel)
         runner.prepare(setup)
         try:

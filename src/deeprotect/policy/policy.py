@@ -15,7 +15,7 @@ from deeprotect.errors import PolicyError, printable
 from deeprotect.policy.durations import duration, seconds
 from deeprotect.policy.keywords import by_section, merged
 from deeprotect.policy.mistakes import nearest, one_line
-from deeprotect.policy.sections import Inferences, Privacy, Section, Stream, Training
+from deeprotect.policy.sections import About, Inferences, Privacy, Section, Stream, Training
 from deeprotect.signals import Channel, Hold, Schema
 
 VERSION = 1
@@ -38,6 +38,7 @@ _COMMENTS = {
     "mechanism": "auto | channel | laplace | subspace | paper | baseline",
     "minimiser": "default | paper | pca | dft | dct | haar | bcs",
     "loss": "ridge | softmax | hinge",
+    "orientation": "free | kept: whether how a device is worn may be put aside, to read strangers better",
 }
 _COMMENTED = re.compile(rf"^({'|'.join(_COMMENTS)}) = .*$", re.MULTILINE)
 
@@ -70,6 +71,7 @@ class Policy(Section):
     inferences: Inferences
     privacy: Privacy
     training: Training = Field(default_factory=Training)
+    about: About = Field(default_factory=About)
 
     @classmethod
     def of(cls, given: "Policy | str | PathLike[str] | Mapping[str, Any] | None" = None, **keys: Any) -> "Policy":
@@ -177,6 +179,8 @@ class Policy(Section):
             del tables["stream"]["columns"]
         if not self.training.cost_matrix:
             del tables["training"]["cost_matrix"]
+        if not tables["about"]:
+            del tables["about"]
         return tables
 
     @model_validator(mode="before")

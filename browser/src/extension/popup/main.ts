@@ -92,6 +92,7 @@ function showSeal(reports: Reports, site: string | null): void {
       : "A header and a script keep raw motion from this site. Pages that its service worker answers and some pop-ups still leak.";
   element("sealed").textContent = open.length ? `${text} But you allowed it to: ${open.join(", ")}.` : text;
   element("guide").hidden = sealed && !open.length;
+  element("seal").dataset["shown"] = "yes"; // the last thing that is shown
 }
 
 element("on").addEventListener("change", async () => {

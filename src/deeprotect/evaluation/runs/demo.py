@@ -7,8 +7,8 @@ from typing import Any
 from deeprotect.datasets.dataset import Dataset
 from deeprotect.evaluation import minimiser_comparison, noise_comparison
 from deeprotect.evaluation.evaluator import Setup
-from deeprotect.evaluation.excerpt import Excerpt
-from deeprotect.evaluation.experiment import Plan, RunResult, choose_excerpt, measure_rows, release_windows
+from deeprotect.evaluation.excerpt import Excerpt, one_recording
+from deeprotect.evaluation.experiment import Plan, RunResult, measure_rows, release_windows
 from deeprotect.evaluation.methods import FEATURES, MAIN_METHODS, Method
 from deeprotect.evaluation.report import layout
 from deeprotect.evaluation.report import report_files as files
@@ -18,6 +18,7 @@ from deeprotect.evaluation.runner import Progress
 from deeprotect.evaluation.settings import grid
 from deeprotect.evaluation.study import Study
 from deeprotect.policy import Policy
+from deeprotect.tables.output_checks import refuse_unwritable_folder
 from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 
 READY, MEASURED, COMPARED = 0.05, 0.9, 0.97  # shares of the whole time, for the progress bar
@@ -47,12 +48,14 @@ class DemoPlan:
 
 def demo(out: Path, *, progress: Progress = lambda _: None, plan: DemoPlan | None = None) -> dict[str, Any]:
     """Writes report.html, results.json and the figures into `out`; returns what results.json holds."""
-    files.make_folders(out, files.FIGURES, files.TABLES)
+    refuse_unwritable_folder(out)
     plan = plan or DemoPlan()
     data = plan.study.load(None)
     policy = plan.policy(data)
     results, excerpt = _measure(data, policy, plan, progress)
-    page = layout.lay_out(results, title=_title(data), lead=aim(policy), excerpt=excerpt, epsilon=plan.shown_epsilon)
+    page = layout.lay_out(
+        results, policy, title=_title(data), lead=aim(policy), excerpt=excerpt, epsilon=plan.shown_epsilon
+    )
     files.write(out, results, page)
     progress(1.0)
     return results.to_json()
@@ -67,10 +70,12 @@ def _measure(data: Dataset, policy: Policy, plan: DemoPlan, progress: Progress) 
         noise = noise_comparison.compare_noise(runner, plan.shown_epsilon, methods=plan.noise_methods)
         features = minimiser_comparison.compare_minimisers(runner, names=plan.minimisers)
         progress(COMPARED)
-        excerpt = choose_excerpt(runner, plan.shown_epsilon)
+        excerpt = one_recording(runner.test(0), policy.schema(), plan.shown_epsilon)
         released = release_windows(runner, grid(plan.methods, [plan.shown_epsilon]), excerpt.windows)
+        origin = f"one recording of the public data set {data.name}"
+        excerpt = replace(excerpt, released=released, shows="public", origin=origin)
     run = _run(data, windows, found, seed=plan.setup.seed)
-    return Results(found.rows, noise, features, left_out=found.left_out, run=run), replace(excerpt, released=released)
+    return Results(found.rows, noise, features, left_out=found.left_out, run=run), excerpt
 
 
 def _title(data: Dataset) -> str:
