@@ -24,6 +24,7 @@ from deeprotect.protector.released_table import ReleasedTable
 from deeprotect.release.data_set import release_data_set
 from deeprotect.release.in_order import cores
 from deeprotect.release.ledger import Ledger
+from deeprotect.release.live_episodes import LISTEN
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
 from deeprotect.release.streaming import ListenTo, LiveStream
 from deeprotect.tables.column_map import ColumnMap
@@ -175,13 +176,16 @@ class Protector:
         run = release_data_set(parts, out, release_one, bundle=digest, progress=progress)
         return run.summary(ledger.spending(str(out)) if run.released else totals([(self.bundle.mechanism.event, 0)]))
 
-    def stream(self, *, listen_to: ListenTo = "before") -> LiveStream:
-        """A live stream: push samples as they come, get released ones back.
+    def stream(self, *, listen_to: ListenTo = "beginning", listen: int | None = None) -> LiveStream:
+        """A live stream: push samples as they come, get released ones back, each when its window is full.
 
-        `listen_to` matters where draws are held: a draw is made from the episode before, without delay, or from the
-        beginning of its own, which then waits for `listen` windows.
+        Where draws are held, a draw is made once the first `listen` windows of its episode are there, which leave
+        then; or, listening to what was "before", from the last ones of the episode before, so that no window waits.
+        Without `listen`, the policy's, or else three; a named promise always listens as the policy says.
         """
-        return LiveStream(self.bundle, listen_to=listen_to, ledger=Ledger(), entropy=SystemEntropy())
+        if listen is None and self.guarantee != "named" and self.policy.privacy.listen is None:
+            listen = min(LISTEN, self.bundle.hold.windows)
+        return LiveStream(self.bundle, listen_to=listen_to, listen=listen, ledger=Ledger(), entropy=SystemEntropy())
 
     def __repr__(self) -> str:
         inferences = self.policy.inferences
