@@ -2,7 +2,7 @@
 
 import typer
 
-from deeprotect.cli import bundles, data, evaluate, protect, reproduce, tables
+from deeprotect.cli import bundles, data, evaluate, paper, protect, tables
 
 app = typer.Typer(
     help="Name what an app may infer from your sensors; release data that carries only that.",
@@ -22,8 +22,8 @@ app.command()(bundles.describe)
 app.command()(bundles.verify)
 app.command()(bundles.audit)
 app.command()(evaluate.evaluate)
-app.command()(reproduce.reproduce)
-app.command()(reproduce.bench)
+app.command()(paper.reproduce)
+app.command()(paper.bench)
 
 
 @app.callback(invoke_without_command=True)

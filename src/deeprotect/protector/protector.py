@@ -21,10 +21,10 @@ from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.protector.arrays import release_array
 from deeprotect.protector.kinds import like
 from deeprotect.protector.released_table import ReleasedTable
-from deeprotect.release.data_set import release_data_set
 from deeprotect.release.in_order import cores
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.live_episodes import LISTEN
+from deeprotect.release.many_files import release_data_set
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
 from deeprotect.release.streaming import ListenTo, LiveStream
 from deeprotect.tables.column_map import ColumnMap
