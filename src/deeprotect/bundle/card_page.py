@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from html import escape
 
 from deeprotect.bundle.bundle import Bundle
-from deeprotect.bundle.card import card_of
+from deeprotect.bundle.card import CardSection, card_of
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --line: #d9dee5; --paper: #fff; --ground: #f4f6f8;
