@@ -51,6 +51,20 @@ def card_page(bundle: Bundle) -> str:
     )
 
 
+def card_fragment(bundle: Bundle) -> str:
+    """The same for a notebook, in its own style: the opening, the rest folded away."""
+    found = card_of(bundle)
+    return "\n".join(
+        [
+            f"<div><h3>{escape(found.title)}</h3>",
+            *(f"<p>{escape(sentence)}</p>" for sentence in found.opening),
+            "<details><summary>The whole card</summary>",
+            *(line for section in found.sections for line in _section(section)),
+            "</details></div>",
+        ]
+    )
+
+
 def _section(section: CardSection) -> Iterator[str]:
     yield f"<section><h2>{escape(section.title)}</h2><ul>"
     inner: list[str] = []

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
+from deeprotect.bundle.card_page import card_fragment
 from deeprotect.policy import Policy
 from deeprotect.policy.usual_names import RECORDING, TIME
 from deeprotect.privacy.accounting import totals
@@ -31,7 +32,7 @@ from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.data_set import parts_of
 from deeprotect.tables.output_checks import refuse_among_inputs
 from deeprotect.tables.passing import Passing
-from deeprotect.tables.sinks import Memory, open_sink
+from deeprotect.tables.sinks import Memory, open_pipe, open_sink
 
 T = TypeVar("T")
 Path_ = str | PathLike[str]
@@ -153,9 +154,11 @@ class Protector:
         """Release a file of any size, or several as one table, in constant memory; it appears whole or not at all.
 
         `mapped` says which columns are meant (`time=Timestamp`), `columns` names those of a file that has no names.
+        From standard input to standard output ('-' and '-') rows leave as their windows, or episodes, fill.
         """
         source = str(source_path) if isinstance(source_path, str | PathLike) else [str(each) for each in source_path]
-        return self._release(source, partial(open_sink, Path(sink_path)), **options)
+        piped = str(sink_path) == "-" and source in ("-", ["-"])
+        return self._release(source, open_pipe if piped else partial(open_sink, Path(sink_path)), **options)
 
     def protect_files(
         self, sources: Sequence[Path_], folder: Path_, **options: Unpack[ReleaseOptions]
@@ -191,6 +194,10 @@ class Protector:
         inferences = self.policy.inferences
         useful, hidden = ", ".join(inferences.useful), ", ".join(inferences.sensitive) or "everything else"
         return f"<Protector for {useful}; sensitive: {hidden}; {self.mechanism}, {self.bundle.mechanism.event}>"
+
+    def _repr_html_(self) -> str:
+        """The card, for notebooks."""
+        return card_fragment(self.bundle)
 
     def __copy__(self) -> Self:
         return self  # nothing in it changes
