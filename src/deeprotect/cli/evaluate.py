@@ -37,7 +37,7 @@ def evaluate(
     data: Data,
     out: Report,
     policy: Annotated[
-        Path | None, typer.Argument(metavar="[POLICY]", help="A policy file (see init); not with --bundle.")
+        Path | None, typer.Argument(metavar="POLICY", help="A policy file (see init); not with --bundle.")
     ] = None,
     bundle: Annotated[
         Path | None,

@@ -68,7 +68,7 @@ def protect(
     bundle: BundlePath,
     sources: Annotated[
         list[str],
-        typer.Argument(metavar="INPUT…", help="CSV, Parquet or Arrow: files, folders, patterns; - for standard input."),
+        typer.Argument(metavar="INPUT", help="CSV, Parquet or Arrow: files, folders, patterns; - for standard input."),
     ],
     output: Annotated[
         str,
