@@ -2,7 +2,7 @@
 
 import typer
 
-from deeprotect.cli import bundles, data, evaluate, protect, tables
+from deeprotect.cli import bundles, data, evaluate, paper, protect, tables
 from deeprotect.cli.help_text import Verb, with_examples
 
 SUMMARIES: dict[Verb, str] = {
