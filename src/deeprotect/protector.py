@@ -13,7 +13,8 @@ from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.release.ledger import Ledger
+from deeprotect.release.ledger import Account, Ledger, MemoryLedger, Price
+from deeprotect.release.ledger.limits import Limits
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.sinks import Memory, open_sink
@@ -69,25 +70,47 @@ class Protector:
         """The model card: what may be inferred, what is promised, what is not."""
         return card(self.bundle)
 
-    def protect(self, table: Any) -> Any:
-        """Release a pyarrow, pandas or polars table; the same kind comes back."""
+    def ledger(self, address: str | Path, *, stream: str, person: str | None = None, app: str = "") -> Ledger:
+        """A ledger that outlives the process: a file, made where there is none, or postgresql+psycopg://…
+
+        Charges are of the person, the stream's own name where none is given, and kept within the policy's budget.
+        """
+        from deeprotect.release.ledger.database import Database
+        from deeprotect.release.ledger.stored import StoredLedger
+
+        return StoredLedger(Database.existing_or_new(str(address)), Account(stream, person, app), self._price)
+
+    def protect(self, table: Any, *, ledger: Ledger | None = None) -> Any:
+        """Release a pyarrow, pandas or polars table; the same kind comes back. Nothing is remembered without ledger."""
         memory = Memory()
-        summary = self._release(table, memory.open)
+        summary = self._release(table, memory.open, ledger=ledger)
         if summary.warning:
             warnings.warn(summary.warning, stacklevel=2)
         return _like(table, memory.table())
 
     def protect_file(
-        self, source_path: str | Path, sink_path: str | Path, *, progress: Progress = lambda _: None
+        self,
+        source_path: str | Path,
+        sink_path: str | Path,
+        *,
+        ledger: Ledger | None = None,
+        progress: Progress = lambda _: None,
     ) -> ReleaseSummary:
         """Release a file of any size in constant memory; the output appears whole or not at all."""
-        return self._release(str(source_path), partial(open_sink, sink_path), progress=progress)
+        return self._release(str(source_path), partial(open_sink, sink_path), ledger=ledger, progress=progress)
 
-    def _release(self, table: Any, sink: OpenSink, *, progress: Progress = lambda _: None) -> ReleaseSummary:
-        mapping = ColumnMap.of(self.bundle.policy)
+    def _release(
+        self, table: Any, sink: OpenSink, *, ledger: Ledger | None, progress: Progress = lambda _: None
+    ) -> ReleaseSummary:
+        mapping, ledger = ColumnMap.of(self.bundle.policy), ledger or MemoryLedger(self._price)
         return release_table(
-            table, sink, self.bundle, mapping=mapping, ledger=Ledger(), entropy=SystemEntropy(), progress=progress
+            table, sink, self.bundle, mapping=mapping, ledger=ledger, entropy=SystemEntropy(), progress=progress
         )
+
+    @property
+    def _price(self) -> Price:
+        limits = Limits.of(self.bundle.policy.privacy.budget)
+        return Price.of(self.bundle.mechanism, bundle=self.bundle.digest, limits=limits)
 
 
 def _like(table: Any, released: pa.Table) -> Any:

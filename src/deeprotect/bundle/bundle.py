@@ -10,7 +10,7 @@ import numpy as np
 
 from deeprotect.bundle import store
 from deeprotect.bundle.consistency import Decoder, check_certificate, check_promise, check_shapes
-from deeprotect.bundle.manifest import Manifest, Part, Training
+from deeprotect.bundle.manifest import Manifest, Part, Training, digest
 from deeprotect.bundle.network import Network
 from deeprotect.bundle.outputs import OutputTable
 from deeprotect.bundle.tensors import TENSORS, TensorReader, TensorWriter
@@ -80,6 +80,11 @@ class Bundle:
     def save(self, path: str | Path) -> None:
         """A folder, or a zip file when the name ends in .zip."""
         store.write(Path(path), {store.MANIFEST: self.manifest.to_json(), **self.files})
+
+    @cached_property
+    def digest(self) -> str:
+        """One name for all that the manifest says, the hash of the tensors included."""
+        return digest(self.manifest.model_dump(mode="json"))
 
     @cached_property
     def policy(self) -> Policy:

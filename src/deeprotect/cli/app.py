@@ -2,7 +2,7 @@
 
 import typer
 
-from deeprotect.cli import data, evaluate, protect, tables
+from deeprotect.cli import budget, data, evaluate, protect, tables
 
 app = typer.Typer(
     help="Name what an app may infer from your sensors; release data that carries only that.",
@@ -19,6 +19,7 @@ app.command()(tables.check)
 app.command()(tables.prepare)
 app.command()(protect.train)
 app.command()(protect.protect)
+app.command()(budget.budget)
 app.command()(protect.describe)
 app.command()(protect.verify)
 app.command()(evaluate.audit)

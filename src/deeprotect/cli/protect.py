@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from deeprotect.cli.budget import refuse_half_a_ledger, remembered
 from deeprotect.cli.progress import bar
 from deeprotect.errors import printable
 
@@ -46,9 +47,19 @@ def protect(
     source: Annotated[str, typer.Argument(metavar="INPUT", help="CSV, Parquet or Arrow; - for CSV on standard input.")],
     output: Annotated[str, typer.Argument(metavar="OUTPUT", help="The same kinds; - for CSV on standard output.")],
     key: Key = None,
+    ledger: Annotated[
+        str | None, typer.Option(metavar="LEDGER", help="Remember charges in this file, or postgresql+psycopg://… .")
+    ] = None,
+    stream: Annotated[str | None, typer.Option(metavar="NAME", help="Whose data it is, in the ledger.")] = None,
+    person: Annotated[str | None, typer.Option(metavar="NAME", help="The stream's person; default: itself.")] = None,
+    app: Annotated[str | None, typer.Option(metavar="NAME", help="Who gets the release.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard error.")] = False,
 ) -> None:
-    """Release a table of any size: the same form, other content; with --key only by a signed bundle."""
+    """Release a table of any size: the same form, other content; with --key only by a signed bundle.
+
+    With --ledger and --stream charges are remembered, the policy's budget is kept, and the same file gives the same
+    release again, at no further cost.
+    """
     from deeprotect.bundle import signing
     from deeprotect.protector import Protector
     from deeprotect.tables.outputs import refuse_input, refuse_unknown_kind, refuse_unwritable
@@ -56,10 +67,13 @@ def protect(
     refuse_input(output, [source])
     refuse_unwritable(output)
     refuse_unknown_kind(output)
+    refuse_half_a_ledger(ledger, stream=stream, person=person, app=app)
     signed = signing.load(bundle, key=signing.public_key(key)) if key else None
     protector = Protector(signed) if signed else Protector.load(bundle)
+    book = protector.ledger(ledger, stream=stream, person=person, app=app or "") if ledger and stream else None
+    refuse_input(output, [ledger] if ledger else [])
     with bar("protecting") as progress:
-        summary = protector.protect_file(source, output, progress=progress)
+        summary = protector.protect_file(source, output, ledger=book, progress=progress)
     if as_json:
         typer.echo(json.dumps(summary.to_json()), err=True)
         return
@@ -68,6 +82,8 @@ def protect(
     if summary.warning:
         typer.echo(f"warning: {summary.warning}", err=True)
     typer.echo(f"released {summary.rows} rows; {summary.spending}", err=True)
+    for line in remembered(summary.draws, ledger, stream):
+        typer.echo(line, err=True)
     certificate = protector.bundle.manifest.certificate
     if certificate.get("codes_without_noise"):
         typer.echo(f"noise: {certificate['noise']}", err=True)

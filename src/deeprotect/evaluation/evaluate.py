@@ -89,7 +89,7 @@ def evaluate(
 
 def _form(table: Any, windows: LabelledWindows, policy: Policy) -> list[FormCheck]:
     """Of the cheapest protector that the policy could get: form is the pipe's doing, whatever the mechanism."""
-    wanted = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp", "ldp_ceiling": None})
+    wanted = policy.vary(privacy={"mechanism": "baseline", "guarantee": "ldp", "ldp_ceiling": None, "budget": {}})
     bundle = export(learn(FittedModels(windows), wanted), wanted, windows=windows, results=[])
     mapping = ColumnMap.of(policy)
     with open_source(table, numbers=map(policy.stream.column, policy.schema().names), mapping=mapping) as source:

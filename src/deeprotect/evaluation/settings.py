@@ -22,7 +22,8 @@ class Setting:
             raise InputError("epsilon must be positive, and there must be one")
 
     def policy(self, policy: Policy) -> Policy:
-        privacy = {"mechanism": self.method.mechanism, "guarantee": self.method.guarantee, "epsilon": self.epsilon}
+        privacy: dict[str, Any] = {"mechanism": self.method.mechanism, "guarantee": self.method.guarantee}
+        privacy |= {"epsilon": self.epsilon, "budget": {}}  # the policy's limits are for its own epsilon
         if self.method.guarantee != "named":
             privacy["ldp_ceiling"] = None  # the policy's, for its named promise
         return policy.vary(privacy=privacy, training=self.training)

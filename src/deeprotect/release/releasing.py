@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -10,7 +10,7 @@ import pyarrow as pa
 from deeprotect.errors import printable
 from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.release.ledger import Ledger
+from deeprotect.release.ledger import Ledger, Tally
 from deeprotect.release.pipe import Pipeline, release_batch
 from deeprotect.signals import Schema, Windows
 from deeprotect.signals.windowing import Cutter
@@ -32,6 +32,7 @@ class ReleaseSummary:
     spending: Spending
     dropped: tuple[str, ...]
     clipped: tuple[str, ...] = ()  # columns that lay largely outside their public range, as if in another unit
+    draws: Tally = field(default_factory=Tally)
 
     @property
     def warning(self) -> str | None:
@@ -70,15 +71,16 @@ def release_table(
     with open_source(table, numbers=numbers, mapping=mapping) as source:
         columns = Columns.of(source.schema, bundle.schema, mapping=mapping, where=source.where)
         schema = output_schema(source.schema, columns)
+        ledger = ledger.of_table(table, (*columns.channels, columns.recording_name or ""))
         clipped, released_rows = dict[str, None](), 0
         rows = read_rows(source, columns, bundle.schema, outside=lambda channel, _: clipped.setdefault(channel.name))
         with open_sink(schema) as sink:
             for private, beside in _windows(rows, columns, schema, bundle.schema):
-                released = release_batch(private, bundle, ledger=ledger, stream=source.where, entropy=entropy)
+                released = release_batch(private, bundle, ledger=ledger, entropy=entropy)
                 sink.write(_assemble(released, beside, columns, schema))
                 released_rows += int(released.frame.lengths.sum())
                 progress(source.position())
-    return ReleaseSummary(released_rows, ledger.spending(source.where), columns.dropped, tuple(clipped))
+    return ReleaseSummary(released_rows, ledger.spending, columns.dropped, tuple(clipped), ledger.tally)
 
 
 def _windows(

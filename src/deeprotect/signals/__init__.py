@@ -3,6 +3,6 @@
 from deeprotect.signals.channel import Channel
 from deeprotect.signals.schema import Schema
 from deeprotect.signals.windowing import Cutter, cut
-from deeprotect.signals.windows import Frame, Windows
+from deeprotect.signals.windows import Frame, Run, Windows
 
-__all__ = ["Channel", "Cutter", "Frame", "Schema", "Windows", "cut"]
+__all__ = ["Channel", "Cutter", "Frame", "Run", "Schema", "Windows", "cut"]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.signals.schema import Floats
-from deeprotect.signals.windows import Frame, Windows
+from deeprotect.signals.windows import Frame, Run, Windows
 
 
 class Cutter:
@@ -17,6 +17,7 @@ class Cutter:
         self._held = np.empty((0, channels))
         self._held_recording: object = None
         self._next_row = 0  # the first row that is held back or still to come
+        self._next_window = 0  # of the recording
 
     def push(self, samples: Floats, recording: NDArray[np.generic] | None = None) -> Windows:
         """Rows (row, channel) with their recording names; the windows that are now complete."""
@@ -25,7 +26,8 @@ class Cutter:
         for index, (name, piece) in enumerate(pieces):
             if self._held.shape[0] and name != self._held_recording:
                 cut.append(self._flush())
-            self._held_recording = name
+            if name != self._held_recording:
+                self._held_recording, self._next_window = name, 0
             self._held = np.concatenate([self._held, piece])
             cut.append(self._full())
             if index + 1 < len(pieces):
@@ -62,7 +64,12 @@ class Cutter:
         first_rows = self._next_row + np.arange(count, dtype=np.int64) * self._window
         self._held = self._held[count * length :]
         self._next_row += count * length
-        return Windows(samples, Frame(np.full(count, length, dtype=np.int64), first_rows))
+        return Windows(samples, Frame(np.full(count, length, dtype=np.int64), first_rows, self._run(count)))
+
+    def _run(self, count: int) -> tuple[Run, ...]:
+        name = "" if self._held_recording is None else str(self._held_recording)
+        first, self._next_window = self._next_window, self._next_window + count
+        return (Run(name, first, count),) if count else ()
 
 
 def cut(rows: Iterable[tuple[Floats, NDArray[np.generic] | None]], *, window: int, channels: int) -> Iterator[Windows]:
@@ -80,4 +87,5 @@ def _join(batches: list[Windows], window: int, channels: int) -> Windows:
     none = np.empty(0, dtype=np.int64)
     lengths = np.concatenate([none, *(batch.frame.lengths for batch in batches)])
     first_rows = np.concatenate([none, *(batch.frame.first_rows for batch in batches)])
-    return Windows(np.concatenate(samples), Frame(lengths, first_rows))
+    runs = tuple(run for batch in batches for run in batch.frame.runs)
+    return Windows(np.concatenate(samples), Frame(lengths, first_rows, runs))
