@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -82,13 +83,15 @@ def _app(app: str) -> str:
     return f"app {printable(app)}" if app else "no app named"
 
 
-def refuse_half_a_ledger(ledger: str | None, *, stream: str | None, **named: str | None) -> None:
-    """A ledger needs to know whose data it is, and names mean nothing without a ledger."""
+def refuse_half_a_ledger(ledger: str | None, output: str, *, stream: str | None, **named: str | None) -> None:
+    """A ledger needs to know whose data it is, names mean nothing without one, and no release replaces it."""
     given = [name for name, value in {"stream": stream, **named}.items() if value is not None]
     if ledger is None and given:
         raise InputError(f"--{given[0]} names an entry of a ledger; add --ledger FILE, or leave it out")
     if ledger is not None and stream is None:
         raise InputError("--ledger needs to know whose data it is; add --stream NAME")
+    if ledger is not None and Path(ledger).resolve() == Path(output).resolve():
+        raise InputError(f"{output}: it is the ledger, which a release never replaces; choose another name")
 
 
 def remembered(draws: "Tally", ledger: str | None, stream: str | None) -> Iterator[str]:

@@ -67,11 +67,10 @@ def protect(
     refuse_input(output, [source])
     refuse_unwritable(output)
     refuse_unknown_kind(output)
-    refuse_half_a_ledger(ledger, stream=stream, person=person, app=app)
+    refuse_half_a_ledger(ledger, output, stream=stream, person=person, app=app)
     signed = signing.load(bundle, key=signing.public_key(key)) if key else None
     protector = Protector(signed) if signed else Protector.load(bundle)
     book = protector.ledger(ledger, stream=stream, person=person, app=app or "") if ledger and stream else None
-    refuse_input(output, [ledger] if ledger else [])
     with bar("protecting") as progress:
         summary = protector.protect_file(source, output, ledger=book, progress=progress)
     if as_json:

@@ -1,6 +1,7 @@
 """Where a stored ledger lives: a SQLite file, or a PostgreSQL database by its address."""
 
 import hashlib
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ class Database:
 
     engine: Engine
     where: str  # for messages, without a password
+    wait_seconds: float
 
     @classmethod
     def existing(cls, address: str, *, wait_seconds: float = WAIT_SECONDS) -> Self:
@@ -54,18 +56,16 @@ class Database:
     def _at(cls, address: str, wait_seconds: float) -> Self:
         url = _url(address)
         if url.drivername == POSTGRES:
-            wait = {"connect_timeout": round(wait_seconds), "options": f"-c lock_timeout={round(1000 * wait_seconds)}"}
+            wait = {"connect_timeout": math.ceil(wait_seconds)}
             # Read committed, whatever the server's default: what is read after a wait for a lock must not be older.
-            engine = create_engine(
-                url, pool_size=1, pool_pre_ping=True, isolation_level="READ COMMITTED", connect_args=wait
-            )
-            return cls(engine, printable(url.render_as_string(hide_password=True), 200))
+            engine = create_engine(url, poolclass=NullPool, isolation_level="READ COMMITTED", connect_args=wait)
+            return cls(engine, printable(url.render_as_string(hide_password=True), 200), wait_seconds)
         path = Path(url.database or "")
         if path.exists() and not path.is_file():
             raise LedgerError(f"{printable(str(path))}: a ledger is a regular file; choose another name")
         # No isolation level: this program says itself where a transaction begins.
         engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": wait_seconds, "isolation_level": None})
-        return cls(engine, printable(str(path), 200))
+        return cls(engine, printable(str(path), 200), wait_seconds)
 
     @property
     def _path(self) -> Path | None:
@@ -76,6 +76,7 @@ class Database:
         """Alone among all that hold this lock, from the first look to the commit; SQLite has one lock for all."""
         with self._said_in_one_line(), self.engine.begin() as connection:
             if self._path is None:
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{math.ceil(1000 * self.wait_seconds)}ms'")
                 connection.execute(select(func.pg_advisory_xact_lock(_number(lock))))
             else:
                 # A commit that is reported has reached the disk, journal's folder included: no release without charge.
