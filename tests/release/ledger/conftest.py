@@ -57,11 +57,14 @@ _numbers = count()
 @pytest.fixture(params=["sqlite", "postgresql"])
 def address(request, tmp_path):
     """Where a ledger may be made; nothing is there yet."""
-    if request.param == "sqlite":
-        return str(tmp_path / "ledger.db")
+    return str(tmp_path / "ledger.db") if request.param == "sqlite" else request.getfixturevalue("own_database")
+
+
+@pytest.fixture
+def own_database(server):
     import psycopg
 
-    server, name = request.getfixturevalue("server"), f"ledger_{os.getpid()}_{next(_numbers)}"
+    name = f"ledger_{next(_numbers)}"
     with psycopg.connect(f"{server} dbname=postgres", autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
     return f"postgresql+psycopg://postgres@/{name}?host={server.split()[0].removeprefix('host=')}"

@@ -133,7 +133,7 @@ def _explained(error: DBAPIError, where: str) -> DeeprotectError:
             return LedgerUnavailableError(f"{where}: the disk is full; make room")
         case "InsufficientPrivilege":
             return LedgerError(f"{where}: this user may not make or write the tables; grant it, or use another user")
-    if isinstance(error, OperationalError):
+    if isinstance(error, OperationalError) and not name.startswith("SQLITE"):
         return LedgerUnavailableError(f"{where}: the server cannot be reached or refuses; check address and server")
     return LedgerUnavailableError(f"{where}: the database failed ({name}); nothing was released")
 

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import Any, Protocol, Self
 
@@ -12,6 +11,7 @@ from deeprotect.errors import BudgetError, printable
 from deeprotect.policy.sections import Budget, WhenSpent
 
 SPANS = {"per_hour": timedelta(hours=1), "per_day": timedelta(days=1), "in_all": None}
+_SHOWN = 10**6  # parts of ε that are shown: six decimals
 
 
 def exact(stated: float) -> Fraction:
@@ -121,16 +121,14 @@ def moment(at: datetime) -> str:
 
 def up(value: Fraction) -> str:
     """For people: what is spent is never shown as less than it is."""
-    return _rounded(value, ROUND_CEILING)
+    return _text(math.ceil(value * _SHOWN))
 
 
 def down(value: Fraction) -> str:
     """For people: what is left is never shown as more than it is."""
-    return _rounded(value, ROUND_FLOOR)
+    return _text(math.floor(value * _SHOWN))
 
 
-def _rounded(value: Fraction, rounding: str) -> str:
-    with localcontext(prec=60, rounding=rounding):
-        number = (Decimal(value.numerator) / Decimal(value.denominator)).quantize(Decimal("0.000001"))
-    text = f"{number:f}".rstrip("0").rstrip(".")
-    return text or "0"
+def _text(parts: int) -> str:
+    whole, rest = divmod(parts, _SHOWN)
+    return f"{whole}.{rest:06}".rstrip("0").rstrip(".")
