@@ -39,6 +39,7 @@ def _lines(bundle: Bundle) -> Iterator[str]:
     yield f"- For: {small_print.covers}"
     yield f"- Neighbours: {bundle.manifest.certificate['neighbours']}."
     yield from _evidence_lines(bundle)
+    yield from _budget_lines(bundle)
     yield ""
     yield "## What is not"
     yield f"- {small_print.not_covered}"
@@ -93,6 +94,15 @@ def _evidence_lines(bundle: Bundle) -> Iterator[str]:
         yield f"- Whatever is assumed, one window is also protected by ε = {certificate['ldp_epsilon']:.3g} LDP."
     for assumption in certificate["assumes"]:
         yield f"- It assumes: {assumption}."
+
+
+def _budget_lines(bundle: Bundle) -> Iterator[str]:
+    """Limits that the policy sets, where it sets some."""
+    budget = bundle.policy.privacy.budget
+    if budget.limits:
+        listed = ", ".join(f"{epsilon:g} {name.replace('_', ' ')}" for name, epsilon in budget.limits.items())
+        then = "refused" if budget.when_spent == "refuse" else "drawn without looking at the data"
+        yield f"- With a ledger, at most ε = {listed} for one person; what goes beyond is {then}."
 
 
 def _stream_lines(bundle: Bundle) -> Iterator[str]:

@@ -59,10 +59,9 @@ def _person(person: "Person") -> Iterator[str]:
 
 
 def _kind(person: "Person") -> str:
-    counted = person.counted_as
-    if counted in ((), ("ldp",), ("rldp",)):
-        return f"{''.join(counted) or 'ldp'}, {person.draws} draws"
-    return f"{' and '.join(counted)}, {person.draws} draws: a count, for no bound holds over them together"
+    if person.bound is not None:
+        return f"{person.bound}, {person.draws} draws"
+    return f"{' and '.join(person.counted_as)}, {person.draws} draws: a count, for nothing bounds them together"
 
 
 def _line(line: "Line", person: "Person") -> Iterator[str]:

@@ -43,7 +43,10 @@ def server():
     folder = Path(tempfile.mkdtemp(prefix="ledger-"))  # short: a socket's path has at most 107 characters
     if os.geteuid() == 0:
         shutil.chown(folder, "postgres")
-    data, settings = str(folder / "data"), f"-c listen_addresses= -c fsync=off -k {folder}"
+    data, settings = (
+        str(folder / "data"),
+        f"-c listen_addresses= -c fsync=off -c default_transaction_isolation=serializable -k {folder}",
+    )
     _as_server(_program("initdb"), "-D", data, "-A", "trust", "-U", "postgres", "--no-sync", "--locale=C", "-E", "UTF8")
     _as_server(_program("pg_ctl"), "-D", data, "-w", "-o", settings, "-l", str(folder / "log"), "start")
     yield f"host={folder} user=postgres"

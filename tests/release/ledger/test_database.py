@@ -52,6 +52,14 @@ def test_somebody_elses_database_is_left_alone(tmp_path):
     assert b"deeprotect" not in path.read_bytes()
 
 
+def test_no_name_means_a_database_that_vanishes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Database.existing_or_new(":memory:")
+    assert (tmp_path / ":memory:").is_file()
+    with pytest.raises(LedgerError, match="a ledger is a regular file"):
+        Database.existing_or_new("")
+
+
 def test_a_folder_is_refused(tmp_path):
     with pytest.raises(LedgerError, match="a ledger is a regular file"):
         Database.existing_or_new(str(tmp_path))

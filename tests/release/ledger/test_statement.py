@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import pytest
 from tests.release.ledger.prices import price
 
 from deeprotect.privacy.events import Event
@@ -60,13 +61,25 @@ def test_placeholders_are_told_and_cost_nothing(open_ledger, address, clock):
     assert (person.draws, person.lines[0].placeholders, person.spent("in_all").epsilon) == (3, 2, 15)
 
 
-def test_what_has_no_bound_is_told_apart(open_ledger, address, clock):
-    open_ledger("watch", person="ann").charge(run(0, 1), count=1)
-    counted = replace(price(), event=Event("named", 5.0, inferences=("person",)), counted_as="named")
-    open_ledger("phone", person="ann", at=counted).charge(run(0, 1), count=1)
+@pytest.mark.parametrize(
+    ("kinds", "bound"),
+    [
+        (["ldp"], "ldp"),
+        (["ldp", "rldp for a"], "rldp for a"),
+        (["rldp for a", "rldp for b"], None),
+        (["named for a"], None),
+        (["ldp", "named for a"], None),
+    ],
+)
+def test_a_total_says_what_it_bounds(open_ledger, address, clock, kinds, bound):
+    for kind in kinds:
+        guarantee, _, inference = kind.partition(" for ")
+        event = Event(guarantee, 5.0, inferences=(inference,) if inference else ())
+        counted = replace(price(), event=event, counted_as=guarantee)
+        open_ledger(kind, person="ann", at=counted).charge(run(0, 2), count=2)
     (person,) = statement(Database.existing(address), clock=clock).people
-    assert person.counted_as == ("ldp", "named")
-    assert {line.price.counted_as for line in person.lines} == {"ldp", "named"}
+    assert (person.counted_as, person.bound) == (tuple(kinds), bound)
+    assert person.spent("in_all").epsilon == 10 * len(kinds)
 
 
 def test_an_empty_ledger_has_an_empty_statement(open_ledger, address, clock):

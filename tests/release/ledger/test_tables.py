@@ -105,6 +105,12 @@ def limited(bundle, **budget):
     return Protector(type(bundle)(manifest, bundle.files).checked("test"))
 
 
+def test_the_card_tells_the_limits(bundle):
+    said = limited(bundle, per_hour=50.0, in_all=900.5, when_spent="placeholder").describe()
+    assert "- With a ledger, at most ε = 50 per hour, 900.5 in all for one person; what goes beyond is drawn" in said
+    assert "ledger" not in Protector(bundle).describe()
+
+
 def test_a_policys_budget_is_kept_over_runs(bundle, release, tmp_path):
     protector = limited(bundle, in_all=35.0)
     source = write(walk(23), tmp_path / "in.csv")

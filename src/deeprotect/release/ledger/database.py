@@ -60,12 +60,12 @@ class Database:
             # Read committed, whatever the server's default: what is read after a wait for a lock must not be older.
             engine = create_engine(url, poolclass=NullPool, isolation_level="READ COMMITTED", connect_args=wait)
             return cls(engine, printable(url.render_as_string(hide_password=True), 200), wait_seconds)
-        path = Path(url.database or "")
+        path, where = Path(url.database or ""), printable(address, 200)
         if path.exists() and not path.is_file():
-            raise LedgerError(f"{printable(str(path))}: a ledger is a regular file; choose another name")
+            raise LedgerError(f"{where}: a ledger is a regular file; choose another name")
         # No isolation level: this program says itself where a transaction begins.
         engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": wait_seconds, "isolation_level": None})
-        return cls(engine, printable(str(path), 200), wait_seconds)
+        return cls(engine, where, wait_seconds)
 
     @property
     def _path(self) -> Path | None:
@@ -106,7 +106,8 @@ class Database:
 def _url(address: str) -> URL:
     """A file's name, or postgresql+psycopg://user@host/database."""
     if "://" not in address:
-        return URL.create("sqlite", database=address)
+        # Absolute, because SQLite takes some names for databases that vanish: an empty one, and :memory:.
+        return URL.create("sqlite", database=str(Path(address).absolute()))
     known = f"give a file's name, or {POSTGRES}://user@host/database"
     try:
         url = make_url(address)

@@ -34,6 +34,11 @@ class Price:
         epsilon, kind = (exact(event.epsilon), event.guarantee) if bound is None else (bound, "ldp")
         return cls(event, epsilon, kind, bundle, limits or Limits())
 
+    @property
+    def counted(self) -> str:
+        """What is added up, in words: ldp is about everything, other promises about the inferences that they name."""
+        return "ldp" if self.counted_as == "ldp" else f"{self.counted_as} for {', '.join(self.event.inferences)}"
+
     def to_json(self) -> str:
         """One text for one price: the ledger stores each once."""
         body = {

@@ -57,8 +57,16 @@ class Person:
 
     @property
     def counted_as(self) -> tuple[str, ...]:
-        """Guarantees that were added up: a bound is what they all bound, and `named` beyond one draw bounds nothing."""
-        return tuple(sorted({line.price.counted_as for line in self.lines if line.draws}))
+        """The promises that were added up."""
+        return tuple(sorted({line.price.counted for line in self.lines if line.draws}))
+
+    @property
+    def bound(self) -> str | None:
+        """What the total bounds: LDP, or RLDP for the same inferences; None where it is a count and no bound."""
+        weaker = [each for each in self.counted_as if each != "ldp"]
+        if len(weaker) > 1 or (weaker and weaker[0].startswith("named") and self.draws > 1):
+            return None
+        return weaker[0] if weaker else "ldp"
 
     def spent(self, name: str, *, app: str | None = None) -> Spent:
         """By the limit's name; of one app alone, where it is given."""
@@ -102,6 +110,7 @@ def _person_json(person: Person) -> dict[str, Any]:
         "person": person.name,
         "draws": person.draws,
         "counted_as": list(person.counted_as),
+        "bound": person.bound,
         "spent": _spent_json(person.spent),
         "apps": [{"app": app, "spent": _spent_json(partial(person.spent, app=app))} for app in person.apps],
         "streams": [_line_json(line, person) for line in person.shown],
@@ -115,7 +124,7 @@ def _line_json(line: Line, person: Person) -> dict[str, Any]:
         "bundle": line.price.bundle,
         "event": line.price.event.to_json(),
         "epsilon": float(line.price.epsilon),
-        "counted_as": line.price.counted_as,
+        "counted_as": line.price.counted,
         "draws": line.draws,
         "placeholders": line.placeholders,
         "last": line.last.isoformat(),
