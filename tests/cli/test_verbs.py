@@ -59,7 +59,7 @@ def test_inferences_and_datasets_list_what_is_known(deeprotect):
 
 
 def test_nothing_heavy_is_imported_before_it_is_used():
-    heavy = ("torch", "sklearn", "scipy", "pyarrow", "pandas", "matplotlib", "onnxruntime", "numpy")
+    heavy = ("torch", "sklearn", "scipy", "pyarrow", "pandas", "matplotlib", "onnxruntime", "numpy", "sqlalchemy")
     check = f"import sys, deeprotect, deeprotect.cli.app; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

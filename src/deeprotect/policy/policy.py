@@ -34,6 +34,10 @@ _COMMENTS = {
     "given": "named only: useful (whoever does what how often) | nothing (as often as in calibration)",
     "ldp_ceiling": "an LDP bound on top, whatever the calibration: without it there may be no noise at all",
     "mechanism": "auto | channel | laplace | subspace | paper | baseline",
+    "per_hour": "of one person, in any hour; a ledger keeps it",
+    "per_day": "of one person, in any day",
+    "in_all": "of one person, ever",
+    "when_spent": "refuse | placeholder: public windows, drawn without looking at the data",
     "minimiser": "default | paper | pca | dft | dct | haar | bcs",
     "loss": "ridge | softmax | hinge",
     "orientation": "free | kept: whether how a device is worn may be put aside, to read strangers better",
@@ -171,6 +175,8 @@ class Policy(Section):
         tables = self.model_dump(exclude_none=True)
         if not self.stream.columns:
             del tables["stream"]["columns"]
+        if not self.privacy.budget.limits:
+            del tables["privacy"]["budget"]
         if not self.training.cost_matrix:
             del tables["training"]["cost_matrix"]
         if not tables["about"]:

@@ -1,6 +1,7 @@
 """The sections of a policy file: stream, inferences, privacy, training; each checks itself."""
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -14,6 +15,7 @@ Mechanism = Literal["auto", "channel", "laplace", "subspace", "paper", "baseline
 Minimiser = Literal["default", "paper", "pca", "dft", "dct", "haar", "bcs"]
 Given = Literal["useful", "nothing"]
 Loss = Literal["ridge", "softmax", "hinge"]
+WhenSpent = Literal["refuse", "placeholder"]
 Row = Annotated[dict[Name, Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
 Rows = Annotated[dict[Name, Row], Field(min_length=1)]
 
@@ -158,6 +160,30 @@ class Inferences(Section):
         return self
 
 
+class Budget(Section):
+    """Limits that a ledger keeps for each person: ε in any hour, in any day, and in all; each may be left out."""
+
+    per_hour: Annotated[float, Field(gt=0)] | None = None
+    per_day: Annotated[float, Field(gt=0)] | None = None
+    in_all: Annotated[float, Field(gt=0)] | None = None
+    when_spent: WhenSpent = "refuse"
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """Those that are set, from the shortest time to the longest."""
+        named = {"per_hour": self.per_hour, "per_day": self.per_day, "in_all": self.in_all}
+        return {name: epsilon for name, epsilon in named.items() if epsilon is not None}
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.model_fields_set and not self.limits:
+            raise ValueError("sets no limit; add per_hour, per_day or in_all")
+        for (short, less), (long, more) in pairwise(self.limits.items()):
+            if less > more:
+                raise ValueError(f".{short} = {less:g} is more than {long} = {more:g}; lower it, or raise {long}")
+        return self
+
+
 class Privacy(Section):
     """The promise: ε for one draw, how long a draw is held, of which kind, kept by which mechanism.
 
@@ -172,6 +198,7 @@ class Privacy(Section):
     given: Given | None = None  # named only: what windows that are compared have in common; without it, "nothing"
     ldp_ceiling: Annotated[float, Field(gt=0)] | None = None
     mechanism: Mechanism = "auto"
+    budget: Budget = Field(default_factory=Budget)
 
     @field_validator("every")
     @classmethod
@@ -202,6 +229,14 @@ class Privacy(Section):
                 raise ValueError(
                     f'.{key} needs guarantee = "named", not "{self.guarantee}"; remove it or change the guarantee'
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _budget_covers_a_draw(self) -> Self:
+        least = min(self.epsilon, self.ldp_ceiling or self.epsilon)
+        small = [name for name, epsilon in self.budget.limits.items() if epsilon < least]
+        if small:
+            raise ValueError(f".budget.{small[0]} covers not a single draw of ε = {least:g}; raise it")
         return self
 
 

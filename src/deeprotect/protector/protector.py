@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
@@ -17,13 +16,13 @@ from deeprotect.bundle.card import card
 from deeprotect.bundle.card_page import card_fragment
 from deeprotect.policy import Policy
 from deeprotect.policy.usual_names import RECORDING, TIME
-from deeprotect.privacy.accounting import totals
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.protector.arrays import release_array
 from deeprotect.protector.kinds import like
 from deeprotect.protector.released_table import ReleasedTable
 from deeprotect.release.in_order import cores
-from deeprotect.release.ledger import Ledger
+from deeprotect.release.ledger import Account, Ledger, MemoryLedger, Price
+from deeprotect.release.ledger.limits import Limits
 from deeprotect.release.live_episodes import LISTEN
 from deeprotect.release.many_files import release_data_set
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
@@ -43,13 +42,14 @@ class ReleaseOptions(TypedDict, total=False):
     """What every way of releasing takes.
 
     Recordings leave as 1, 2, … unless training showed that their names tell nothing sensitive, or `passing` says
-    otherwise. All cores are used, or so many `workers`.
+    otherwise. All cores are used, or so many `workers`. Without a `ledger` nothing is remembered.
     """
 
     mapped: Sequence[str]
     columns: Sequence[str] | None
     passing: Passing | None
     workers: int | None
+    ledger: Ledger | None
     progress: Progress
 
 
@@ -142,7 +142,11 @@ class Protector:
         An array is (window, time, channel): windows of one recording, channels in the order of the policy.
         """
         if isinstance(table, np.ndarray):
-            given: Any = {"ledger": Ledger(), "entropy": SystemEntropy(), "workers": options.get("workers") or cores()}
+            given: Any = {
+                "ledger": self._book(options),
+                "entropy": SystemEntropy(),
+                "workers": options.get("workers") or cores(),
+            }
             return ReleasedTable(*release_array(table, self.bundle, **given))
         memory = Memory()
         summary = self._release(table, memory.open, **options)
@@ -167,19 +171,21 @@ class Protector:
 
         A run that was broken off goes on when it is called again: files that were finished stay as they are.
         """
-        ledger, out, progress = Ledger(), Path(folder), options.get("progress", lambda _: None)
+        out, progress = Path(folder), options.get("progress", lambda _: None)
+        ledger = self._book(options)
         parts = parts_of([str(each) for each in sources], passing=passing_columns(self.bundle, options))
         refuse_among_inputs(out, [*map(Path, sources), *(part.source for part in parts)])
 
         def release_one(source: Path, target: Path, share: Progress) -> ReleaseSummary:
-            given: ReleaseOptions = {**options, "progress": share}
-            return self._release(str(source), partial(open_sink, target), ledger=ledger, stream=str(out), **given)
+            given: ReleaseOptions = {**options, "ledger": ledger, "progress": share}
+            return self._release(str(source), partial(open_sink, target), **given)
 
-        digest = sha256(self.bundle.manifest.to_json()).hexdigest()
-        run = release_data_set(parts, out, release_one, bundle=digest, progress=progress)
-        return run.summary(ledger.spending(str(out)) if run.released else totals([(self.bundle.mechanism.event, 0)]))
+        run = release_data_set(parts, out, release_one, bundle=self.bundle.digest, progress=progress)
+        return run.summary(self.bundle.mechanism.event)
 
-    def stream(self, *, listen_to: ListenTo = "beginning", listen: int | None = None) -> LiveStream:
+    def stream(
+        self, *, listen_to: ListenTo = "beginning", listen: int | None = None, ledger: Ledger | None = None
+    ) -> LiveStream:
         """A live stream: push samples as they come, get released ones back, each when its window is full.
 
         Where draws are held, a draw is made once the first `listen` windows of its episode are there, which leave
@@ -188,7 +194,13 @@ class Protector:
         """
         if listen is None and self.guarantee != "named" and self.policy.privacy.listen is None:
             listen = min(LISTEN, self.bundle.hold.windows)
-        return LiveStream(self.bundle, listen_to=listen_to, listen=listen, ledger=Ledger(), entropy=SystemEntropy())
+        return LiveStream(
+            self.bundle,
+            listen_to=listen_to,
+            listen=listen,
+            ledger=ledger or MemoryLedger(self._price),
+            entropy=SystemEntropy(),
+        )
 
     def __repr__(self) -> str:
         inferences = self.policy.inferences
@@ -205,13 +217,28 @@ class Protector:
     def __deepcopy__(self, _: dict[int, Any]) -> Self:
         return self
 
+    def ledger(self, address: Path_, *, stream: str, person: str | None = None, app: str = "") -> Ledger:
+        """A ledger that outlives the process: a file, made where there is none, or postgresql+psycopg://…
+
+        Charges are of the person, the stream's own name where none is given, and kept within the policy's budget.
+        """
+        from deeprotect.release.ledger.database import Database
+        from deeprotect.release.ledger.stored import StoredLedger
+
+        return StoredLedger(Database.existing_or_new(str(address)), Account(stream, person, app), self._price)
+
+    @property
+    def _price(self) -> Price:
+        limits = Limits.of(self.policy.privacy.budget)
+        return Price.of(self.bundle.mechanism, bundle=self.bundle.digest, limits=limits)
+
+    def _book(self, options: ReleaseOptions) -> Ledger:
+        return options.get("ledger") or MemoryLedger(self._price)
+
     def _release(
         self,
         table: Any,
         sink: OpenSink,
-        *,
-        ledger: Ledger | None = None,
-        stream: str | None = None,
         **options: Unpack[ReleaseOptions],
     ) -> ReleaseSummary:
         safe = Passing("numbered" if self.bundle.manifest.training.names_may_tell else "named")
@@ -222,8 +249,7 @@ class Protector:
             mapping=ColumnMap.of(self.policy, options.get("mapped", ())),
             names=options.get("columns"),
             passing=options.get("passing") or safe,
-            ledger=ledger or Ledger(),
-            stream=stream,
+            ledger=self._book(options),
             entropy=SystemEntropy(),
             workers=options.get("workers") or cores(),
             progress=options.get("progress", lambda _: None),
