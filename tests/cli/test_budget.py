@@ -37,7 +37,7 @@ def test_the_same_file_is_the_same_release_and_costs_nothing_more(folder, deepro
 def test_budget_says_who_spent_what_and_what_is_left(deeprotect, limited):
     who = ("--person", "ann", "--app")
     for app, kind in (("maps", "csv"), ("health", "parquet")):
-        deeprotect("protect", "protector", f"walk.{kind}", "out.csv", "--ledger", "l", "--stream", kind, *who, app)
+        deeprotect("protect", "protector", f"walk.{kind}", f"{app}.csv", "--ledger", "l", "--stream", kind, *who, app)
     deeprotect("protect", "limited", "walk.csv", "out.csv", "--ledger", "l", "--stream", "bob")
     said = deeprotect("budget", "l").stdout
     assert "ann: ε = 500 in all, 500 in the last day, 500 in the last hour; ldp, 100 draws" in said

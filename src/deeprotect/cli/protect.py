@@ -143,6 +143,7 @@ def protect(
     for line in (
         *_beside(summary, protector.bundle, asked=renumber is not None),
         *_released(summary, protector.bundle, by_file=is_folder(output)),
+        *remembered(summary.draws, ledger, stream),
     ):
         typer.echo(line, err=True)
 
