@@ -65,9 +65,9 @@ def test_nothing_heavy_is_imported_before_it_is_used():
     assert done.stdout.strip() == "[]"
 
 
-def test_a_release_needs_no_torch(folder, deeprotect):
+def test_a_release_needs_no_torch_and_without_ledger_no_database(folder, deeprotect):
     check = (
-        "import sys; sys.modules['torch'] = sys.modules['sklearn'] = None\n"
+        "import sys; sys.modules['torch'] = sys.modules['sklearn'] = sys.modules['sqlalchemy'] = None\n"
         "from deeprotect import Protector\n"
         "print(Protector.load('protector').protect_file('walk.csv', 'out.csv').rows)"
     )

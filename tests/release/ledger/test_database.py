@@ -76,6 +76,7 @@ def test_a_ledger_of_a_later_version_is_refused(address):
 
 
 def test_a_server_that_does_not_answer_is_said_without_the_password():
+    pytest.importorskip("psycopg", reason="needs psycopg; install deeprotect[ledger]")
     with pytest.raises(LedgerUnavailableError, match="cannot be reached") as failure:
         Database.existing("postgresql://ann:secret@localhost:1/ledger")
     assert "secret" not in str(failure.value)

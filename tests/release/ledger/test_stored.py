@@ -95,6 +95,16 @@ def test_nothing_is_recorded_that_was_not_charged(open_ledger):
         ledger.record([Run("a", 0, 4)], drawn(4))
 
 
+def test_nothing_asked_is_nothing_charged(open_ledger):
+    ledger = open_ledger(in_all=5.0)
+    assert ledger.charge((), count=0).shape == (0,)
+    assert ledger.record((), np.empty((0, 3))).shape == (0, 3)
+
+
+def test_numbers_may_be_numpys(open_ledger):
+    assert open_ledger().charge([Run("a", np.int64(0), np.int64(2))], count=2).all()
+
+
 def test_draws_without_numbers_are_refused(open_ledger):
     with pytest.raises(BudgetError, match="needs the number of each draw"):
         open_ledger().charge((), count=3)

@@ -27,9 +27,10 @@ class Kept:
 
 def keep(connection: Connection, spans: Sequence[Span], booked: Booked, *, drawn: Floats) -> Floats:
     """Write down what is not kept yet of charged draws, and give back what is kept."""
-    kept, rows = _kept_of(connection, booked), list[dict[str, Any]]()
-    released, ends = drawn.copy(), np.cumsum([len(span) for span in spans], dtype=int)
-    for span, own in zip(spans, np.split(released, ends[:-1]), strict=True):
+    kept, rows, released, start = _kept_of(connection, booked), list[dict[str, Any]](), drawn.copy(), 0
+    for span in spans:
+        own = released[start : start + len(span)]
+        start += len(span)
         for charge in booked[span.key]:
             known, asked = kept[charge.number], span.shared(charge.span)
             for new in list(asked.without(each.span for each in known)):
