@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deeprotect.cli.budget import refuse_half_a_ledger
+from deeprotect.cli.budget import refuse_half_a_ledger, remembered
 from deeprotect.cli.bundles import BundlePath, Key
 from deeprotect.cli.json_output import json_text
 from deeprotect.cli.progress import bar
