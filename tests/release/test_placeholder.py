@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from deeprotect.privacy.mechanisms.laplace import certified
-from deeprotect.privacy.mechanisms.subspace import subspace
 from scipy import stats
 
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
+from deeprotect.privacy.mechanisms.laplace import certified
+from deeprotect.privacy.mechanisms.subspace import subspace
 from deeprotect.release.pipe import privatise
 from deeprotect.release.placeholder import placeholders
 

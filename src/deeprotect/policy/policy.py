@@ -15,7 +15,9 @@ from deeprotect.policy.agreement import check_agreement, settle_defaults
 from deeprotect.policy.durations import seconds
 from deeprotect.policy.keywords import by_section, merged
 from deeprotect.policy.mistakes import one_line
-from deeprotect.policy.sections import About, Inferences, Privacy, Section, Stream, Training
+from deeprotect.policy.section import Section
+from deeprotect.policy.sections import About, Inferences, Privacy, Training
+from deeprotect.policy.stream_section import Stream
 from deeprotect.signals import Channel, Hold, Schema
 
 VERSION = 1

@@ -1,12 +1,12 @@
 """A protector: fit or load one, then protect tables, release them with their cost, or stream."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Self, TypeVar, Unpack, overload
 
 import numpy as np
 import pyarrow as pa
@@ -15,42 +15,23 @@ from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
 from deeprotect.bundle.card_page import card_fragment
 from deeprotect.policy import Policy
-from deeprotect.policy.usual_names import RECORDING, TIME
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.protector.arrays import release_array
 from deeprotect.protector.kinds import like
+from deeprotect.protector.release_options import Progress, ReleaseOptions, book_of, passing_columns, price_of, settled
 from deeprotect.protector.released_table import ReleasedTable
 from deeprotect.release.in_order import cores
-from deeprotect.release.ledger import Account, Ledger, MemoryLedger, Price
-from deeprotect.release.ledger.limits import Limits
+from deeprotect.release.ledger import Account, Ledger, MemoryLedger
 from deeprotect.release.live_episodes import LISTEN
 from deeprotect.release.many_files import release_data_set
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
 from deeprotect.release.streaming import ListenTo, LiveStream
-from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.data_set import parts_of
 from deeprotect.tables.output_checks import refuse_among_inputs
-from deeprotect.tables.passing import Passing
 from deeprotect.tables.sinks import Memory, open_pipe, open_sink
 
 T = TypeVar("T")
 Path_ = str | PathLike[str]
-Progress = Callable[[float], None]
-
-
-class ReleaseOptions(TypedDict, total=False):
-    """What every way of releasing takes.
-
-    Recordings leave as 1, 2, … unless training showed that their names tell nothing sensitive, or `passing` says
-    otherwise. All cores are used, or so many `workers`. Without a `ledger` nothing is remembered.
-    """
-
-    mapped: Sequence[str]
-    columns: Sequence[str] | None
-    passing: Passing | None
-    workers: int | None
-    ledger: Ledger | None
-    progress: Progress
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,7 +124,7 @@ class Protector:
         """
         if isinstance(table, np.ndarray):
             given: Any = {
-                "ledger": self._book(options),
+                "ledger": book_of(options, self.bundle),
                 "entropy": SystemEntropy(),
                 "workers": options.get("workers") or cores(),
             }
@@ -172,7 +153,7 @@ class Protector:
         A run that was broken off goes on when it is called again: files that were finished stay as they are.
         """
         out, progress = Path(folder), options.get("progress", lambda _: None)
-        ledger = self._book(options)
+        ledger = book_of(options, self.bundle)
         parts = parts_of([str(each) for each in sources], passing=passing_columns(self.bundle, options))
         refuse_among_inputs(out, [*map(Path, sources), *(part.source for part in parts)])
 
@@ -198,7 +179,7 @@ class Protector:
             self.bundle,
             listen_to=listen_to,
             listen=listen,
-            ledger=ledger or MemoryLedger(self._price),
+            ledger=ledger or MemoryLedger(price_of(self.bundle)),
             entropy=SystemEntropy(),
         )
 
@@ -225,38 +206,7 @@ class Protector:
         from deeprotect.release.ledger.database import Database
         from deeprotect.release.ledger.stored import StoredLedger
 
-        return StoredLedger(Database.existing_or_new(str(address)), Account(stream, person, app), self._price)
+        return StoredLedger(Database.existing_or_new(str(address)), Account(stream, person, app), price_of(self.bundle))
 
-    @property
-    def _price(self) -> Price:
-        limits = Limits.of(self.policy.privacy.budget)
-        return Price.of(self.bundle.mechanism, bundle=self.bundle.digest, limits=limits)
-
-    def _book(self, options: ReleaseOptions) -> Ledger:
-        return options.get("ledger") or MemoryLedger(self._price)
-
-    def _release(
-        self,
-        table: Any,
-        sink: OpenSink,
-        **options: Unpack[ReleaseOptions],
-    ) -> ReleaseSummary:
-        safe = Passing("numbered" if self.bundle.manifest.training.names_may_tell else "named")
-        return release_table(
-            table,
-            sink,
-            self.bundle,
-            mapping=ColumnMap.of(self.policy, options.get("mapped", ())),
-            names=options.get("columns"),
-            passing=options.get("passing") or safe,
-            ledger=self._book(options),
-            entropy=SystemEntropy(),
-            workers=options.get("workers") or cores(),
-            progress=options.get("progress", lambda _: None),
-        )
-
-
-def passing_columns(bundle: Bundle, options: ReleaseOptions) -> set[str]:
-    """Names of the columns that leave as they are."""
-    mapping = ColumnMap.of(bundle.policy, options.get("mapped", ()))
-    return {mapping.get(name, name) for name in (TIME, RECORDING)}
+    def _release(self, table: Any, sink: OpenSink, **options: Unpack[ReleaseOptions]) -> ReleaseSummary:
+        return release_table(table, sink, self.bundle, entropy=SystemEntropy(), **settled(options, self.bundle))

@@ -11,7 +11,7 @@ from sqlalchemy.exc import OperationalError
 
 from deeprotect.errors import LedgerError, LedgerUnavailableError
 from deeprotect.release.ledger.database import Database
-from deeprotect.release.ledger.schema import VERSION
+from deeprotect.release.ledger.database_tables import VERSION
 from deeprotect.signals import Run
 
 

@@ -4,13 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from deeprotect.privacy.mechanisms.laplace import baseline, paper_mode2
-from deeprotect.privacy.mechanisms.subspace import subspace
 
 from deeprotect.policy.sections import Budget
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.channel.design import SensitiveCounts, design
 from deeprotect.privacy.channel.rounding import make
+from deeprotect.privacy.mechanisms.laplace import baseline, paper_mode2
+from deeprotect.privacy.mechanisms.subspace import subspace
 from deeprotect.release.ledger import Price
 from deeprotect.release.ledger.limits import Limits, down, up
 

@@ -11,8 +11,8 @@ from sqlalchemy import select
 from tests.release.ledger.writers import Work
 
 from deeprotect.release.ledger.database import Database
+from deeprotect.release.ledger.database_tables import charges, streams
 from deeprotect.release.ledger.keys import spans_of
-from deeprotect.release.ledger.schema import charges, streams
 from deeprotect.signals import Run
 
 ROOT = Path(__file__).parents[3]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection, select
 
-from deeprotect.release.ledger import schema
+from deeprotect.release.ledger import database_tables as schema
 from deeprotect.release.ledger.ledger import Paid
 from deeprotect.release.ledger.spans import Span
 

@@ -12,7 +12,7 @@ from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, func, i
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
 from deeprotect.errors import DeeprotectError, LedgerError, LedgerUnavailableError, printable
-from deeprotect.release.ledger import schema
+from deeprotect.release.ledger import database_tables as schema
 
 WAIT_SECONDS = 60
 POSTGRES = "postgresql+psycopg"

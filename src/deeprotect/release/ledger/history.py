@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
+from deeprotect.release.ledger.database_tables import charges, streams
 from deeprotect.release.ledger.price import Price
-from deeprotect.release.ledger.schema import charges, streams
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PriceOf = Callable[[int], Price]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, insert, select
 
-from deeprotect.release.ledger import schema
+from deeprotect.release.ledger import database_tables as schema
 from deeprotect.release.ledger.charges import AT_ONCE, Booked
 from deeprotect.release.ledger.spans import Span
 from deeprotect.signals.schema import Floats

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.release.ledger.schema import LONGEST_RUN
+from deeprotect.release.ledger.database_tables import LONGEST_RUN
 from deeprotect.release.ledger.spans import Span
 from deeprotect.signals.windows import Run
 from deeprotect.tables.several import paths_of

@@ -11,16 +11,16 @@ from sqlalchemy import Connection, insert
 from deeprotect.errors import BudgetError
 from deeprotect.privacy.accounting import Spending, totals
 from deeprotect.release.ledger.account import Account
+from deeprotect.release.ledger.accounts import enter, prices_in
 from deeprotect.release.ledger.charges import Charge, charges_of, in_order, paid_draws, uncharged
 from deeprotect.release.ledger.database import Database
+from deeprotect.release.ledger.database_tables import charges
 from deeprotect.release.ledger.history import StoredHistory, microseconds
 from deeprotect.release.ledger.kept import keep
 from deeprotect.release.ledger.keys import source_of, spans_of
 from deeprotect.release.ledger.ledger import Clock, DrawCounts, Paid, utc_now
 from deeprotect.release.ledger.limits import Request, covered
 from deeprotect.release.ledger.price import Price
-from deeprotect.release.ledger.registry import enter, prices_in
-from deeprotect.release.ledger.schema import charges
 from deeprotect.release.ledger.spans import Span
 from deeprotect.signals.schema import Floats
 from deeprotect.signals.windows import Run

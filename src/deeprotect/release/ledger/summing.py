@@ -6,12 +6,12 @@ from itertools import groupby
 
 from sqlalchemy import ColumnElement, Connection, case, func, select, true
 
+from deeprotect.release.ledger.accounts import prices_in
 from deeprotect.release.ledger.database import Database
+from deeprotect.release.ledger.database_tables import charges, streams
 from deeprotect.release.ledger.history import PriceOf, microseconds, moment_of
 from deeprotect.release.ledger.ledger import Clock, utc_now
 from deeprotect.release.ledger.limits import SPANS
-from deeprotect.release.ledger.registry import prices_in
-from deeprotect.release.ledger.schema import charges, streams
 from deeprotect.release.ledger.statement import Line, Person, Spent, Statement
 
 

@@ -8,15 +8,15 @@ from sqlalchemy import Connection, insert, select
 from deeprotect.errors import LedgerError, printable
 from deeprotect.release.ledger.account import Account
 from deeprotect.release.ledger.database import Database
+from deeprotect.release.ledger.database_tables import prices, streams
 from deeprotect.release.ledger.history import PriceOf
 from deeprotect.release.ledger.price import Price
-from deeprotect.release.ledger.schema import prices, streams
 
 _ENTERING = "deeprotect: names"
 
 
 @dataclass(frozen=True)
-class Entry:
+class AccountEntry:
     """The numbers of a stream and a price, and the person whose limits count."""
 
     stream: int
@@ -24,11 +24,11 @@ class Entry:
     price: int
 
 
-def enter(database: Database, account: Account, price: Price) -> Entry:
+def enter(database: Database, account: Account, price: Price) -> AccountEntry:
     """Look both up, or write them down; a stream stays with the person that it began with."""
     with database.writing(_ENTERING) as connection:
         stream, person = _stream(connection, account)
-        entry = Entry(stream, person, _price(connection, price))
+        entry = AccountEntry(stream, person, _price(connection, price))
     if account.person not in (None, entry.person):
         raise LedgerError(
             f"{database.where}: stream '{printable(account.stream)}' belongs to '{printable(entry.person)}' there; "
