@@ -97,10 +97,11 @@ def _windows(
     rows: Iterable[Rows], columns: Columns, output: pa.Schema, *, bundle: Pipeline, beside: deque[pa.Table]
 ) -> Iterator[Windows]:
     """Whole episodes as they fill; `beside` gets the cells that pass beside the pipe, of the rows of each batch."""
-    schema, held = bundle.schema, output.empty_table().drop_columns(list(columns.channels))
+    schema, rest = bundle.schema, pa.schema([field for field in output if field.name not in columns.channels])
+    held = pa.Table.from_batches([], schema=rest)
     cutter = Cutter(schema.window, len(schema.channels), hold=bundle.hold.windows)
     for each in rows:
-        held = pa.concat_tables([held, pa.table(columns.beside(each.batch), schema=held.schema)])
+        held = pa.concat_tables([held, pa.Table.from_arrays(columns.beside(each.batch), schema=rest)])
         windows = cutter.push(each.samples, each.recording)
         if len(windows):
             count = int(windows.frame.lengths.sum())
