@@ -134,18 +134,10 @@ test("a page that denies itself motion gets none", { skip }, async () => {
   await page.close();
 });
 
-/** What the popup does when the person changes a setting. */
-async function choose(change: string): Promise<void> {
-  const popup = await device.browser.open(`chrome-extension://${ID}/popup.html?site=${encodeURIComponent(site.origin)}`);
-  await pause(400);
-  await popup.evaluate(`(async () => { const $ = (id) => document.getElementById(id); ${change} })()`);
-  await pause(300);
-  await popup.close();
-}
-const CHANGED = (id: string) => `$("${id}").dispatchEvent(new Event("change"));`;
+const choose = (change: string) => device.choose(site.origin, change);
 
 test("a site that is switched off gets an error, no motion, and is told so", { skip }, async () => {
-  await choose(`$("on").checked = false; ${CHANGED("on")}`);
+  await device.switchSite(site.origin, "off");
   await listening();
   await page.evaluate(`sense("Accelerometer"); 1`);
   await device.play(1000, still);
@@ -153,7 +145,7 @@ test("a site that is switched off gets an error, no motion, and is told so", { s
   assert.deepEqual(await page.evaluate("log"), ["Accelerometer NotAllowedError"]);
   assert.equal(await page.evaluate(`navigator.permissions.query({ name: "gyroscope" }).then((status) => status.state)`), "denied");
   await page.close();
-  await choose(`$("on").checked = true; ${CHANGED("on")}`);
+  await device.switchSite(site.origin, "on");
   await listening();
   assert.equal(await page.evaluate(`navigator.permissions.query({ name: "gyroscope" }).then((status) => status.state)`), "granted");
   await device.play(1000, still);
@@ -184,30 +176,30 @@ test("however often a page starts and stops, there is one draw for a window of t
 });
 
 test("when the budget is spent, draws end; the person chooses what pages get then", { skip }, async () => {
-  await choose(`$("hours").value = "0.0001"; ${CHANGED("hours")}`); // two draws of 0.2 s
+  await choose(`$("hours").value = "0.0001"; await changed("hours");`); // two draws of 0.2 s
   const before = await spent();
   await listening();
   await device.play(1200, still);
   assert.ok((await page.evaluate<number>("motion.length")) > 10, "made-up motion");
   await page.close();
   assert.equal((await spent()) - before, 0);
-  await choose(`$("spent").value = "nothing"; ${CHANGED("spent")}`);
+  await choose(`$("spent").value = "nothing"; await changed("spent");`);
   await listening();
   await device.play(1200, still);
   assert.equal(await page.evaluate("motion.filter((each) => each.g?.[0] != null).length"), 0, "no motion");
   await page.close();
-  await choose(`$("spent").value = "placeholder"; ${CHANGED("spent")} await new Promise((done) => setTimeout(done, 200)); $("hours").value = ""; ${CHANGED("hours")}`);
+  await choose(`$("spent").value = "placeholder"; await changed("spent"); $("hours").value = ""; await changed("hours");`);
 });
 
 test("other sensors rest, or are not there, as the person chooses", { skip }, async () => {
-  await choose(`$("uncovered").value = "nothing"; ${CHANGED("uncovered")}`);
+  await choose(`$("uncovered").value = "nothing"; await changed("uncovered");`);
   await listening();
   await page.evaluate(`sense("Gyroscope"); sense("Accelerometer"); 1`);
   await device.play(1500, still);
   assert.deepEqual((await page.evaluate<string[]>("log")).sort(), ["Accelerometer activate", "Gyroscope NotReadableError"]);
   assert.deepEqual(await page.evaluate("motion.at(-1).r"), [null, null, null]);
   await page.close();
-  await choose(`$("uncovered").value = "rest"; ${CHANGED("uncovered")}`);
+  await choose(`$("uncovered").value = "rest"; await changed("uncovered");`);
 });
 
 async function claim(on: Device, origin: string): Promise<[string, string]> {

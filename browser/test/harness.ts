@@ -8,7 +8,7 @@ import { Chromium, type Message, type Page, pause } from "./chromium";
 import { type VectorBundle, bundleOf } from "./vectors";
 
 export const ID = "idcaophdnehigcdjchpiaanajokhenck";
-const SENSORS = ["accelerometer", "linear-acceleration", "gyroscope", "gravity", "relative-orientation", "absolute-orientation"];
+export const SENSORS = ["accelerometer", "linear-acceleration", "gyroscope", "gravity", "relative-orientation", "absolute-orientation"];
 
 /** Block for everyone, Allow for the extension, as a person sets it. */
 export const SEALED = {
@@ -98,6 +98,29 @@ export class Device {
       await this.feed(sample(Date.now() - start), undefined, to);
       await pause(15);
     }
+  }
+
+  /** What the person does in the popup: JavaScript with `$` for its elements and `changed` for having set one. */
+  async choose(origin: string, change: string): Promise<void> {
+    const url = `chrome-extension://${ID}/popup.html?site=${encodeURIComponent(origin)}`;
+    const { targetId } = await this.browser.send("Target.createTarget", { url, background: true });
+    const popup = await this.browser.attach(targetId);
+    const shown = `document.getElementById("seal")?.dataset.shown`;
+    for (const end = Date.now() + 5000; Date.now() < end && !(await popup.evaluate(shown)); ) await pause(20);
+    await popup.evaluate(`(async () => {
+      const $ = (id) => document.getElementById(id);
+      const changed = async (id) => {
+        delete $("seal").dataset.shown;
+        $(id).dispatchEvent(new Event("change"));
+        while (!$("seal").dataset.shown) await new Promise((done) => setTimeout(done, 10));
+      };
+      ${change}
+    })()`);
+    await popup.close();
+  }
+
+  switchSite(origin: string, state: "on" | "off"): Promise<void> {
+    return this.choose(origin, `$("on").checked = ${state === "on"}; await changed("on");`);
   }
 
   async close(): Promise<void> {

@@ -1,22 +1,61 @@
 """DEEProtect: name what an app may infer from your sensors, and release data that carries only that."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from deeprotect.policy import Policy
-    from deeprotect.protector import Protector
+from deeprotect.errors import (
+    BudgetError,
+    BundleError,
+    DatasetError,
+    DeeprotectError,
+    EntropyError,
+    InputError,
+    PolicyError,
+    StreamError,
+    TableError,
+)
 
-__all__ = ["Policy", "Protector"]
+if TYPE_CHECKING:
+    from deeprotect.bundle import Bundle
+    from deeprotect.policy import Policy
+    from deeprotect.protector import Protector, ReleasedTable
+    from deeprotect.release.streaming import LiveStream
+    from deeprotect.version import __version__
+
+__all__ = [
+    "BudgetError",
+    "Bundle",
+    "BundleError",
+    "DatasetError",
+    "DeeprotectError",
+    "EntropyError",
+    "InputError",
+    "LiveStream",
+    "Policy",
+    "PolicyError",
+    "Protector",
+    "ReleasedTable",
+    "StreamError",
+    "TableError",
+    "__version__",
+]
+_HOMES = {
+    "Bundle": "deeprotect.bundle",
+    "LiveStream": "deeprotect.release.streaming",
+    "Policy": "deeprotect.policy",
+    "Protector": "deeprotect.protector",
+    "ReleasedTable": "deeprotect.protector",
+    "__version__": "deeprotect.version",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Imported when first used, so that `import deeprotect` costs nothing."""
-    if name == "Policy":
-        from deeprotect.policy import Policy
+    if name not in _HOMES:
+        raise AttributeError(f"module 'deeprotect' has no attribute '{name}'")
+    return getattr(import_module(_HOMES[name]), name)
 
-        return Policy
-    if name == "Protector":
-        from deeprotect.protector import Protector
 
-        return Protector
-    raise AttributeError(f"module 'deeprotect' has no attribute '{name}'")
+def __dir__() -> list[str]:
+    """For completion: also what is not imported yet."""
+    return sorted({*globals(), *__all__})

@@ -43,6 +43,10 @@ class EntropyError(DeeprotectError):
     """Randomness that is not good enough for a release."""
 
 
+class StreamError(DeeprotectError):
+    """A live stream failed; what waited in it was dropped, and it goes on with the next sample."""
+
+
 class BudgetError(DeeprotectError):
     """A release would spend more than the budget allows; nothing was released."""
 

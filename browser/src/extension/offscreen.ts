@@ -4,10 +4,11 @@ import { Session } from "../platform/session";
 import { Ledger } from "../runtime/ledger";
 import { loadExported } from "./files";
 import { type Available, STREAM, type Said } from "./messages";
-import { DEFAULTS, type Settings, isOff, siteOf } from "./settings";
+import { DEFAULTS, type Settings, holdOf, isOff, siteOf } from "./settings";
 import { get, put } from "./store";
 
 const TICK_MS = 1000 / 60;
+const RETRY_MS = 3000;
 const SILENT_MS = 1500; // without a reading for so long there is no sensor
 
 type Sensors = "idle" | "starting" | "active" | "unavailable";
@@ -23,9 +24,7 @@ class Source {
   static async make(settings: Settings): Promise<Source> {
     const { bundle, channels } = await loadExported();
     const ledger = new Ledger({ load: () => get("charges"), save: (charges) => put("charges", charges) }, settings.budget);
-    const hold = bundle.policy.hold;
-    const windows = Math.max(settings.hold ?? hold.windows, hold.windows);
-    const choices = { hold: { ...hold, windows }, uncovered: settings.uncovered, whenSpent: settings.whenSpent };
+    const choices = { hold: holdOf(bundle, settings), uncovered: settings.uncovered, whenSpent: settings.whenSpent };
     const rest = settings.uncovered === "rest";
     const acceleration = rest || channels.covered.has("accelerationIncludingGravity") || channels.covered.has("acceleration");
     const available = {
@@ -62,6 +61,13 @@ class Source {
     this.timer = window.setInterval(() => this.tick(), TICK_MS);
   }
 
+  /** A sensor may come back, or be allowed while a page waits. */
+  private listenAgain(now: number): void {
+    this.startedAt = now;
+    window.removeEventListener("devicemotion", this.onMotion);
+    window.addEventListener("devicemotion", this.onMotion);
+  }
+
   private pause(): void {
     this.state = "idle";
     window.removeEventListener("devicemotion", this.onMotion);
@@ -75,9 +81,8 @@ class Source {
       accelerationIncludingGravity: vector(accelerationIncludingGravity, ["x", "y", "z"]),
       rotationRate: vector(rotationRate, ["alpha", "beta", "gamma"]),
     };
-    const some = Object.values(raw).some((each) => each !== null);
-    if (this.state === "starting" || (this.state === "unavailable" && some)) this.become(some ? "active" : "unavailable");
-    this.session.read(raw);
+    const found: Sensors = this.session.read(raw) ? "active" : "unavailable";
+    if (found !== this.state) this.become(found);
   };
 
   private become(state: Sensors): void {
@@ -92,6 +97,7 @@ class Source {
   private tick(): void {
     const now = performance.now();
     if (this.state === "starting" && now - this.startedAt > SILENT_MS) this.become("unavailable");
+    if (this.state === "unavailable" && now - this.startedAt > RETRY_MS) this.listenAgain(now);
     const reading: Reading | null = this.session.tick(now);
     if (!reading || this.state !== "active") return;
     const said: Said = { kind: "reading", reading, time: performance.timeOrigin + now };

@@ -6,7 +6,8 @@ from pathlib import Path
 from deeprotect.benchmark.benchmark import Results
 from deeprotect.benchmark.picture import draw
 from deeprotect.benchmark.ratio import Ratio
-from deeprotect.evaluation.report.report_files import make_folders, write_file, write_json
+from deeprotect.evaluation.report.report_files import write_file, write_json
+from deeprotect.tables.atomic import files_into
 
 TITLES = {
     "noise": "Noise",
@@ -22,10 +23,10 @@ _WORDS = Path(__file__).with_name("performance.md")
 
 def write(out: Path, results: Results) -> None:
     """bench.json, bench.svg and performance.md, which shows it."""
-    make_folders(out)
-    write_json(out / "bench.json", results.to_json())
-    write_file(out / "bench.svg", draw(results).svg_file().encode())
-    write_file(out / "performance.md", page(results).encode())
+    with files_into(out) as folder:
+        write_json(folder / "bench.json", results.to_json())
+        write_file(folder / "bench.svg", draw(results).svg_file().encode())
+        write_file(folder / "performance.md", page(results).encode())
 
 
 def page(results: Results) -> str:

@@ -26,7 +26,7 @@ from deeprotect.signals.schema import Floats
 from deeprotect.version import __version__
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bundle:
     """A protector that can leave training: numbers and layers, nothing that is run as a program.
 
@@ -81,7 +81,20 @@ class Bundle:
 
     def save(self, path: str | Path) -> None:
         """A folder, or a zip file when the name ends in .zip."""
-        store.write(Path(path), {store.MANIFEST: self.manifest.to_json(), **self.files})
+        store.write(Path(path), {store.MANIFEST: self.manifest.to_json(), **self.beside_manifest()})
+
+    def beside_manifest(self) -> dict[str, bytes]:
+        """The tensors, and a card for people, which is made from the manifest and read by nothing."""
+        from deeprotect.bundle.card_page import card_page
+
+        return {**self.files, store.CARD: card_page(self).encode()}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle holds what a file does, and is refused for the same reasons."""
+        return _unpickled, (self.manifest.to_json(), self.files)
+
+    def __repr__(self) -> str:
+        return f"<Bundle for {', '.join(self.policy.inferences.useful)}; {self.mechanism.event}>"
 
     @cached_property
     def policy(self) -> Policy:
@@ -154,6 +167,12 @@ class Bundle:
             message = str(error)
             raise BundleError(message if message.startswith(where) else f"{where}: {message}") from None
         return self
+
+
+def _unpickled(content: bytes, files: dict[str, bytes]) -> Bundle:
+    manifest = Manifest.from_json(content, where="the pickle")
+    store.check_hashes(files, manifest, where="the pickle")
+    return Bundle(manifest, files).checked("the pickle")
 
 
 def _decoder(stated: Any, tensors: TensorReader, *, inputs: int) -> Decoder:

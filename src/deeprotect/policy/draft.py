@@ -13,7 +13,7 @@ from deeprotect.policy.repository import Repository
 from deeprotect.policy.sections import RESERVED_COLUMNS
 from deeprotect.policy.usual_names import PERSON, RECORDING, TIME, FoundColumns
 
-EPSILON = 5.0  # per window; where the paper's case studies find their balance
+EPSILON = 5.0  # for one draw; where the paper's case studies find their balance
 NAMED_EPSILON = 3.0  # given the useful label: costs an app one to three points more than LDP at the ceiling alone
 LDP_CEILING = 5.0  # beside a named ε, so that nobody gets a channel without noise who did not ask for it
 WINDOW_SECONDS = 2.0
@@ -50,6 +50,7 @@ def draft(
     rate_hz: float,
     window: int | None = None,
     epsilon: float | None = None,
+    every: str | None = None,
     mapping: Mapping[str, str] | None = None,
     repository: Repository | None = None,
 ) -> Policy:
@@ -73,7 +74,7 @@ def draft(
             "columns": {name: known[name] for name in RESERVED_COLUMNS if known.get(name, name) != name},
         },
         "inferences": {"useful": useful, "sensitive": sensitive},
-        "privacy": _privacy(epsilon, named=bool(sensitive)),
+        "privacy": _privacy(epsilon, named=bool(sensitive)) | ({} if every is None else {"every": every}),
     }
     if PERSON in known:
         tables["training"] = {"people": known[PERSON]}

@@ -56,8 +56,16 @@ def release_batch(
     private: Windows, code: Floats, bundle: Pipeline, *, ledger: Ledger, stream: str, entropy: SystemEntropy
 ) -> Windows:
     """One batch of whole episodes through the rest of the pipe: one draw for each code."""
-    system, counts = require_system(entropy), private.frame.windows_of_episodes
+    counts = private.frame.windows_of_episodes
+    held = draw(code, counts, bundle, ledger=ledger, stream=stream, entropy=entropy)
+    return Windows(bundle.schema.unscale(bundle.decode(held)), private.frame)
+
+
+def draw(
+    code: Floats, counts: Counts, bundle: Pipeline, *, ledger: Ledger, stream: str, entropy: SystemEntropy
+) -> Floats:
+    """Noisy codes, one draw for each code, as often as its episode has windows."""
+    system = require_system(entropy)
     ledger.charge(stream, bundle.mechanism.event, count=len(code))  # a crash may waste budget, never overspend
     noisy_code = bundle.mechanism.privatise(code, entropy=system)
-    held = bundle.mechanism.repeat(noisy_code, counts, entropy=system)
-    return Windows(bundle.schema.unscale(bundle.decode(held)), private.frame)
+    return bundle.mechanism.repeat(noisy_code, counts, entropy=system)

@@ -51,6 +51,8 @@ def _is_of_paths(table: Any) -> bool:
 
 def as_arrow(table: Any) -> pa.Table:
     """An Arrow table from pyarrow, pandas, polars or anything with the Arrow stream interface."""
+    if type(table).__name__ == "LazyFrame":  # of polars, which is not imported for that
+        table = table.collect()
     if isinstance(table, pa.RecordBatch):
         return pa.Table.from_batches([table])
     if isinstance(table, pa.Table):

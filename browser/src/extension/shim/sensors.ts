@@ -46,6 +46,7 @@ export class Sensors {
   constructor(private readonly link: Link, private readonly mayReplace: () => boolean) {
     if (!("Sensor" in window)) return;
     for (const [name, kind] of Object.entries(KINDS)) if (name in window) this.wrapClass(name, kind);
+    inheritFrom("Accelerometer", ["LinearAccelerationSensor", "GravitySensor"]);
     const sensor = prototypeOf("Sensor");
     this.attribute(sensor, "activated", (state) => state.phase === "activated");
     this.attribute(sensor, "hasReading", (state) => state.phase === "activated" && state.values !== null);
@@ -178,6 +179,12 @@ export class Sensors {
 
 function prototypeOf(name: string): object {
   return (window as unknown as { [name: string]: { prototype: object } })[name]!.prototype;
+}
+
+/** A class's parent is the one that pages see. */
+function inheritFrom(parent: string, names: string[]): void {
+  const classes = window as unknown as { [name: string]: object };
+  for (const name of names) if (name in classes) Object.setPrototypeOf(classes[name]!, classes[parent]!);
 }
 
 function fire(sensor: object, event: Event): void {

@@ -1,0 +1,94 @@
+// Web-platform-tests in a sealed Chromium: interfaces, permissions, rounding and visibility pass; what echoes the fed
+// value fails, because passing would prove that raw values pass. The files are read from beside the project.
+import assert from "node:assert/strict";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { findChromium, pause } from "./chromium";
+import { Device, SEALED, serve } from "./harness";
+import { ROOT, type Stage, run, suite } from "./wpt";
+
+const missing = findChromium() ? `the files of web-platform-tests are not at ${ROOT}` : "Chromium is missing: install chromium";
+const skip = findChromium() && existsSync(ROOT) ? false : missing;
+
+/** Their own checks compare what is read with what was fed. */
+const ECHO = [
+  /'onreading' is called and sensor reading is valid/,
+  /sensor reading is correct/,
+  /readings are all mapped to expectedReadings correctly/,
+  /fresh reading is fetched on start/,
+  /Readings are not delivered when the page has no visibility/,
+  /Readings delivered by shared platform sensor are immediately accessible/,
+  /listeners added during event dispatch/,
+  /listener from a callback works/,
+  /Tests using multiple event handlers/,
+  /Tests using null values for some or all/,
+  /events are not fired when the page is not visible/,
+  /falls back to using absolute orientation data/,
+  /Tests basic operation of/,
+  /updates to the (relative|absolute) orientation causes new events/,
+];
+/** They ask the driver at which rate the page made the hardware run; a page has no say in that any more. */
+const HARDWARE = [/capped to the maximum supported/, /limited to the minimum supported/];
+/** They need files of the suite that are not there, another driver, or an insecure host. */
+const NOT_HERE = [/allows (same|cross)-origin|disallows (same|cross)-origin|allow="accelerometer"/, /unfocused sensors in cross-origin frames/, /permissionsPolicy.features/];
+
+function files(): string[] {
+  const folders = ["accelerometer", "generic-sensor", "orientation-event", "orientation-event/motion", "orientation-event/orientation"];
+  const all = folders.flatMap((folder) => readdirSync(join(ROOT, folder)).map((name) => `${folder}/${name}`));
+  const tests = all.filter((name) => /\.(html|window\.js)$/.test(name) && !/manual|insecure/.test(name));
+  return tests.map((name) => name.replace(".window.js", ".window.html"));
+}
+
+const wanted = (name: string): "pass" | "fail" | "any" => {
+  const among = (list: RegExp[]) => list.some((each) => each.test(name));
+  return among(ECHO) ? "fail" : among(HARDWARE) || among(NOT_HERE) ? "any" : "pass";
+};
+
+let stage: Stage;
+let site: Awaited<ReturnType<typeof serve>>;
+const count = { passed: 0, echo: 0, others: 0 };
+
+before(async () => {
+  if (skip) return;
+  site = await serve(suite(() => site.port));
+  const device = await Device.start(SEALED, undefined, ["--enable-experimental-web-platform-features"]);
+  await device.feed([0.1, 0.2, 9.8]);
+  const permit: Stage["permit"] = async (page, name, state) => {
+    if (name === "ambient-light-sensor") {
+      await device.browser.send("Browser.setPermission", { permission: { name }, setting: state, origin: site.origin });
+      return;
+    }
+    await device.switchSite(site.origin, state === "denied" ? "off" : "on");
+    await page.send("Page.bringToFront");
+  };
+  stage = { device, origin: site.origin, permit };
+  const first = await device.browser.open(`${site.origin}/resources/blank.html`); // from now on the extension knows the seal
+  await pause(500);
+  await first.close();
+});
+
+after(async () => {
+  if (skip) return;
+  console.log(`web-platform-tests: ${count.passed} pass, ${count.echo} that echo fail, ${count.others} others fail`);
+  await stage.device.close();
+  site.server.closeAllConnections();
+  site.server.close();
+});
+
+for (const file of skip ? [] : files()) {
+  test(`web-platform-tests: ${file}`, { skip, timeout: 120_000 }, async () => {
+    const results = await run(stage, file);
+    assert.ok(results, "the file did not end");
+    const surprising: string[] = [];
+    for (const { name, status, message } of results) {
+      const passed = status === 0;
+      if (passed) count.passed += 1;
+      else if (wanted(name) === "fail") count.echo += 1;
+      else count.others += 1;
+      if ((wanted(name) === "pass" && !passed) || (wanted(name) === "fail" && passed)) surprising.push(`${name}: ${message}`);
+    }
+    assert.deepEqual(surprising, []);
+  });
+}
+test("web-platform-tests are there", { skip }, () => assert.ok(files().length > 30));

@@ -1,0 +1,67 @@
+"""Windows in a numpy array (window, time, channel): released in the same shape and type."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from deeprotect.errors import TableError, printable
+from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.ledger import Ledger
+from deeprotect.release.pipe import Pipeline, release
+from deeprotect.release.releasing import ReleaseSummary
+from deeprotect.signals import Frame, Schema, Windows
+from deeprotect.signals.checks import largely_outside
+from deeprotect.tables.fields import saturated
+
+AT_ONCE = 4096
+WHERE = "the array"
+Array = NDArray[Any]
+
+
+def release_array(
+    windows: Array, bundle: Pipeline, *, ledger: Ledger, entropy: SystemEntropy, workers: int
+) -> tuple[Array, ReleaseSummary]:
+    """The windows of one recording, one after the other; held draws count their episodes from the first."""
+    _check(windows, bundle.schema)
+    released = np.empty_like(windows, subok=False)
+    batches = _batches(windows, hold=bundle.hold.windows)
+    place = 0
+    for batch in release(batches, bundle, ledger=ledger, stream=WHERE, entropy=entropy, workers=workers):
+        released[place : place + len(batch)] = _typed(batch.samples, windows.dtype)
+        place += len(batch)
+    rows = windows.reshape(-1, windows.shape[2]).astype(np.float64)
+    clipped = tuple(channel.name for channel in largely_outside(rows, bundle.schema))
+    return released, ReleaseSummary(len(rows), ledger.spending(WHERE), (), clipped)
+
+
+def _check(windows: Array, schema: Schema) -> None:
+    if windows.dtype.kind not in "fiu" or windows.dtype.itemsize > 8:
+        raise TableError(f"{WHERE}: its type is {windows.dtype}, samples are real numbers; convert it")
+    shape = (schema.window, len(schema.channels))
+    if windows.ndim != 3 or windows.shape[1:] != shape:
+        names = printable(", ".join(schema.names), 300)
+        raise TableError(
+            f"{WHERE}: its shape is {windows.shape}, windows are (window, time, channel), here (n, {shape[0]}, "
+            f"{shape[1]}); channels: {names}"
+        )
+    bad = ~np.isfinite(windows).all(axis=(1, 2))
+    if bad.any():
+        raise TableError(f"{WHERE}: window {int(np.argmax(bad))} has a missing or infinite sample; leave it out")
+
+
+def _batches(windows: Array, *, hold: int) -> Iterator[Windows]:
+    """Whole episodes, as many as fit into memory that does not grow with the array."""
+    count, length = max(1, AT_ONCE // hold) * hold, windows.shape[1]
+    for start in range(0, len(windows), count):
+        samples = windows[start : start + count].astype(np.float64)
+        numbers = start + np.arange(len(samples), dtype=np.int64)
+        yield Windows(samples, Frame(np.full(len(samples), length), numbers * length, numbers // hold))
+
+
+def _typed(samples: NDArray[np.float64], kind: np.dtype[Any]) -> Array:
+    """In the type of the array; what it cannot hold becomes the nearest that it can."""
+    flat = saturated(samples.ravel(), pa.from_numpy_dtype(kind.newbyteorder("=")))
+    return np.asarray(flat.to_numpy(zero_copy_only=False).astype(kind).reshape(samples.shape))

@@ -1,0 +1,236 @@
+"""A protector: fit or load one, then protect tables, release them with their cost, or stream."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
+
+import numpy as np
+import pyarrow as pa
+
+from deeprotect.bundle import Bundle
+from deeprotect.bundle.card import card
+from deeprotect.bundle.card_page import card_fragment
+from deeprotect.policy import Policy
+from deeprotect.policy.usual_names import RECORDING, TIME
+from deeprotect.privacy.accounting import totals
+from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.protector.arrays import release_array
+from deeprotect.protector.kinds import like
+from deeprotect.protector.released_table import ReleasedTable
+from deeprotect.release.in_order import cores
+from deeprotect.release.ledger import Ledger
+from deeprotect.release.live_episodes import LISTEN
+from deeprotect.release.many_files import release_data_set
+from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
+from deeprotect.release.streaming import ListenTo, LiveStream
+from deeprotect.tables.column_map import ColumnMap
+from deeprotect.tables.data_set import parts_of
+from deeprotect.tables.output_checks import refuse_among_inputs
+from deeprotect.tables.passing import Passing
+from deeprotect.tables.sinks import Memory, open_pipe, open_sink
+
+T = TypeVar("T")
+Path_ = str | PathLike[str]
+Progress = Callable[[float], None]
+
+
+class ReleaseOptions(TypedDict, total=False):
+    """What every way of releasing takes.
+
+    Recordings leave as 1, 2, … unless training showed that their names tell nothing sensitive, or `passing` says
+    otherwise. All cores are used, or so many `workers`.
+    """
+
+    mapped: Sequence[str]
+    columns: Sequence[str] | None
+    passing: Passing | None
+    workers: int | None
+    progress: Progress
+
+
+@dataclass(frozen=True, repr=False)
+class Protector:
+    """Stands between a recording and an app; every release draws fresh randomness from the operating system.
+
+    Examples:
+        >>> import pyarrow as pa
+        >>> from deeprotect import Policy, Protector
+        >>> policy = Policy.of(
+        ...     rate_hz=10, window=4, channels={"acc_x": {"unit": "g", "range": [-4.0, 4.0]}},
+        ...     useful=["activity"], epsilon=5.0, mechanism="laplace", minimiser="pca", features=2,
+        ... )
+        >>> table = pa.table({
+        ...     "acc_x": [0.1, 0.2] * 40 + [0.1, 0.9] * 40,
+        ...     "activity": ["rest"] * 80 + ["walk"] * 80,
+        ... })
+        >>> protector = Protector.fit(policy, table)
+        >>> protector
+        <Protector for activity; sensitive: everything else; laplace, ε = 5 ldp per window>
+        >>> released = protector.protect(table)
+        >>> released.num_rows, released.column_names  # labels stay behind
+        (160, ['acc_x'])
+    """
+
+    bundle: Bundle
+
+    @classmethod
+    def fit(
+        cls, policy: Policy | Path_ | Mapping[str, Any], table: Any, *, progress: Progress = lambda _: None
+    ) -> Self:
+        """Learn from a labelled table; needs the `train` extra.
+
+        The policy may be a path or a dictionary, the table a path, or a pyarrow, pandas or polars table.
+        """
+        from deeprotect.training.fitting.fit import fit
+
+        return cls(fit(Policy.of(policy), table, progress=progress))
+
+    @classmethod
+    def load(cls, path: Path_) -> Self:
+        """A protector that was saved, or trained on the command line."""
+        return cls(Bundle.load(Path(path)))
+
+    def save(self, path: Path_) -> None:
+        """As a folder, or as a zip file when the name ends in .zip."""
+        self.bundle.save(Path(path))
+
+    @property
+    def policy(self) -> Policy:
+        return self.bundle.policy
+
+    @property
+    def epsilon(self) -> float:
+        """Of one draw: one for each window, or for as long as the policy holds it."""
+        return self.bundle.mechanism.event.epsilon
+
+    @property
+    def guarantee(self) -> str:
+        return self.bundle.mechanism.event.guarantee
+
+    @property
+    def mechanism(self) -> str:
+        """The name of what was chosen, where the policy left the choice."""
+        return self.bundle.mechanism.name
+
+    def describe(self) -> str:
+        """The model card: what may be inferred, what is promised, what is not."""
+        return card(self.bundle)
+
+    @overload
+    def protect(self, table: Path_, **options: Unpack[ReleaseOptions]) -> pa.Table: ...
+    @overload
+    def protect(self, table: T, **options: Unpack[ReleaseOptions]) -> T: ...
+    def protect(self, table: Any, **options: Unpack[ReleaseOptions]) -> Any:
+        """Release a pyarrow, pandas or polars table, or an array of windows; the same kind comes back."""
+        released = self.release(table, **options)
+        if released.summary.warning:
+            warnings.warn(released.summary.warning, stacklevel=2)
+        return released.table
+
+    @overload
+    def release(self, table: Path_, **options: Unpack[ReleaseOptions]) -> ReleasedTable[pa.Table]: ...
+    @overload
+    def release(self, table: T, **options: Unpack[ReleaseOptions]) -> ReleasedTable[T]: ...
+    def release(self, table: Any, **options: Unpack[ReleaseOptions]) -> ReleasedTable[Any]:
+        """The same, with what it cost and what stayed behind.
+
+        An array is (window, time, channel): windows of one recording, channels in the order of the policy.
+        """
+        if isinstance(table, np.ndarray):
+            given: Any = {"ledger": Ledger(), "entropy": SystemEntropy(), "workers": options.get("workers") or cores()}
+            return ReleasedTable(*release_array(table, self.bundle, **given))
+        memory = Memory()
+        summary = self._release(table, memory.open, **options)
+        return ReleasedTable(like(table, memory.table()), summary)
+
+    def protect_file(
+        self, source_path: Path_ | Sequence[Path_], sink_path: Path_, **options: Unpack[ReleaseOptions]
+    ) -> ReleaseSummary:
+        """Release a file of any size, or several as one table, in constant memory; it appears whole or not at all.
+
+        `mapped` says which columns are meant (`time=Timestamp`), `columns` names those of a file that has no names.
+        From standard input to standard output ('-' and '-') rows leave as their windows, or episodes, fill.
+        """
+        source = str(source_path) if isinstance(source_path, str | PathLike) else [str(each) for each in source_path]
+        piped = str(sink_path) == "-" and source in ("-", ["-"])
+        return self._release(source, open_pipe if piped else partial(open_sink, Path(sink_path)), **options)
+
+    def protect_files(
+        self, sources: Sequence[Path_], folder: Path_, **options: Unpack[ReleaseOptions]
+    ) -> ReleaseSummary:
+        """Release files, folders and patterns file by file into a folder of the same structure.
+
+        A run that was broken off goes on when it is called again: files that were finished stay as they are.
+        """
+        ledger, out, progress = Ledger(), Path(folder), options.get("progress", lambda _: None)
+        parts = parts_of([str(each) for each in sources], passing=passing_columns(self.bundle, options))
+        refuse_among_inputs(out, [*map(Path, sources), *(part.source for part in parts)])
+
+        def release_one(source: Path, target: Path, share: Progress) -> ReleaseSummary:
+            given: ReleaseOptions = {**options, "progress": share}
+            return self._release(str(source), partial(open_sink, target), ledger=ledger, stream=str(out), **given)
+
+        digest = sha256(self.bundle.manifest.to_json()).hexdigest()
+        run = release_data_set(parts, out, release_one, bundle=digest, progress=progress)
+        return run.summary(ledger.spending(str(out)) if run.released else totals([(self.bundle.mechanism.event, 0)]))
+
+    def stream(self, *, listen_to: ListenTo = "beginning", listen: int | None = None) -> LiveStream:
+        """A live stream: push samples as they come, get released ones back, each when its window is full.
+
+        Where draws are held, a draw is made once the first `listen` windows of its episode are there, which leave
+        then; or, listening to what was "before", from the last ones of the episode before, so that no window waits.
+        Without `listen`, the policy's, or else three; a named promise always listens as the policy says.
+        """
+        if listen is None and self.guarantee != "named" and self.policy.privacy.listen is None:
+            listen = min(LISTEN, self.bundle.hold.windows)
+        return LiveStream(self.bundle, listen_to=listen_to, listen=listen, ledger=Ledger(), entropy=SystemEntropy())
+
+    def __repr__(self) -> str:
+        inferences = self.policy.inferences
+        useful, hidden = ", ".join(inferences.useful), ", ".join(inferences.sensitive) or "everything else"
+        return f"<Protector for {useful}; sensitive: {hidden}; {self.mechanism}, {self.bundle.mechanism.event}>"
+
+    def _repr_html_(self) -> str:
+        """The card, for notebooks."""
+        return card_fragment(self.bundle)
+
+    def __copy__(self) -> Self:
+        return self  # nothing in it changes
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Self:
+        return self
+
+    def _release(
+        self,
+        table: Any,
+        sink: OpenSink,
+        *,
+        ledger: Ledger | None = None,
+        stream: str | None = None,
+        **options: Unpack[ReleaseOptions],
+    ) -> ReleaseSummary:
+        safe = Passing("numbered" if self.bundle.manifest.training.names_may_tell else "named")
+        return release_table(
+            table,
+            sink,
+            self.bundle,
+            mapping=ColumnMap.of(self.policy, options.get("mapped", ())),
+            names=options.get("columns"),
+            passing=options.get("passing") or safe,
+            ledger=ledger or Ledger(),
+            stream=stream,
+            entropy=SystemEntropy(),
+            workers=options.get("workers") or cores(),
+            progress=options.get("progress", lambda _: None),
+        )
+
+
+def passing_columns(bundle: Bundle, options: ReleaseOptions) -> set[str]:
+    """Names of the columns that leave as they are."""
+    mapping = ColumnMap.of(bundle.policy, options.get("mapped", ()))
+    return {mapping.get(name, name) for name in (TIME, RECORDING)}

@@ -1,0 +1,173 @@
+"""A live stream: samples are pushed as they come, released ones come back, in constant memory."""
+
+import warnings
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+
+from deeprotect.errors import DeeprotectError, StreamError, TableError, printable
+from deeprotect.privacy.accounting import Spending
+from deeprotect.privacy.entropy import SystemEntropy, require_system
+from deeprotect.release.ledger import Ledger
+from deeprotect.release.live_episodes import Episodes, ListenBefore, Listening, ListenToBeginning
+from deeprotect.release.pipe import Pipeline, draw
+from deeprotect.release.placeholder import placeholders
+from deeprotect.signals import Cutter, Windows
+from deeprotect.signals.checks import largely_outside
+from deeprotect.signals.episodes import Counts
+from deeprotect.signals.schema import Floats
+
+ListenTo = Literal["beginning", "before"]
+
+
+class LiveStream:
+    """Released rows for pushed rows, one for one and in order; made by `Protector.stream`. Not for several threads.
+
+    A row comes back when its window is full. When anything fails, whatever waits is dropped, nothing of it ever
+    leaves, and the next row begins a new recording.
+
+    Examples:
+        >>> from deeprotect import Protector
+        >>> live = Protector.load("protector").stream()  # windows of four samples, two channels
+        >>> [len(live.push([0.1, 0.2])) for _ in range(5)]
+        [0, 0, 0, 4, 0]
+        >>> live.waiting, len(live.finish())
+        (1, 1)
+        >>> print(live.spending)
+        ldp: ε = 5 per window, ε = 10 for the whole stream (2 windows)
+    """
+
+    def __init__(
+        self,
+        bundle: Pipeline,
+        *,
+        listen_to: ListenTo = "beginning",
+        listen: int | None = None,
+        ledger: Ledger,
+        entropy: SystemEntropy,
+        name: str = "live stream",
+    ) -> None:
+        self._bundle, self._name = bundle, name
+        self._listen_to, self._listening = listen_to, Listening.of(bundle, listen)
+        self._ledger, self._entropy = ledger, require_system(entropy)
+        self._pushed = self._released = self._dropped = 0
+        self._warned: set[str] = set()
+        self._begin()
+
+    @property
+    def spending(self) -> Spending:
+        """What all draws so far have cost."""
+        return self._ledger.spending(self._name)
+
+    @property
+    def waiting(self) -> int:
+        """Rows that were pushed and have not come back yet."""
+        return self._pushed - self._released - self._dropped
+
+    @property
+    def dropped(self) -> int:
+        """Rows that will never come back, because something failed before they could."""
+        return self._dropped
+
+    def push(self, samples: Any) -> Floats:
+        """Rows (row, channel) in units, or one row (channel,); gives rows that are released now, often none."""
+        with self._closed_on_failure():
+            rows = self._read(samples)
+            self._pushed += len(rows)
+            self._check(rows)
+            return self._count(self._through(self._cutter.push(rows)))
+
+    def finish(self) -> Floats:
+        """The rows that still wait, the last window filled up; the next push begins a new recording."""
+        with self._closed_on_failure():
+            last = self._through(self._cutter.finish())
+            rest = self._decoded(self._episodes.finish())
+            self._begin()
+            return self._count(np.concatenate([last, rest]))
+
+    def _begin(self) -> None:
+        schema = self._bundle.schema
+        self._cutter = Cutter(schema.window, len(schema.channels))
+        self._episodes = self._made_episodes()
+        self._lengths: deque[int] = deque()  # of the windows that have not left
+
+    def _made_episodes(self) -> Episodes:
+        if self._listen_to == "beginning" or self._bundle.hold.windows == 1:
+            return ListenToBeginning(self._listening, self._draw)
+        return ListenBefore(self._listening, self._draw, placeholder=self._placeholder)
+
+    def _through(self, windows: Windows) -> Floats:
+        self._warn(windows)
+        self._lengths.extend(windows.frame.lengths.tolist())
+        scaled = self._bundle.schema.scale(windows.samples)
+        released = [self._decoded(self._episodes.take(each[None])) for each in scaled]
+        return np.concatenate([self._none(), *released])
+
+    def _decoded(self, noisy_codes: Floats) -> Floats:
+        """Rows of the windows that may leave, padding cut off."""
+        if not len(noisy_codes):
+            return self._none()
+        windows = self._bundle.schema.unscale(self._bundle.decode(noisy_codes))
+        return np.concatenate([window[: self._lengths.popleft()] for window in windows])
+
+    def _draw(self, code: Floats, counts: Counts) -> Floats:
+        return draw(code, counts, self._bundle, ledger=self._ledger, stream=self._name, entropy=self._entropy)
+
+    def _placeholder(self, windows: int) -> Floats:
+        mechanism = self._bundle.mechanism
+        nothing = placeholders(mechanism, 1, entropy=self._entropy)
+        return mechanism.repeat(nothing, np.array([windows]), entropy=self._entropy)
+
+    def _read(self, samples: Any) -> Floats:
+        names = self._bundle.schema.names
+        try:
+            rows = np.asarray(samples, dtype=np.float64)
+        except (TypeError, ValueError):  # its message would quote a sample
+            raise TableError("the stream: samples must be numbers; push one row (channel,) or rows") from None
+        rows = rows[None] if rows.ndim == 1 else rows
+        if rows.ndim != 2 or rows.shape[1] != len(names):
+            order = printable(", ".join(names), 300)
+            raise TableError(
+                f"the stream: samples have shape {np.shape(samples)}; push rows (row, channel) of {len(names)}: {order}"
+            )
+        return rows
+
+    def _check(self, rows: Floats) -> None:
+        bad = ~np.isfinite(rows).all(axis=0)
+        if bad.any():
+            name = printable(self._bundle.schema.names[int(np.argmax(bad))])
+            raise TableError(f"the stream: a sample of '{name}' is missing or infinite; push finite numbers")
+
+    def _warn(self, windows: Windows) -> None:
+        rows = windows.rows()
+        for name in (channel.name for channel in largely_outside(rows, self._bundle.schema)):
+            if name not in self._warned:
+                self._warned.add(name)
+                line = f"'{printable(name)}' lies largely outside its public range; is it in another unit?"
+                warnings.warn(f"the stream: {line} Samples are clipped", stacklevel=5)
+
+    def _count(self, released: Floats) -> Floats:
+        self._released += len(released)
+        return released
+
+    def _none(self) -> Floats:
+        return np.empty((0, len(self._bundle.schema.channels)))
+
+    @contextmanager
+    def _closed_on_failure(self) -> Iterator[None]:
+        """Whatever happens inside: nothing that waits leaves, and whoever pushes is told."""
+        try:
+            yield
+        except BaseException as failure:
+            lost = self.waiting
+            self._dropped += lost
+            self._begin()
+            line = f"{lost} rows were dropped; the stream goes on with the next one"
+            if isinstance(failure, DeeprotectError | Warning):
+                failure.add_note(line)
+            elif isinstance(failure, Exception):  # its own words may quote a sample
+                raise StreamError(f"{type(failure).__name__} in the stream; {line}") from None
+            raise

@@ -1,0 +1,114 @@
+"""Channels on their way through a bundle: whole, or altered and refused."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.privacy.channel.test_discrete_channel import COUNTS, ldp, named
+from tests.privacy.edited import edited
+
+from deeprotect.errors import BundleError, PolicyError
+from deeprotect.privacy.channel.ratios import WHOLE
+from deeprotect.privacy.entropy import SeededEntropy
+from deeprotect.privacy.mechanisms.mechanism import load
+
+EVERY = {
+    "ldp": ldp(variants=4),
+    "named": named(codes=("a", "b", "c", "d"), outputs=("a", "b", "c", "d")),
+    "both": named(1.0, 1.5),
+}
+
+
+@pytest.mark.parametrize("channel", EVERY.values(), ids=EVERY.keys())
+def test_a_channel_survives_its_json(channel):
+    again = load(json.loads(json.dumps(channel.to_json())))
+    assert again.to_json() == channel.to_json()
+    assert again.certificate() == channel.certificate()
+    code = np.random.default_rng(0).integers(0, 4, (50, 1)).astype(float)
+    released = [m.privatise(code, entropy=SeededEntropy(1)) for m in (channel, again)]
+    assert (released[0] == released[1]).all()
+
+
+def test_permuted_rows_and_edited_counts_change_the_certificate():
+    fields = EVERY["ldp"].to_json()
+    fields["weights"] = fields["weights"][::-1]
+    assert load(fields).certificate() != EVERY["ldp"].certificate()
+    fields = EVERY["both"].to_json()
+    fields["secrets"]["person"]["counts"][0][0] -= 1
+    fields["event"]["epsilon"] = fields["secrets"]["person"]["epsilon"] = 1.2
+    changed = load(fields).certificate()
+    assert changed["integers_sha256"] != EVERY["both"].certificate()["integers_sha256"]
+    assert changed["derived_epsilon"] != EVERY["both"].certificate()["derived_epsilon"]
+
+
+def shifted(amount):
+    """The first row gives `amount` more to its first output, taken from its second."""
+    row = [int(part) for part in EVERY["ldp"].to_json()["weights"][0].split()]
+    return " ".join(map(str, [row[0] + amount, row[1] - amount, *row[2:]]))
+
+
+def broken(path, value, source="named"):
+    return edited(EVERY[source].to_json(), path, value)
+
+
+WRONG = {
+    "weights raised": broken(["weights", 0], shifted(1 << 58), "ldp"),
+    "weights raised by little": broken(["weights", 0], shifted(1 << 30), "ldp"),
+    "row does not sum": broken(["weights", 0], " ".join(["1"] * 5), "ldp"),
+    "row of another length": broken(["weights", 0], str(WHOLE), "ldp"),
+    "row of words": broken(["weights", 0], "a b c d e", "ldp"),
+    "negative weight": broken(["weights", 0], f"-1 {WHOLE + 1} 0 0 0", "ldp"),
+    "endless digits": broken(["weights", 0], "1" * 5000, "ldp"),
+    "weights as numbers": broken(["weights"], [[1, 2]], "ldp"),
+    "no weights": broken(["weights"], [], "ldp"),
+    "smaller epsilon": broken(["event", "epsilon"], 1.0, "ldp"),
+    "smaller epsilon and ceiling": broken(["event", "epsilon"], 1.0, "ldp") | {"ldp_ceiling": [1.0]},
+    "ceiling only": broken(["ldp_ceiling"], [1.0], "both"),
+    "two ceilings": broken(["ldp_ceiling"], [1.0, 2.0], "both"),
+    "no ceiling": broken(["ldp_ceiling"], [], "ldp"),
+    "named stated as ldp": broken(["event", "guarantee"], "ldp"),
+    "secret's epsilon": broken(["secrets", "person", "epsilon"], 0.5),
+    "event's epsilon": broken(["event", "epsilon"], 0.5),
+    "more confidence": broken(["event", "confidence"], 0.999),
+    "fewer windows": broken(["secrets", "person", "counts"], (COUNTS // 4).tolist()),
+    "permuted codes": broken(
+        ["weights"], EVERY["named"].to_json()["weights"][1:] + EVERY["named"].to_json()["weights"][:1]
+    ),
+    "counts of five codes": broken(["secrets", "person", "counts"], np.ones((3, 5)).tolist()),
+    "half counts": broken(["secrets", "person", "counts"], (COUNTS / 7).tolist()),
+    "negative counts": broken(["secrets", "person", "counts"], (-COUNTS).tolist()),
+    "no counts": broken(["secrets", "person", "counts"], ...),
+    "no secrets": broken(["secrets"], {}),
+    "secrets are nothing": broken(["secrets"], None),
+    "secret is nothing": broken(["secrets", "person"], None),
+    "another secret": broken(["event", "inferences"], ["gender"]),
+    "variants": broken(["variants"], 0),
+    "half a variant": broken(["variants"], 1.5),
+    "labels": broken(["codes"], ["a"]),
+    "prior": broken(["prior"], [1.0]),
+    "cost": broken(["cost"], [[1.0]]),
+    "delta": broken(["event", "delta"], 0.1),
+    "unsure ldp": broken(["event", "confidence"], 0.9, "ldp"),
+    "lines in a code": broken(["codes"], ["a\nverdict: holds", "b", "c", "d"]),
+    "escapes in an output": broken(["outputs"], ["a\x1b[2K", "b", "c", "d"]),
+    "lines in a class": broken(["secrets", "person", "classes"], ["a\nb", "b", "c"]),
+    "endless class": broken(["secrets", "person", "classes"], ["a" * 101, "b", "c"]),
+}
+
+
+@pytest.mark.parametrize("fields", WRONG.values(), ids=WRONG.keys())
+def test_an_altered_channel_is_refused_in_one_line(fields):
+    with pytest.raises(BundleError) as refused:
+        load(json.loads(json.dumps(fields)))
+    assert str(refused.value).isprintable()
+    assert str(refused.value).startswith("mechanism")
+
+
+def test_a_channel_with_half_the_noise_cannot_be_made():
+    strong, weak = ldp(5, 4.0), ldp(5, 2.0)
+    with pytest.raises(PolicyError, match="ldp epsilon"):
+        replace(weak, weights=strong.weights)
+    loose, tight = named(2.0), named(1.0)
+    with pytest.raises(PolicyError, match="person"):
+        replace(tight, weights=loose.weights)
