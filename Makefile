@@ -1,6 +1,7 @@
 # make demo   the main job on real data: trains, protects, attacks, writes out/demo/report.html
 # make test   the whole test suite
-# make bench  speed and memory as ratios against peers, measured in the same run
+# make bench  speed and memory as ratios against peers, measured in the same run; writes out/bench
+# make smoke  the wheel and every extra in fresh environments, a command of each
 # make check  format, lint, types, import rule
 # make docs   the documentation site, out/site/index.html; broken links fail
 PYTHON ?= python3
@@ -9,7 +10,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.docs-installed
 
-.PHONY: demo test bench check docs clean
+.PHONY: demo test bench smoke check docs clean
 
 demo: $(INSTALLED)
 	$(BIN)/deeprotect demo --out out/demo --force
@@ -18,7 +19,10 @@ test: $(INSTALLED)
 	$(BIN)/pytest -n auto --dist worksteal
 
 bench: $(INSTALLED)
-	$(BIN)/deeprotect bench
+	$(BIN)/deeprotect bench --out out/bench
+
+smoke:
+	$(PYTHON) .ci/smoke.py
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check src tests docs/pages.py

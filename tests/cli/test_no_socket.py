@@ -37,7 +37,7 @@ COMMANDS = {
     "reproduce": "3 --quick --jobs 1 --out again",
     "reproduce a study": "--study hapt-mode --out again",
     "reproduce features": "--features hapt-person --out again",
-    "bench": "",
+    "bench": "--short",
 }
 WITHOUT_DATA = {"reproduce", "reproduce features"}
 SMALLER = {
@@ -54,12 +54,12 @@ demo.DemoPlan = partial(
 )
 """,
     "bench": """
-from deeprotect.benchmark import benchmark
-benchmark.PEER_DRAWS = 16
-for part in list(vars(benchmark).values()):
-    defaults = getattr(part, "__kwdefaults__", None) or {}
-    small = {"draws": 64, "rows": 4000, "windows": 128, "repeats": 1}
-    defaults.update({name: small[name] for name in small if name in defaults})
+from deeprotect.benchmark import benchmark, noise
+noise.PEER_DRAWS = 16
+small = {"draws": 64, "rows": 4000, "windows": 128, "repeats": 1}
+for part in benchmark.PARTS.values():
+    if part.short:
+        part.short.keywords.update({name: small[name] for name in small if name in part.short.keywords})
 """,
 }
 
