@@ -3,13 +3,14 @@
 # make bench  speed and memory as ratios against peers, measured in the same run
 # make check  format, lint, types, import rule
 # make docs   the documentation site, out/site/index.html; broken links fail
+# make browser  what `deeprotect export --target browser` writes; needs node 20 and npm
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.docs-installed
 
-.PHONY: demo test bench check docs clean
+.PHONY: demo test bench check docs browser clean
 
 demo: $(INSTALLED)
 	$(BIN)/deeprotect demo --out out/demo
@@ -26,6 +27,13 @@ check: $(INSTALLED)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+browser: browser/node_modules
+	cd browser && npm run --silent build
+
+browser/node_modules: browser/package-lock.json
+	cd browser && npm ci --silent --no-audit --no-fund
+	touch $@
+
 # Never --quiet: it drops warnings before strict mode counts them.
 docs: $(DOCS_INSTALLED)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
@@ -40,4 +48,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) out
+	rm -rf $(VENV) out browser/out browser/node_modules

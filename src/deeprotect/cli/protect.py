@@ -1,8 +1,8 @@
-"""Verbs around a bundle: train, protect, describe, verify."""
+"""Verbs around a bundle: train, protect, export, describe, verify."""
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -90,6 +90,22 @@ def protect(
     certificate = protector.bundle.manifest.certificate
     if certificate.get("codes_without_noise"):
         typer.echo(f"noise: {certificate['noise']}", err=True)
+
+
+def export(
+    bundle: BundlePath,
+    target: Annotated[Literal["browser"], typer.Option(help="Where it will run.")] = "browser",
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The folder to write; without it, BUNDLE-browser here.")
+    ] = None,
+) -> None:
+    """Write the bundle in the form that another place runs: a browser extension, and a script for a site."""
+    from deeprotect.bundle import Bundle
+    from deeprotect.exporting.browser import export_browser
+
+    exported = export_browser(Bundle.load(bundle), out or Path(f"{bundle.name.removesuffix('.zip')}-{target}"))
+    typer.echo(f"{exported.extension}: load it in chrome://extensions (developer mode, load unpacked)", err=True)
+    typer.echo(f"{exported.script}: for a site that embeds it; about.html beside it says what that is worth", err=True)
 
 
 def describe(
