@@ -13,7 +13,7 @@ DOCS_INSTALLED := $(VENV)/.docs-installed
 .PHONY: demo test bench check docs browser clean
 
 demo: $(INSTALLED)
-	$(BIN)/deeprotect demo --out out/demo
+	$(BIN)/deeprotect demo --out out/demo --force
 
 test: $(INSTALLED)
 	$(BIN)/pytest -n auto --dist worksteal

@@ -6,9 +6,13 @@ import pytest
 from hypothesis import settings
 
 from deeprotect.bundle import Bundle
+from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.manifest import TrainingRecord
 from deeprotect.bundle.network import Network
+from deeprotect.bundle.output_table import OutputTable
 from deeprotect.policy import Policy
+from deeprotect.privacy.channel.design import SensitiveCounts, design
+from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.mechanisms import laplace
 
 settings.register_profile("steady", deadline=None)
@@ -49,7 +53,34 @@ def bundle(policy) -> Bundle:
         encoder=Network((), dim),
         decoder=Network((), dim),
         minimiser={"name": "none"},
-        training=TrainingRecord(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
+        training=TrainingRecord(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}, names_tell=[]),
+        results=[],
+        created="2026-01-01T00:00:00+00:00",
+        made_with={},
+    )
+
+
+@pytest.fixture
+def named_bundle(policy) -> Bundle:
+    """Four codes through a channel that hides the person; names of recordings told who it was when it was trained."""
+    counts = np.array([[18, 12, 6, 4], [8, 12, 10, 10]])
+    secret = SensitiveCounts("person", ("ann", "bob"), counts, 0.5)
+    privacy = {"mechanism": "channel", "guarantee": "named", "epsilon": 0.5}
+    dim = policy.schema().dim
+    return Bundle.make(
+        policy.vary(inferences={"sensitive": ["person"]}, privacy=privacy),
+        make(design(1.0 - np.eye(4), np.ones(4), secrets=[secret], confidence=0.95)),
+        encoder=Network((Argmax((dim,), np.arange(dim) % 4),), dim),
+        decoder=OutputTable(np.full((4, dim), 0.5, dtype=np.float32)),
+        minimiser={"name": "code book"},
+        training=TrainingRecord(
+            fingerprint="0" * 64,
+            rows=320,
+            windows=80,
+            recordings=8,
+            classes={"activity": ["still", "walk"], "person": ["ann", "bob"]},
+            names_tell=["person"],
+        ),
         results=[],
         created="2026-01-01T00:00:00+00:00",
         made_with={},

@@ -98,6 +98,7 @@ def forge(tmp_path):
     def run(bundle: Bundle, *, files=None, **changes) -> object:
         path = tmp_path / "forged"
         bundle.save(path)
+        (path / "card.html").unlink()  # nothing reads it
         body = json.loads((path / "manifest.json").read_text())
         body.pop("digest")
         for name, content in (files or {}).items():

@@ -18,6 +18,7 @@ from deeprotect.evaluation.results import (
     Sensitive,
     Useful,
 )
+from deeprotect.policy import Policy
 from deeprotect.privacy.guarantees import promise
 from deeprotect.signals import Channel, Schema
 
@@ -152,4 +153,18 @@ def excerpt() -> Excerpt:
     windows = waves.reshape(10, 30)
     noise = np.random.default_rng(0).normal(0, 0.1, windows.shape)
     lines = dict.fromkeys(line_name(mechanism, guarantee, minimiser) for mechanism, guarantee, minimiser, *_ in _MAIN)
-    return Excerpt(windows, SCHEMA, 0, EPSILON, {line: windows + noise * place for place, line in enumerate(lines, 1)})
+    released = {line: windows + noise * place for place, line in enumerate(lines, 1)}
+    return Excerpt(windows, SCHEMA, 0, EPSILON, "average", "the mean of 8 people", released)
+
+
+def policy(**privacy: object) -> Policy:
+    """What the page leads with follows from it."""
+    channels = {each.name: {"unit": each.unit, "range": [each.low, each.high]} for each in SCHEMA.channels}
+    return Policy.from_tables(
+        {
+            "version": 1,
+            "stream": {"rate_hz": SCHEMA.rate_hz, "window": SCHEMA.window, "channels": channels},
+            "inferences": {"useful": ["exercise"], "sensitive": ["person"]},
+            "privacy": {"epsilon": EPSILON, "guarantee": "ldp", **privacy},
+        }
+    )

@@ -9,7 +9,8 @@ from tests.evaluation.conftest import SETUP
 
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import InputError, TableError
-from deeprotect.evaluation.evaluator import Setup
+from deeprotect.evaluation.evaluator import Release, Setup
+from deeprotect.evaluation.excerpt import average
 from deeprotect.evaluation.experiment import Plan, measure_rows, run
 from deeprotect.evaluation.fitted_fold import FittedFold
 from deeprotect.evaluation.methods import FEATURES, MAIN_METHODS, Method
@@ -90,7 +91,7 @@ def test_the_windows_to_draw_are_those_of_the_nearest_measured_epsilon(
     windows: LabelledWindows, policy: Policy
 ) -> None:
     assert PLAN.nearest(10.0) == 1.0
-    excerpt = run(windows, policy, replace(PLAN, split=SplitSpec()), shown_epsilon=PLAN.nearest(10.0)).excerpt
+    excerpt = run(windows, policy, replace(PLAN, split=SplitSpec()), choose=average).excerpt
     assert excerpt is not None
     assert excerpt.epsilon == 1.0
     assert list(excerpt.released) == ["baseline", "downsampling"]  # classical features are there for their numbers
@@ -98,17 +99,14 @@ def test_the_windows_to_draw_are_those_of_the_nearest_measured_epsilon(
 
 
 def test_a_mechanism_that_cannot_be_learnt_is_left_out_with_its_reason(
-    windows: LabelledWindows, policy: Policy, monkeypatch: pytest.MonkeyPatch
+    windows: LabelledWindows, policy: Policy
 ) -> None:
-    release = FittedFold.release
-
-    def refuse(self: FittedFold, setting: Setting) -> object:
+    def refuse(fold: FittedFold, setting: Setting) -> Release:
         if setting.method.mechanism == "baseline" and setting.epsilon == 20.0:
             raise TableError("too few windows; record more")
-        return release(self, setting)
+        return fold.release(setting)
 
-    monkeypatch.setattr(FittedFold, "release", refuse)
-    found = run(windows, policy, replace(PLAN, split=SplitSpec()))
+    found = run(windows, policy, replace(PLAN, split=SplitSpec()), release_of=refuse)
     assert found.left_out == ["baseline: too few windows; record more"]
     assert {row.line for row in found.rows} == {"laplace pca", "downsampling"}
 

@@ -81,7 +81,13 @@ class Bundle:
 
     def save(self, path: str | Path) -> None:
         """A folder, or a zip file when the name ends in .zip."""
-        store.write(Path(path), {store.MANIFEST: self.manifest.to_json(), **self.files})
+        store.write(Path(path), {store.MANIFEST: self.manifest.to_json(), **self.beside_manifest()})
+
+    def beside_manifest(self) -> dict[str, bytes]:
+        """The tensors, and a card for people, which is made from the manifest and read by nothing."""
+        from deeprotect.bundle.card_page import card_page
+
+        return {**self.files, store.CARD: card_page(self).encode()}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickle holds what a file does, and is refused for the same reasons."""

@@ -37,10 +37,16 @@ class TrainingRecord(BaseModel):
     windows: int
     recordings: int
     classes: dict[str, list[str]]
+    names_tell: list[str] | None = None  # sensitive inferences that a recording's name determines; None: not known
+
+    @property
+    def names_may_tell(self) -> bool:
+        """Whether names of recordings had better stay behind; what is not known counts as yes."""
+        return self.names_tell is None or bool(self.names_tell)
 
 
 class Measured(BaseModel):
-    """What an unchanged app read of held-out windows, by inference, as the bundle's maker says."""
+    """What an unchanged app and a retrained attacker read of held-out windows, as the bundle's maker says."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     mechanism: str
@@ -48,6 +54,7 @@ class Measured(BaseModel):
     epsilon: float
     windows: int
     useful: dict[str, dict[str, float]]
+    sensitive: dict[str, dict[str, float]] = Field(default_factory=dict)
 
 
 class MinimiserRecord(BaseModel):

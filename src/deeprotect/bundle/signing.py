@@ -46,7 +46,7 @@ def public_key(path: str | Path) -> Any:
 def save(bundle: Bundle, path: str | Path, *, key: Any) -> None:
     """Save the bundle with its signature, whole or not at all."""
     manifest = bundle.manifest.to_json()
-    write(Path(path), {MANIFEST: manifest, SIGNATURE: key.sign(manifest), **bundle.files})
+    write(Path(path), {MANIFEST: manifest, SIGNATURE: key.sign(manifest), **bundle.beside_manifest()})
 
 
 def load(path: str | Path, *, key: Any) -> Bundle:

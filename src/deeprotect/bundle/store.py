@@ -3,7 +3,7 @@
 import os
 import stat
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,17 +13,15 @@ from deeprotect.errors import BundleError
 from deeprotect.tables.atomic import whole_file, whole_folder
 
 MANIFEST = "manifest.json"
-OURS = {MANIFEST, TENSORS, "manifest.sig", "encoder.onnx", "decoder.onnx"}  # the last two of bundles of version 1
+CARD = "card.html"
+OURS = {MANIFEST, TENSORS, CARD, "manifest.sig", "encoder.onnx", "decoder.onnx"}  # the last two of bundles of version 1
 LARGEST_FILE = 1 << 26
 """64 MB: a file of more is not one of ours, whatever it says."""
 
 
 def write(path: Path, files: Mapping[str, bytes]) -> None:
     """Write all files under a temporary name, then move them to `path`; a bundle that is there is replaced."""
-    if not path.parent.is_dir():
-        raise BundleError(f"{path}: the folder {path.parent} does not exist; create it first")
-    if path.exists() and not _is_bundle(path):
-        raise BundleError(f"{path}: exists and is not a bundle; choose another name or remove it")
+    refuse_place(path)
     if path.suffix == ".zip":
         with whole_file(path) as stream, zipfile.ZipFile(stream, "w") as archive:
             for name, content in files.items():
@@ -32,6 +30,18 @@ def write(path: Path, files: Mapping[str, bytes]) -> None:
     with whole_folder(path) as folder:
         for name, content in files.items():
             (folder / name).write_bytes(content)
+
+
+def refuse_place(path: Path) -> None:
+    """A place where no bundle can be written: nothing is removed that we did not write."""
+    if not path.name or path.name == "..":
+        raise BundleError(f"{path}: it is a folder in use; give the name of a new one in it")
+    if not path.parent.is_dir():
+        raise BundleError(f"{path}: the folder {path.parent} does not exist; create it first")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise BundleError(f"{path}: the folder {path.parent} cannot be written to; choose another")
+    if os.path.lexists(path) and not _is_bundle(path):
+        raise BundleError(f"{path}: exists and is not a bundle; choose another name or remove it")
 
 
 def read(path: Path) -> tuple[Manifest, dict[str, bytes]]:
@@ -109,6 +119,12 @@ def _check_size(path: Path, name: str, found: int, wanted: int | None) -> None:
 
 def _is_bundle(path: Path) -> bool:
     if path.is_dir():
-        names = {each.name for each in path.iterdir()}
-        return not names or (MANIFEST in names and names <= OURS)  # nothing is removed that we did not write
-    return path.suffix == ".zip" and zipfile.is_zipfile(path)
+        return path.suffix != ".zip" and _are_ours([each.name for each in path.iterdir()])
+    if path.suffix != ".zip" or not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return _are_ours(archive.namelist())
+
+
+def _are_ours(names: Sequence[str]) -> bool:
+    return not names or (MANIFEST in names and set(names) <= OURS)

@@ -2,36 +2,47 @@
 
 import typer
 
-from deeprotect.cli import data, evaluate, protect, tables
+from deeprotect.cli import bundles, data, evaluate, export, paper, protect, tables
+from deeprotect.cli.help_text import Verb, with_examples
 
+SUMMARIES: dict[Verb, str] = {
+    evaluate.demo: "See it work: train, protect and attack on real wrist data.",
+    data.inferences: "What sensors reveal, with references.",
+    tables.check: "List all problems of a table, each with the fix.",
+    tables.prepare: "Mend a table: sort, drop, split, resample, convert.",
+    data.init: "Write a policy for a table.",
+    protect.train: "Learn a protector from labelled recordings.",
+    bundles.describe: "Say what a protector promises, and what not.",
+    bundles.verify: "Work out again everything that it promises.",
+    bundles.audit: "Attack its release; a lower bound on ε.",
+    protect.protect: "Release tables: the same form, other content.",
+    export.export: "Take a protector to the browser: an extension, a script.",
+    evaluate.evaluate: "What apps and attackers read of a release; a report.",
+    paper.reproduce: "The paper's case studies again, on public data.",
+    paper.bench: "Speed and memory against peers.",
+}
+"""In the order in which a newcomer needs them; short enough to be shown whole."""
 app = typer.Typer(
-    help="Name what an app may infer from your sensors; release data that carries only that.",
-    no_args_is_help=True,
-    add_completion=False,
+    help="Name what an app may infer from your sensors; release data that carries only that.\n\n"
+    "The way through: check and prepare a table, init a policy, train a protector, describe and verify it, protect "
+    "recordings with it, evaluate what they still tell. `deeprotect VERB --help` shows an example of each.",
+    add_completion=True,
     pretty_exceptions_enable=False,  # its tracebacks print local variables, and those can be private samples
     rich_markup_mode=None,
 )
-app.command()(evaluate.demo)
-app.command()(data.inferences)
-app.add_typer(data.datasets, name="datasets")
-app.command()(data.init)
-app.command()(tables.check)
-app.command()(tables.prepare)
-app.command()(protect.train)
-app.command()(protect.protect)
-app.command()(protect.export)
-app.command()(protect.describe)
-app.command()(protect.verify)
-app.command()(evaluate.audit)
-app.command()(evaluate.evaluate)
-app.command()(evaluate.reproduce)
-app.command()(evaluate.bench)
+for _verb, _summary in SUMMARIES.items():
+    app.command(help=with_examples(_verb), short_help=_summary)(_verb)
+app.add_typer(data.datasets, name="datasets", short_help="Known data sets, their licence; fetch one as a table.")
 
 
 @app.callback(invoke_without_command=True)
-def _version(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
+def _without_verb(
+    context: typer.Context, version: bool = typer.Option(False, "--version", help="Print the version and stop.")
+) -> None:
     if version:
         from deeprotect.version import __version__
 
         typer.echo(__version__)
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())

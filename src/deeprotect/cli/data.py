@@ -1,16 +1,16 @@
 """Verbs about data: inferences, datasets, init."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from deeprotect.cli.json_output import json_text
 from deeprotect.cli.progress import bar
 from deeprotect.cli.tables import Columns, Force, Map, refuse_output
 from deeprotect.errors import printable
 
-datasets = typer.Typer(help="Known data sets, their licence and citation.", invoke_without_command=True)
+datasets = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
 
 def inferences(
@@ -19,7 +19,10 @@ def inferences(
     also: Annotated[list[Path] | None, typer.Option("--file", help="Your own repository file to add.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """The repository of inferences: which sensors reveal what, with references."""
+    """The repository of inferences: which sensors reveal what, with references.
+
+    Example: deeprotect inferences --sensor gyroscope
+    """
     from deeprotect.cli.printing import inference_card, inferences_table
     from deeprotect.policy import Repository
 
@@ -28,7 +31,7 @@ def inferences(
     if name:
         chosen = [repository.inference(name)]
     if as_json:
-        typer.echo(json.dumps([each.model_dump(mode="json", exclude_none=True) for each in chosen], indent=1))
+        typer.echo(json_text([each.model_dump(mode="json", exclude_none=True) for each in chosen]))
     elif name:
         inference_card(chosen[0], repository)
     else:
@@ -39,7 +42,10 @@ def inferences(
 def list_datasets(
     context: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 ) -> None:
-    """Known data sets, their publisher and licence."""
+    """Known data sets, their publisher and licence.
+
+    Example: deeprotect datasets fetch hapt --from downloads --out hapt.parquet
+    """
     if context.invoked_subcommand:
         return
     from deeprotect.cli.printing import datasets_table
@@ -47,22 +53,30 @@ def list_datasets(
 
     entries = [registry.entry(name) for name in registry.names()]
     if as_json:
-        typer.echo(json.dumps([entry.model_dump(mode="json", exclude_none=True) for entry in entries], indent=1))
+        typer.echo(json_text([entry.model_dump(mode="json", exclude_none=True) for entry in entries]))
     else:
         datasets_table(entries)
 
 
-@datasets.command()
+@datasets.command(short_help="Download or read one, verify it, write it as a table.")
 def fetch(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `deeprotect datasets`.")],
     source: Annotated[Path | None, typer.Option("--from", metavar="DIR", help="A local copy instead.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="TABLE", help="Also write the tidy table there.")] = None,
     rate_hz: Annotated[float | None, typer.Option(metavar="HZ", help="Resample the table to this rate.")] = None,
+    force: Force = False,
 ) -> None:
-    """Download or read a data set, verify it, cache it; with --out write it as a table."""
+    """Download or read a data set, verify it, cache it; with --out write it as a table.
+
+    Example: deeprotect datasets fetch watch --rate-hz 10 --out watch.csv
+    """
     from deeprotect.datasets import fetch as get
     from deeprotect.datasets import load, save
+    from deeprotect.datasets.saving import check_name
 
+    if out is not None:
+        check_name(out)
+        refuse_output(out, [], force=force)
     with bar(f"fetching {name}") as progress:
         folder = get(name, source=source)
         progress(0.5)

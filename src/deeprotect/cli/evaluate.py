@@ -1,28 +1,32 @@
-"""Verbs that measure: demo, evaluate, reproduce, audit, bench."""
+"""Verbs that measure a policy: demo, evaluate."""
 
-import json
 import shlex
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from deeprotect.cli.progress import bar
-from deeprotect.cli.protect import BundlePath
-
-if TYPE_CHECKING:
-    from deeprotect.reproduction.reproduce import ReproduceRequest
+from deeprotect.cli.protect import Data
+from deeprotect.cli.tables import Columns, Force, Map
+from deeprotect.errors import InputError
 
 Report = Annotated[Path, typer.Option(metavar="DIR", help="Where report.html and results.json go.")]
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Processes; without it, one per core.")]
 
 
-def demo(out: Report = Path("out/demo")) -> None:
-    """Train, protect and attack on the embedded wrist data; writes a page and prints a table."""
+def demo(out: Report = Path("out/demo"), force: Force = False) -> None:
+    """Train, protect and attack on the embedded wrist data; writes a page and prints a table.
+
+    Example: deeprotect demo --out out/demo
+    """
     from deeprotect.cli.printing import results_table
+    from deeprotect.evaluation.report.report_files import REPORT
     from deeprotect.evaluation.runs.demo import demo as run
 
+    refuse_report(out, REPORT, force=force)
     with bar("demo") as progress:
         results = run(out, progress=progress)
     results_table(results)
@@ -30,9 +34,15 @@ def demo(out: Report = Path("out/demo")) -> None:
 
 
 def evaluate(
-    policy: Annotated[Path, typer.Argument(metavar="POLICY", help="A policy file (see init).")],
-    data: Annotated[str, typer.Option(metavar="TABLE", help="Labelled recordings: CSV, Parquet or Arrow.")],
+    data: Data,
     out: Report,
+    policy: Annotated[
+        Path | None, typer.Argument(metavar="POLICY", help="A policy file (see init); not with --bundle.")
+    ] = None,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(metavar="BUNDLE", help="Measure this bundle as it is shipped, on a table it was not trained on."),
+    ] = None,
     mechanism: Annotated[
         list[str] | None,
         typer.Option("--mechanism", metavar="M", help="Only this mechanism, classical features or peer; repeatable."),
@@ -40,8 +50,12 @@ def evaluate(
     epsilon: Annotated[
         list[float] | None, typer.Option("--epsilon", metavar="E", help="An ε per window; repeatable (1, 2, 5, 10).")
     ] = None,
-    split: Annotated[str, typer.Option(metavar="KIND", help="time, recording, or group (with --group).")] = "time",
+    split: Annotated[str, typer.Option(metavar="KIND", help="time, pieces, recording, group (with --group).")] = "time",
     group: Annotated[str | None, typer.Option(metavar="COLUMN", help="Keep its values on one side of a split.")] = None,
+    strangers: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Also measure on people the protector never met; COLUMN names people."),
+    ] = None,
     folds: Annotated[int, typer.Option(metavar="N", help="Cross-validation; 1 holds out a part.")] = 1,
     repeats: Annotated[int, typer.Option(metavar="N", help="How often, each time with another seed.")] = 1,
     jobs: Jobs = None,
@@ -49,16 +63,30 @@ def evaluate(
         bool, typer.Option("--quick", help="Fewer windows, ε, attackers and epochs; about a minute.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Of splits, models and evaluation noise.")] = 0,
+    show_raw: Annotated[
+        bool, typer.Option("--show-raw", help="Draw raw samples of one recording in the report, not an average.")
+    ] = False,
+    mapped: Map = None,
+    columns: Columns = None,
+    force: Force = False,
 ) -> None:
-    """Compare mechanisms on a table: apps, attackers, limits, intervals; writes a report and results.json."""
+    """Compare mechanisms on a table: apps, attackers, limits, intervals; writes a report and results.json.
+
+    Example: deeprotect evaluate policy.toml --data walk.csv --out report --quick
+
+    Example: deeprotect evaluate --bundle protector --data held-back.csv --out report
+    """
+    from deeprotect.bundle import Bundle
     from deeprotect.cli.printing import print_seconds, results_table
-    from deeprotect.errors import InputError
+    from deeprotect.evaluation.report.report_files import REPORT
+    from deeprotect.evaluation.runs.own_bundle import evaluate_bundle
     from deeprotect.evaluation.runs.own_table import EvaluateRequest
     from deeprotect.evaluation.runs.own_table import evaluate as run
     from deeprotect.policy import Policy
+    from deeprotect.tables.csv_reader import column_names
 
-    if data == "-":
-        raise InputError("--data - cannot be read twice; give a file")
+    refuse_report(out, REPORT, force=force)
+    _check_asked(policy, bundle, data, chosen=bool(mechanism or epsilon))
     if split == "group" and group is None:
         raise InputError("--split group needs the column to split by; give it with --group")
     request = EvaluateRequest(
@@ -66,15 +94,22 @@ def evaluate(
         epsilons=epsilon or (),
         split="group" if group and split == "time" else split,
         group=group,
+        strangers=strangers,
         folds=folds,
         repeats=repeats,
-        jobs=_cores() if jobs is None else jobs,
+        jobs=cores() if jobs is None else jobs,
         quick=quick,
         seed=seed,
-        command=_command(),
+        show_raw=show_raw,
+        mapped=mapped or (),
+        columns=column_names(columns),
+        command=command_line(),
     )
     with bar("evaluating") as progress:
-        results, seconds = run(Policy.load(policy), data, out, request=request, progress=progress)
+        if bundle is not None:
+            results, seconds = evaluate_bundle(Bundle.load(bundle), data, out, request=request, progress=progress)
+        elif policy is not None:
+            results, seconds = run(Policy.load(policy), data, out, request=request, progress=progress)
     results_table(results.to_json())
     for line in results.left_out:
         typer.echo(f"left out: {line}", err=True)
@@ -82,132 +117,29 @@ def evaluate(
     typer.echo(f"\nReport: {out / 'report.html'}")
 
 
-def reproduce(
-    cases: Annotated[
-        list[int] | None, typer.Argument(metavar="[1] [2] [3]", help="Which case studies; without one, all.")
-    ] = None,
-    out: Report = Path("out/reproduce"),
-    source: Annotated[Path | None, typer.Option("--from", metavar="DIR", help="Local copies of the data sets.")] = None,
-    study: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Instead: the default mechanism on a known table; repeatable; all for all."),
-    ] = None,
-    features: Annotated[
-        str | None, typer.Option(metavar="STUDY", help="Instead: features and noise compared as in the paper.")
-    ] = None,
-    folds: Annotated[int | None, typer.Option(metavar="N", help="Cross-validation (10; 2 with --quick).")] = None,
-    jobs: Jobs = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer folds, windows, ε and epochs; minutes.")] = False,
-    seed: Annotated[int, typer.Option(help="Of splits, owners, models and evaluation noise.")] = 0,
-) -> None:
-    """Run the paper's three case studies again on public data; writes every figure, its number and ours."""
-    from deeprotect.reproduction.reproduce import ReproduceRequest
-    from deeprotect.reproduction.size import FULL, QUICK
-
-    if study:
-        _studies(study, out, source=source, seed=seed)
-    if features:
-        _features(features, out, source=source, seed=seed)
-    if cases or not (study or features):
-        request = ReproduceRequest(
-            numbers=cases or (),
-            directory=source,
-            size=(QUICK if quick else FULL).with_folds(folds),
-            jobs=_cores() if jobs is None else jobs,
-            seed=seed,
-            command=_command(),
-        )
-        _case_studies(request, out)
+def _check_asked(policy: Path | None, bundle: Path | None, data: list[str], *, chosen: bool) -> None:
+    if (policy is None) == (bundle is None):
+        raise InputError("give either a POLICY or --bundle, which brings its own policy")
+    if bundle is not None and chosen:
+        raise InputError("--bundle is measured as it is; leave out --mechanism and --epsilon")
+    if "-" in data:
+        raise InputError("--data - cannot be read twice; give a file")
 
 
-def _case_studies(request: "ReproduceRequest", out: Path) -> None:
-    from deeprotect.cli.printing import case_table, print_seconds
-    from deeprotect.reproduction.case import SHOWN_EPSILON
-    from deeprotect.reproduction.reproduce import reproduce as run
+def refuse_report(out: Path, parts: Iterable[str], *, force: bool) -> None:
+    """Before the work: a folder that cannot be, or that holds an earlier report."""
+    from deeprotect.tables.output_checks import refuse_existing_in, refuse_unwritable_folder
 
-    with bar("reproducing") as progress:
-        done = run(out, request, progress=progress, report=lambda layout: case_table(layout, SHOWN_EPSILON))
-    for line in done.missing:
-        typer.echo(f"not run: {line}", err=True)
-    for layout in done.layouts:
-        for line in layout.result.left_out:
-            typer.echo(f"left out: {line}", err=True)
-    print_seconds(done.seconds)
-    typer.echo(f"\nReport: {out / 'report.html'}")
+    refuse_unwritable_folder(out)
+    if not force:
+        refuse_existing_in(out, parts)
 
 
-def _studies(names: list[str], out: Path, *, source: Path | None, seed: int) -> None:
-    from deeprotect.cli.printing import study_lines
-    from deeprotect.evaluation.report.report_files import make_folders, write_json
-    from deeprotect.reproduction.studies import run_study, select_studies
-
-    studies = select_studies([] if "all" in names else names)
-    make_folders(out)
-    results = []
-    with bar("studies") as progress:
-        for study in studies:
-            results.append(run_study(study, directory=source, seed=seed))
-            progress(len(results) / len(studies))
-            typer.echo("\n".join(study_lines(results[-1])))
-    write_json(out / "studies.json", [each.to_json() for each in results])
-
-
-def _features(name: str, out: Path, *, source: Path | None, seed: int) -> None:
-    from deeprotect.cli.printing import features_table
-    from deeprotect.evaluation.report.report_files import make_folders, write_json
-    from deeprotect.reproduction.feature_comparison import compare
-
-    make_folders(out)
-    with bar("features"):
-        comparison = compare(name, directory=source, seed=seed)
-    features_table(comparison)
-    write_json(out / "features.json", comparison.to_json())
-
-
-def audit(
-    bundle: BundlePath,
-    runs: Annotated[int, typer.Option(metavar="N", help="Releases of each of the two inputs.")] = 100_000,
-    data: Annotated[str | None, typer.Option(metavar="TABLE", help="Labelled recordings, for named promises.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="PNG", help="A picture of the attack.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Attack the release, and print a lower bound on ε with its confidence; exit code 1 when it exceeds the claim."""
-    from deeprotect.audit.audit import audit as run
-    from deeprotect.bundle import Bundle
-    from deeprotect.evaluation.report.figures.audit_bounds import write
-    from deeprotect.training.labelled_windows import read_windows
-
-    protector = Bundle.load(bundle)
-    windows = None if data is None else read_windows(data, protector.policy)
-    with bar("attacking") as progress:
-        result = run(protector, runs=runs, windows=windows, progress=progress)
-    if out is not None:
-        write(out, result.findings)
-    typer.echo(json.dumps(result.to_json(), indent=1) if as_json else str(result))
-    for line in result.left_out:
-        typer.echo(f"left out: {line}", err=True)
-    if not result.holds:
-        raise typer.Exit(1)
-
-
-def bench(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Speed and memory as ratios against peers, measured in the same run; takes about half a minute."""
-    from deeprotect.benchmark.benchmark import measure
-    from deeprotect.cli.printing import ratios_table
-
-    with bar("measuring") as progress:
-        ratios = measure(progress=progress)
-    if as_json:
-        typer.echo(json.dumps({"schema": 1, "ratios": [each.to_json() for each in ratios]}, indent=1))
-    else:
-        ratios_table(ratios)
-
-
-def _cores() -> int:
+def cores() -> int:
     from joblib import cpu_count
 
     return int(cpu_count())
 
 
-def _command() -> str:
+def command_line() -> str:
     return shlex.join(["deeprotect", *sys.argv[1:]])

@@ -1,57 +1,93 @@
-"""Verbs around a bundle: train, protect, export, describe, verify."""
+"""Verbs that make and use a protector: train, protect."""
 
-import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from deeprotect.cli.bundles import BundlePath, Key
+from deeprotect.cli.json_output import json_text
 from deeprotect.cli.progress import bar
+from deeprotect.cli.tables import Columns, Force, Map, refuse_output
 from deeprotect.errors import printable
 
-Key = Annotated[
-    Path | None, typer.Option(metavar="PUBLIC", help="The Ed25519 public key that must have signed it, a PEM file.")
+if TYPE_CHECKING:
+    from deeprotect.bundle import Bundle
+    from deeprotect.release.releasing import ReleaseSummary
+
+Data = Annotated[
+    list[str],
+    typer.Option(
+        metavar="TABLE", help="Labelled recordings: CSV, Parquet or Arrow; a file, a folder, a pattern; repeatable."
+    ),
 ]
-BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE", help="A bundle: a folder or a .zip file.")]
 
 
 def train(
     policy: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy, a TOML file.")],
-    data: Annotated[str, typer.Option(metavar="TABLE", help="Labelled recordings: CSV, Parquet or Arrow.")],
+    data: Data,
     out: Annotated[
         Path, typer.Option(metavar="BUNDLE", help="The bundle to write: a folder, or a name ending in .zip.")
     ],
     sign: Annotated[
         Path | None, typer.Option(metavar="KEY", help="Sign the bundle with this Ed25519 private key, a PEM file.")
     ] = None,
+    mapped: Map = None,
+    columns: Columns = None,
+    force: Force = False,
 ) -> None:
-    """Learn a protector."""
-    from deeprotect.bundle import signing
-    from deeprotect.bundle.card import measured
-    from deeprotect.policy import Policy
-    from deeprotect.protector import Protector
+    """Learn a protector from labelled recordings.
 
+    Example: deeprotect train policy.toml --data walk.csv --out protector
+    """
+    from deeprotect.bundle import signing
+    from deeprotect.bundle.card_sections import measured
+    from deeprotect.bundle.store import refuse_place
+    from deeprotect.policy import Policy
+    from deeprotect.tables.csv_reader import column_names
+    from deeprotect.tables.output_checks import refuse_existing, refuse_input
+    from deeprotect.tables.several import paths_of
+    from deeprotect.training.fitting.fit import fit
+
+    refuse_input(out, [*paths_of(data), policy])
+    refuse_place(out)
+    if not force:
+        refuse_existing(out)
     rules = Policy.load(policy)
     key = signing.private_key(sign) if sign else None  # a wrong key is said before the long work, not after
     with bar("training") as progress:
-        protector = Protector.fit(rules, data, progress=progress)
-    signing.save(protector.bundle, out, key=key) if key else protector.save(out)
-    typer.echo(f"{out}: {protector.bundle.mechanism.event}, mechanism {protector.bundle.mechanism.name}", err=True)
-    for line in measured(protector.bundle):
-        typer.echo(line, err=True)
+        bundle = fit(rules, data, mapped=mapped or (), columns=column_names(columns), progress=progress)
+    signing.save(bundle, out, key=key) if key else bundle.save(out)
+    typer.echo(f"{out}: {bundle.mechanism.event}, mechanism {bundle.mechanism.name}", err=True)
+    for line in measured(bundle):
+        typer.echo(f"- {line}", err=True)
 
 
 def protect(
     bundle: BundlePath,
     sources: Annotated[
         list[str],
-        typer.Argument(metavar="INPUT…", help="CSV, Parquet or Arrow: files, folders, patterns; - for standard input."),
+        typer.Argument(metavar="INPUT", help="CSV, Parquet or Arrow: files, folders, patterns; - for standard input."),
     ],
     output: Annotated[
         str,
         typer.Argument(metavar="OUTPUT", help="A file of the same kinds, - for CSV on standard output; or a folder."),
     ],
     key: Key = None,
+    renumber: Annotated[
+        bool | None,
+        typer.Option(
+            "--renumber/--keep-names",
+            help="Recordings leave as 1, 2, …; the default unless training showed that names tell nothing sensitive.",
+        ),
+    ] = None,
+    relative_time: Annotated[
+        bool, typer.Option("--relative-time", help="Time counts from the beginning of each recording.")
+    ] = False,
+    mapped: Map = None,
+    columns: Columns = None,
+    force: Force = False,
     workers: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Threads that encode; without it, one per core.")
     ] = None,
@@ -61,74 +97,65 @@ def protect(
 
     Several inputs go into an output file as one table, or file by file into a folder; what an earlier run has finished
     in that folder stays.
+
+    Example: deeprotect protect protector walk.csv released.csv --relative-time
     """
     from deeprotect.bundle import signing
     from deeprotect.protector import Protector
+    from deeprotect.tables.csv_reader import column_names
     from deeprotect.tables.data_set import is_folder
-    from deeprotect.tables.output_checks import refuse_input, refuse_unknown_kind, refuse_unwritable
+    from deeprotect.tables.output_checks import refuse_unknown_kind
+    from deeprotect.tables.passing import Passing
+    from deeprotect.tables.several import paths_of
 
     if not is_folder(output):
-        refuse_input(output, sources)
-        refuse_unwritable(output)
         refuse_unknown_kind(output)
+        refuse_output(output, paths_of(sources), force=force)
     signed = signing.load(bundle, key=signing.public_key(key)) if key else None
     protector = Protector(signed) if signed else Protector.load(bundle)
+    numbered = protector.bundle.manifest.training.names_may_tell if renumber is None else renumber
+    passing = Passing("numbered" if numbered else "named", "relative" if relative_time else "absolute")
     with bar("protecting") as progress:
-        if is_folder(output):
-            summary = protector.protect_files(sources, output, workers=workers, progress=progress)
-        else:
-            summary = protector.protect_file(sources, output, workers=workers, progress=progress)
+        release = protector.protect_files if is_folder(output) else protector.protect_file
+        summary = release(
+            sources,
+            output,
+            mapped=mapped or (),
+            columns=column_names(columns),
+            passing=passing,
+            workers=workers,
+            progress=progress,
+        )
     if as_json:
-        typer.echo(json.dumps(summary.to_json()), err=True)
+        typer.echo(json_text(summary.to_json(), indent=None), err=True)
         return
+    for line in (
+        *_beside(summary, protector.bundle, asked=renumber is not None),
+        *_released(summary, protector.bundle, by_file=is_folder(output)),
+    ):
+        typer.echo(line, err=True)
+
+
+def _beside(summary: "ReleaseSummary", bundle: "Bundle", *, asked: bool) -> Iterator[str]:
+    """What left beside the samples, and what did not."""
     if summary.dropped:
-        typer.echo(f"left out, not channels: {printable(', '.join(summary.dropped), 1000)}", err=True)
+        yield f"left out, not channels: {printable(', '.join(summary.dropped), 1000)}"
+    if summary.renumbered and not asked:
+        tell = printable(" and ".join(bundle.manifest.training.names_tell or ()), 200)
+        why = f"in the training table their names tell {tell}" if tell else "nobody knows what their names tell"
+        yield f"recordings are numbered 1, 2, …: {why}; --keep-names keeps them"
+
+
+def _released(summary: "ReleaseSummary", bundle: "Bundle", *, by_file: bool) -> Iterator[str]:
+    files = f" of {summary.files} files, {summary.kept} files were finished before" if by_file else ""
+    if by_file:
+        yield "names of files and folders leave as they are"
     if summary.warning:
-        typer.echo(f"warning: {summary.warning}", err=True)
-    files = f" of {summary.files} files, {summary.kept} files were finished before" if is_folder(output) else ""
-    typer.echo(f"released {summary.rows} rows{files}; {summary.spending}", err=True)
-    certificate = protector.bundle.manifest.certificate
+        yield f"warning: {summary.warning}"
+    if summary.rows:
+        yield f"released {summary.rows} rows{files}; {summary.spending}"
+    else:
+        yield f"released 0 rows{files}, which costs nothing; the bundle promises {bundle.mechanism.event}"
+    certificate = bundle.manifest.certificate
     if certificate.get("codes_without_noise"):
-        typer.echo(f"noise: {certificate['noise']}", err=True)
-
-
-def export(
-    bundle: BundlePath,
-    target: Annotated[Literal["browser"], typer.Option(help="Where it will run.")] = "browser",
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The folder to write; without it, BUNDLE-browser here.")
-    ] = None,
-) -> None:
-    """Write the bundle in the form that another place runs: a browser extension, and a script for a site."""
-    from deeprotect.bundle import Bundle
-    from deeprotect.exporting.browser import export_browser
-
-    exported = export_browser(Bundle.load(bundle), out or Path(f"{bundle.name.removesuffix('.zip')}-{target}"))
-    typer.echo(f"{exported.extension}: load it in chrome://extensions (developer mode, load unpacked)", err=True)
-    typer.echo(f"{exported.script}: for a site that embeds it; about.html beside it says what that is worth", err=True)
-
-
-def describe(
-    bundle: BundlePath,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON.")] = False,
-) -> None:
-    """Say what may be inferred, what is promised, and what is not."""
-    from deeprotect.protector import Protector
-
-    protector = Protector.load(bundle)
-    typer.echo(protector.bundle.manifest.to_json() if as_json else protector.describe(), nl=False)
-
-
-def verify(
-    bundle: BundlePath,
-    key: Key = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the steps as JSON.")] = False,
-) -> None:
-    """Work out again everything the bundle promises; exit code 1 when anything does not hold."""
-    from deeprotect.bundle import signing
-    from deeprotect.bundle.verification.verify import verify as run
-
-    report = run(bundle, key=signing.public_key(key) if key else None)
-    typer.echo(json.dumps(report.to_json(), indent=1, ensure_ascii=False) if as_json else str(report))
-    if not report.holds:
-        raise typer.Exit(1)
+        yield f"noise: {certificate['noise']}"

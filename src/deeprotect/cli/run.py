@@ -1,39 +1,90 @@
-"""Running a command so that every mistake ends in one line and the right exit code."""
+"""Running a command so that every mistake, failure or signal ends in one line and the right exit code."""
 
+import errno
 import os
 import sys
+import traceback
+from pathlib import Path
 
 import typer
 
+from deeprotect.cli.endings import BROKEN_PIPE, StoppedError, signals_as_errors
 from deeprotect.errors import DeeprotectError, printable
 
 LONGEST_LINE = 2000
+PROGRAM = "deeprotect"
+DEVICE_FAILED = 74  # EX_IOERR of sysexits.h
+_DEVICE = {
+    errno.ENOSPC: "no space is left; free some, or write elsewhere",
+    errno.EDQUOT: "the quota is used up; free some space, or write elsewhere",
+    errno.EFBIG: "the file would be larger than is allowed; write elsewhere",
+    errno.EROFS: "it can only be read; write elsewhere",
+    errno.EIO: "the device failed; look at the disk",
+}
 
 
 def run(app: typer.Typer) -> int:
-    """The exit code: 0 done, 1 the work failed, 2 wrong input."""
+    """The exit code: 0 done, 1 the work failed, 2 wrong input, 74 the disk failed, 128 + n ended by signal n."""
     try:
-        return int(app(standalone_mode=False) or 0)
+        with signals_as_errors():
+            code = _invoke(app)
+            sys.stdout.flush()  # here, where a failure can be said
+            return code
     except typer.Exit as stop:
         return stop.exit_code
     except typer.TyperException as mistake:
         return _say(mistake.format_message(), 2)
     except DeeprotectError as mistake:
         return _say(str(mistake), mistake.exit_code)
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").startswith("deeprotect"):
-            raise
-        return _say(f"{missing.name} is not installed; install deeprotect[all] for this command", 1)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; nothing more to say
-        return 1
+    except (StoppedError, KeyboardInterrupt, typer.Abort) as stop:
+        stopped = stop if isinstance(stop, StoppedError) else StoppedError(2)
+        return _say(str(stopped), stopped.exit_code)
     except OSError as failure:
-        return _say(f"{failure.filename or 'the system'}: {failure.strerror}", 1)
-    except (KeyboardInterrupt, typer.Abort):
-        return _say("stopped; nothing unfinished was left behind", 130)
+        return _system_failure(failure)
+    except MemoryError:
+        return _say("it does not fit into memory; use shorter windows, or a smaller table", 1)
+    except Exception as fault:
+        return _own_fault(fault)
+
+
+def _invoke(app: typer.Typer) -> int:
+    """What `app()` does, without its own idea of endings: it keeps silent on Ctrl-C and on a closed pipe."""
+    command = typer.main.get_command(app)
+    command._main_shell_completion(ctx_args={}, prog_name=PROGRAM)  # ends here if a shell asks how a line may go on
+    with command.make_context(PROGRAM, sys.argv[1:]) as context:
+        return int(command.invoke(context) or 0)
+
+
+def _system_failure(failure: OSError) -> int:
+    _forget_unwritten()
+    if isinstance(failure, BrokenPipeError):
+        return _say("standard output was closed before everything was written", BROKEN_PIPE)
+    if failure.errno in _DEVICE:
+        return _say(f"{failure.filename or 'the output'}: {_DEVICE[failure.errno]}", DEVICE_FAILED)
+    return _say(f"{failure.filename or 'the system'}: {failure.strerror or type(failure).__name__}", 1)
+
+
+def _forget_unwritten() -> None:
+    """What could not be written to standard output is not tried again when the interpreter ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _own_fault(fault: Exception) -> int:
+    """Where it happened and what it was, but not its message: that may quote a cell."""
+    if isinstance(fault, ModuleNotFoundError) and not (fault.name or "").startswith("deeprotect"):
+        return _say(f"{fault.name} is not installed; install deeprotect[all] for this command", 1)
+    frames = [
+        frame for frame in traceback.extract_tb(fault.__traceback__) if "deeprotect" in Path(frame.filename).parts
+    ]
+    places = " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames[-4:]))
+    return _say(f"a fault of deeprotect itself ({type(fault).__name__} at {places}); please report this line", 1)
 
 
 def _say(line: str, exit_code: int) -> int:
     """One line, whatever a file, a column or a bundle is called."""
-    print("deeprotect:", printable(" ".join(line.split()), LONGEST_LINE), file=sys.stderr)
+    if sys.stderr is not None:
+        print("deeprotect:", printable(" ".join(line.split()), LONGEST_LINE), file=sys.stderr)
     return exit_code

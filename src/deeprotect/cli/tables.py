@@ -1,10 +1,12 @@
 """Verbs on tables as people have them: check, prepare."""
 
-import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from deeprotect.cli.json_output import json_text
 
 Map = Annotated[
     list[str] | None,
@@ -25,7 +27,7 @@ def check(
     table: Annotated[
         str, typer.Argument(metavar="TABLE", help="CSV, Parquet or Arrow; a file, a folder, a pattern, -.")
     ],
-    policy: Annotated[Path | None, typer.Argument(metavar="[POLICY]", help="Hold it against this policy, too.")] = None,
+    policy: Annotated[Path | None, typer.Argument(metavar="POLICY", help="Hold it against this policy, too.")] = None,
     mapped: Map = None,
     columns: Columns = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -43,7 +45,7 @@ def check(
     mapping = ColumnMap.of(rules, mapped or []) if rules else ColumnMap.without_policy(mapped or [])
     report = run(table, rules, mapping=mapping, columns=column_names(columns))
     if as_json:
-        typer.echo(json.dumps(report.to_json(), indent=1, ensure_ascii=False))
+        typer.echo(json_text(report.to_json()))
     else:
         typer.echo("\n".join(report.lines()))
     if report.problems:
@@ -88,7 +90,7 @@ def prepare(
     )
     counts = run(table, out, request)
     if as_json:
-        typer.echo(json.dumps(counts.to_json(), ensure_ascii=False), err=True)
+        typer.echo(json_text(counts.to_json(), indent=None), err=True)
         return
     for line in counts.lines():
         typer.echo(line, err=True)
@@ -99,7 +101,7 @@ def prepare(
     )
 
 
-def refuse_output(out: str | Path, inputs: list[str], *, force: bool) -> None:
+def refuse_output(out: str | Path, inputs: Sequence[str | Path], *, force: bool) -> None:
     """Before the work: nothing that exists is overwritten unasked, and no input ever."""
     from deeprotect.tables import output_checks as outputs
 

@@ -12,12 +12,14 @@ from deeprotect.tables.atomic import whole_file
 def save(dataset: Dataset, path: Path | str) -> Path:
     """The tidy table as .parquet (with units in the field metadata) or .csv (without)."""
     final = Path(path)
-    writers = {".parquet": parquet.write_table, ".csv": csv.write_csv}
-    if final.suffix not in writers:
-        raise DatasetError(f"{final.name}: name the file .parquet or .csv")
-    try:
-        with whole_file(final) as stream:
-            writers[final.suffix](dataset.table, stream)
-    except OSError as error:
-        raise DatasetError(f"cannot write {final} ({error.strerror or error}); choose another place") from error
+    check_name(final)
+    write = parquet.write_table if final.suffix == ".parquet" else csv.write_csv
+    with whole_file(final) as stream:
+        write(dataset.table, stream)
     return final
+
+
+def check_name(path: Path) -> None:
+    """The suffix says how it is written."""
+    if path.suffix not in (".parquet", ".csv"):
+        raise DatasetError(f"{path.name}: name the file .parquet or .csv")

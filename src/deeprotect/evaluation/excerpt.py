@@ -1,28 +1,34 @@
-"""A segment of one channel to look at: raw, and as each mechanism releases it."""
+"""A stretch of one channel to look at, as it is and as each mechanism releases it; nobody's own unless asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deeprotect.signals import Channel, Schema
 from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import LabelledWindows
 
 SHOWN_WINDOWS = 10
+FEWEST_AVERAGED = 5  # people, or recordings where people are not told apart, whose mean may be shown
+Shows = Literal["average", "public", "raw"]
 
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Neighbouring test windows (window, value) and the channel to draw of them; released ones by name of their line.
+    """Neighbouring windows (window, value) and the channel to draw of them; released ones by name of their line.
 
-    `epsilon` is the one at which they were released.
+    `epsilon` is the one at which they were released; `shows` and `origin` say what the windows are.
     """
 
     windows: Floats
     schema: Schema
     place: int
     epsilon: float
+    shows: Shows
+    origin: str
     released: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
@@ -34,12 +40,49 @@ class Excerpt:
         samples = windows.reshape(-1, self.schema.window, len(self.schema.channels))
         return self.schema.unscale(samples)[:, :, self.place].ravel()
 
-    @classmethod
-    def choose(cls, test: LabelledWindows, schema: Schema, *, epsilon: float) -> "Excerpt":
-        """The liveliest channel, in the recording where it is liveliest among those long enough to show."""
-        place = int(test.samples.std(axis=(0, 1)).argmax())
-        counts = np.bincount(test.recording)
-        long_enough = np.flatnonzero(counts >= min(SHOWN_WINDOWS, counts.max()))
-        spreads = [test.samples[test.recording == number][:, :, place].std() for number in long_enough]
-        chosen = test.recording == long_enough[int(np.argmax(spreads))]
-        return cls(test.flat[chosen][:SHOWN_WINDOWS], schema, place, epsilon)
+
+Choose = Callable[[LabelledWindows, Schema, float], Excerpt | None]
+"""From test windows, their schema and an ε; None where nothing may be shown."""
+
+
+def average(test: LabelledWindows, schema: Schema, epsilon: float) -> Excerpt | None:
+    """The mean over people of the first neighbouring windows of their runs; nobody's own samples."""
+    runs = neighbouring(test)
+    shown = next((count for count in range(SHOWN_WINDOWS, 0, -1) if _people_with(runs, test, count)), 0)
+    people = _people_with(runs, test, shown) if shown else {}
+    if not people:
+        return None
+    means = [np.mean([test.flat[run[:shown]] for run in several], axis=0) for several in people.values()]
+    who = "recordings" if test.person is None else "people"
+    return Excerpt(
+        np.mean(means, axis=0), schema, _liveliest(test), epsilon, "average", f"the mean of {len(people)} {who}"
+    )
+
+
+def one_recording(test: LabelledWindows, schema: Schema, epsilon: float) -> Excerpt:
+    """The liveliest channel, in the run of neighbours where it is liveliest among those long enough to show."""
+    runs, place = neighbouring(test), _liveliest(test)
+    enough = min(SHOWN_WINDOWS, max(map(len, runs)))
+    chosen = max((run for run in runs if len(run) >= enough), key=lambda run: test.samples[run][:, :, place].std())
+    return Excerpt(test.flat[chosen[:SHOWN_WINDOWS]], schema, place, epsilon, "raw", "one recording of the table")
+
+
+def neighbouring(windows: LabelledWindows) -> list[NDArray[np.int64]]:
+    """Windows by number, in runs of such that follow each other in time."""
+    borders = np.flatnonzero(~windows.followed[:-1]) + 1
+    return np.split(np.arange(len(windows)), borders)
+
+
+def _people_with(
+    runs: list[NDArray[np.int64]], test: LabelledWindows, count: int
+) -> dict[int, list[NDArray[np.int64]]]:
+    """Runs of at least so many windows by person, or nothing where that is too few people to hide in."""
+    found: dict[int, list[NDArray[np.int64]]] = {}
+    for run in runs:
+        if len(run) >= count:
+            found.setdefault(int(test.people[run[0]]), []).append(run)
+    return found if len(found) >= FEWEST_AVERAGED else {}
+
+
+def _liveliest(test: LabelledWindows) -> int:
+    return int(test.samples.std(axis=(0, 1)).argmax())

@@ -1,6 +1,6 @@
 """From a plan to rows: what apps and attackers read of every release of it, summed up over folds."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import InputError
-from deeprotect.evaluation.evaluator import Setup
-from deeprotect.evaluation.excerpt import Excerpt
+from deeprotect.evaluation.evaluator import Release, Setup
+from deeprotect.evaluation.excerpt import Choose, Excerpt
 from deeprotect.evaluation.fitted_fold import FittedFold
 from deeprotect.evaluation.fold_predictions import FoldPredictions
 from deeprotect.evaluation.results import Row
@@ -22,6 +22,10 @@ from deeprotect.training.labelled_windows import LabelledWindows
 
 PREPARED = 0.15
 """Share of the time that goes into what does not depend on a release."""
+
+
+ReleaseOf = Callable[[FittedFold, Setting], Release]
+"""What is released: learnt on the fold, or something that is there already; known by its name in other processes."""
 
 
 @dataclass(frozen=True)
@@ -73,26 +77,34 @@ def run(
     policy: Policy,
     plan: Plan,
     *,
-    shown_epsilon: float | None = None,
+    choose: Choose | None = None,
+    release_of: ReleaseOf = FittedFold.release,
     progress: Progress = lambda _: None,
 ) -> RunResult:
-    """All rows of a plan; at `shown_epsilon` some released windows are kept, to be looked at."""
+    """All rows of a plan; where some windows are to be looked at, `choose` says which."""
     with plan.prepared(windows, policy) as runner:
         progress(PREPARED)
         return measure_rows(
             runner,
             plan,
-            shown_epsilon=shown_epsilon,
+            choose=choose,
+            release_of=release_of,
             progress=lambda share: progress(PREPARED + (1 - PREPARED) * share),
         )
 
 
 def measure_rows(
-    runner: Runner, plan: Plan, *, shown_epsilon: float | None = None, progress: Progress = lambda _: None
+    runner: Runner,
+    plan: Plan,
+    *,
+    choose: Choose | None = None,
+    release_of: ReleaseOf = FittedFold.release,
+    progress: Progress = lambda _: None,
 ) -> RunResult:
     """The same on folds that are prepared already."""
-    excerpt = None if shown_epsilon is None else choose_excerpt(runner, shown_epsilon)
-    results = runner.measure(plan.settings, partial(_measure, excerpt=excerpt), progress=progress)
+    excerpt = None if choose is None else choose_excerpt(runner, choose, plan.nearest(runner.policy.privacy.epsilon))
+    measure = partial(_measure, excerpt=excerpt, release_of=release_of)
+    results = runner.measure(plan.settings, measure, progress=progress)
     shown = {cell.setting.method.line: value.shown for cell, value in results.values.items() if value.shown is not None}
     return RunResult(
         rows=[_row(setting, several, runner.policy) for setting, several in results.by_setting().items()],
@@ -104,8 +116,8 @@ def measure_rows(
     )
 
 
-def choose_excerpt(runner: Runner, epsilon: float) -> Excerpt:
-    return Excerpt.choose(runner.test(0), runner.policy.schema(), epsilon=epsilon)
+def choose_excerpt(runner: Runner, choose: Choose, epsilon: float) -> Excerpt | None:
+    return choose(runner.test(0), runner.policy.schema(), epsilon)
 
 
 def release_windows(runner: Runner, settings: Sequence[Setting], windows: Floats) -> dict[str, Floats]:
@@ -118,8 +130,8 @@ def _release(fold: FittedFold, cell: EvaluationCell, *, windows: Floats) -> Floa
     return fold.release(cell.setting).neighbours(windows).windows
 
 
-def _measure(fold: FittedFold, cell: EvaluationCell, *, excerpt: Excerpt | None) -> CellMeasure:
-    release, shown = fold.release(cell.setting), None
+def _measure(fold: FittedFold, cell: EvaluationCell, *, excerpt: Excerpt | None, release_of: ReleaseOf) -> CellMeasure:
+    release, shown = release_of(fold, cell.setting), None
     if excerpt is not None and cell.fold == 0 and _is_shown(cell.setting, excerpt.epsilon):
         shown = release.neighbours(excerpt.windows).windows
     return CellMeasure(fold.evaluator.predictions(release, stopwatch=fold.stopwatch), shown)

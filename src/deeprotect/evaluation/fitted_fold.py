@@ -50,7 +50,7 @@ class FittedFold:
                 return self._features()
             if setting.method.mechanism in PEERS:
                 return self._peer(setting)
-            return _seeded(self.protector(setting), self.evaluator.setup.seed)
+            return seeded(self.protector(setting), self.evaluator.setup.seed)
 
     def protector(self, setting: Setting) -> TrainedProtector:
         """Fitted once; minimisers once for all protectors that use them."""
@@ -78,7 +78,8 @@ class FittedFold:
         return Release(lambda private, _: Released(peer(private)))
 
 
-def _seeded(protector: TrainedProtector, seed: int) -> Release:
+def seeded(protector: TrainedProtector, seed: int) -> Release:
+    """A release whose noise repeats, for evaluation."""
     entropy, mechanism = SeededEntropy(seed), protector.mechanism
 
     def draw(private: Floats, counts: Counts) -> Released:

@@ -16,8 +16,9 @@ from deeprotect.errors import DeeprotectError
 from deeprotect.evaluation.evaluator import Evaluator, Setup
 from deeprotect.evaluation.fitted_fold import FittedFold
 from deeprotect.evaluation.methods import Method
-from deeprotect.evaluation.settings import Setting, longest_hold
+from deeprotect.evaluation.settings import Setting
 from deeprotect.evaluation.stopwatch import Stopwatch
+from deeprotect.evaluation.workers import dispatch, workers
 from deeprotect.policy import Policy
 from deeprotect.signals import Hold
 from deeprotect.training.labelled_windows import LabelledWindows
@@ -89,11 +90,15 @@ class CellResults(Generic[T]):
 
 @dataclass(frozen=True)
 class Runner:
-    """Folds with their apps and attackers, and processes to measure cells on them, as often as asked."""
+    """Folds with their apps and attackers, and processes to measure cells on them, as often as asked.
+
+    `longest` is the longest hold of any setting that will be asked for: what is learnt serves them all.
+    """
 
     windows: LabelledWindows
     policy: Policy
     folds: Sequence[Fold]
+    longest: Hold
     seconds: Counter[str]
     _folder: Path
     _parallel: joblib.Parallel
@@ -110,9 +115,8 @@ class Runner:
         tasks = split_into_tasks(settings, folds=len(self.folds) if folds is None else folds)
         total, finished = sum(task.weight for task in tasks), 0.0
         results: dict[EvaluationTask, TaskResult[T]] = {}
-        longest = longest_hold(settings, self.policy)
-        calls = (joblib.delayed(_perform)(task, measure, self._path(task.fold), longest) for task in tasks)
-        for result in self._parallel(calls):
+        calls = (joblib.delayed(_perform)(task, measure, self._path(task.fold), self.longest) for task in tasks)
+        for result in dispatch(self._parallel, calls):
             results[result.task] = result
             self.seconds.update(result.seconds)
             finished += result.task.weight
@@ -128,7 +132,7 @@ class Runner:
             joblib.delayed(_prepare)(self.windows, fold, self.policy, setup=setup, path=self._path(number))
             for number, fold in enumerate(self.folds)
         )
-        for seconds in self._parallel(calls):
+        for seconds in dispatch(self._parallel, calls):
             self.seconds.update(seconds)
 
     def _path(self, fold: int) -> Path:
@@ -144,9 +148,8 @@ def prepared(
     `jobs` are processes, this one alone where that is 1.
     """
     folds = split.make_folds(windows, seed=setup.seed, hold=hold)
-    parallel = joblib.Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered")
-    with tempfile.TemporaryDirectory() as folder, parallel:
-        runner = Runner(windows, policy, folds, Counter(), Path(folder), parallel)
+    with tempfile.TemporaryDirectory() as folder, workers(jobs) as parallel:
+        runner = Runner(windows, policy, folds, hold, Counter(), Path(folder), parallel)
         runner.prepare(setup)
         try:
             yield runner

@@ -32,6 +32,7 @@ class Study:
     classes: tuple[str, ...] = ()  # of the useful inference; none: all
     hidden: tuple[str, ...] = ()
     every: str | None = None
+    orientation: str = "kept"
     split: SplitSpec = field(default_factory=SplitSpec)
 
     def load(self, directory: Path | None) -> Dataset:
@@ -51,7 +52,7 @@ class Study:
                 "stream": {"rate_hz": data.rate_hz, "window": self.window, "channels": channels},
                 "inferences": {"useful": [self.useful], "sensitive": [self.sensitive] if self.sensitive else []},
                 "privacy": {"epsilon": 5.0, "mechanism": "channel"},
-                "training": {"people": self.people},
+                "training": {"people": self.people, "orientation": self.orientation},
             }
         )
 

@@ -1,11 +1,12 @@
 """The sections of a policy file: stream, inferences, privacy, training; each checks itself."""
 
+from fractions import Fraction
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from deeprotect.policy.durations import duration, seconds
-from deeprotect.policy.name_types import Name, Names
+from deeprotect.policy.name_types import Name, Names, Note
 from deeprotect.privacy.events import MOST_INFERENCES
 
 Guarantee = Literal["ldp", "named", "rldp"]
@@ -77,6 +78,10 @@ class Stream(Section):
     @property
     def dim(self) -> int:
         return self.window * len(self.channels)
+
+    @property
+    def window_seconds(self) -> Fraction:
+        return self.window / Fraction(repr(self.rate_hz))
 
     @field_validator("channels")
     @classmethod
@@ -208,6 +213,7 @@ class Training(Section):
     minimiser: Minimiser = "default"
     loss: Loss = "softmax"
     max_epochs: Annotated[int, Field(ge=1)] | None = None
+    orientation: Literal["kept", "free"] = "kept"  # free: how a device is worn carries nothing that is useful
     people: Name | None = None  # column that names the participant; without it, every recording counts as one
     cost_matrix: dict[Name, Rows] = Field(default_factory=dict)  # inference, true class, class read; 1 if not named
 
@@ -219,3 +225,13 @@ class Training(Section):
             if priced:
                 raise ValueError(f".{inference}.{priced[0]}.{priced[0]} is the right reading and costs 0; remove it")
         return costs
+
+
+class About(Section):
+    """Who answers for a protector, and what it is for: words for the card, none of which anything is computed from."""
+
+    owner: Name | None = None
+    contact: Name | None = None
+    purpose: Note | None = None
+    out_of_scope: Note | None = None
+    population: Note | None = None

@@ -23,27 +23,32 @@ class Terms:
 
 
 def promise(
-    guarantee: str, epsilon: float | None = None, *, sensitive: Sequence[str] = (), given: Sequence[str] = ()
+    guarantee: str,
+    epsilon: float | None = None,
+    *,
+    sensitive: Sequence[str] = (),
+    given: Sequence[str] = (),
+    per: str = "window",
 ) -> str:
-    """One sentence, for one ε or for any; `sensitive` are the inferences that the guarantee names, and `given` those
-    that it takes for known."""
+    """One sentence, for one ε or for any; `sensitive` are the inferences that the guarantee names, `given` those that
+    it takes for known, and `per` is what one draw is for."""
     hidden = _hidden(sensitive)
     factor = "e^ε" if epsilon is None else _factor(epsilon)
     if guarantee == "ldp":
         return (
-            f"No observer, however clever, can tell any two windows apart by more than a factor {factor}; "
-            "this is per window, and T windows of one person cost T times that ε."
+            f"No observer, however clever, can tell any two {per}s apart by more than a factor {factor}; "
+            f"this is per {per}, and T {per}s of one person cost T times that ε."
         )
     if guarantee == "named" and given:
         return (
-            f"Beyond {' and '.join(given)}, one window tells no observer classes of {hidden} apart by more than a "
+            f"Beyond {' and '.join(given)}, one {per} tells no observer classes of {hidden} apart by more than a "
             f"factor {factor}, with the stated confidence; who does what how often, other inferences and several "
-            "windows together are not bound."
+            f"{per}s together are not bound."
         )
     if guarantee == "named":
         return (
-            f"No observer of one window can tell classes of {hidden} apart by more than a factor {factor}, "
-            "with the stated confidence; other inferences and several windows together are not bound."
+            f"No observer of one {per} can tell classes of {hidden} apart by more than a factor {factor}, "
+            f"with the stated confidence; other inferences and several {per}s together are not bound."
         )
     if guarantee == "none":
         return "Nothing is promised: what attackers reach is only measured, and a better one may reach more."
@@ -53,32 +58,32 @@ def promise(
     )
 
 
-def terms(guarantee: str, *, sensitive: Sequence[str] = (), given: Sequence[str] = ()) -> Terms:
+def terms(guarantee: str, *, sensitive: Sequence[str] = (), given: Sequence[str] = (), per: str = "window") -> Terms:
     """The small print of a guarantee, in large print."""
     hidden = _hidden(sensitive)
     if guarantee == "ldp":
         return Terms(
             against="Anyone: any model, any computing power, any side knowledge, the protector's own files included.",
-            covers="One window. Windows add up: T of them cost T·ε.",
+            covers=f"One {per}. They add up: T of them cost T·ε.",
             not_covered="Time stamps, row counts and recording names, which are released as they are; and at a large ε "
             "the factor allows much, so read what was measured beside it.",
         )
     if guarantee == "named" and given:
         known = " and ".join(given)
         return Terms(
-            against=f"Anyone who knows {known} and wants to learn {hidden} from one window, with whatever model.",
-            covers=f"One window of any class of {known} done as in calibration, however often each is done, with the "
+            against=f"Anyone who knows {known} and wants to learn {hidden} from one {per}, with whatever model.",
+            covers=f"One {per} of any class of {known} done as in calibration, however often each is done, with the "
             "stated confidence.",
             not_covered=f"What {known} alone tells, such as who does what how often; inferences that are not named; "
-            f"several windows together; combinations that were hardly seen in calibration; draws during which {known} "
-            "changes; people or sensors unlike the calibration data.",
+            f"several {per}s together; combinations that were hardly seen in calibration; draws during "
+            f"which {known} changes; people or sensors unlike the calibration data.",
         )
     if guarantee == "named":
         return Terms(
-            against=f"Anyone who wants to learn {hidden} from one window, with whatever model.",
-            covers="One window of data like those the protector was calibrated on, with the stated confidence.",
-            not_covered="Inferences that are not named; several windows together; an observer who already knows more "
-            "about the window; people or sensors unlike the calibration data.",
+            against=f"Anyone who wants to learn {hidden} from one {per}, with whatever model.",
+            covers=f"One {per} of data like those the protector was calibrated on, with the stated confidence.",
+            not_covered=f"Inferences that are not named; several {per}s together; an observer who already knows more "
+            f"about the {per}; people or sensors unlike the calibration data.",
         )
     if guarantee == "none":
         return Terms(

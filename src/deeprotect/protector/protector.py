@@ -7,32 +7,50 @@ from functools import partial
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, TypeVar, overload
+from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 import pyarrow as pa
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
+from deeprotect.bundle.card_page import card_fragment
 from deeprotect.policy import Policy
 from deeprotect.policy.usual_names import RECORDING, TIME
+from deeprotect.privacy.accounting import totals
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.protector.arrays import release_array
 from deeprotect.protector.kinds import like
 from deeprotect.protector.released_table import ReleasedTable
-from deeprotect.release.data_set import release_data_set
 from deeprotect.release.in_order import cores
 from deeprotect.release.ledger import Ledger
+from deeprotect.release.live_episodes import LISTEN
+from deeprotect.release.many_files import release_data_set
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
 from deeprotect.release.streaming import ListenTo, LiveStream
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.data_set import parts_of
 from deeprotect.tables.output_checks import refuse_among_inputs
-from deeprotect.tables.sinks import Memory, open_sink
+from deeprotect.tables.passing import Passing
+from deeprotect.tables.sinks import Memory, open_pipe, open_sink
 
 T = TypeVar("T")
 Path_ = str | PathLike[str]
 Progress = Callable[[float], None]
+
+
+class ReleaseOptions(TypedDict, total=False):
+    """What every way of releasing takes.
+
+    Recordings leave as 1, 2, … unless training showed that their names tell nothing sensitive, or `passing` says
+    otherwise. All cores are used, or so many `workers`.
+    """
+
+    mapped: Sequence[str]
+    columns: Sequence[str] | None
+    passing: Passing | None
+    workers: int | None
+    progress: Progress
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,81 +122,82 @@ class Protector:
         return card(self.bundle)
 
     @overload
-    def protect(self, table: Path_, *, workers: int | None = None) -> pa.Table: ...
+    def protect(self, table: Path_, **options: Unpack[ReleaseOptions]) -> pa.Table: ...
     @overload
-    def protect(self, table: T, *, workers: int | None = None) -> T: ...
-    def protect(self, table: Any, *, workers: int | None = None) -> Any:
+    def protect(self, table: T, **options: Unpack[ReleaseOptions]) -> T: ...
+    def protect(self, table: Any, **options: Unpack[ReleaseOptions]) -> Any:
         """Release a pyarrow, pandas or polars table, or an array of windows; the same kind comes back."""
-        released = self.release(table, workers=workers)
+        released = self.release(table, **options)
         if released.summary.warning:
             warnings.warn(released.summary.warning, stacklevel=2)
         return released.table
 
     @overload
-    def release(self, table: Path_, *, workers: int | None = None) -> ReleasedTable[pa.Table]: ...
+    def release(self, table: Path_, **options: Unpack[ReleaseOptions]) -> ReleasedTable[pa.Table]: ...
     @overload
-    def release(self, table: T, *, workers: int | None = None) -> ReleasedTable[T]: ...
-    def release(self, table: Any, *, workers: int | None = None) -> ReleasedTable[Any]:
-        """The same, with what it cost and what stayed behind. Uses all cores, or so many workers.
+    def release(self, table: T, **options: Unpack[ReleaseOptions]) -> ReleasedTable[T]: ...
+    def release(self, table: Any, **options: Unpack[ReleaseOptions]) -> ReleasedTable[Any]:
+        """The same, with what it cost and what stayed behind.
 
         An array is (window, time, channel): windows of one recording, channels in the order of the policy.
         """
         if isinstance(table, np.ndarray):
-            given: Any = {"ledger": Ledger(), "entropy": SystemEntropy(), "workers": workers or cores()}
+            given: Any = {"ledger": Ledger(), "entropy": SystemEntropy(), "workers": options.get("workers") or cores()}
             return ReleasedTable(*release_array(table, self.bundle, **given))
         memory = Memory()
-        summary = self._release(table, memory.open, workers=workers)
+        summary = self._release(table, memory.open, **options)
         return ReleasedTable(like(table, memory.table()), summary)
 
     def protect_file(
-        self,
-        source_path: Path_ | Sequence[Path_],
-        sink_path: Path_,
-        *,
-        workers: int | None = None,
-        progress: Progress = lambda _: None,
+        self, source_path: Path_ | Sequence[Path_], sink_path: Path_, **options: Unpack[ReleaseOptions]
     ) -> ReleaseSummary:
-        """Release a file of any size, or several as one table, in constant memory; it appears whole or not at all."""
+        """Release a file of any size, or several as one table, in constant memory; it appears whole or not at all.
+
+        `mapped` says which columns are meant (`time=Timestamp`), `columns` names those of a file that has no names.
+        From standard input to standard output ('-' and '-') rows leave as their windows, or episodes, fill.
+        """
         source = str(source_path) if isinstance(source_path, str | PathLike) else [str(each) for each in source_path]
-        return self._release(source, partial(open_sink, Path(sink_path)), workers=workers, progress=progress)
+        piped = str(sink_path) == "-" and source in ("-", ["-"])
+        return self._release(source, open_pipe if piped else partial(open_sink, Path(sink_path)), **options)
 
     def protect_files(
-        self,
-        sources: Sequence[Path_],
-        folder: Path_,
-        *,
-        workers: int | None = None,
-        progress: Progress = lambda _: None,
+        self, sources: Sequence[Path_], folder: Path_, **options: Unpack[ReleaseOptions]
     ) -> ReleaseSummary:
         """Release files, folders and patterns file by file into a folder of the same structure.
 
         A run that was broken off goes on when it is called again: files that were finished stay as they are.
         """
-        ledger, out = Ledger(), Path(folder)
-        parts = parts_of([str(each) for each in sources], passing=passing_columns(self.bundle))
+        ledger, out, progress = Ledger(), Path(folder), options.get("progress", lambda _: None)
+        parts = parts_of([str(each) for each in sources], passing=passing_columns(self.bundle, options))
         refuse_among_inputs(out, [*map(Path, sources), *(part.source for part in parts)])
 
         def release_one(source: Path, target: Path, share: Progress) -> ReleaseSummary:
-            sink = partial(open_sink, target)
-            return self._release(str(source), sink, ledger=ledger, stream=str(out), workers=workers, progress=share)
+            given: ReleaseOptions = {**options, "progress": share}
+            return self._release(str(source), partial(open_sink, target), ledger=ledger, stream=str(out), **given)
 
         digest = sha256(self.bundle.manifest.to_json()).hexdigest()
-        return release_data_set(parts, out, release_one, bundle=digest, progress=progress).summary(
-            ledger.spending(str(out))
-        )
+        run = release_data_set(parts, out, release_one, bundle=digest, progress=progress)
+        return run.summary(ledger.spending(str(out)) if run.released else totals([(self.bundle.mechanism.event, 0)]))
 
-    def stream(self, *, listen_to: ListenTo = "before") -> LiveStream:
-        """A live stream: push samples as they come, get released ones back.
+    def stream(self, *, listen_to: ListenTo = "beginning", listen: int | None = None) -> LiveStream:
+        """A live stream: push samples as they come, get released ones back, each when its window is full.
 
-        `listen_to` matters where draws are held: a draw is made from the episode before, without delay, or from the
-        beginning of its own, which then waits for `listen` windows.
+        Where draws are held, a draw is made once the first `listen` windows of its episode are there, which leave
+        then; or, listening to what was "before", from the last ones of the episode before, so that no window waits.
+        Without `listen`, the policy's, or else three; a named promise always listens as the policy says.
         """
-        return LiveStream(self.bundle, listen_to=listen_to, ledger=Ledger(), entropy=SystemEntropy())
+        if listen is None and self.guarantee != "named" and self.policy.privacy.listen is None:
+            listen = min(LISTEN, self.bundle.hold.windows)
+        return LiveStream(self.bundle, listen_to=listen_to, listen=listen, ledger=Ledger(), entropy=SystemEntropy())
 
     def __repr__(self) -> str:
         inferences = self.policy.inferences
         useful, hidden = ", ".join(inferences.useful), ", ".join(inferences.sensitive) or "everything else"
         return f"<Protector for {useful}; sensitive: {hidden}; {self.mechanism}, {self.bundle.mechanism.event}>"
+
+    def _repr_html_(self) -> str:
+        """The card, for notebooks."""
+        return card_fragment(self.bundle)
 
     def __copy__(self) -> Self:
         return self  # nothing in it changes
@@ -193,23 +212,25 @@ class Protector:
         *,
         ledger: Ledger | None = None,
         stream: str | None = None,
-        workers: int | None,
-        progress: Progress = lambda _: None,
+        **options: Unpack[ReleaseOptions],
     ) -> ReleaseSummary:
+        safe = Passing("numbered" if self.bundle.manifest.training.names_may_tell else "named")
         return release_table(
             table,
             sink,
             self.bundle,
-            mapping=ColumnMap.of(self.bundle.policy),
+            mapping=ColumnMap.of(self.policy, options.get("mapped", ())),
+            names=options.get("columns"),
+            passing=options.get("passing") or safe,
             ledger=ledger or Ledger(),
             stream=stream,
             entropy=SystemEntropy(),
-            workers=workers or cores(),
-            progress=progress,
+            workers=options.get("workers") or cores(),
+            progress=options.get("progress", lambda _: None),
         )
 
 
-def passing_columns(bundle: Bundle) -> set[str]:
+def passing_columns(bundle: Bundle, options: ReleaseOptions) -> set[str]:
     """Names of the columns that leave as they are."""
-    mapping = ColumnMap.of(bundle.policy)
+    mapping = ColumnMap.of(bundle.policy, options.get("mapped", ()))
     return {mapping.get(name, name) for name in (TIME, RECORDING)}

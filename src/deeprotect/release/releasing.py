@@ -1,7 +1,7 @@
 """Releasing a table: the pipe between a source and a sink, in constant memory, row for row."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from deeprotect.bundle.network import one_thread
 from deeprotect.errors import printable
-from deeprotect.privacy.accounting import Spending
+from deeprotect.privacy.accounting import Spending, totals
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.pipe import Pipeline, release
@@ -19,6 +19,7 @@ from deeprotect.signals.windowing import Cutter
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import fresh_field, saturated
 from deeprotect.tables.files import STANDARD_INPUT
+from deeprotect.tables.passing import BesideCells, Passing
 from deeprotect.tables.rows import Rows, read_rows
 from deeprotect.tables.sinks import Sink
 from deeprotect.tables.sources import open_source
@@ -35,6 +36,7 @@ class ReleaseSummary:
     spending: Spending
     dropped: tuple[str, ...]
     clipped: tuple[str, ...] = ()  # columns that lay largely outside their public range, as if in another unit
+    renumbered: bool = False  # recordings left as 1, 2, … and not under their names
     files: int = 1
     kept: int = 0  # files of a data set that an earlier run had finished: not released, nor paid for, again
 
@@ -64,23 +66,28 @@ def release_table(
     ledger: Ledger,
     entropy: SystemEntropy,
     stream: str | None = None,
+    names: Sequence[str] | None = None,
+    passing: Passing | None = None,
     workers: int = 1,
     progress: Progress = lambda _: None,
 ) -> ReleaseSummary:
-    """Release every row of a table: a path, '-' or a frame; on any error nothing more is written.
+    """Release every row of a table: a path, several, '-' or a frame; on any error nothing more is written.
 
-    `mapping` gives the column of a channel where the names differ. Samples outside the public range are clipped and
+    `mapping` gives the column of a channel where the names differ, `names` the columns of a text file that has none,
+    `passing` what becomes of names of recordings and of time stamps. Samples outside the public range are clipped and
     never refused: the policy comes with the bundle, and whoever wrote it could otherwise read from the mere existence
     of an output where the samples lie.
     """
     numbers = [mapping.get(name, name) for name in bundle.schema.names]
-    with open_source(table, numbers=numbers, mapping=mapping) as source:
+    passing = passing or Passing()
+    with open_source(table, numbers=numbers, columns=names, mapping=mapping) as source:
         columns = Columns.of(source.schema, bundle.schema, mapping=mapping, where=source.where)
-        schema = output_schema(source.schema, columns)
+        schema = passing.schema(output_schema(source.schema, columns), columns)
+        cells = BesideCells(columns, passing, schema.empty_table().drop_columns(list(columns.channels)).schema)
         clipped, released_rows = dict[str, None](), 0
         rows = read_rows(source, columns, bundle.schema, outside=lambda channel, _: clipped.setdefault(channel.name))
         beside = deque[pa.Table]()
-        windows = _windows(rows, columns, schema, bundle=bundle, beside=beside)
+        windows = _windows(rows, cells, bundle, beside=beside)
         with open_sink(schema) as sink, one_thread():
             # What comes on standard input may come slowly, and is not held back until there is work for all.
             at_once = 1 if source.where == STANDARD_INPUT else workers
@@ -90,17 +97,19 @@ def release_table(
                 sink.write(_assemble(released, beside.popleft(), columns, schema))
                 released_rows += int(released.frame.lengths.sum())
                 progress(source.position())
-    return ReleaseSummary(released_rows, ledger.spending(stream or source.where), columns.dropped, tuple(clipped))
+    spending = ledger.spending(stream or source.where) if released_rows else totals([(bundle.mechanism.event, 0)])
+    renumbered = passing.recording == "numbered" and columns.recording_name is not None
+    return ReleaseSummary(released_rows, spending, columns.dropped, tuple(clipped), renumbered)
 
 
 def _windows(
-    rows: Iterable[Rows], columns: Columns, output: pa.Schema, *, bundle: Pipeline, beside: deque[pa.Table]
+    rows: Iterable[Rows], cells: BesideCells, bundle: Pipeline, *, beside: deque[pa.Table]
 ) -> Iterator[Windows]:
     """Whole episodes as they fill; `beside` gets the cells that pass beside the pipe, of the rows of each batch."""
-    schema, held = bundle.schema, output.empty_table().drop_columns(list(columns.channels))
+    schema, held = bundle.schema, cells.schema.empty_table()
     cutter = Cutter(schema.window, len(schema.channels), hold=bundle.hold.windows)
     for each in rows:
-        held = pa.concat_tables([held, pa.table(columns.beside(each.batch), schema=held.schema)])
+        held = pa.concat_tables([held, cells.of(each)])
         windows = cutter.push(each.samples, each.recording)
         if len(windows):
             count = int(windows.frame.lengths.sum())

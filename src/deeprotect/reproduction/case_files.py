@@ -1,45 +1,46 @@
-"""Writing a reproduction: results, tables, figures, sounds, and last the page; each file whole or not at all."""
+"""Writing a reproduction: results, tables, figures, sounds and the page, all of them or none."""
 
 import csv
 import io
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from deeprotect.evaluation.report.csv_tables import tables
-from deeprotect.evaluation.report.report_files import (
-    FIGURES,
-    TABLES,
-    make_folders,
-    versions,
-    write_drawings,
-    write_file,
-    write_json,
-)
+from deeprotect.evaluation.report.report_files import versions, write_drawings, write_file, write_json, write_tables
 from deeprotect.evaluation.results import SCHEMA
 from deeprotect.reproduction.case_page import CaseLayout, render
+from deeprotect.tables.atomic import files_into
 
 AUDIO = "audio"
-
-
-def make_folder(out: Path) -> None:
-    """Before the work begins: a wrong path should not cost half an hour."""
-    make_folders(out, FIGURES, TABLES, AUDIO)
 
 
 def write(
     out: Path, layouts: Sequence[CaseLayout], *, missing: Sequence[str], caps: Sequence[str], command: str, seed: int
 ) -> None:
-    """The page comes last: where it stands, all it speaks of stands, too."""
+    """All of it or none."""
     run = {"command": command, "seed": seed, "versions": versions()}
-    for layout in layouts:
-        write_drawings(out, layout.drawings)
-        for name, text in _tables(layout).items():
-            write_file(out / TABLES / name, text.encode())
-        for sample in layout.result.samples:
-            for name, content in sample.files().items():
-                write_file(out / AUDIO / name, content)
-    body = {
+    with files_into(out) as folder:
+        for layout in layouts:
+            write_drawings(folder, layout.drawings)
+            write_tables(folder, _tables(layout))
+            _write_sounds(folder, layout)
+        write_json(folder / "results.json", _body(layouts, missing=missing, caps=caps, run=run))
+        write_file(folder / "report.html", render(layouts, missing=missing, caps=caps, run=run).encode())
+
+
+def _write_sounds(out: Path, layout: CaseLayout) -> None:
+    for sample in layout.result.samples:
+        (out / AUDIO).mkdir(exist_ok=True)
+        for name, content in sample.files().items():
+            write_file(out / AUDIO / name, content)
+
+
+def _body(
+    layouts: Sequence[CaseLayout], *, missing: Sequence[str], caps: Sequence[str], run: dict[str, Any]
+) -> dict[str, Any]:
+    return {
         "schema": SCHEMA,
         "cases": [result.to_json() for layout in layouts for result in layout.result.experiments],
         "paper": [{"case": name, **asdict(line)} for layout in layouts for name, line in layout.comparisons],
@@ -47,8 +48,6 @@ def write(
         "caps": caps,
         "run": run,
     }
-    write_json(out / "results.json", body)
-    write_file(out / "report.html", render(layouts, missing=missing, caps=caps, run=run).encode())
 
 
 def _tables(layout: CaseLayout) -> dict[str, str]:

@@ -19,6 +19,7 @@ from deeprotect.reproduction.case_result import CaseResult, ExperimentResult
 from deeprotect.reproduction.feature_curves import CurvePoint
 from deeprotect.reproduction.listening import SpeechSample
 from deeprotect.reproduction.size import FULL, Size
+from deeprotect.tables.output_checks import refuse_unwritable_folder
 
 CASES = (authentication.CASE, transport.CASE, speech.CASE)
 READ = 0.02
@@ -67,7 +68,7 @@ def reproduce(
 ) -> Reproduction:
     """Writes report.html, results.json, figures, tables and sounds into `out`; `report` gets each case once done."""
     cases, size = request.selected, request.size  # wrong input before any work
-    files.make_folder(out)
+    refuse_unwritable_folder(out)
     with (watch := Stopwatch())("reading data"):
         experiments, missing = _read(cases, request)
     if not experiments:
@@ -101,8 +102,7 @@ def _run(experiment: CaseExperiment, request: ReproduceRequest, meter: "_Meter")
     points: list[CurvePoint] = []
     samples: list[SpeechSample] = []
     with plan.prepared(experiment.windows, experiment.policy) as runner:
-        shown = plan.nearest(SHOWN_EPSILON)
-        found = measure_rows(runner, plan, shown_epsilon=shown, progress=meter.stage(experiment.name))
+        found = measure_rows(runner, plan, progress=meter.stage(experiment.name))
         if experiment.curves:
             points = feature_curves.curves(runner, size, progress=meter.stage(f"features {experiment.name}"))
         if experiment.files:

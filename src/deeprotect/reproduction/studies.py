@@ -53,10 +53,16 @@ _WINDOW_BY_WINDOW = (
 _BY_NAME = {study.name: study for study in _WINDOW_BY_WINDOW}
 
 
-def _held(name: str, every: str, split: SplitSpec | None = None, *, called: str = "held") -> Study:
+def _held(name: str, every: str, split: SplitSpec | None = None) -> Study:
     """A study again, with draws that are held."""
-    study = _BY_NAME[name]
-    return replace(study, name=f"{name}-{called}", every=every, split=split or SplitSpec())
+    return replace(_BY_NAME[name], name=f"{name}-held", every=every, split=split or SplitSpec())
+
+
+def _strangers(name: str, every: str, *, orientation: str) -> Study:
+    """The same on people whom nobody has met; they may wear the device otherwise."""
+    called = f"{name}-strangers" + ("-free" if orientation == "free" else "")
+    split = SplitSpec("strangers", folds=3)
+    return replace(_BY_NAME[name], name=called, every=every, split=split, orientation=orientation)
 
 
 # A recording of `watch` shows one exercise, so that its end shows all that changes in it. In `hapt` somebody's two
@@ -67,7 +73,8 @@ STUDIES = (
     _held("watch-person", "5 s"),
     _held("hapt-person", "10 s", SplitSpec("pieces")),
     _held("hapt-mode", "20 s", SplitSpec("recording")),
-    _held("hapt-mode", "20 s", SplitSpec("strangers", folds=3), called="strangers"),
+    *(_strangers("hapt-mode", "20 s", orientation=each) for each in ("kept", "free")),
+    *(_strangers("watch-exercise", "10 s", orientation=each) for each in ("kept", "free")),
 )
 
 

@@ -1,5 +1,6 @@
 """Files and folders that appear under their name complete, forced to disk, or not at all."""
 
+import errno
 import os
 import re
 import secrets
@@ -11,6 +12,7 @@ from typing import BinaryIO
 
 from deeprotect.errors import InputError
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 LEFT_BEHIND = re.compile(r"\..+\.[0-9a-f]{8}\.part")
 """Names under which files are written; one that stays was left by a process that was killed."""
 
@@ -47,6 +49,25 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def files_into(folder: Path) -> Iterator[Path]:
+    """A place to fill with files; in the end they take their places in the folder, where all other files stay.
+
+    The folder is made in the end, too, with those above it: work that stops half-way leaves none.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _beside(folder / "files" if folder.is_dir() else folder.absolute()) as part:
+        part.mkdir()
+        yield part
+        if folder.is_dir():
+            for name in sorted(path.relative_to(part) for path in part.rglob("*") if path.is_file()):
+                (folder / name).parent.mkdir(exist_ok=True)
+                (part / name).replace(folder / name)
+        else:
+            part.rename(folder)
+        _force(folder)
+
+
+@contextmanager
 def _beside(path: Path) -> Iterator[Path]:
     """A hidden name in the same folder; what is left under it in the end is removed."""
     if not path.parent.is_dir():
@@ -54,6 +75,10 @@ def _beside(path: Path) -> Iterator[Path]:
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         yield part
+    except OSError as failure:
+        if failure.errno in FULL:  # such come from writing, and know no name
+            failure.filename = str(path)
+        raise
     finally:
         if part.is_dir():
             shutil.rmtree(part)

@@ -26,6 +26,8 @@ CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 def open_path(path: str, request: CsvRequest) -> Iterator[Source]:
     """One file, or standard input; whatever was opened is closed in the end."""
     if path == "-":
+        if sys.stdin is None:
+            raise TableError("standard input is closed; give a file, or a pipe to read from")
         with _csv(sys.stdin.buffer, request, STANDARD_INPUT, size=0) as source:
             yield source
         return

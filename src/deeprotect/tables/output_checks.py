@@ -46,6 +46,25 @@ def refuse_unwritable(path: str | Path) -> None:
         raise InputError(f"{path}: the folder {place.parent} cannot be written to; choose another")
 
 
+def refuse_unwritable_folder(path: str | Path) -> None:
+    """A folder that is there and takes files, or that can be made; none is made yet."""
+    place = Path(path)
+    if os.path.lexists(place) and not place.is_dir():
+        raise InputError(f"{path}: it is not a folder; give another --out")
+    nearest = next(each for each in (place.absolute(), *place.absolute().parents) if each.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        raise InputError(f"{path}: cannot be made a folder ({nearest} takes no files); give another --out")
+
+
+def refuse_existing_in(folder: str | Path, names: Iterable[str]) -> None:
+    """Files and folders of these names in a folder are somebody's work; others may stay beside what is written."""
+    for name in names:
+        if os.path.lexists(Path(folder) / name):
+            raise InputError(
+                f"{folder}: it holds {name} already; give another --out, or overwrite what is there with --force"
+            )
+
+
 def refuse_unknown_kind(path: str | Path) -> None:
     """A table's suffix says how it is written."""
     kind = Path(path).suffix.lower()

@@ -1,6 +1,6 @@
 """Several files as one table: each is a piece of its own, so that no window spans two of them."""
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -15,9 +15,9 @@ from deeprotect.tables.files import READERS, kind_of, open_path
 from deeprotect.tables.source import Source
 
 
-def paths_of(table: str | Path | list[str | Path] | tuple[str | Path, ...]) -> list[str]:
+def paths_of(table: str | Path | Sequence[str | Path]) -> list[str]:
     """Files by name, by folder (its tables, in order of their names) or by pattern (`walk-*.csv`)."""
-    if isinstance(table, list | tuple):
+    if not isinstance(table, str | Path):
         paths = [path for each in table for path in paths_of(each)]
         twice = [path for path in paths if paths.count(path) > 1]
         if twice:

@@ -1,7 +1,7 @@
 """Labelled windows: what minimisers, apps and attackers learn from."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -82,23 +82,43 @@ class LabelledWindows:
         """Which windows carry a label of this inference."""
         return np.array([label is not None for label in self.labels[inference]], dtype=bool)
 
+    def told_by_recording(self, inferences: Iterable[str]) -> list[str] | None:
+        """The inferences whose label is the same all through each recording; None where there is one recording."""
+        if len(set(self.recording.tolist())) < 2:
+            return None
+        known = {name: self.labelled(name) for name in inferences}
+        pairs = {
+            name: {*zip(self.recording[rows].tolist(), self.labels[name][rows], strict=True)}
+            for name, rows in known.items()
+        }
+        return [name for name, seen in pairs.items() if len(seen) == len({recording for recording, _ in seen})]
+
     def targets(self, inferences: Iterable[str]) -> Labels:
         """Label columns side by side, (window, inference)."""
         return np.column_stack([self.labels[name] for name in inferences])
 
 
-def read_windows(table: Any, policy: Policy, *, group: str | None = None) -> LabelledWindows:
+def read_windows(
+    table: Any,
+    policy: Policy,
+    *,
+    group: str | None = None,
+    mapped: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
+) -> LabelledWindows:
     """Cut a whole table into windows; a window has a label only where all its rows agree on it.
 
-    `group` names a column whose values a split keeps together.
+    `group` names a column whose values a split keeps together. `mapped` says for this table which columns are meant
+    (`time=Timestamp`), and `columns` names those of a text file that has no names.
     """
     schema, inferences = policy.schema(), [*policy.inferences.useful, *policy.inferences.sensitive]
     wanted = list(dict.fromkeys([*inferences, *filter(None, [policy.training.people, group])]))
-    mapping = ColumnMap.of(policy)
-    with open_source(table, numbers=map(policy.stream.column, schema.names), mapping=mapping) as source:
-        columns = Columns.of(source.schema, schema, mapping=mapping, where=source.where)
+    mapping = ColumnMap.of(policy, mapped)
+    numbers = [mapping.get(name, name) for name in schema.names]
+    with open_source(table, numbers=numbers, columns=columns, mapping=mapping) as source:
+        found = Columns.of(source.schema, schema, mapping=mapping, where=source.where)
         _check_labels(source.schema, wanted, source.where)
-        rows = [replace(each, batch=each.batch.select(wanted)) for each in read_rows(source, columns, schema)]
+        rows = [replace(each, batch=each.batch.select(wanted)) for each in read_rows(source, found, schema)]
     if not rows:
         raise TableError(f"{source.where}: it has no rows; training needs labelled recordings")
     samples = ((each.samples, each.recording) for each in rows)

@@ -64,7 +64,9 @@ def test_a_changed_word_in_the_manifest_is_a_step_that_fails(made, tmp_path):
     made("laplace pca").save(tmp_path / "bundle")
     path = tmp_path / "bundle" / "manifest.json"
     path.write_bytes(path.read_bytes().replace(b'"name": "PCA"', b'"name": "ACP"'))
-    assert failed(tmp_path / "bundle") == {"manifest": "altered: digest differs"}
+    found = failed(tmp_path / "bundle")
+    assert found["manifest"] == "altered: digest differs"
+    assert "does not say what the manifest says" in found["card"]
 
 
 def test_an_edited_certificate_is_named(made, forge):

@@ -20,33 +20,63 @@ def page() -> Page:
 
 
 def _tell(results: Results) -> Page:
-    return layout.lay_out(results, title="", lead="", excerpt=made_results.excerpt(), epsilon=made_results.EPSILON)
+    return layout.lay_out(
+        results, made_results.policy(), title="", lead="", excerpt=made_results.excerpt(), epsilon=made_results.EPSILON
+    )
 
 
-def test_the_most_useful_row_of_the_strongest_promise_at_the_shown_epsilon_leads() -> None:
-    rows = made_results.rows()
-    best = layout.leading(rows, 5.0)
-    assert (best.line, best.epsilon) == ("channel ldp", 5.0)
-    weaker = [each for each in rows if each.guarantee != "ldp"]
-    assert layout.leading(weaker, 2.0).line == "channel named"
+LDP = made_results.policy().privacy
+
+
+@pytest.mark.parametrize(
+    ("asked", "leads"),
+    [
+        ({"guarantee": "named"}, "channel named"),
+        ({"guarantee": "named", "mechanism": "channel"}, "channel named"),
+        ({"guarantee": "ldp"}, "channel ldp"),
+        ({"guarantee": "ldp", "mechanism": "laplace"}, "laplace"),
+        ({"guarantee": "named", "mechanism": "laplace"}, "laplace"),  # whose ldp keeps named, too
+        ({"guarantee": "rldp", "mechanism": "subspace"}, "subspace"),
+    ],
+)
+def test_what_the_policy_asks_for_leads(asked: dict, leads: str) -> None:
+    best = layout.leading(made_results.rows(), 5.0, made_results.policy(**asked).privacy)
+    assert (best.line, best.epsilon) == (leads, 5.0)
+
+
+def test_where_that_was_not_measured_the_strongest_promise_leads() -> None:
+    rows = [each for each in made_results.rows() if each.mechanism != "subspace"]
+    wanted = made_results.policy(guarantee="rldp", mechanism="subspace").privacy
+    assert layout.leading(rows, 5.0, wanted).guarantee == "ldp"
+
+
+def test_the_promise_of_the_leading_row_is_said_as_a_card_says_it() -> None:
+    named = made_results.policy(guarantee="named", confidence=0.9, ldp_ceiling=5.0)
+    leads = replace(layout.leading(made_results.rows(), 5.0, named.privacy), ldp_ceiling=5.0)
+    promised, not_covered = layout.opening_of(leads, named)
+    assert "stretch of 1 second" in promised
+    assert "90 % confidence" in promised
+    assert "a factor of 149 holds, whatever is assumed" in not_covered
+    nothing = row("downsampling", "none", None, app=0.5, attack=0.1)
+    assert layout.opening_of(nothing, named) == ()
 
 
 def test_a_useful_row_whose_attacker_gains_more_does_not_lead() -> None:
     leaky = row("laplace", "ldp", 5.0, app=0.9, attack=0.8)
     tight = row("channel", "ldp", 5.0, app=0.8, attack=0.05)
-    assert layout.leading([leaky, tight], 5.0) is tight
+    assert layout.leading([leaky, tight], 5.0, LDP) is tight
 
 
 def test_an_epsilon_that_was_not_measured_falls_back_to_those_that_were() -> None:
     only = row("laplace", "ldp", 1.0, app=0.5, attack=0.1)
-    assert layout.leading([only], 5.0) is only
+    assert layout.leading([only], 5.0, LDP) is only
 
 
 def test_peers_lead_only_where_nothing_else_was_measured() -> None:
     peer = row("opendp", "ldp", 5.0, app=0.99, attack=0.01)
     mine = row("subspace", "rldp", 5.0, app=0.5, attack=0.1)
-    assert layout.leading([peer, mine], 5.0) is mine
-    assert layout.leading([peer], 5.0) is peer
+    assert layout.leading([peer, mine], 5.0, LDP) is mine
+    assert layout.leading([peer], 5.0, LDP) is peer
 
 
 def test_every_inference_has_its_drawings(page: Page) -> None:

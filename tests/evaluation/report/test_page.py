@@ -17,14 +17,18 @@ HOSTILE = "<script>alert(1)</script>"
 
 
 def _html(results: Results) -> str:
-    page = layout.lay_out(results, title="A title", lead="A lead", excerpt=None, epsilon=made_results.EPSILON)
+    page = layout.lay_out(
+        results, made_results.policy(), title="A title", lead="A lead", excerpt=None, epsilon=made_results.EPSILON
+    )
     return page.render(results)
 
 
 @pytest.fixture(scope="module")
 def html() -> str:
     results = made_results.results()
-    page = layout.lay_out(results, title="A title", lead="A lead", excerpt=made_results.excerpt(), epsilon=5.0)
+    page = layout.lay_out(
+        results, made_results.policy(), title="A title", lead="A lead", excerpt=made_results.excerpt(), epsilon=5.0
+    )
     return page.render(results)
 
 
@@ -115,6 +119,12 @@ def test_every_inference_has_four_bars_of_the_leading_row(html: str) -> None:
     assert summary.count('class="card useful"') == summary.count('class="card sensitive"') == 2
     assert [summary.count(f'class="fill {kind}"') for kind in ("raw", "released", "limit", "chance")] == [4, 4, 4, 4]
     assert summary.count('class="whisker"') == 4
+
+
+def test_the_page_says_what_a_named_promise_is_given() -> None:
+    row = made_results.row("channel", "named", 5.0, app=0.7, attack=0.2)
+    assert "Beyond exercise, one window tells no observer" in _text(_html(_small([replace(row, given=("exercise",))])))
+    assert "Beyond exercise" not in _text(_html(_small([row])))
 
 
 def test_where_epsilon_sets_no_limit_the_page_says_none() -> None:

@@ -9,18 +9,18 @@ import pytest
 from jinja2 import UndefinedError
 from tests.evaluation import made_results
 
-from deeprotect.errors import InputError
 from deeprotect.evaluation.report import layout
 from deeprotect.evaluation.report import report_files as files
 from deeprotect.evaluation.report.page import Page
 from deeprotect.evaluation.results import Results
+from deeprotect.tables.atomic import files_into
 
 RESULTS = Results([made_results.row("laplace", "ldp", 5.0, app=0.7, attack=0.2)])
 
 
 @pytest.fixture(scope="module")
 def page() -> Page:
-    return layout.lay_out(RESULTS, title="title", lead="lead", excerpt=None, epsilon=5.0)
+    return layout.lay_out(RESULTS, made_results.policy(), title="title", lead="lead", excerpt=None, epsilon=5.0)
 
 
 def test_page_results_tables_and_figures_are_written_and_nothing_else_is_left(tmp_path: Path, page: Page) -> None:
@@ -56,8 +56,21 @@ def test_a_table_of_an_earlier_run_does_not_stay_beside_newer_results(tmp_path: 
     assert not (tmp_path / "tables" / "noise.csv").exists()
 
 
-def test_a_file_in_the_way_is_refused_before_the_work(tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("mine")
-    with pytest.raises(InputError, match="--out"):
-        files.make_folders(tmp_path / "out", files.FIGURES)
-    assert (tmp_path / "out").read_text() == "mine"
+def test_work_that_stops_half_way_leaves_no_folder(tmp_path: Path) -> None:
+    def stop_half_way() -> None:
+        with files_into(tmp_path / "new" / "out") as folder:
+            (folder / "report.html").write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stop_half_way()
+    assert not list((tmp_path / "new").iterdir())
+
+
+def test_what_else_is_in_the_folder_stays(tmp_path: Path, page: Page) -> None:
+    (tmp_path / "figures").mkdir()
+    for name in ("mine.txt", "figures/mine.svg"):
+        (tmp_path / name).write_text("mine")
+    files.write(tmp_path, RESULTS, page)
+    assert (tmp_path / "mine.txt").read_text() == (tmp_path / "figures" / "mine.svg").read_text() == "mine"
+    assert (tmp_path / "figures" / "useful-exercise.svg").exists()

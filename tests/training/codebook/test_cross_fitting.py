@@ -74,4 +74,4 @@ def test_scoring_in_parts_changes_nothing(monkeypatch):
     windows, coder = torch.rand(20, 4), nn.Linear(4, 3)
     whole = cross_fitting._scores(coder, windows)
     monkeypatch.setattr(cross_fitting, "AT_ONCE", 7)
-    assert torch.allclose(cross_fitting._scores(coder, windows), whole)
+    assert torch.allclose(cross_fitting._scores(coder, windows), whole, atol=1e-6)

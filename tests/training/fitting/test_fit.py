@@ -59,7 +59,7 @@ def test_auto_takes_the_mechanism_with_the_best_utility_to_be_expected_and_says_
     expected = protector.bundle.manifest.minimiser.chosen_for_expected_accuracy
     assert set(expected) == {"channel", "laplace"}
     assert protector.bundle.mechanism.name == max(expected, key=expected.get)
-    assert "chosen for the best useful accuracy" in protector.describe()
+    assert "Chosen for the best useful accuracy" in protector.describe()
 
 
 def test_auto_takes_the_mechanism_of_least_cost_where_the_policy_gives_costs(gym_table, gym_policy):

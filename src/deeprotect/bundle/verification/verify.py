@@ -8,11 +8,13 @@ from typing import Any
 
 from deeprotect.bundle import signing
 from deeprotect.bundle.bundle import Bundle
+from deeprotect.bundle.card_page import card_page
 from deeprotect.bundle.consistency import check_certificate, check_counted, check_promise, check_shapes
 from deeprotect.bundle.manifest import Manifest, Part, digest
-from deeprotect.bundle.store import MANIFEST, file_of, files_of
+from deeprotect.bundle.store import CARD, MANIFEST, file_of, files_of
 from deeprotect.errors import BundleError, InputError
 from deeprotect.privacy.step import Step
+from deeprotect.version import __version__
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,12 @@ def verify(path: str | Path, *, key: Any = None) -> Report:
     manifest, whole = _manifest(content, where=str(path))
     files = files_of(path, manifest)
     bundle = Bundle(manifest, files)
-    outside = (_files(manifest, files), whole, _signature(content, signing.signature(path), key=key))
+    outside = (
+        _files(manifest, files),
+        whole,
+        _signature(content, signing.signature(path), key=key),
+        _card(path, bundle),
+    )
     return Report(_promise(bundle), (*outside, *steps(bundle)))
 
 
@@ -112,6 +119,23 @@ def _signature(content: bytes, signed: bytes | None, *, key: Any) -> Step:
         return Step("signature", holds=None, found=found)
     reason = signing.fault(content, signed, key=key)
     return Step("signature", holds=reason is None, found=reason or "Ed25519, by the owner of the key given")
+
+
+def _card(path: Path, bundle: Bundle) -> Step:
+    """The page for people, which nothing reads: what it says must be what the manifest gives."""
+    maker = bundle.manifest.made_with.get("deeprotect")
+    try:
+        found = file_of(path, CARD)
+        same = found == card_page(bundle).encode()
+    except InputError:
+        return Step(
+            "card", holds=None, found=f"no {CARD}, or nothing to hold it against; `deeprotect describe` makes one"
+        )
+    if same:
+        return Step("card", holds=True, found=f"{CARD} says what the manifest says")
+    if maker != __version__:
+        return Step("card", holds=None, found=f"{CARD} is in the words of another version; read `deeprotect describe`")
+    return Step("card", holds=False, found=f"{CARD} does not say what the manifest says; read `deeprotect describe`")
 
 
 def _promise(bundle: Bundle) -> str:

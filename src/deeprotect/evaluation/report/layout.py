@@ -1,31 +1,43 @@
 """The layout of a page about results: which row leads, which drawings, and what to know when reading them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
+from typing import cast, get_args
 
+from deeprotect.bundle.card_opening import opening
 from deeprotect.errors import InputError
 from deeprotect.evaluation.excerpt import Excerpt
 from deeprotect.evaluation.methods import BY_LINE, is_main
 from deeprotect.evaluation.report import figures
 from deeprotect.evaluation.report.figures import Drawing
-from deeprotect.evaluation.report.notes import reading, untested
+from deeprotect.evaluation.report.notes import contains, reading, untested
 from deeprotect.evaluation.report.page import Group, Page
 from deeprotect.evaluation.results import Results, Row
+from deeprotect.policy import Policy
+from deeprotect.policy.sections import Privacy
+from deeprotect.privacy.events import Event, Guarantee
 from deeprotect.privacy.guarantees import STRONGEST_FIRST
 
 _MOST_PAIRS = 6
 
 
-def lay_out(results: Results, *, title: str, lead: str, excerpt: Excerpt | None, epsilon: float) -> Page:
-    """A page on every inference of the results; what can be shown at one ε only is shown at `epsilon`."""
+def lay_out(
+    results: Results, policy: Policy, *, title: str, lead: str, excerpt: Excerpt | None, epsilon: float
+) -> Page:
+    """A page on every inference of the results; what can be shown at one ε only is shown at `epsilon`.
+
+    It leads with what the policy asks for.
+    """
     if not results.rows:
         raise InputError(f"nothing was measured, so there is nothing to report: {'; '.join(results.left_out)}")
-    best = leading(results.rows, epsilon)
+    best = leading(results.rows, epsilon, policy.privacy)
     groups = (
         _curves(results.rows),
         _against(results.rows),
         _pooled(results.rows, epsilon),
+        _holds(results.holds),
+        _strangers(results.strangers),
         _signals(excerpt),
         _confusions(best),
     )
@@ -33,20 +45,43 @@ def lay_out(results: Results, *, title: str, lead: str, excerpt: Excerpt | None,
         title=title,
         lead=lead,
         best=best,
+        opening=opening_of(best, policy),
         epsilon=epsilon,
         groups=[group for group in groups if group.drawings],
         reading=reading(results),
         untested=untested(results),
+        contains=contains(results, excerpt),
+        confidence=policy.privacy.confidence,
         units={} if excerpt is None else {each.name: each.unit for each in excerpt.schema.channels},
     )
 
 
-def leading(rows: Sequence[Row], epsilon: float) -> Row:
-    """Of the strongest promise there is, at `epsilon` where it was measured: the most useful beyond its attackers."""
+def leading(rows: Sequence[Row], epsilon: float, wanted: Privacy) -> Row:
+    """What the policy asks for, at `epsilon` where it was measured; where it leaves a choice, the most useful."""
     main = [row for row in rows if is_main(row.line)] or list(rows)
-    strongest = min((row.guarantee for row in main), key=STRONGEST_FIRST.index)
-    strong = [row for row in main if row.guarantee == strongest]
-    return max(at(strong, epsilon) or strong, key=_worth)
+    mine = [row for row in main if wanted.mechanism in ("auto", row.mechanism)]
+    asked = [row for row in mine if row.guarantee == wanted.guarantee] or mine or _strongest(main)
+    return max(at(asked, epsilon) or asked, key=_worth)
+
+
+def _strongest(rows: Sequence[Row]) -> list[Row]:
+    guarantee = min((row.guarantee for row in rows), key=STRONGEST_FIRST.index)
+    return [row for row in rows if row.guarantee == guarantee]
+
+
+def opening_of(row: Row, policy: Policy) -> tuple[str, ...]:
+    """The leading row's promise as a card would open with it; nothing where nothing is promised."""
+    if row.guarantee not in get_args(Guarantee) or row.epsilon is None:
+        return ()
+    named = row.guarantee == "named"
+    event = Event(
+        cast(Guarantee, row.guarantee),
+        row.epsilon,
+        inferences=() if row.guarantee == "ldp" else policy.inferences.sensitive,
+        confidence=policy.privacy.confidence if named else 1.0,
+        given=tuple(row.given),
+    )
+    return opening(event, seconds=row.seconds_per_draw or policy.seconds_per_draw, ldp_epsilon=row.ldp_ceiling)
 
 
 def at(rows: Sequence[Row], epsilon: float) -> list[Row]:
@@ -116,15 +151,58 @@ def _pooled(rows: Sequence[Row], epsilon: float) -> Group:
     )
 
 
+_SHOWN = {
+    "average": "averaged as a thin line; it is no person's recording, and smoother than any",
+    "public": "raw as a thin line",
+    "raw": "raw as a thin line",
+}
+
+
+def _holds(rows: Sequence[Row]) -> Group:
+    drawings = [
+        figures.held(
+            rows,
+            useful,
+            next(iter(rows[0].sensitive), None),
+            caption=f"{useful}, and what an hour costs, against how long a draw is held",
+        )
+        for useful in (rows[0].useful if rows else ())
+    ]
+    return Group(
+        "holds",
+        "What patience buys",
+        "One draw may stand for longer than a window: the coder then looks at all of an episode, and an hour costs "
+        "fewer draws. What is shorter than an episode is lost. Tested on whole pieces of recordings, changes inside "
+        "episodes included; attackers count draws.",
+        drawings,
+    )
+
+
+def _strangers(found: Mapping[str, Row]) -> Group:
+    drawings = []
+    if found:
+        caption = (
+            "People met before and strangers, read by apps and attackers; dotted: raw windows, useful labels alone"
+        )
+        drawings = [figures.strangers(found["met"], found["strangers"], caption=caption)]
+    return Group(
+        "strangers",
+        "People whom the protector has never met",
+        "Coder, code book, channel and apps learnt from other people; attackers were enrolled on the strangers' own "
+        "earlier released windows, and tested on later ones.",
+        drawings,
+    )
+
+
 def _signals(excerpt: Excerpt | None) -> Group:
     if excerpt is None:
         return Group("signals", "What leaves the device", "", ())
     return Group(
         "signals",
         "What leaves the device",
-        f"Channel {excerpt.channel.name} of one recording, in a part that no model was trained on, ε = "
-        f"{excerpt.epsilon:g} per window: raw as a thin line, released in colour. The app receives the coloured line, "
-        "in the raw one's form.",
+        f"Channel {excerpt.channel.name} of neighbouring windows ({excerpt.origin}), in a part that no model was "
+        f"trained on, ε = {excerpt.epsilon:g}: {_SHOWN[excerpt.shows]}; released in colour. The app receives the "
+        "coloured line, in the raw one's form.",
         [_signal(excerpt, name) for name in excerpt.released],
     )
 
@@ -137,6 +215,7 @@ def _signal(excerpt: Excerpt, line: str) -> Drawing:
         rate_hz=excerpt.schema.rate_hz,
         channel=excerpt.channel,
         caption=f"{line}: {BY_LINE[line].words if line in BY_LINE else 'released'}",
+        label="average" if excerpt.shows == "average" else "raw",
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from deeprotect.evaluation.excerpt import Excerpt
 from deeprotect.evaluation.results import NoiseRow, Results, Row
 
 _SPLITS = {
@@ -10,6 +11,17 @@ _SPLITS = {
     "recording": "People, devices and places outside the table: tested recordings are kept apart from training, but "
     "the same person may stand on both sides.",
 }
+
+_DRAWN = {
+    "average": "No raw sample: the signals drawn are {} and what became of it. --show-raw draws one recording instead.",
+    "public": "Raw samples of {}, which anyone may have.",
+    "raw": "Raw samples of {}, some seconds of one channel, because --show-raw asked for them. Treat this page, its "
+    "figures and its folder as you treat the table.",
+}
+_NOT_DRAWN = (
+    "No raw sample, and no signal is drawn: there are too few people in the table for a mean that is nobody's own. "
+    "--show-raw draws one recording."
+)
 
 
 def reading(results: Results) -> list[str]:
@@ -48,6 +60,17 @@ def untested(results: Results) -> list[str]:
     if epsilons:
         lines.append(f"Other ε than {', '.join(f'{epsilon:g}' for epsilon in epsilons)}.")
     return [line for line in lines if line]
+
+
+def contains(results: Results, excerpt: Excerpt | None) -> list[str]:
+    """What of the table stands on the page and in the files beside it."""
+    first = results.rows[0]
+    lines = [_DRAWN[excerpt.shows].format(excerpt.origin) if excerpt else _NOT_DRAWN]
+    lines.append(
+        f"Names of classes as the table has them ({_listed([*first.useful, *first.sensitive])}), and columns' names."
+    )
+    lines.append("Everything else is a share, a count or a mean over many windows.")
+    return lines
 
 
 def findings(rows: Sequence[NoiseRow]) -> str:

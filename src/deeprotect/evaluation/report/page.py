@@ -32,7 +32,8 @@ class Group:
 class Page:
     """What the page says besides the results: the row to lead with, the drawings, and how to read them.
 
-    `epsilon` is the one at which rows are compared; `units` are those of the channels, where known.
+    `opening` is the promise of that row in two sentences; `epsilon` is the one at which rows are compared; `contains`
+    says what of the table stands here; `confidence` is that of named promises; `units` are the channels', where known.
     """
 
     title: str
@@ -42,12 +43,16 @@ class Page:
     groups: Sequence[Group]
     reading: Sequence[str]
     untested: Sequence[str]
+    contains: Sequence[str] = ()
+    opening: Sequence[str] = ()
+    confidence: float = 1.0
     units: Mapping[str, str] = field(default_factory=dict)
 
     def render(self, results: Results) -> str:
         found = {row.guarantee for row in results.rows}
         guarantees = [name for name in STRONGEST_FIRST if name in found]
         sensitive = list(self.best.sensitive)
+        given = list(dict.fromkeys(name for row in results.rows for name in row.given))
         return template(__package__, "page.html").render(
             page=self,
             results=results,
@@ -55,10 +60,10 @@ class Page:
             best=self.best,
             names=WORDS,
             plain=PLAIN,
-            headline=headline(self.best),
+            headline=headline(self.best, quick=bool(results.run.get("quick"))),
             cards=cards(self.best),
-            promises={name: promise(name, sensitive=sensitive) for name in guarantees},
-            terms={name: terms(name, sensitive=sensitive) for name in guarantees},
+            promises={name: promise(name, sensitive=sensitive, given=given) for name in guarantees},
+            terms={name: terms(name, sensitive=sensitive, given=given) for name in guarantees},
             sections=sections(results.rows),
             models={name: _models(results.rows, name) for name in sensitive},
             most={name: max(each.pooled, default=None) for name, each in self.best.sensitive.items()},

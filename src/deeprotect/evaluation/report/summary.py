@@ -11,9 +11,14 @@ _NO_ATTACKER = (
     "No inference is named sensitive, so no attacker was run: only the promise speaks about all else a window tells."
 )
 
+_QUICK = (
+    "This was a quick run (--quick): fewer windows, ε and attackers, and networks that learnt for a short time. Apps "
+    "and attackers do better in a full one."
+)
+
 
 @dataclass(frozen=True)
-class Card:
+class SummaryCard:
     """Four bars of one inference: raw, released (with its interval), the limit of ε (None: none), guessing."""
 
     role: str
@@ -27,25 +32,27 @@ class Card:
     notes: tuple[str, ...]
 
 
-def aim(policy: Policy) -> str:
-    """What a policy wants, for the head of a page."""
+_EACH = "Below, each mechanism releases the same windows; an app reads them, and attackers try."
+
+
+def aim(policy: Policy, *, below: str = _EACH) -> str:
+    """What a policy wants, for the head of a page, and what stands below."""
     useful, sensitive = policy.inferences.useful, policy.inferences.sensitive
     hidden = f"the {' or the '.join(sensitive)}" if sensitive else "anything else"
-    return (
-        f"An app should learn the {' and the '.join(useful)} from the sensors, and nobody should learn {hidden}. "
-        "Below, each mechanism releases the same windows; an app reads them, and attackers try."
-    )
+    wanted = f"An app should learn the {' and the '.join(useful)} from the sensors"
+    return f"{wanted}, and nobody should learn {hidden}. {below}"
 
 
-def headline(row: Row) -> list[str]:
-    """Sentences a reader can repeat."""
+def headline(row: Row, *, quick: bool = False) -> list[str]:
+    """Sentences a reader can repeat; that a run was a quick one is said first."""
     what = WORDS.get(row.mechanism, row.mechanism)
     where = "without a promise" if row.epsilon is None else f"at ε = {row.epsilon:g} per window"
     apps = [
         f"{name} right in {_per_cent(each.app)} of windows ({_per_cent(each.clean)} raw)"
         for name, each in row.useful.items()
     ]
-    sentences = [f"With {row.line} ({what}) {where}, an unchanged app reads {_joined(apps)}."]
+    sentences = [_QUICK] if quick else []
+    sentences += [f"With {row.line} ({what}) {where}, an unchanged app reads {_joined(apps)}."]
     for name, each in row.sensitive.items():
         sentences.append(
             f"The best attacker on {name} goes from {_per_cent(each.raw)} on raw windows to "
@@ -56,15 +63,15 @@ def headline(row: Row) -> list[str]:
     return sentences
 
 
-def cards(row: Row) -> list[Card]:
+def cards(row: Row) -> list[SummaryCard]:
     return [
         *(_app(name, each) for name, each in row.useful.items()),
         *(_attack(*item) for item in row.sensitive.items()),
     ]
 
 
-def _app(name: str, facts: Useful) -> Card:
-    return Card(
+def _app(name: str, facts: Useful) -> SummaryCard:
+    return SummaryCard(
         role="useful",
         name=name,
         who="how often an unchanged app names it right",
@@ -77,7 +84,7 @@ def _app(name: str, facts: Useful) -> Card:
     )
 
 
-def _attack(name: str, facts: Sensitive) -> Card:
+def _attack(name: str, facts: Sensitive) -> SummaryCard:
     notes = [
         f"Best attacker: {facts.best_attacker.replace('_', ' ')}. One that was not retrained: "
         f"{_per_cent(facts.static)}. Told only the useful labels: {_per_cent(facts.from_useful)}."
@@ -87,7 +94,7 @@ def _attack(name: str, facts: Sensitive) -> Card:
             "This ε alone would allow an attacker more than raw windows give; that it gets this little is measured, "
             "not promised."
         )
-    return Card(
+    return SummaryCard(
         role="sensitive",
         name=name,
         who="how often the best retrained attacker names it right",

@@ -7,21 +7,23 @@ from typing import Any
 from deeprotect.datasets.dataset import Dataset
 from deeprotect.evaluation import minimiser_comparison, noise_comparison
 from deeprotect.evaluation.evaluator import Setup
-from deeprotect.evaluation.excerpt import Excerpt
-from deeprotect.evaluation.experiment import Plan, RunResult, choose_excerpt, measure_rows, release_windows
+from deeprotect.evaluation.excerpt import Excerpt, one_recording
+from deeprotect.evaluation.experiment import Plan, RunResult, measure_rows, release_windows
 from deeprotect.evaluation.methods import FEATURES, MAIN_METHODS, Method
 from deeprotect.evaluation.report import layout
 from deeprotect.evaluation.report import report_files as files
 from deeprotect.evaluation.report.summary import aim
-from deeprotect.evaluation.results import Results
+from deeprotect.evaluation.results import Results, Row
 from deeprotect.evaluation.runner import Progress
-from deeprotect.evaluation.settings import grid
+from deeprotect.evaluation.settings import Setting, grid
 from deeprotect.evaluation.study import Study
 from deeprotect.policy import Policy
+from deeprotect.tables.output_checks import refuse_unwritable_folder
 from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 
 READY, MEASURED, COMPARED = 0.05, 0.9, 0.97  # shares of the whole time, for the progress bar
 
+HELD = Method("channel", "ldp")
 STUDY = Study("demo", "watch", 10, "exercise", "person", people="person", rate_hz=10.0)
 
 
@@ -32,6 +34,7 @@ class DemoPlan:
     study: Study = STUDY
     epsilons: tuple[float, ...] = (1.0, 2.0, 5.0)
     shown_epsilon: float = 5.0
+    holds: tuple[str, ...] = ("5 s", "10 s")
     features: int = 3  # noise grows with every feature; three tell seven exercises apart
     methods: tuple[Method, ...] = (*MAIN_METHODS, Method(FEATURES, "none"))
     noise_methods: tuple[Method, ...] = noise_comparison.METHODS
@@ -47,12 +50,14 @@ class DemoPlan:
 
 def demo(out: Path, *, progress: Progress = lambda _: None, plan: DemoPlan | None = None) -> dict[str, Any]:
     """Writes report.html, results.json and the figures into `out`; returns what results.json holds."""
-    files.make_folders(out, files.FIGURES, files.TABLES)
+    refuse_unwritable_folder(out)
     plan = plan or DemoPlan()
     data = plan.study.load(None)
     policy = plan.policy(data)
     results, excerpt = _measure(data, policy, plan, progress)
-    page = layout.lay_out(results, title=_title(data), lead=aim(policy), excerpt=excerpt, epsilon=plan.shown_epsilon)
+    page = layout.lay_out(
+        results, policy, title=_title(data), lead=aim(policy), excerpt=excerpt, epsilon=plan.shown_epsilon
+    )
     files.write(out, results, page)
     progress(1.0)
     return results.to_json()
@@ -60,17 +65,28 @@ def demo(out: Path, *, progress: Progress = lambda _: None, plan: DemoPlan | Non
 
 def _measure(data: Dataset, policy: Policy, plan: DemoPlan, progress: Progress) -> tuple[Results, Excerpt]:
     """Rows, noise, features and windows to look at, all on one fold."""
-    windows, rows = read_windows(data.table, policy), Plan(grid(plan.methods, plan.epsilons), plan.setup)
+    held = [Setting(HELD, plan.shown_epsilon, every=every) for every in plan.holds]
+    windows, rows = read_windows(data.table, policy), Plan([*grid(plan.methods, plan.epsilons), *held], plan.setup)
     with rows.prepared(windows, policy) as runner:
         progress(READY)
         found = measure_rows(runner, rows, progress=lambda share: progress(READY + (MEASURED - READY) * share))
         noise = noise_comparison.compare_noise(runner, plan.shown_epsilon, methods=plan.noise_methods)
         features = minimiser_comparison.compare_minimisers(runner, names=plan.minimisers)
         progress(COMPARED)
-        excerpt = choose_excerpt(runner, plan.shown_epsilon)
+        excerpt = one_recording(runner.test(0), policy.schema(), plan.shown_epsilon)
         released = release_windows(runner, grid(plan.methods, [plan.shown_epsilon]), excerpt.windows)
+        origin = f"one recording of the public data set {data.name}"
+        excerpt = replace(excerpt, released=released, shows="public", origin=origin)
     run = _run(data, windows, found, seed=plan.setup.seed)
-    return Results(found.rows, noise, features, left_out=found.left_out, run=run), replace(excerpt, released=released)
+    shown = [row for row in found.rows if not _is_held(row, policy)]
+    holds = [row for row in found.rows if _is_held(row, policy)]
+    first = [row for row in shown if holds and (row.line, row.epsilon) == (HELD.line, plan.shown_epsilon)]
+    results = Results(shown, noise, features, holds=[*first, *holds], left_out=found.left_out, run=run)
+    return results, excerpt
+
+
+def _is_held(row: Row, policy: Policy) -> bool:
+    return row.seconds_per_draw is not None and row.seconds_per_draw > policy.seconds_per_draw
 
 
 def _title(data: Dataset) -> str:

@@ -1,4 +1,4 @@
-"""Train a coder: cross-entropy on windows from every start, mixed."""
+"""Train a coder: cross-entropy on windows from every start, turned and mixed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from deeprotect.training.codebook.coder import WIDTH, Coder
+from deeprotect.training.codebook.rotation import NOISE, Rotation
 from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.labels import MISSING, Targets
 from deeprotect.training.networks import Standardise, initialise
@@ -43,18 +44,28 @@ class CoderData:
 
 
 class CoderLoss(nn.Module):
-    """Cross-entropy of a coder on windows that start anywhere in a row, each mixed with another window."""
+    """Cross-entropy of a coder on windows that start anywhere in a row, each turned, and mixed with another window."""
 
-    def __init__(self, windows: Tensor, standardise: Standardise, coder: Coder, *, counts: Sequence[int]) -> None:
+    def __init__(
+        self,
+        windows: Tensor,
+        standardise: Standardise,
+        coder: Coder,
+        *,
+        counts: Sequence[int],
+        rotation: Rotation | None = None,
+    ) -> None:
         super().__init__()
+        self.rotation = rotation
         self.standardise = standardise
         self.coder = coder
         self._windows = windows
         self._counts = list(counts)
 
     def forward(self, rows: Tensor, followed: Tensor, codes: Tensor, noise: Tensor) -> Tensor:
-        start, share, hidden = torch.split(noise, [1, 1, WIDTH], dim=-1)
-        windows = self.standardise(self._started(rows, followed, start))
+        start, share, turn, hidden = torch.split(noise, [1, 1, NOISE, WIDTH], dim=-1)
+        windows = self._started(rows, followed, start)
+        windows = self.standardise(windows if self.rotation is None else self.rotation(windows, turn))
         # Mostly the window itself, now and then up to half of another (mixup; Zhang et al. 2018).
         own = 1 - 0.5 * torch.special.ndtr(share) ** 4
         scores = self.coder(own * windows + (1 - own) * windows.roll(1, 0), hidden)
@@ -90,6 +101,7 @@ def fit_coder(
     *,
     channels: int,
     seed: int,
+    rotation: Rotation | None = None,
     schedule: Schedule = SCHEDULE,
     progress: Progress = lambda _: None,
 ) -> nn.Sequential:
@@ -100,8 +112,8 @@ def fit_coder(
     standardise, generator = Standardise(windows.double().numpy()), torch.Generator().manual_seed(seed)
     coder = Coder(standardise(windows), channels, classes=sum(data.targets.counts))
     initialise(coder, generator)
-    loss = CoderLoss(data.windows, standardise, coder, counts=data.targets.counts)
-    job = TrainingJob(loss, (rows, followed, codes), noise=2 + WIDTH, generator=generator)
+    loss = CoderLoss(data.windows, standardise, coder, counts=data.targets.counts, rotation=rotation)
+    job = TrainingJob(loss, (rows, followed, codes), noise=2 + NOISE + WIDTH, generator=generator)
     size = min(max(32, len(rows) // BATCHES), schedule.batch_size)
     train(job, replace(schedule, batch_size=size), progress=progress)
     return nn.Sequential(standardise, coder).eval()

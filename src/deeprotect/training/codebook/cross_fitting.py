@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from deeprotect.policy import Policy
 from deeprotect.signals import Hold
 from deeprotect.training.codebook.coder_training import SCHEDULE, CoderData, fit_coder
+from deeprotect.training.codebook.rotation import Rotation
 from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.labels import Targets
 from deeprotect.training.splits import ONE_WINDOW, folds
@@ -33,7 +34,8 @@ def cross_fit(
     """
     data, seed = CoderData.of(windows, targets), policy.training.seed
     parts = folds(windows, count=FOLDS, seed=seed, hold=hold)
-    fit = partial(fit_coder, data, channels=len(policy.stream.channels), schedule=_schedule(policy))
+    channels, rotation = len(policy.stream.channels), Rotation.of(policy)
+    fit = partial(fit_coder, data, channels=channels, rotation=rotation, schedule=_schedule(policy))
     coder = fit(data.labelled, seed=seed, progress=_part(progress, 0))
     scores = torch.empty(len(windows), sum(targets.counts))
     for place, (train, test) in enumerate(parts, start=1):

@@ -1,6 +1,6 @@
 """From a policy and a table to a bundle: read, learn, measure, export."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -22,9 +22,16 @@ from deeprotect.training.threads import single_thread
 Progress = Callable[[float], None]
 
 
-def fit(policy: Policy, table: Any, *, progress: Progress = lambda _: None) -> Bundle:
+def fit(
+    policy: Policy,
+    table: Any,
+    *,
+    mapped: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
+    progress: Progress = lambda _: None,
+) -> Bundle:
     """Learn a protector; the last part of each recording only measures it."""
-    windows = read_windows(table, policy)
+    windows = read_windows(table, policy, mapped=mapped, columns=columns)
     _check_classes(windows, policy)
     train, test = contiguous(windows, held_out=HELD_OUT, seed=policy.training.seed, hold=policy.hold)
     progress(0.1)
@@ -65,7 +72,8 @@ def export(
 
 
 def _training(windows: LabelledWindows, policy: Policy) -> TrainingRecord:
-    names = (*policy.inferences.useful, *policy.inferences.sensitive)
+    sensitive = policy.inferences.sensitive
+    names = (*policy.inferences.useful, *sensitive)
     classes = {name: sorted({label for label in windows.labels[name] if label is not None}) for name in names}
     return TrainingRecord(
         fingerprint=windows.fingerprint,
@@ -73,6 +81,7 @@ def _training(windows: LabelledWindows, policy: Policy) -> TrainingRecord:
         windows=len(windows),
         recordings=len(set(windows.recording.tolist())),
         classes=classes,
+        names_tell=windows.told_by_recording(sensitive) if sensitive else None,
     )
 
 

@@ -1,0 +1,185 @@
+"""The sections of the model card: what it is for, what is promised, what is not, what was measured, how it works.
+
+Terms of the field are explained where they stand, or left out.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from deeprotect.bundle.bundle import Bundle
+from deeprotect.bundle.card_opening import span
+from deeprotect.bundle.manifest import Measured
+from deeprotect.privacy.channel import horizon
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
+from deeprotect.privacy.channel.named_promises import listed
+from deeprotect.privacy.guarantees import promise, terms
+
+CHOSEN = {
+    "chosen_for_expected_accuracy": "the best useful accuracy",
+    "chosen_for_expected_cost": "the least cost of misreading",
+}
+MOST_COSTS = 8  # listed by name
+_STRETCH = {
+    "window": "a window is one of the stretches into which recordings are cut.",
+    "episode": "an episode is one of the stretches into which recordings are cut, of several windows each.",
+}
+WORTH_IT = 0.05  # accuracy above chance below which a release is of little use
+FICTION = {
+    "channel": "The output is synthetic: every window is drawn from a public list, and step counts, angles, distances "
+    "and pulses read from it are fiction.",
+    "other": "The output is noisy and made from few numbers: step counts, angles, distances and pulses read from it "
+    "are not measurements.",
+}
+_READERS = {
+    "clean": "app on raw windows",
+    "app": "the same app on released ones",
+    "app_cost": "cost of its misreadings",
+    "raw": "attacker on raw windows",
+    "adaptive": "attacker retrained on released ones",
+    "chance": "guessing the most common answer",
+}
+
+
+def use_lines(bundle: Bundle) -> Iterator[str]:
+    inferences, about = bundle.policy.inferences, bundle.policy.about
+    useful = ", ".join(inferences.useful)
+    yield f"May be inferred: {useful}. Sensitive: {', '.join(inferences.sensitive) or 'everything else'}."
+    yield f"Meant for: {about.purpose or f'giving recordings to an app or a partner who needs {useful} and no more.'}"
+    yield f"Not meant for: {FICTION.get(bundle.mechanism.name, FICTION['other'])}"
+    if about.out_of_scope:
+        yield f"Not meant for: {about.out_of_scope}"
+    yield f"People: {about.population or 'nobody has stated who was recorded ([about] population in the policy).'}"
+    yield f"Owner: {about.owner or 'not stated'}"
+    yield f"Contact: {about.contact or 'not stated'}"
+
+
+def promise_lines(bundle: Bundle) -> Iterator[str]:
+    """The same as in the opening, to the letter."""
+    event, certificate = bundle.mechanism.event, bundle.manifest.certificate
+    about: Any = {"sensitive": event.inferences, "given": event.given, "per": event.per}
+    small_print = terms(event.guarantee, **about)
+    yield f"{event}. {promise(event.guarantee, event.epsilon, **about)}"
+    yield f"ε is the natural logarithm of the factor; {_STRETCH[event.per]}"
+    yield f"Against: {small_print.against}"
+    yield f"For: {small_print.covers}"
+    yield f"Compared are {certificate['neighbours']}: these must not be told apart."
+    yield from _evidence_lines(bundle)
+
+
+def open_lines(bundle: Bundle) -> Iterator[str]:
+    event, training = bundle.mechanism.event, bundle.manifest.training
+    yield terms(event.guarantee, sensitive=event.inferences, given=event.given, per=event.per).not_covered
+    yield from _gap_lines(bundle)
+    yield from _horizon_lines(bundle)
+    names = "leave as 1, 2, … unless --keep-names is given" if training.names_may_tell else "pass through"
+    yield (
+        f"Names of recordings {names}; time stamps pass through, or count from 0 with --relative-time; the number of "
+        "rows, and that data was released, are not hidden."
+    )
+
+
+def _gap_lines(bundle: Bundle) -> Iterator[str]:
+    """Combinations of a useful class and a sensitive one that nothing is promised about."""
+    for secret in bundle.manifest.certificate.get("secrets", ()):
+        rest = [f"{given} with {name} ({windows} times)" for given, name, windows in secret.get("without_promise", ())]
+        if rest:
+            yield f"{secret['inference']}: {listed(rest)}."
+
+
+def _horizon_lines(bundle: Bundle) -> Iterator[str]:
+    """When a secret that is promised for one draw would be out, as far as the calibration counts tell."""
+    if not isinstance(bundle.mechanism, DiscreteChannel):
+        return
+    for line in horizon.described(bundle.mechanism, seconds_per_draw=bundle.policy.seconds_per_draw):
+        yield f"Several draws in a row, an estimate (as if they were independent, and the counts exact): {line}."
+
+
+def _evidence_lines(bundle: Bundle) -> Iterator[str]:
+    """What a promise rests on, where it rests on more than arithmetic."""
+    certificate = bundle.manifest.certificate
+    for secret in certificate.get("secrets", ()):
+        fewest, most = secret["windows_per_class"]
+        all_of = f"{secret['classes']} classes"
+        if "given" in secret:
+            all_of = f"{secret['combinations']} combinations with {len(secret['given'])} useful classes"
+        yield (
+            f"{secret['inference']}: holds for all {all_of} together with probability {secret['confidence']:.4g} "
+            f"over the calibration windows ({fewest} to {most} of each)."
+        )
+    if certificate.get("codes_without_noise"):
+        yield f"Noise: {certificate['noise']}."
+    if certificate["guarantee"] != "ldp" and certificate["ldp_epsilon"] is None:
+        yield "There is no LDP bound (one that holds for any inference) beside it."
+    elif certificate["guarantee"] != "ldp":
+        per, epsilon = certificate["per"], certificate["ldp_epsilon"]
+        yield f"Whatever is assumed, one {per} is also protected by ε = {epsilon:.3g} LDP, which is for any inference."
+    for assumption in certificate["assumes"]:
+        yield f"It assumes: {assumption}."
+
+
+def work_lines(bundle: Bundle) -> Iterator[str]:
+    schema, certificate = bundle.schema, bundle.manifest.certificate
+    length = span(schema.window / schema.rate_hz)
+    yield f"Stream: {schema.rate_hz:g} Hz, windows of {schema.window} samples ({length})."
+    for channel in schema.channels:
+        yield f"  {channel.name}: [{channel.low:g}, {channel.high:g}] {channel.unit}"
+    if bundle.hold.windows > 1:
+        held = span(bundle.policy.seconds_per_draw)
+        yield f"One draw is held for an episode of {bundle.hold.windows} windows ({held})."
+    yield f"Mechanism: {bundle.mechanism.name}; learnt: {bundle.manifest.minimiser.name}."
+    classes = certificate.get("outputs", 0)
+    if certificate.get("codes", 0) > classes:
+        abstains = "its reader, the coder, abstains"
+        yield f"  A window that fits none of {classes} classes well leaves as one of them: {abstains}."
+    yield from _choice_lines(bundle)
+    yield from _cost_lines(bundle)
+
+
+def _choice_lines(bundle: Bundle) -> Iterator[str]:
+    """Why this mechanism, where the policy left the choice."""
+    for key, reason in CHOSEN.items():
+        expected: dict[str, float] = getattr(bundle.manifest.minimiser, key)
+        if expected:
+            listed = ", ".join(f"{name} {value:.3f}" for name, value in expected.items())
+            yield f"  Chosen for {reason} to be expected after release: {listed}."
+
+
+def _cost_lines(bundle: Bundle) -> Iterator[str]:
+    """The user's own costs, where the policy gives some."""
+    for name, rows in bundle.policy.training.cost_matrix.items():
+        named = [f"{true} as {read} {cost:g}" for true, row in rows.items() for read, cost in row.items()]
+        more = f" and {len(named) - MOST_COSTS} more" if len(named) > MOST_COSTS else ""
+        yield f"Cost of misreading {name}: {', '.join(named[:MOST_COSTS])}{more}; every other 1."
+
+
+def measured(bundle: Bundle) -> Iterator[str]:
+    """What an app and an attacker read of held-out windows, and a warning where next to nothing is left to read."""
+    for result in bundle.manifest.results:
+        yield from _useful_lines(result)
+        for name, numbers in result.sensitive.items():
+            yield f"{name} (sensitive), share read rightly: {_listed(numbers)}"
+    if not any(result.sensitive for result in bundle.manifest.results):
+        yield "No attacker was run in training; `deeprotect evaluate --bundle` runs several."
+
+
+def _useful_lines(result: Measured) -> Iterator[str]:
+    for name, numbers in result.useful.items():
+        if not {"app", "chance"} <= numbers.keys():
+            continue
+        yield f"{name} (useful), share read rightly: {_listed(numbers)}"
+        if numbers["app"] < numbers["chance"] + WORTH_IT:
+            yield (
+                f"{name} is hardly better than chance after release: raise epsilon, record more windows of each "
+                "sensitive class, or name fewer inferences"
+            )
+
+
+def _listed(numbers: dict[str, float]) -> str:
+    return ", ".join(f"{_READERS.get(key, key)} {value:.3f}" for key, value in numbers.items())
+
+
+def origin_lines(bundle: Bundle) -> Iterator[str]:
+    manifest, training = bundle.manifest, bundle.manifest.training
+    yield f"{training.rows} rows, {training.windows} windows, {training.recordings} recordings"
+    yield f"Fingerprint of the training windows {training.fingerprint[:16]}…"
+    yield f"{manifest.created}, with {', '.join(f'{name} {number}' for name, number in manifest.made_with.items())}"

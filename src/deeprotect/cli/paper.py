@@ -1,0 +1,123 @@
+"""Verbs that measure the project itself: reproduce, bench."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deeprotect.cli.evaluate import Jobs, Report, command_line, cores, refuse_report
+from deeprotect.cli.json_output import json_text
+from deeprotect.cli.progress import bar
+from deeprotect.cli.tables import Force
+
+if TYPE_CHECKING:
+    from deeprotect.reproduction.reproduce import ReproduceRequest
+
+
+def reproduce(
+    cases: Annotated[
+        list[int] | None, typer.Argument(metavar="CASE", help="Which case studies (1, 2, 3); without one, all.")
+    ] = None,
+    out: Report = Path("out/reproduce"),
+    source: Annotated[Path | None, typer.Option("--from", metavar="DIR", help="Local copies of the data sets.")] = None,
+    study: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Instead: the default mechanism on a known table; repeatable; all for all."),
+    ] = None,
+    features: Annotated[
+        str | None, typer.Option(metavar="STUDY", help="Instead: features and noise compared as in the paper.")
+    ] = None,
+    folds: Annotated[int | None, typer.Option(metavar="N", help="Cross-validation (10; 2 with --quick).")] = None,
+    jobs: Jobs = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer folds, windows, ε and epochs; minutes.")] = False,
+    seed: Annotated[int, typer.Option(help="Of splits, owners, models and evaluation noise.")] = 0,
+    force: Force = False,
+) -> None:
+    """Run the paper's three case studies again on public data; writes every figure, its number and ours.
+
+    Example: deeprotect reproduce 3 --quick --out out/speech
+    """
+    from deeprotect.evaluation.report.report_files import REPORT
+    from deeprotect.reproduction.reproduce import ReproduceRequest
+    from deeprotect.reproduction.size import FULL, QUICK
+
+    wanted = {"studies.json": bool(study), "features.json": bool(features)}
+    cases_wanted = bool(cases) or not any(wanted.values())
+    parts = [name for name, asked in wanted.items() if asked] + [*REPORT] * cases_wanted
+    refuse_report(out, parts, force=force)
+    if study:
+        _studies(study, out, source=source, seed=seed)
+    if features:
+        _features(features, out, source=source, seed=seed)
+    if cases_wanted:
+        request = ReproduceRequest(
+            numbers=cases or (),
+            directory=source,
+            size=(QUICK if quick else FULL).with_folds(folds),
+            jobs=cores() if jobs is None else jobs,
+            seed=seed,
+            command=command_line(),
+        )
+        _case_studies(request, out)
+
+
+def _case_studies(request: "ReproduceRequest", out: Path) -> None:
+    from deeprotect.cli.printing import case_table, print_seconds
+    from deeprotect.reproduction.case import SHOWN_EPSILON
+    from deeprotect.reproduction.reproduce import reproduce as run
+
+    with bar("reproducing") as progress:
+        done = run(out, request, progress=progress, report=lambda layout: case_table(layout, SHOWN_EPSILON))
+    for line in done.missing:
+        typer.echo(f"not run: {line}", err=True)
+    for layout in done.layouts:
+        for line in layout.result.left_out:
+            typer.echo(f"left out: {line}", err=True)
+    print_seconds(done.seconds)
+    typer.echo(f"\nReport: {out / 'report.html'}")
+
+
+def _studies(names: list[str], out: Path, *, source: Path | None, seed: int) -> None:
+    from deeprotect.cli.printing import study_lines
+    from deeprotect.evaluation.report.report_files import write_json
+    from deeprotect.reproduction.studies import run_study, select_studies
+    from deeprotect.tables.atomic import files_into
+
+    studies = select_studies([] if "all" in names else names)
+    results = []
+    with bar("studies") as progress:
+        for study in studies:
+            results.append(run_study(study, directory=source, seed=seed))
+            progress(len(results) / len(studies))
+            typer.echo("\n".join(study_lines(results[-1])))
+    with files_into(out) as folder:
+        write_json(folder / "studies.json", [each.to_json() for each in results])
+
+
+def _features(name: str, out: Path, *, source: Path | None, seed: int) -> None:
+    from deeprotect.cli.printing import features_table
+    from deeprotect.evaluation.report.report_files import write_json
+    from deeprotect.reproduction.feature_comparison import compare
+    from deeprotect.tables.atomic import files_into
+
+    with bar("features"):
+        comparison = compare(name, directory=source, seed=seed)
+    features_table(comparison)
+    with files_into(out) as folder:
+        write_json(folder / "features.json", comparison.to_json())
+
+
+def bench(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """Speed and memory as ratios against peers, measured in the same run; takes about half a minute.
+
+    Example: deeprotect bench --json
+    """
+    from deeprotect.benchmark.benchmark import measure
+    from deeprotect.cli.printing import ratios_table
+
+    with bar("measuring") as progress:
+        ratios = measure(progress=progress)
+    if as_json:
+        typer.echo(json_text({"schema": 1, "ratios": [each.to_json() for each in ratios]}))
+    else:
+        ratios_table(ratios)
