@@ -2,7 +2,7 @@
 
 import typer
 
-from deeprotect.cli import bundles, data, evaluate, protect, reproduce, tables
+from deeprotect.cli import bundles, data, evaluate, paper, protect, tables
 from deeprotect.cli.help_text import Verb, with_examples
 
 SUMMARIES: dict[Verb, str] = {
@@ -17,8 +17,8 @@ SUMMARIES: dict[Verb, str] = {
     bundles.audit: "Attack its release; a lower bound on ε.",
     protect.protect: "Release tables: the same form, other content.",
     evaluate.evaluate: "What apps and attackers read of a release; a report.",
-    reproduce.reproduce: "The paper's case studies again, on public data.",
-    reproduce.bench: "Speed and memory against peers.",
+    paper.reproduce: "The paper's case studies again, on public data.",
+    paper.bench: "Speed and memory against peers.",
 }
 """In the order in which a newcomer needs them; short enough to be shown whole."""
 app = typer.Typer(

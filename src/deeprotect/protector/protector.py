@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
+from deeprotect.bundle.card_page import card_fragment
 from deeprotect.policy import Policy
 from deeprotect.policy.usual_names import RECORDING, TIME
 from deeprotect.privacy.accounting import totals
@@ -21,16 +22,17 @@ from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.protector.arrays import release_array
 from deeprotect.protector.kinds import like
 from deeprotect.protector.released_table import ReleasedTable
-from deeprotect.release.data_set import release_data_set
 from deeprotect.release.in_order import cores
 from deeprotect.release.ledger import Ledger
+from deeprotect.release.live_episodes import LISTEN
+from deeprotect.release.many_files import release_data_set
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
 from deeprotect.release.streaming import ListenTo, LiveStream
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.data_set import parts_of
 from deeprotect.tables.output_checks import refuse_among_inputs
 from deeprotect.tables.passing import Passing
-from deeprotect.tables.sinks import Memory, open_sink
+from deeprotect.tables.sinks import Memory, open_pipe, open_sink
 
 T = TypeVar("T")
 Path_ = str | PathLike[str]
@@ -152,9 +154,11 @@ class Protector:
         """Release a file of any size, or several as one table, in constant memory; it appears whole or not at all.
 
         `mapped` says which columns are meant (`time=Timestamp`), `columns` names those of a file that has no names.
+        From standard input to standard output ('-' and '-') rows leave as their windows, or episodes, fill.
         """
         source = str(source_path) if isinstance(source_path, str | PathLike) else [str(each) for each in source_path]
-        return self._release(source, partial(open_sink, Path(sink_path)), **options)
+        piped = str(sink_path) == "-" and source in ("-", ["-"])
+        return self._release(source, open_pipe if piped else partial(open_sink, Path(sink_path)), **options)
 
     def protect_files(
         self, sources: Sequence[Path_], folder: Path_, **options: Unpack[ReleaseOptions]
@@ -175,18 +179,25 @@ class Protector:
         run = release_data_set(parts, out, release_one, bundle=digest, progress=progress)
         return run.summary(ledger.spending(str(out)) if run.released else totals([(self.bundle.mechanism.event, 0)]))
 
-    def stream(self, *, listen_to: ListenTo = "before") -> LiveStream:
-        """A live stream: push samples as they come, get released ones back.
+    def stream(self, *, listen_to: ListenTo = "beginning", listen: int | None = None) -> LiveStream:
+        """A live stream: push samples as they come, get released ones back, each when its window is full.
 
-        `listen_to` matters where draws are held: a draw is made from the episode before, without delay, or from the
-        beginning of its own, which then waits for `listen` windows.
+        Where draws are held, a draw is made once the first `listen` windows of its episode are there, which leave
+        then; or, listening to what was "before", from the last ones of the episode before, so that no window waits.
+        Without `listen`, the policy's, or else three; a named promise always listens as the policy says.
         """
-        return LiveStream(self.bundle, listen_to=listen_to, ledger=Ledger(), entropy=SystemEntropy())
+        if listen is None and self.guarantee != "named" and self.policy.privacy.listen is None:
+            listen = min(LISTEN, self.bundle.hold.windows)
+        return LiveStream(self.bundle, listen_to=listen_to, listen=listen, ledger=Ledger(), entropy=SystemEntropy())
 
     def __repr__(self) -> str:
         inferences = self.policy.inferences
         useful, hidden = ", ".join(inferences.useful), ", ".join(inferences.sensitive) or "everything else"
         return f"<Protector for {useful}; sensitive: {hidden}; {self.mechanism}, {self.bundle.mechanism.event}>"
+
+    def _repr_html_(self) -> str:
+        """The card, for notebooks."""
+        return card_fragment(self.bundle)
 
     def __copy__(self) -> Self:
         return self  # nothing in it changes

@@ -12,7 +12,7 @@ from deeprotect.errors import DeeprotectError, StreamError, TableError, printabl
 from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.entropy import SystemEntropy, require_system
 from deeprotect.release.ledger import Ledger
-from deeprotect.release.live_episodes import Episodes, ListenBefore, ListenToBeginning
+from deeprotect.release.live_episodes import Episodes, ListenBefore, Listening, ListenToBeginning
 from deeprotect.release.pipe import Pipeline, draw
 from deeprotect.release.placeholder import placeholders
 from deeprotect.signals import Cutter, Windows
@@ -20,7 +20,7 @@ from deeprotect.signals.checks import largely_outside
 from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
 
-ListenTo = Literal["before", "beginning"]
+ListenTo = Literal["beginning", "before"]
 
 
 class LiveStream:
@@ -44,12 +44,14 @@ class LiveStream:
         self,
         bundle: Pipeline,
         *,
-        listen_to: ListenTo = "before",
+        listen_to: ListenTo = "beginning",
+        listen: int | None = None,
         ledger: Ledger,
         entropy: SystemEntropy,
         name: str = "live stream",
     ) -> None:
-        self._bundle, self._listen_to, self._name = bundle, listen_to, name
+        self._bundle, self._name = bundle, name
+        self._listen_to, self._listening = listen_to, Listening.of(bundle, listen)
         self._ledger, self._entropy = ledger, require_system(entropy)
         self._pushed = self._released = self._dropped = 0
         self._warned: set[str] = set()
@@ -94,8 +96,8 @@ class LiveStream:
 
     def _made_episodes(self) -> Episodes:
         if self._listen_to == "beginning" or self._bundle.hold.windows == 1:
-            return ListenToBeginning(self._bundle, self._draw)
-        return ListenBefore(self._bundle, self._draw, placeholder=self._placeholder)
+            return ListenToBeginning(self._listening, self._draw)
+        return ListenBefore(self._listening, self._draw, placeholder=self._placeholder)
 
     def _through(self, windows: Windows) -> Floats:
         self._warn(windows)

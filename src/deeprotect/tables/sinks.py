@@ -97,6 +97,12 @@ def open_sink(path: str | Path, schema: pa.Schema) -> Iterator[Sink]:
 
 
 @contextmanager
+def open_pipe(schema: pa.Schema) -> Iterator[Sink]:
+    """CSV on standard output, without waiting for whole blocks: for rows that come live."""
+    yield _Csv(sys.stdout.buffer, schema)
+
+
+@contextmanager
 def _writer(path: str | Path, schema: pa.Schema) -> Iterator[Sink]:
     if str(path) == "-":
         yield _Csv(sys.stdout.buffer, schema)
@@ -117,6 +123,7 @@ class _Csv:
         head = io.StringIO()
         csv.writer(head, lineterminator="\n").writerow(schema.names)
         stream.write(head.getvalue().encode())
+        stream.flush()
 
     def __enter__(self) -> "_Csv":
         return self

@@ -17,7 +17,7 @@ from deeprotect.errors import InputError
 from deeprotect.privacy.accounting import Spending
 from deeprotect.release.releasing import Progress, ReleaseSummary
 from deeprotect.tables.atomic import LEFT_BEHIND
-from deeprotect.tables.data_set import Part
+from deeprotect.tables.data_set import DataSetPart
 
 UNFINISHED = ".deeprotect-unfinished.json"
 ReleaseOne = Callable[[Path, Path, Progress], ReleaseSummary]
@@ -44,7 +44,7 @@ class DataSetRun:
 
 
 def release_data_set(
-    parts: Sequence[Part], folder: Path, release_one: ReleaseOne, *, bundle: str, progress: Progress
+    parts: Sequence[DataSetPart], folder: Path, release_one: ReleaseOne, *, bundle: str, progress: Progress
 ) -> DataSetRun:
     """Release every part that the folder does not hold yet; `bundle` is the digest of the one that releases."""
     released = []

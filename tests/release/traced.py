@@ -1,0 +1,52 @@
+"""A pipeline that numbers its windows and writes down which of them each draw was made from."""
+
+import numpy as np
+
+from deeprotect.privacy.events import Event
+from deeprotect.signals import Channel, Hold, Schema
+
+WINDOW = 2
+MOST = 10_000.0
+
+
+class Traced:
+    """Its own mechanism, too: nothing is random, and released samples are all zero."""
+
+    name, dim, public_outputs = "traced", 1, None
+
+    def __init__(self, hold: Hold, *, guarantee: str = "ldp", fail_at: str | None = None) -> None:
+        self.schema = Schema((Channel("acc_x", "g", 0.0, MOST),), 10.0, WINDOW)
+        self.hold, self.mechanism, self.fail_at = hold, self, fail_at
+        named = {"inferences": ("person",), "confidence": 0.95} if guarantee == "named" else {}
+        self.event = Event(guarantee, 1.0, per=hold.per, **named)
+        self.heard: list[list[int]] = []  # the windows of each draw
+        self.placeholders = 0
+
+    def encode(self, private):
+        self._fail("encode")
+        return np.rint(private[:, :1, 0] * MOST)
+
+    def pool(self, evidence, counts):
+        self.heard += [each.ravel().astype(int).tolist() for each in np.split(evidence, np.cumsum(counts)[:-1])]
+        return np.zeros((len(counts), 1))
+
+    def privatise(self, code, *, entropy):
+        self._fail("privatise")
+        self.placeholders += int(np.isnan(code).sum())
+        return np.zeros_like(code)
+
+    def repeat(self, noisy_code, counts, *, entropy):
+        return np.repeat(noisy_code, counts, axis=0)
+
+    def decode(self, noisy_code):
+        self._fail("decode")
+        return np.zeros((len(noisy_code), WINDOW, 1))
+
+    def _fail(self, step: str) -> None:
+        if self.fail_at == step:
+            raise ValueError("a sample was 1234")
+
+
+def numbered(windows: int, *, first: int = 0) -> np.ndarray:
+    """Rows of windows that hold their own numbers."""
+    return np.repeat(np.arange(first, first + windows, dtype=float), WINDOW)[:, None]
