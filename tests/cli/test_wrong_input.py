@@ -91,7 +91,7 @@ WRONG = {
     "evaluate at no epsilon": (as_is, (*EVALUATE, "--epsilon", "0"), "epsilon must be positive"),
     "evaluate on no fold": (as_is, (*EVALUATE, "--folds", "0"), "folds and repeats count from 1"),
     "evaluate by no process": (as_is, (*EVALUATE, "--jobs", "-1"), "jobs = -1 must be 1 or more"),
-    "unknown split": (as_is, (*EVALUATE, "--split", "moon"), "use one of: time, recording, group"),
+    "unknown split": (as_is, (*EVALUATE, "--split", "moon"), "use one of: time, pieces, recording, group, strangers"),
     "split by a group without a column": (as_is, (*EVALUATE, "--split", "group"), "--group"),
     "split by an unknown column": (as_is, (*EVALUATE, "--group", "team"), "no column 'team'"),
     "evaluate a pipe": (as_is, ("evaluate", "policy.toml", "--data", "-", "--out", "new"), "give a file"),

@@ -30,7 +30,12 @@ def test_the_pages_quote_commands():
 
 @pytest.mark.parametrize(("page", "line"), sorted(set(_quoted(_COMMAND))))
 def test_quoted_commands_exist_with_their_options(page, line):
-    command, words = typer.main.get_command(app), line.split()
+    check_options(page, line.split())
+
+
+def check_options(page, words):
+    """The words after `deeprotect` name a command, and options that it has."""
+    command, line = typer.main.get_command(app), " ".join(words)
     while words and hasattr(command, "commands") and not words[0].startswith("-"):
         assert words[0] in command.commands, f"{page}: no such command: deeprotect {line}"
         command = command.commands[words.pop(0)]

@@ -45,6 +45,7 @@ def test_results_have_the_agreed_shape() -> None:
             "retrained": 0.91,
             "limit": 0.96,
             "chance": 0.1667,
+            "held": None,
         }
     }
     assert row["sensitive"] == {
@@ -60,6 +61,7 @@ def test_results_have_the_agreed_shape() -> None:
             "limit": None,
             "attackers": {},
             "pooled_raw": {},
+            "pooled_blind": {},
             "confusion": None,
         }
     }

@@ -4,7 +4,7 @@ import { Session } from "../platform/session";
 import { Ledger } from "../runtime/ledger";
 import { loadExported } from "./files";
 import { type Available, STREAM, type Said } from "./messages";
-import { DEFAULTS, type Settings, isOff, siteOf } from "./settings";
+import { DEFAULTS, type Settings, holdOf, isOff, siteOf } from "./settings";
 import { get, put } from "./store";
 
 const TICK_MS = 1000 / 60;
@@ -24,9 +24,7 @@ class Source {
   static async make(settings: Settings): Promise<Source> {
     const { bundle, channels } = await loadExported();
     const ledger = new Ledger({ load: () => get("charges"), save: (charges) => put("charges", charges) }, settings.budget);
-    const hold = bundle.policy.hold;
-    const windows = Math.max(settings.hold ?? hold.windows, hold.windows);
-    const choices = { hold: { ...hold, windows }, uncovered: settings.uncovered, whenSpent: settings.whenSpent };
+    const choices = { hold: holdOf(bundle, settings), uncovered: settings.uncovered, whenSpent: settings.whenSpent };
     const rest = settings.uncovered === "rest";
     const acceleration = rest || channels.covered.has("accelerationIncludingGravity") || channels.covered.has("acceleration");
     const available = {

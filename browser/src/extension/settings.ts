@@ -1,12 +1,15 @@
 // What the person chose; everything has a default that gives away nothing more than the policy does.
+import type { Bundle } from "../runtime/bundle";
+import type { Hold } from "../runtime/episodes";
 import type { Uncovered } from "../platform/consistent";
+import type { WhenSpent } from "../runtime/pipe";
 import { type Budget, NO_BUDGET } from "../runtime/ledger";
 
 export interface Settings {
   /** Origins of sites that get nothing at all. */
   readonly off: readonly string[];
   readonly uncovered: Uncovered;
-  readonly whenSpent: "placeholder" | "nothing";
+  readonly whenSpent: WhenSpent;
   /** Windows that leave under one draw, where the person wants more than the policy; null is the policy's. */
   readonly hold: number | null;
   readonly budget: Budget;
@@ -19,6 +22,16 @@ export const DEFAULTS: Settings = {
   hold: null,
   budget: NO_BUDGET,
 };
+
+/** A longer hold costs less; a promise from counts of episodes holds for episodes as long as those that were counted. */
+export function mayHoldLonger(bundle: Bundle): boolean {
+  return bundle.mechanism.event.guarantee === "ldp" && bundle.mechanism.publicOutputs !== null;
+}
+
+export function holdOf(bundle: Bundle, settings: Settings): Hold {
+  const { hold } = bundle.policy;
+  return mayHoldLonger(bundle) ? { ...hold, windows: Math.max(settings.hold ?? 0, hold.windows) } : hold;
+}
 
 export function isOff(settings: Settings, origin: string): boolean {
   return settings.off.includes(origin);

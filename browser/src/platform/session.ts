@@ -2,7 +2,7 @@
 import type { Bundle } from "../runtime/bundle";
 import type { Hold } from "../runtime/episodes";
 import type { Ledger } from "../runtime/ledger";
-import { Pipe } from "../runtime/pipe";
+import { Pipe, type WhenSpent } from "../runtime/pipe";
 import type { Channels, Stream } from "./channels";
 import { Consistent, type Uncovered } from "./consistent";
 import { Player } from "./player";
@@ -14,8 +14,7 @@ const READY_MS = 40; // after a window's end its release begins to play: longer 
 export interface Choices {
   readonly hold: Hold;
   readonly uncovered: Uncovered;
-  /** What pages get when the budget is spent. */
-  readonly whenSpent: "placeholder" | "nothing";
+  readonly whenSpent: WhenSpent;
 }
 
 /** One device's stream; whoever listens gets the same. */
@@ -33,7 +32,7 @@ export class Session {
   ) {
     this.consistent = new Consistent(choices.uncovered);
     this.player = new Player(bundle.policy.schema);
-    this.pipe = new Pipe(bundle, ledger, choices.hold);
+    this.pipe = new Pipe(bundle, ledger, choices.hold, choices.whenSpent);
     this.sampler = new Sampler(bundle.policy.schema, 0);
   }
 
@@ -45,7 +44,14 @@ export class Session {
     this.origin = now;
     this.sampler = new Sampler(this.bundle.policy.schema, now);
     this.player = new Player(this.bundle.policy.schema);
-    this.pipe = new Pipe(this.bundle, this.ledger, this.choices.hold);
+    this.pipe = new Pipe(this.bundle, this.ledger, this.choices.hold, this.choices.whenSpent);
+    void this.begin(now);
+  }
+
+  private async begin(now: number): Promise<void> {
+    const { player } = this;
+    const released = await this.pipe.begin(0, Date.now());
+    if (released) player.add(now, released);
   }
 
   private origin = 0;
@@ -70,7 +76,6 @@ export class Session {
     const start = this.sampler.startOf(slot + 1);
     this.lastRelease = start;
     const released = await pipe.push(slot, samples, Date.now());
-    const given = released ?? (this.choices.whenSpent === "placeholder" ? pipe.placeholder() : null);
-    if (given) player.add(start + READY_MS, given);
+    if (released) player.add(start + READY_MS, released);
   }
 }

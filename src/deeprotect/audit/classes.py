@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ _FEWEST_PILOTS = 500
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ClassComparison:
     """The windows of each class of an inference, all of one useful class where one is given."""
 
     inference: str
@@ -28,7 +29,7 @@ class Comparison:
     given: str = ""
 
     @classmethod
-    def of(cls, windows: LabelledWindows, inference: str, classes: Sequence[str], *, given: str = "") -> "Comparison":
+    def of(cls, windows: LabelledWindows, inference: str, classes: Sequence[str], *, given: str = "") -> Self:
         labels = windows.labels[inference]
         pools = {label: windows.flat[labels == label] for label in classes if (labels == label).any()}
         return cls(inference, pools, given)
@@ -52,17 +53,17 @@ def worst_classes(bundle: Pipeline, windows: LabelledWindows, inferences: Sequen
     return max(pairs, key=lambda scored: scored[0])[1]
 
 
-def _comparisons(bundle: Pipeline, windows: LabelledWindows, inference: str) -> Iterator[Comparison]:
+def _comparisons(bundle: Pipeline, windows: LabelledWindows, inference: str) -> Iterator[ClassComparison]:
     """Classes that are promised to be alike."""
     given = bundle.mechanism.event.given
     if not given:
         classes = sorted({label for label in windows.labels[inference] if label is not None})
-        yield Comparison.of(windows, inference, classes)
+        yield ClassComparison.of(windows, inference, classes)
         return
     useful = _joint(windows, given)
     for table in view(bundle.mechanism).tables:
         if table.inference == inference:
-            yield Comparison.of(windows[useful == table.given], inference, table.classes, given=table.given)
+            yield ClassComparison.of(windows[useful == table.given], inference, table.classes, given=table.given)
 
 
 def _joint(windows: LabelledWindows, given: Sequence[str]) -> NDArray[np.object_]:
@@ -71,7 +72,7 @@ def _joint(windows: LabelledWindows, given: Sequence[str]) -> NDArray[np.object_
     return np.array([None if None in row else " & ".join(map(str, row)) for row in rows], dtype=object)
 
 
-def _pilot(bundle: Pipeline, comparison: Comparison, *, runs: int) -> Iterator[tuple[float, Pair]]:
+def _pilot(bundle: Pipeline, comparison: ClassComparison, *, runs: int) -> Iterator[tuple[float, Pair]]:
     seen = {label: released(bundle, pool, runs) for label, pool in comparison.pools.items()}
     half, outputs = runs // 2, outputs_of(bundle)
     for a, b in combinations(seen, 2):

@@ -11,7 +11,7 @@ from deeprotect.bundle.card_opening import Opening, opening
 
 
 @dataclass(frozen=True)
-class Section:
+class CardSection:
     """Lines under a heading; a line that starts with two blanks belongs to the one before."""
 
     title: str
@@ -24,7 +24,7 @@ class Card:
 
     title: str
     opening: Opening
-    sections: tuple[Section, ...]
+    sections: tuple[CardSection, ...]
 
 
 def card(bundle: Bundle) -> str:
@@ -52,7 +52,7 @@ def card_of(bundle: Bundle) -> Card:
     return Card(
         f"Protector for {', '.join(bundle.policy.inferences.useful)}",
         first,
-        tuple(Section(title, tuple(lines)) for title, lines in sections.items()),
+        tuple(CardSection(title, tuple(lines)) for title, lines in sections.items()),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from html import escape
 
 from deeprotect.bundle.bundle import Bundle
-from deeprotect.bundle.card import Section, card_of
+from deeprotect.bundle.card import CardSection, card_of
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --line: #d9dee5; --paper: #fff; --ground: #f4f6f8;
@@ -65,7 +65,7 @@ def card_fragment(bundle: Bundle) -> str:
     )
 
 
-def _section(section: Section) -> Iterator[str]:
+def _section(section: CardSection) -> Iterator[str]:
     yield f"<section><h2>{escape(section.title)}</h2><ul>"
     inner: list[str] = []
     for line in (*section.lines, ""):

@@ -2,28 +2,36 @@
 
 import typer
 
-from deeprotect.cli import bundles, data, evaluate, protect, reproduce, tables
+from deeprotect.cli import bundles, data, evaluate, paper, protect, tables
+from deeprotect.cli.help_text import Verb, with_examples
 
+SUMMARIES: dict[Verb, str] = {
+    evaluate.demo: "See it work: train, protect and attack on real wrist data.",
+    data.inferences: "What sensors reveal, with references.",
+    tables.check: "List all problems of a table, each with the fix.",
+    tables.prepare: "Mend a table: sort, drop, split, resample, convert.",
+    data.init: "Write a policy for a table.",
+    protect.train: "Learn a protector from labelled recordings.",
+    bundles.describe: "Say what a protector promises, and what not.",
+    bundles.verify: "Work out again everything that it promises.",
+    bundles.audit: "Attack its release; a lower bound on ε.",
+    protect.protect: "Release tables: the same form, other content.",
+    evaluate.evaluate: "What apps and attackers read of a release; a report.",
+    paper.reproduce: "The paper's case studies again, on public data.",
+    paper.bench: "Speed and memory against peers.",
+}
+"""In the order in which a newcomer needs them; short enough to be shown whole."""
 app = typer.Typer(
-    help="Name what an app may infer from your sensors; release data that carries only that.",
+    help="Name what an app may infer from your sensors; release data that carries only that.\n\n"
+    "The way through: check and prepare a table, init a policy, train a protector, describe and verify it, protect "
+    "recordings with it, evaluate what they still tell. `deeprotect VERB --help` shows an example of each.",
     add_completion=True,
     pretty_exceptions_enable=False,  # its tracebacks print local variables, and those can be private samples
     rich_markup_mode=None,
 )
-app.command()(evaluate.demo)
-app.command()(data.inferences)
-app.add_typer(data.datasets, name="datasets")
-app.command()(data.init)
-app.command()(tables.check)
-app.command()(tables.prepare)
-app.command()(protect.train)
-app.command()(protect.protect)
-app.command()(bundles.describe)
-app.command()(bundles.verify)
-app.command()(bundles.audit)
-app.command()(evaluate.evaluate)
-app.command()(reproduce.reproduce)
-app.command()(reproduce.bench)
+for _verb, _summary in SUMMARIES.items():
+    app.command(help=with_examples(_verb), short_help=_summary)(_verb)
+app.add_typer(data.datasets, name="datasets", short_help="Known data sets, their licence; fetch one as a table.")
 
 
 @app.callback(invoke_without_command=True)

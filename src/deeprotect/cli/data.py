@@ -10,7 +10,7 @@ from deeprotect.cli.progress import bar
 from deeprotect.cli.tables import Columns, Force, Map, refuse_output
 from deeprotect.errors import printable
 
-datasets = typer.Typer(help="Known data sets, their licence and citation.", invoke_without_command=True)
+datasets = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
 
 def inferences(
@@ -58,7 +58,7 @@ def list_datasets(
         datasets_table(entries)
 
 
-@datasets.command()
+@datasets.command(short_help="Download or read one, verify it, write it as a table.")
 def fetch(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `deeprotect datasets`.")],
     source: Annotated[Path | None, typer.Option("--from", metavar="DIR", help="A local copy instead.")] = None,

@@ -37,7 +37,7 @@ def evaluate(
     data: Data,
     out: Report,
     policy: Annotated[
-        Path | None, typer.Argument(metavar="[POLICY]", help="A policy file (see init); not with --bundle.")
+        Path | None, typer.Argument(metavar="POLICY", help="A policy file (see init); not with --bundle.")
     ] = None,
     bundle: Annotated[
         Path | None,
@@ -50,8 +50,12 @@ def evaluate(
     epsilon: Annotated[
         list[float] | None, typer.Option("--epsilon", metavar="E", help="An ε per window; repeatable (1, 2, 5, 10).")
     ] = None,
-    split: Annotated[str, typer.Option(metavar="KIND", help="time, recording, or group (with --group).")] = "time",
+    split: Annotated[str, typer.Option(metavar="KIND", help="time, pieces, recording, group (with --group).")] = "time",
     group: Annotated[str | None, typer.Option(metavar="COLUMN", help="Keep its values on one side of a split.")] = None,
+    strangers: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Also measure on people the protector never met; COLUMN names people."),
+    ] = None,
     folds: Annotated[int, typer.Option(metavar="N", help="Cross-validation; 1 holds out a part.")] = 1,
     repeats: Annotated[int, typer.Option(metavar="N", help="How often, each time with another seed.")] = 1,
     jobs: Jobs = None,
@@ -90,6 +94,7 @@ def evaluate(
         epsilons=epsilon or (),
         split="group" if group and split == "time" else split,
         group=group,
+        strangers=strangers,
         folds=folds,
         repeats=repeats,
         jobs=cores() if jobs is None else jobs,

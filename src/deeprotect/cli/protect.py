@@ -72,7 +72,7 @@ def protect(
     bundle: BundlePath,
     sources: Annotated[
         list[str],
-        typer.Argument(metavar="INPUT…", help="CSV, Parquet or Arrow: files, folders, patterns; - for standard input."),
+        typer.Argument(metavar="INPUT", help="CSV, Parquet or Arrow: files, folders, patterns; - for standard input."),
     ],
     output: Annotated[
         str,
@@ -135,7 +135,7 @@ def protect(
         return
     for line in (
         *_beside(summary, protector.bundle, asked=renumber is not None),
-        *_released(summary, protector.bundle),
+        *_released(summary, protector.bundle, by_file=is_folder(output)),
     ):
         typer.echo(line, err=True)
 
@@ -150,18 +150,16 @@ def _beside(summary: "ReleaseSummary", bundle: "Bundle", *, asked: bool) -> Iter
         yield f"recordings are numbered 1, 2, …: {why}; --keep-names keeps them"
 
 
-def _released(summary: "ReleaseSummary", bundle: "Bundle") -> Iterator[str]:
+def _released(summary: "ReleaseSummary", bundle: "Bundle", *, by_file: bool) -> Iterator[str]:
+    files = f" of {summary.files} files, {summary.kept} files were finished before" if by_file else ""
+    if by_file:
+        yield "names of files and folders leave as they are"
     if summary.warning:
         yield f"warning: {summary.warning}"
     if summary.rows:
-        yield f"released {summary.rows} rows{_files(summary)}; {summary.spending}"
+        yield f"released {summary.rows} rows{files}; {summary.spending}"
     else:
-        yield f"released 0 rows, which costs nothing; the bundle promises {bundle.mechanism.event}"
+        yield f"released 0 rows{files}, which costs nothing; the bundle promises {bundle.mechanism.event}"
     certificate = bundle.manifest.certificate
     if certificate.get("codes_without_noise"):
         yield f"noise: {certificate['noise']}"
-
-
-def _files(summary: "ReleaseSummary") -> str:
-    """Of many files, how many."""
-    return f" of {summary.files} files, {summary.kept} files were finished before" if summary.files != 1 else ""

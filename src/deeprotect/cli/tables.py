@@ -27,7 +27,7 @@ def check(
     table: Annotated[
         str, typer.Argument(metavar="TABLE", help="CSV, Parquet or Arrow; a file, a folder, a pattern, -.")
     ],
-    policy: Annotated[Path | None, typer.Argument(metavar="[POLICY]", help="Hold it against this policy, too.")] = None,
+    policy: Annotated[Path | None, typer.Argument(metavar="POLICY", help="Hold it against this policy, too.")] = None,
     mapped: Map = None,
     columns: Columns = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

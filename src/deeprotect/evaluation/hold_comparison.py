@@ -30,9 +30,14 @@ def hold_settings(windows: LabelledWindows, policy: Policy) -> list[Setting]:
     held = [count for count in counts if 1 < count <= longest][:MOST]
     if policy.hold.windows > 1:
         held = sorted({*held, policy.hold.windows})
+    return [replace(own_setting(policy), every=duration(count * window)) for count in (1, *held)]
+
+
+def own_setting(policy: Policy) -> Setting:
+    """What the policy itself promises, by the code book's channel."""
     privacy = policy.privacy
-    method = Method("channel", "named" if privacy.guarantee == "named" else "ldp")
-    return [Setting(method, privacy.epsilon, every=duration(count * window)) for count in (1, *held)]
+    guarantee = "named" if privacy.guarantee == "named" else "ldp"
+    return Setting(Method("channel", guarantee), privacy.epsilon)
 
 
 def compare_holds(windows: LabelledWindows, policy: Policy, plan: Plan) -> Sequence[Row]:

@@ -141,6 +141,8 @@ class Results:
     noise: Sequence[NoiseRow] = ()
     minimisers: Sequence[FeatureRow] = ()
     form: Sequence[FormCheck] = ()
+    holds: Sequence[Row] = ()  # the policy's own promise, each with draws that are held longer
+    strangers: Mapping[str, Row] = field(default_factory=dict)  # the same on people met before, and on others
     left_out: Sequence[str] = ()
     run: Mapping[str, Any] = field(default_factory=dict)
 
@@ -150,6 +152,8 @@ class Results:
             "results": [asdict(row) for row in self.rows],
             "noise": [asdict(row) for row in self.noise],
             "minimisers": [asdict(row) for row in self.minimisers],
+            "holds": [asdict(row) | {"epsilon_per_hour": row.epsilon_per_hour} for row in self.holds],
+            "strangers": {name: asdict(row) for name, row in self.strangers.items()},
             "form": [asdict(check) for check in self.form],
             "left_out": list(self.left_out),
             "run": dict(self.run),

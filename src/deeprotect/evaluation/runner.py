@@ -16,7 +16,7 @@ from deeprotect.errors import DeeprotectError
 from deeprotect.evaluation.evaluator import Evaluator, Setup
 from deeprotect.evaluation.fitted_fold import FittedFold
 from deeprotect.evaluation.methods import Method
-from deeprotect.evaluation.settings import Setting, longest_hold
+from deeprotect.evaluation.settings import Setting
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.evaluation.workers import dispatch, workers
 from deeprotect.policy import Policy
@@ -90,11 +90,15 @@ class CellResults(Generic[T]):
 
 @dataclass(frozen=True)
 class Runner:
-    """Folds with their apps and attackers, and processes to measure cells on them, as often as asked."""
+    """Folds with their apps and attackers, and processes to measure cells on them, as often as asked.
+
+    `longest` is the longest hold of any setting that will be asked for: what is learnt serves them all.
+    """
 
     windows: LabelledWindows
     policy: Policy
     folds: Sequence[Fold]
+    longest: Hold
     seconds: Counter[str]
     _folder: Path
     _parallel: joblib.Parallel
@@ -111,8 +115,7 @@ class Runner:
         tasks = split_into_tasks(settings, folds=len(self.folds) if folds is None else folds)
         total, finished = sum(task.weight for task in tasks), 0.0
         results: dict[EvaluationTask, TaskResult[T]] = {}
-        longest = longest_hold(settings, self.policy)
-        calls = (joblib.delayed(_perform)(task, measure, self._path(task.fold), longest) for task in tasks)
+        calls = (joblib.delayed(_perform)(task, measure, self._path(task.fold), self.longest) for task in tasks)
         for result in dispatch(self._parallel, calls):
             results[result.task] = result
             self.seconds.update(result.seconds)
@@ -146,7 +149,7 @@ def prepared(
     """
     folds = split.make_folds(windows, seed=setup.seed, hold=hold)
     with tempfile.TemporaryDirectory() as folder, workers(jobs) as parallel:
-        runner = Runner(windows, policy, folds, Counter(), Path(folder), parallel)
+        runner = Runner(windows, policy, folds, hold, Counter(), Path(folder), parallel)
         runner.prepare(setup)
         try:
             yield runner

@@ -3,24 +3,22 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
 import tomli_w
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from deeprotect.errors import PolicyError, printable
-from deeprotect.policy.durations import duration, seconds
+from deeprotect.policy.agreement import check_agreement, settle_defaults
+from deeprotect.policy.durations import seconds
 from deeprotect.policy.keywords import by_section, merged
-from deeprotect.policy.mistakes import nearest, one_line
+from deeprotect.policy.mistakes import one_line
 from deeprotect.policy.sections import About, Inferences, Privacy, Section, Stream, Training
 from deeprotect.signals import Channel, Hold, Schema
 
 VERSION = 1
-MOST_HELD_VALUES = 1 << 23
-"""Of the windows of an episode, which are all in memory at a time."""
 Json = dict[str, Any]
 # tomli_w puts each item of an array on its own line; in its output a line that ends in "[" is nothing else.
 _ARRAY = re.compile(r"\[\n((?: {4}.*,\n)+)\]")
@@ -162,16 +160,12 @@ class Policy(Section):
     @property
     def hold(self) -> Hold:
         """How many windows share a draw, and how many of them are looked at."""
-        windows = 1 if self.privacy.every is None else int(seconds(self.privacy.every) / self._window_seconds)
+        windows = 1 if self.privacy.every is None else int(seconds(self.privacy.every) / self.stream.window_seconds)
         return Hold(windows, min(self.privacy.listen or windows, windows))
 
     @property
     def seconds_per_draw(self) -> float:
-        return float(self.hold.windows * self._window_seconds)
-
-    @property
-    def _window_seconds(self) -> Fraction:
-        return self.stream.window / Fraction(repr(self.stream.rate_hz))
+        return float(self.hold.windows * self.stream.window_seconds)
 
     def _tables(self) -> Json:
         tables = self.model_dump(exclude_none=True)
@@ -186,76 +180,12 @@ class Policy(Section):
     @model_validator(mode="before")
     @classmethod
     def _settle_defaults(cls, data: Any) -> Any:
-        """Defaults that depend on another section; the sections refuse whatever is malformed."""
-        if not isinstance(data, dict):
-            return data
-        tables = {name: _as_table(section) for name, section in data.items()}
-        privacy, training = tables.get("privacy"), tables.setdefault("training", {})
-        if isinstance(privacy, dict):
-            privacy.setdefault("guarantee", "named" if _get(tables, "inferences", "sensitive") else "ldp")
-        if isinstance(training, dict):
-            paper = _get(tables, "privacy", "mechanism") == "paper"
-            training.setdefault("minimiser", "paper" if paper else "default")
-            training.setdefault("features", _default_features(tables))
-        return tables
+        return settle_defaults(data)
 
     @model_validator(mode="after")
     def _sections_agree(self) -> Self:
-        guarantee, sensitive = self.privacy.guarantee, self.inferences.sensitive
-        if guarantee != "ldp" and not sensitive:
-            raise ValueError(
-                f'privacy.guarantee = "{guarantee}" needs inferences.sensitive; '
-                'name the inferences to hide, or use "ldp"'
-            )
-        columns = [self.stream.column(name) for name in self.stream.channels]
-        channels = [name for name in (*self.inferences.useful, *sensitive) if name in columns]
-        if channels:
-            raise ValueError(f"'{channels[0]}' is both a channel and an inference; rename the label column")
-        passing = [name for name in (*self.inferences.useful, *sensitive) if name in self.stream.columns.values()]
-        if passing:
-            raise ValueError(
-                f"stream.columns reads time or recording from '{passing[0]}', an inference; those leave as they are, "
-                "so copy that column under another name"
-            )
-        self._check_hold()
-        self._check_training()
+        check_agreement(self.stream, self.inferences, self.privacy, self.training)
         return self
-
-    def _check_hold(self) -> None:
-        privacy, window = self.privacy, self._window_seconds
-        if privacy.every is None:
-            if privacy.listen is not None:
-                raise ValueError('privacy.listen needs privacy.every, how long a draw is held; add every = "30 s"')
-            return
-        windows = seconds(privacy.every) / window
-        if windows.denominator != 1:
-            below, above = (duration(number * window) for number in (max(1, int(windows)), int(windows) + 1))
-            fix = f'use "{below}" or "{above}"' if windows > 1 else f'use "{duration(window)}" or more'
-            raise ValueError(f'privacy.every = "{privacy.every}" is no whole number of windows; {fix}')
-        if windows * self.stream.dim > MOST_HELD_VALUES:
-            most = MOST_HELD_VALUES // self.stream.dim
-            raise ValueError(f'privacy.every = "{privacy.every}" is too long; use at most "{duration(most * window)}"')
-        if privacy.listen is not None and privacy.listen > windows:
-            raise ValueError(f"privacy.listen = {privacy.listen} is more than the {windows} windows of an episode")
-
-    def _check_training(self) -> None:
-        features, dim = self.training.features, self.stream.dim
-        if features > dim:
-            raise ValueError(f"training.features = {features} exceeds the {dim} values of a window; use at most {dim}")
-        if self.privacy.mechanism == "paper" and self.training.minimiser != "paper":
-            raise ValueError(
-                f'training.minimiser = "{self.training.minimiser}" does not fit privacy.mechanism = "paper"; '
-                'use minimiser = "paper"'
-            )
-        self._check_costs()
-
-    def _check_costs(self) -> None:
-        useful = self.inferences.useful
-        strangers = [name for name in self.training.cost_matrix if name not in useful]
-        if strangers:
-            meant = nearest(strangers[0], list(useful))
-            fix = f"did you mean {meant}?" if meant else f"useful: {', '.join(useful)}"
-            raise ValueError(f"training.cost_matrix.{strangers[0]} is not in inferences.useful; {fix}")
 
 
 def _check_version(version: object, where: str) -> None:
@@ -267,25 +197,6 @@ def _check_version(version: object, where: str) -> None:
         raise PolicyError(f"{where}: version = {shown} must be {VERSION}")
     if version > VERSION:
         raise PolicyError(f"{where}: version = {shown} is newer than this deeprotect reads ({VERSION}); upgrade it")
-
-
-def _default_features(tables: Json) -> int:
-    """The paper's 7, or the whole window where it is smaller."""
-    window, channels = _get(tables, "stream", "window"), _get(tables, "stream", "channels")
-    whole = isinstance(window, int) and isinstance(channels, dict) and window * len(channels)
-    return min(7, whole) if whole and whole > 0 else 7
-
-
-def _get(tables: Json, section: str, key: str) -> Any:
-    table = tables.get(section)
-    return table.get(key) if isinstance(table, dict) else None
-
-
-def _as_table(section: Any) -> Any:
-    """A copy that may be filled in; sections built in Python keep only what was set."""
-    if isinstance(section, BaseModel):
-        return section.model_dump(exclude_unset=True)
-    return dict(section) if isinstance(section, Mapping) else section
 
 
 def _without(table: Mapping[str, Any], key: str) -> Json:

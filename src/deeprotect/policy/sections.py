@@ -1,5 +1,6 @@
 """The sections of a policy file: stream, inferences, privacy, training; each checks itself."""
 
+from fractions import Fraction
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -77,6 +78,10 @@ class Stream(Section):
     @property
     def dim(self) -> int:
         return self.window * len(self.channels)
+
+    @property
+    def window_seconds(self) -> Fraction:
+        return self.window / Fraction(repr(self.rate_hz))
 
     @field_validator("channels")
     @classmethod

@@ -17,14 +17,15 @@ from deeprotect.bundle.card import card
 from deeprotect.bundle.card_page import card_fragment
 from deeprotect.policy import Policy
 from deeprotect.policy.usual_names import RECORDING, TIME
+from deeprotect.privacy.accounting import totals
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.protector.arrays import release_array
 from deeprotect.protector.kinds import like
 from deeprotect.protector.released_table import ReleasedTable
-from deeprotect.release.data_set import release_data_set
 from deeprotect.release.in_order import cores
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.live_episodes import LISTEN
+from deeprotect.release.many_files import release_data_set
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
 from deeprotect.release.streaming import ListenTo, LiveStream
 from deeprotect.tables.column_map import ColumnMap
@@ -176,7 +177,7 @@ class Protector:
 
         digest = sha256(self.bundle.manifest.to_json()).hexdigest()
         run = release_data_set(parts, out, release_one, bundle=digest, progress=progress)
-        return run.summary(ledger.spending(str(out)))
+        return run.summary(ledger.spending(str(out)) if run.released else totals([(self.bundle.mechanism.event, 0)]))
 
     def stream(self, *, listen_to: ListenTo = "beginning", listen: int | None = None) -> LiveStream:
         """A live stream: push samples as they come, get released ones back, each when its window is full.

@@ -12,9 +12,9 @@ from typing import BinaryIO
 
 from deeprotect.errors import InputError
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 LEFT_BEHIND = re.compile(r"\..+\.[0-9a-f]{8}\.part")
 """Names under which files are written; one that stays was left by a process that was killed."""
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager

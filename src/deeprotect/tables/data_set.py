@@ -15,7 +15,7 @@ _PARTITION = re.compile(r"([^=]+)=.*")
 
 
 @dataclass(frozen=True)
-class Part:
+class DataSetPart:
     """A file to read, and its place in the output folder."""
 
     source: Path
@@ -27,7 +27,7 @@ def is_folder(output: str) -> bool:
     return output != "-" and (Path(output).is_dir() or output.endswith("/") or not Path(output).suffix)
 
 
-def parts_of(inputs: Sequence[str], *, passing: Collection[str]) -> list[Part]:
+def parts_of(inputs: Sequence[str], *, passing: Collection[str]) -> list[DataSetPart]:
     """The files of folders (with all that is in them), patterns and paths, in order of their names.
 
     A folder `person=3` is a column of the data set, and leaves with its name: only those in `passing` may.
@@ -35,7 +35,7 @@ def parts_of(inputs: Sequence[str], *, passing: Collection[str]) -> list[Part]:
     found = {path: root for given in inputs for root, path in _found(given)}
     common = os.path.commonpath([root.resolve() for root in found.values()])
     parts = [
-        Part(path, _place(root.resolve().relative_to(common) / path.relative_to(root)))
+        DataSetPart(path, _place(root.resolve().relative_to(common) / path.relative_to(root)))
         for path, root in sorted(found.items())
     ]
     written = Counter(part.place for part in parts)
@@ -77,7 +77,7 @@ def _place(inside: Path) -> Path:
     return inside.with_name(inside.name[: -len(".gz")] if inside.suffix == ".gz" else inside.name).with_suffix(".csv")
 
 
-def _check_partitions(part: Part, passing: Collection[str]) -> None:
+def _check_partitions(part: DataSetPart, passing: Collection[str]) -> None:
     for folder in part.place.parts[:-1]:
         named = _PARTITION.fullmatch(folder)
         if named and named[1] not in passing:

@@ -4,7 +4,7 @@ import { NO_BUDGET, NO_CHARGES, spending } from "../../runtime/ledger";
 import { loadExported } from "../files";
 import type { FromWorker } from "../messages";
 import { type Reports, sealOf, unsealed } from "../seal";
-import { DEFAULTS, type Settings, isOff, withSite } from "../settings";
+import { DEFAULTS, type Settings, holdOf, isOff, mayHoldLonger, withSite } from "../settings";
 import { get, put } from "../store";
 import { duration, holdSeconds, mayInfer, perDay, price, secondsLeft } from "./words";
 
@@ -39,7 +39,7 @@ async function show(): Promise<void> {
 }
 
 function windowsHeld(bundle: Bundle, settings: Settings): number {
-  return Math.max(settings.hold ?? 0, bundle.policy.hold.windows);
+  return holdOf(bundle, settings).windows;
 }
 
 function showPromise(bundle: Bundle, settings: Settings): void {
@@ -50,7 +50,7 @@ function showPromise(bundle: Bundle, settings: Settings): void {
   const hold = element<HTMLSelectElement>("hold");
   const [own, one] = [bundle.policy.hold.windows, holdSeconds(bundle, 1)];
   const longer = HOLDS_S.map((seconds) => Math.round(seconds / one)).filter((windows) => windows > own);
-  const choices = bundle.mechanism.name === "channel" ? [own, ...longer] : [own];
+  const choices = mayHoldLonger(bundle) ? [own, ...longer] : [own];
   hold.replaceChildren(...choices.map((windows) => new Option(duration(windows * one), String(windows))));
   hold.value = String(windowsHeld(bundle, settings));
   element<HTMLSelectElement>("uncovered").value = settings.uncovered;

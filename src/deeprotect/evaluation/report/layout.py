@@ -1,7 +1,7 @@
 """The layout of a page about results: which row leads, which drawings, and what to know when reading them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import cast, get_args
 
@@ -36,6 +36,8 @@ def lay_out(
         _curves(results.rows),
         _against(results.rows),
         _pooled(results.rows, epsilon),
+        _holds(results.holds),
+        _strangers(results.strangers),
         _signals(excerpt),
         _confusions(best),
     )
@@ -154,6 +156,42 @@ _SHOWN = {
     "public": "raw as a thin line",
     "raw": "raw as a thin line",
 }
+
+
+def _holds(rows: Sequence[Row]) -> Group:
+    drawings = [
+        figures.held(
+            rows,
+            useful,
+            next(iter(rows[0].sensitive), None),
+            caption=f"{useful}, and what an hour costs, against how long a draw is held",
+        )
+        for useful in (rows[0].useful if rows else ())
+    ]
+    return Group(
+        "holds",
+        "What patience buys",
+        "One draw may stand for longer than a window: the coder then looks at all of an episode, and an hour costs "
+        "fewer draws. What is shorter than an episode is lost. Tested on whole pieces of recordings, changes inside "
+        "episodes included; attackers count draws.",
+        drawings,
+    )
+
+
+def _strangers(found: Mapping[str, Row]) -> Group:
+    drawings = []
+    if found:
+        caption = (
+            "People met before and strangers, read by apps and attackers; dotted: raw windows, useful labels alone"
+        )
+        drawings = [figures.strangers(found["met"], found["strangers"], caption=caption)]
+    return Group(
+        "strangers",
+        "People whom the protector has never met",
+        "Coder, code book, channel and apps learnt from other people; attackers were enrolled on the strangers' own "
+        "earlier released windows, and tested on later ones.",
+        drawings,
+    )
 
 
 def _signals(excerpt: Excerpt | None) -> Group:

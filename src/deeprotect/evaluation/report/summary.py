@@ -18,7 +18,7 @@ _QUICK = (
 
 
 @dataclass(frozen=True)
-class Card:
+class SummaryCard:
     """Four bars of one inference: raw, released (with its interval), the limit of ε (None: none), guessing."""
 
     role: str
@@ -63,15 +63,15 @@ def headline(row: Row, *, quick: bool = False) -> list[str]:
     return sentences
 
 
-def cards(row: Row) -> list[Card]:
+def cards(row: Row) -> list[SummaryCard]:
     return [
         *(_app(name, each) for name, each in row.useful.items()),
         *(_attack(*item) for item in row.sensitive.items()),
     ]
 
 
-def _app(name: str, facts: Useful) -> Card:
-    return Card(
+def _app(name: str, facts: Useful) -> SummaryCard:
+    return SummaryCard(
         role="useful",
         name=name,
         who="how often an unchanged app names it right",
@@ -84,7 +84,7 @@ def _app(name: str, facts: Useful) -> Card:
     )
 
 
-def _attack(name: str, facts: Sensitive) -> Card:
+def _attack(name: str, facts: Sensitive) -> SummaryCard:
     notes = [
         f"Best attacker: {facts.best_attacker.replace('_', ' ')}. One that was not retrained: "
         f"{_per_cent(facts.static)}. Told only the useful labels: {_per_cent(facts.from_useful)}."
@@ -94,7 +94,7 @@ def _attack(name: str, facts: Sensitive) -> Card:
             "This ε alone would allow an attacker more than raw windows give; that it gets this little is measured, "
             "not promised."
         )
-    return Card(
+    return SummaryCard(
         role="sensitive",
         name=name,
         who="how often the best retrained attacker names it right",

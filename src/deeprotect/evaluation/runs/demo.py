@@ -13,9 +13,9 @@ from deeprotect.evaluation.methods import FEATURES, MAIN_METHODS, Method
 from deeprotect.evaluation.report import layout
 from deeprotect.evaluation.report import report_files as files
 from deeprotect.evaluation.report.summary import aim
-from deeprotect.evaluation.results import Results
+from deeprotect.evaluation.results import Results, Row
 from deeprotect.evaluation.runner import Progress
-from deeprotect.evaluation.settings import grid
+from deeprotect.evaluation.settings import Setting, grid
 from deeprotect.evaluation.study import Study
 from deeprotect.policy import Policy
 from deeprotect.tables.output_checks import refuse_unwritable_folder
@@ -23,6 +23,7 @@ from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 
 READY, MEASURED, COMPARED = 0.05, 0.9, 0.97  # shares of the whole time, for the progress bar
 
+HELD = Method("channel", "ldp")
 STUDY = Study("demo", "watch", 10, "exercise", "person", people="person", rate_hz=10.0)
 
 
@@ -33,6 +34,7 @@ class DemoPlan:
     study: Study = STUDY
     epsilons: tuple[float, ...] = (1.0, 2.0, 5.0)
     shown_epsilon: float = 5.0
+    holds: tuple[str, ...] = ("5 s", "10 s")
     features: int = 3  # noise grows with every feature; three tell seven exercises apart
     methods: tuple[Method, ...] = (*MAIN_METHODS, Method(FEATURES, "none"))
     noise_methods: tuple[Method, ...] = noise_comparison.METHODS
@@ -63,7 +65,8 @@ def demo(out: Path, *, progress: Progress = lambda _: None, plan: DemoPlan | Non
 
 def _measure(data: Dataset, policy: Policy, plan: DemoPlan, progress: Progress) -> tuple[Results, Excerpt]:
     """Rows, noise, features and windows to look at, all on one fold."""
-    windows, rows = read_windows(data.table, policy), Plan(grid(plan.methods, plan.epsilons), plan.setup)
+    held = [Setting(HELD, plan.shown_epsilon, every=every) for every in plan.holds]
+    windows, rows = read_windows(data.table, policy), Plan([*grid(plan.methods, plan.epsilons), *held], plan.setup)
     with rows.prepared(windows, policy) as runner:
         progress(READY)
         found = measure_rows(runner, rows, progress=lambda share: progress(READY + (MEASURED - READY) * share))
@@ -75,7 +78,15 @@ def _measure(data: Dataset, policy: Policy, plan: DemoPlan, progress: Progress) 
         origin = f"one recording of the public data set {data.name}"
         excerpt = replace(excerpt, released=released, shows="public", origin=origin)
     run = _run(data, windows, found, seed=plan.setup.seed)
-    return Results(found.rows, noise, features, left_out=found.left_out, run=run), excerpt
+    shown = [row for row in found.rows if not _is_held(row, policy)]
+    holds = [row for row in found.rows if _is_held(row, policy)]
+    first = [row for row in shown if holds and (row.line, row.epsilon) == (HELD.line, plan.shown_epsilon)]
+    results = Results(shown, noise, features, holds=[*first, *holds], left_out=found.left_out, run=run)
+    return results, excerpt
+
+
+def _is_held(row: Row, policy: Policy) -> bool:
+    return row.seconds_per_draw is not None and row.seconds_per_draw > policy.seconds_per_draw
 
 
 def _title(data: Dataset) -> str:

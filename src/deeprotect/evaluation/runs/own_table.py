@@ -1,6 +1,6 @@
 """Evaluate a policy on a table: every mechanism, several ε, apps and attackers, into a report."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,15 @@ from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.excerpt import Choose, average, one_recording
 from deeprotect.evaluation.experiment import Plan, RunResult, run
 from deeprotect.evaluation.form import check_form
+from deeprotect.evaluation.hold_comparison import compare_holds
 from deeprotect.evaluation.methods import select
 from deeprotect.evaluation.report import layout
 from deeprotect.evaluation.report import report_files as files
 from deeprotect.evaluation.report.summary import aim
-from deeprotect.evaluation.results import FormCheck, Results
+from deeprotect.evaluation.results import FormCheck, Results, Row
 from deeprotect.evaluation.runner import Progress
 from deeprotect.evaluation.settings import Setting, grid
+from deeprotect.evaluation.strangers import compare_strangers
 from deeprotect.policy import Policy
 from deeprotect.policy.draft import MOST_EPSILON
 from deeprotect.policy.quick import quick
@@ -45,6 +47,7 @@ class EvaluateRequest:
     epsilons: Sequence[float] = ()
     split: str = "time"
     group: str | None = None
+    strangers: str | None = None
     folds: int = 1
     repeats: int = 1
     jobs: int = 1
@@ -59,6 +62,8 @@ class EvaluateRequest:
         wrong = [epsilon for epsilon in self.epsilons if not 0 < epsilon <= MOST_EPSILON]
         if wrong:
             raise InputError(f"--epsilon {wrong[0]:g}: epsilon must be positive, and at most {MOST_EPSILON:g}")
+        if self.strangers and self.group not in (None, self.strangers):
+            raise InputError("--strangers and --group keep the values of one column together; name the same")
         if not 0 <= self.seed < 2**32:
             raise InputError(f"--seed {self.seed} must be a whole number from 0 up, below 2^32")
 
@@ -77,7 +82,7 @@ class EvaluateRequest:
         return Plan(settings, setup, split, self.jobs)
 
     def read(self, table: Any, policy: Policy) -> LabelledWindows:
-        return read_windows(table, policy, group=self.group, mapped=self.mapped, columns=self.columns)
+        return read_windows(table, policy, group=self.strangers or self.group, mapped=self.mapped, columns=self.columns)
 
     def beginning(self, table: Any, policy: Policy) -> pa.Table:
         """The first rows, for checks of form."""
@@ -108,6 +113,8 @@ def evaluate(
     found = run(windows, policy, plan, choose=request.choose, progress=lambda share: progress(MEASURED * share))
     results = Results(
         rows=found.rows,
+        holds=() if request.quick else compare_holds(windows, policy, plan),
+        strangers=_strangers(windows, policy, plan, request),
         form=_form(table, windows, policy, request),
         left_out=[*left_out, *found.left_out],
         run=described(request, plan, windows, found) | {"policy": _asked(policy)},
@@ -123,6 +130,13 @@ def evaluate(
     files.write(out, results, page)
     progress(1.0)
     return results, found.seconds
+
+
+def _strangers(windows: LabelledWindows, policy: Policy, plan: Plan, request: EvaluateRequest) -> Mapping[str, Row]:
+    if request.strangers is None:
+        return {}
+    found = compare_strangers(windows, policy, plan, column=request.strangers)
+    return {"met": found.met, "strangers": found.strangers}
 
 
 def _form(table: Any, windows: LabelledWindows, policy: Policy, request: EvaluateRequest) -> list[FormCheck]:

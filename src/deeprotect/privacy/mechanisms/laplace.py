@@ -14,6 +14,7 @@ from deeprotect.privacy.box import GRID_STEPS, Box, Floats
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.json_reader import JsonReader
+from deeprotect.privacy.mechanisms.noise_on_numbers import NoiseOnNumbers
 from deeprotect.privacy.mechanisms.relaxed import relaxed_sensitivity
 from deeprotect.privacy.mechanisms.sensitivity import inflate, paper_l1
 from deeprotect.privacy.sampling import Integers, discrete_laplace, mean_magnitude, require_drawable, round_up
@@ -24,7 +25,7 @@ _NAMES = ("baseline", "paper", "laplace")
 
 
 @dataclass(frozen=True, eq=False)
-class GridLaplace:
+class GridLaplace(NoiseOnNumbers):
     """Clip to the box, round to its grid, add discrete Laplace noise of `scales` grid steps per coordinate.
 
     A mechanism whose re-derived epsilon exceeds the one it states cannot be made. ε-LDP is more than any weaker
@@ -36,7 +37,6 @@ class GridLaplace:
     box: Box
     scales: tuple[Fraction, ...]
     takes_windows = False
-    public_outputs = None
 
     def __post_init__(self) -> None:
         if len(self.scales) != self.box.dim:
@@ -58,14 +58,6 @@ class GridLaplace:
     def real_epsilon(self) -> Fraction:
         """The ε-LDP that holds, exactly: codes differ by at most `grid_steps` in each coordinate."""
         return sum((Fraction(self.box.grid_steps) / scale for scale in self.scales), Fraction(0))
-
-    def repeat(self, noisy_code: Floats, counts: Integers, *, entropy: Entropy) -> Floats:
-        """The same for every window of an episode: there is one draw."""
-        del entropy
-        return np.repeat(noisy_code, counts, axis=0)
-
-    def output_of(self, _: Floats) -> None:
-        return None
 
     def derive(self) -> Iterator[Step]:
         """Σ steps/noise over the clip box's own integers."""

@@ -13,6 +13,7 @@ from deeprotect.privacy.box import Floats
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.json_reader import JsonReader
+from deeprotect.privacy.mechanisms.noise_on_numbers import NoiseOnNumbers
 from deeprotect.privacy.mechanisms.relaxed import check_orthonormal, largest_l1
 from deeprotect.privacy.mechanisms.sensitivity import Maximum
 from deeprotect.privacy.sampling import Integers, discrete_laplace, mean_magnitude, require_drawable, round_up
@@ -24,7 +25,7 @@ _RESIDUAL_STEP = 2.0**-16  # what a 16-bit sensor resolves of its own range
 
 
 @dataclass(frozen=True, eq=False)
-class Subspace:
+class Subspace(NoiseOnNumbers):
     """x̃ = (x − C Cᵀx) + C (Cᵀx + η) for windows x in [0,1]^d; `directions` is C, (d, r), orthonormal.
 
     Relaxed neighbours have the same residual and coordinates at most Δ₁ apart. docs/claims.md#subspace
@@ -37,7 +38,6 @@ class Subspace:
     scale: Fraction
     name = "subspace"
     takes_windows = True
-    public_outputs = None
 
     def __post_init__(self) -> None:
         check_orthonormal(self.directions)
@@ -81,14 +81,6 @@ class Subspace:
         position = np.clip(np.rint(along / float(_STEP)).astype(np.int64), *self._reachable)
         noise = discrete_laplace(self.scale, position.size, entropy=entropy).reshape(position.shape)
         return np.asarray(residual + ((position + noise) * float(_STEP)) @ self.directions.T)
-
-    def repeat(self, noisy_code: Floats, counts: Integers, *, entropy: Entropy) -> Floats:
-        """The same for every window of an episode: there is one draw."""
-        del entropy
-        return np.repeat(noisy_code, counts, axis=0)
-
-    def output_of(self, _: Floats) -> None:
-        return None
 
     def derive(self) -> Iterator[Step]:
         """Directions, and their sensitivity by linear programmes, none of it kept from before."""

@@ -8,9 +8,11 @@ from deeprotect.evaluation.report.figures.accuracies import (
 )
 from deeprotect.evaluation.report.figures.curves import Series, bars, lines
 from deeprotect.evaluation.report.figures.drawing import GREY, INK, STYLE, Drawing, file_name
+from deeprotect.evaluation.report.figures.holds import held
 from deeprotect.evaluation.report.figures.matrices import confusion
 from deeprotect.evaluation.report.figures.palette import LOOKS
 from deeprotect.evaluation.report.figures.signals import signal
+from deeprotect.evaluation.report.figures.stranger_bars import strangers
 
 __all__ = [
     "GREY",
@@ -22,10 +24,12 @@ __all__ = [
     "bars",
     "confusion",
     "file_name",
+    "held",
     "lines",
     "pooled",
     "sensitive_against_epsilon",
     "signal",
+    "strangers",
     "useful_against_epsilon",
     "useful_against_sensitive",
 ]

@@ -17,7 +17,7 @@ from deeprotect.errors import InputError
 from deeprotect.privacy.accounting import Spending
 from deeprotect.release.releasing import Progress, ReleaseSummary
 from deeprotect.tables.atomic import LEFT_BEHIND
-from deeprotect.tables.data_set import Part
+from deeprotect.tables.data_set import DataSetPart
 
 UNFINISHED = ".deeprotect-unfinished.json"
 ReleaseOne = Callable[[Path, Path, Progress], ReleaseSummary]
@@ -37,13 +37,14 @@ class DataSetRun:
             spending=spending,
             dropped=tuple(dict.fromkeys(name for each in self.released for name in each.dropped)),
             clipped=tuple(dict.fromkeys(name for each in self.released for name in each.clipped)),
+            renumbered=any(each.renumbered for each in self.released),
             files=len(self.released),
             kept=self.kept,
         )
 
 
 def release_data_set(
-    parts: Sequence[Part], folder: Path, release_one: ReleaseOne, *, bundle: str, progress: Progress
+    parts: Sequence[DataSetPart], folder: Path, release_one: ReleaseOne, *, bundle: str, progress: Progress
 ) -> DataSetRun:
     """Release every part that the folder does not hold yet; `bundle` is the digest of the one that releases."""
     released = []

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def reproduce(
     cases: Annotated[
-        list[int] | None, typer.Argument(metavar="[1] [2] [3]", help="Which case studies; without one, all.")
+        list[int] | None, typer.Argument(metavar="CASE", help="Which case studies (1, 2, 3); without one, all.")
     ] = None,
     out: Report = Path("out/reproduce"),
     source: Annotated[Path | None, typer.Option("--from", metavar="DIR", help="Local copies of the data sets.")] = None,

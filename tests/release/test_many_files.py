@@ -12,7 +12,7 @@ from tests.conftest import walk
 
 from deeprotect import Protector
 from deeprotect.errors import InputError, TableError
-from deeprotect.release.data_set import UNFINISHED
+from deeprotect.release.many_files import UNFINISHED
 from deeprotect.tables.atomic import LEFT_BEHIND
 
 PLACES = ["a.parquet", "b/c.parquet", "b/d.parquet"]

@@ -1,0 +1,52 @@
+"""Help that helps: a summary of every verb in full, an example that can be copied, completion for the shell."""
+
+import re
+import shlex
+
+import pytest
+import typer
+from tests.docs.test_commands import check_options
+
+from deeprotect.cli.app import app
+
+GROUP = typer.main.get_command(app)
+VERBS = sorted(GROUP.commands)
+
+
+@pytest.mark.parametrize("columns", ["80", "60", "200"])
+def test_bare_deeprotect_prints_readable_help_with_every_summary_whole(deeprotect, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    done = deeprotect()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Usage: deeprotect")
+    assert done.stdout.count("\n") > 20
+    assert "..." not in done.stdout.partition("Commands:")[2]
+    assert "…" not in done.stdout.partition("Commands:")[2]
+    for verb in VERBS:
+        assert re.search(rf"^  {verb} +\S", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_shows_an_example_that_it_would_take(deeprotect, verb):
+    done = deeprotect(verb, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    examples = re.findall(r"Example:\s+deeprotect (.+(?:\n +--\S.*)?)", done.stdout)
+    assert examples
+    for example in examples:
+        words = shlex.split(" ".join(example.split()))
+        assert words[0] == verb
+        check_options("--help", words)
+
+
+def test_a_shell_is_told_how_a_line_may_go_on(deeprotect, monkeypatch):
+    monkeypatch.setenv("_DEEPROTECT_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "deeprotect pr")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    done = deeprotect()
+    assert done.stdout.split() == ["prepare", "protect"]
+
+
+def test_a_script_for_the_shell_can_be_shown(deeprotect, monkeypatch):
+    done = deeprotect("--show-completion", "bash")
+    assert done.returncode == 0, done.stderr
+    assert "complete -o default" in done.stdout
