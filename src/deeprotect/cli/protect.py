@@ -36,6 +36,9 @@ def train(
     ] = None,
     mapped: Map = None,
     columns: Columns = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A few epochs only, for a first look; the card says so.")
+    ] = False,
     force: Force = False,
 ) -> None:
     """Learn a protector from labelled recordings.
@@ -46,6 +49,7 @@ def train(
     from deeprotect.bundle.card_sections import measured
     from deeprotect.bundle.store import refuse_place
     from deeprotect.policy import Policy
+    from deeprotect.policy.quick import quick as shortened
     from deeprotect.tables.csv_reader import column_names
     from deeprotect.tables.output_checks import refuse_existing, refuse_input
     from deeprotect.tables.several import paths_of
@@ -55,7 +59,7 @@ def train(
     refuse_place(out)
     if not force:
         refuse_existing(out)
-    rules = Policy.load(policy)
+    rules = shortened(Policy.load(policy)) if quick else Policy.load(policy)
     key = signing.private_key(sign) if sign else None  # a wrong key is said before the long work, not after
     with bar("training") as progress:
         bundle = fit(rules, data, mapped=mapped or (), columns=column_names(columns), progress=progress)
