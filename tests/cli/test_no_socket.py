@@ -63,7 +63,7 @@ for name in ("extension/shim.js", "embedded/deeprotect.js"):
     (browser.FILES / name).touch()
 """,
     "bench": """
-from deeprotect.benchmark import benchmark, noise
+from deeprotect.benchmark import benchmark, noise_speed as noise
 noise.PEER_DRAWS = 16
 small = {"draws": 64, "rows": 4000, "windows": 128, "repeats": 1}
 for part in benchmark.PARTS.values():

@@ -132,7 +132,7 @@ def bench(
         measure = measure_short if short else measure_all
         results, worse = held_against(lambda: measure(part or (), progress=progress), reference)
     if out is not None:
-        from deeprotect.benchmark.page import write
+        from deeprotect.benchmark.performance_page import write
 
         write(out, results)
     typer.echo(json_text(results.to_json())) if as_json else ratios_table(results.ratios)
