@@ -24,7 +24,7 @@ def test_noise_is_held_against_every_peer_that_is_there(monkeypatch: pytest.Monk
 
 def test_opendp_is_a_peer_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("opendp", reason="needs opendp; install deeprotect[dev]")
-    monkeypatch.setattr(noise, "PEER_DRAWS", 16)
+    monkeypatch.setattr(noise_speed, "PEER_DRAWS", 16)
     assert any(each.peer.startswith("OpenDP") for each in noise_speed.laplace(draws=64, repeats=1))
 
 
