@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import TextIO
 
 from deeprotect.errors import InputError
-from deeprotect.privacy.accounting import Spending
+from deeprotect.privacy.accounting import totals
+from deeprotect.privacy.events import Event
+from deeprotect.release.ledger import DrawCounts
 from deeprotect.release.releasing import Progress, ReleaseSummary
 from deeprotect.tables.atomic import LEFT_BEHIND
 from deeprotect.tables.data_set import DataSetPart
@@ -30,16 +32,18 @@ class DataSetRun:
     released: tuple[ReleaseSummary, ...]
     kept: int
 
-    def summary(self, spending: Spending) -> ReleaseSummary:
-        """Of all files together, where they cost so much together."""
+    def summary(self, event: Event) -> ReleaseSummary:
+        """Of all files together, whose draws promise the event."""
+        draws = sum((each.draws for each in self.released), DrawCounts())
         return ReleaseSummary(
             rows=sum(each.rows for each in self.released),
-            spending=spending,
+            spending=totals([(event, draws.paid)]),
             dropped=tuple(dict.fromkeys(name for each in self.released for name in each.dropped)),
             clipped=tuple(dict.fromkeys(name for each in self.released for name in each.clipped)),
             renumbered=any(each.renumbered for each in self.released),
             files=len(self.released),
             kept=self.kept,
+            draws=draws,
         )
 
 
