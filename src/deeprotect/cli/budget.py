@@ -1,12 +1,12 @@
 """The verb budget: what a ledger remembers."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from deeprotect.cli.json_output import json_text
 from deeprotect.errors import InputError, printable
 
 if TYPE_CHECKING:
@@ -25,13 +25,16 @@ def budget(
     app: Annotated[str | None, typer.Option(metavar="NAME", help="What this app was given only.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say who has spent what, what is left, and when it frees; a person's total is over all apps, which may collude."""
+    """Say who has spent what, what is left, and when it frees; a person's total is over all apps, which may collude.
+
+    Example: deeprotect budget ledger.sqlite --person anna
+    """
     from deeprotect.release.ledger.database import Database
     from deeprotect.release.ledger.summing import statement
 
     found = statement(Database.existing(ledger)).only(stream=stream, person=person, app=app)
     if as_json:
-        typer.echo(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
+        typer.echo(json_text(found.to_json()))
         return
     for line in lines(found):
         typer.echo(line)
