@@ -1,15 +1,17 @@
 # make demo   the main job on real data: trains, protects, attacks, writes out/demo/report.html
 # make test   the whole test suite
-# make bench  speed and memory as ratios against peers, measured in the same run
+# make bench  speed and memory as ratios against peers, measured in the same run; writes out/bench
+# make smoke  the wheel and every extra in fresh environments, a command of each
 # make check  format, lint, types, import rule
 # make docs   the documentation site, out/site/index.html; broken links fail
+# make browser  what `deeprotect export --target browser` writes; needs node 20 and npm
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.docs-installed
 
-.PHONY: demo test bench check docs clean
+.PHONY: demo test bench smoke check docs browser clean
 
 demo: $(INSTALLED)
 	$(BIN)/deeprotect demo --out out/demo --force
@@ -18,13 +20,23 @@ test: $(INSTALLED)
 	$(BIN)/pytest -n auto --dist worksteal
 
 bench: $(INSTALLED)
-	$(BIN)/deeprotect bench
+	$(BIN)/deeprotect bench --out out/bench
+
+smoke:
+	$(PYTHON) .ci/smoke.py
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check src tests docs/pages.py
 	$(BIN)/ruff check src tests docs/pages.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+browser: browser/node_modules
+	cd browser && npm run --silent build
+
+browser/node_modules: browser/package-lock.json
+	cd browser && npm ci --silent --no-audit --no-fund
+	touch $@
 
 # Never --quiet: it drops warnings before strict mode counts them.
 docs: $(DOCS_INSTALLED)
@@ -40,4 +52,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) out
+	rm -rf $(VENV) out browser/out browser/node_modules

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from deeprotect.benchmark.made_up import Shape, coder
 from deeprotect.benchmark.ratio import REPEATS, Ratio, Work, compare
 from deeprotect.signals.schema import Floats
 
-CHANNELS, SAMPLES, CLASSES, WINDOWS = 6, 50, 7, 4096
-"""One second of a phone's accelerometer and gyroscope; seven activities."""
+WINDOWS = 4096
 BLOCK = 128
 """Windows at a time for the peers, too: more leave the cache, and would flatter us."""
 SINGLE = 64
@@ -23,8 +23,7 @@ def encoders(*, windows: int = WINDOWS, repeats: int = REPEATS) -> list[Ratio]:
     from deeprotect.training.export import to_network
     from deeprotect.training.threads import single_thread
 
-    rows = np.random.default_rng(0).uniform(size=(windows, CHANNELS * SAMPLES))
-    module = _coder(rows)
+    rows, module = Shape().windows(windows).reshape(windows, -1), coder(Shape())
     ours = to_network(module, rows.shape[1])
     ratios = []
     with single_thread():
@@ -44,19 +43,6 @@ def _in_blocks(network: Any, rows: Floats, size: int) -> Work:
     return work
 
 
-def _coder(rows: Floats) -> Any:
-    """The default network before training: its weights take as long as any."""
-    import torch
-    from torch import nn
-
-    from deeprotect.training.codebook.coder import Coder
-    from deeprotect.training.networks import Standardise, initialise
-
-    standardise = Standardise(rows)
-    coder = Coder(standardise(torch.tensor(rows, dtype=torch.float32)), CHANNELS, classes=CLASSES)
-    return nn.Sequential(standardise, initialise(coder, torch.Generator().manual_seed(0))).eval()
-
-
 def _peers(module: Any, rows: Floats) -> Iterator[tuple[str, Any]]:
     import torch
 
@@ -64,7 +50,7 @@ def _peers(module: Any, rows: Floats) -> Iterator[tuple[str, Any]]:
         with torch.inference_mode():
             return module(torch.tensor(some, dtype=torch.float32)).numpy()
 
-    yield f"torch {torch.__version__}", in_torch
+    yield "torch", in_torch
     # It looks up a telemetry host when it is imported, unless told not to.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     try:
@@ -76,7 +62,7 @@ def _peers(module: Any, rows: Floats) -> Iterator[tuple[str, Any]]:
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(_onnx(module, rows.shape[1]), options, providers=["CPUExecutionProvider"])
     yield (
-        f"ONNX Runtime {onnxruntime.__version__}",
+        "ONNX Runtime",
         lambda some: session.run(None, {"window": some.astype(np.float32)})[0],
     )
 

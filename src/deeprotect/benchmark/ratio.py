@@ -1,14 +1,15 @@
 """A ratio against a peer that ran on the same machine in the same minute; no other figure of speed is kept."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 Work = Callable[[], int]
 """Does something and says how many items that was."""
 Clock = Callable[[], float]
 Quantity = Literal["throughput", "time", "memory"]
+Key = tuple[str, str, Quantity]
 REPEATS = 5
 
 
@@ -21,8 +22,20 @@ class Ratio:
     quantity: Quantity
     ratio: float
 
+    @property
+    def key(self) -> Key:
+        return self.what, self.peer, self.quantity
+
+    def times_worse(self, reference: float) -> float:
+        """Than a ratio of the same kind; below 1 it is better."""
+        return reference / self.ratio if self.quantity == "throughput" else self.ratio / reference
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Self:
+        return cls(fields["what"], fields["peer"], fields["quantity"], float(fields["ratio"]))
 
 
 def compare(ours: Work, theirs: Work, *, repeats: int = REPEATS, clock: Clock = time.process_time) -> float:

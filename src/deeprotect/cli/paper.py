@@ -107,17 +107,36 @@ def _features(name: str, out: Path, *, source: Path | None, seed: int) -> None:
         write_json(folder / "features.json", comparison.to_json())
 
 
-def bench(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Speed and memory as ratios against peers, measured in the same run; takes about half a minute.
+def bench(
+    short: Annotated[bool, typer.Option("--short", help="A minute instead of ten; some parts are left out.")] = False,
+    part: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this part; repeatable.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write bench.json, a picture and performance.md there.")
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="JSON", help="Exit code 1 where a ratio is worse than in this file by over a third."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Speed and memory as ratios against peers, measured in the same run.
 
-    Example: deeprotect bench --json
+    Example: deeprotect bench --out out/bench
     """
-    from deeprotect.benchmark.benchmark import measure
+    from deeprotect.benchmark.benchmark import measure_all, measure_short
+    from deeprotect.benchmark.reference import held_against, read_reference
     from deeprotect.cli.printing import ratios_table
 
+    reference = read_reference(against) if against else {}
     with bar("measuring") as progress:
-        ratios = measure(progress=progress)
-    if as_json:
-        typer.echo(json_text({"schema": 1, "ratios": [each.to_json() for each in ratios]}))
-    else:
-        ratios_table(ratios)
+        measure = measure_short if short else measure_all
+        results, worse = held_against(lambda: measure(part or (), progress=progress), reference)
+    if out is not None:
+        from deeprotect.benchmark.performance_page import write
+
+        write(out, results)
+    typer.echo(json_text(results.to_json())) if as_json else ratios_table(results.ratios)
+    for line in worse:
+        typer.echo(line, err=True)
+    if worse:
+        raise typer.Exit(1)

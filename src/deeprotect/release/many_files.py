@@ -76,6 +76,7 @@ def _unfinished(folder: Path, bundle: str) -> Iterator[None]:
         raise InputError(f"{folder}: it is there and not a folder; choose another name")
     if folder.exists() and any(folder.iterdir()) and not (folder / UNFINISHED).exists():
         raise InputError(f"{folder}: it exists already, and no run left it unfinished; choose another name")
+    new = not folder.exists()
     folder.mkdir(exist_ok=True)
     with (folder / UNFINISHED).open("a+") as mark:
         _lock(mark, folder)
@@ -83,8 +84,23 @@ def _unfinished(folder: Path, bundle: str) -> Iterator[None]:
         for left in folder.rglob("*"):
             if LEFT_BEHIND.fullmatch(left.name):
                 left.unlink()
-        yield
+        try:
+            yield
+        except BaseException:
+            _leave_nothing_empty(folder)
+            if new and not any(folder.iterdir()):
+                folder.rmdir()
+            raise
         (folder / UNFINISHED).unlink()
+
+
+def _leave_nothing_empty(folder: Path) -> None:
+    """A run that finished no file has nothing that the next could go on with."""
+    if any(path.is_file() and path.name != UNFINISHED for path in folder.rglob("*")):
+        return
+    (folder / UNFINISHED).unlink()
+    for inner in sorted(folder.rglob("*"), reverse=True):
+        inner.rmdir()
 
 
 def _lock(mark: TextIO, folder: Path) -> None:

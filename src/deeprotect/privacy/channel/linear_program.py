@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linprog
-from scipy.sparse import coo_array, csr_array
 
 from deeprotect.errors import DeeprotectError
 from deeprotect.privacy.channel.calibration import Floats
@@ -41,12 +39,17 @@ class LinearProgram:
             self._parts.append((flat.ravel(), rows, places.ravel()))
         self._rows += count
 
-    def _limits(self) -> csr_array:
+    def _limits(self) -> Any:
+        from scipy.sparse import coo_array  # slow to import, and releases do not need it
+
         values, rows, places = (np.concatenate(part) for part in zip(_NOTHING, *self._parts, strict=True))
         return coo_array((values, (rows, places)), shape=(self._rows, self._variables)).tocsr()
 
     def solve(self) -> Floats:
         """The best channel, to the solver's tolerance."""
+        from scipy.optimize import linprog
+        from scipy.sparse import coo_array
+
         codes = len(self.objective)
         sums = coo_array(
             (np.ones(self.channel.size), (np.repeat(np.arange(codes), self.channel.shape[1]), self.channel.ravel())),

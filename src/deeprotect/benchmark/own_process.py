@@ -1,0 +1,37 @@
+"""A program in a process of its own: its processor time after start-up and its largest memory."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+# The kernel counts a parent's memory in a new child's ru_maxrss; VmHWM is the child's own, where there is one.
+_MEASURE = """
+import json, pathlib, re, resource, sys, time
+source, sink = map(pathlib.Path, sys.argv[1:])
+{program}
+start = time.process_time()
+work()
+seconds, status = time.process_time() - start, pathlib.Path("/proc/self/status")
+own = re.search(r"VmHWM:\\s*(\\d+)", status.read_text()) if status.exists() else None
+unit = 1 if sys.platform == "darwin" else 1024
+peak = int(own[1]) * 1024 if own else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+print(json.dumps({{"seconds": seconds, "peak_bytes": peak}}))
+"""
+
+
+@dataclass(frozen=True)
+class TimedRun:
+    """One pass over a table: the processor's seconds after start-up, and the process's largest resident memory."""
+
+    seconds: float
+    peak_bytes: int
+
+
+def run(program: str, source: Path) -> TimedRun:
+    """A program that defines `work`, from `source` to `sink`; no memory is left over from before."""
+    sink = source.with_name(f"written{source.suffix}")
+    command = [sys.executable, "-c", _MEASURE.format(program=program), str(source), str(sink)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
+    return TimedRun(**json.loads(done.stdout))

@@ -1,0 +1,44 @@
+"""Ratios held against those of a reference run: what became worse by more than a third."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from deeprotect.benchmark.benchmark import BenchResults
+from deeprotect.benchmark.ratio import Key, Ratio
+from deeprotect.errors import InputError
+
+WORSE = 1.5
+"""A throughput below two thirds, or a time or a memory above three halves, of the reference's."""
+TRIES = 3
+
+
+def read_reference(path: Path) -> dict[Key, float]:
+    """By what, peer and quantity; the file is one that `bench --json` has written."""
+    try:
+        ratios = [Ratio.from_json(each) for each in json.loads(path.read_text())["ratios"]]
+    except (OSError, ValueError, TypeError, KeyError):
+        raise InputError(f"{path}: not the ratios of a run; write them with `deeprotect bench --json`") from None
+    return {each.key: each.ratio for each in ratios}
+
+
+def held_against(measure: Callable[[], BenchResults], reference: Mapping[Key, float]) -> tuple[BenchResults, list[str]]:
+    """The best ratios of up to three runs, and a line for each that is worse in all: others may disturb one."""
+    best = measure()
+    for _ in range(TRIES - 1):
+        if not _worse(best, reference):
+            break
+        best = best.better_of(measure())
+    return best, [_line(each, reference[each.key]) for each in _worse(best, reference)]
+
+
+def _worse(found: BenchResults, reference: Mapping[Key, float]) -> list[Ratio]:
+    known = [each for each in found.ratios if each.key in reference]
+    return [each for each in known if each.times_worse(reference[each.key]) > WORSE]
+
+
+def _line(found: Ratio, reference: float) -> str:
+    return (
+        f"{found.what}, {found.quantity} against {found.peer}: {found.ratio:.3g}, the reference is {reference:.3g}: "
+        f"{found.times_worse(reference):.2f} times worse"
+    )
