@@ -27,7 +27,7 @@ from deeprotect.training.trainer import Progress
 ABSTAIN = "abstain"
 """The name of the code of rejected windows."""
 COMPARED = 20  # windows of a code that stand for all of them when distances to outputs are taken
-FITTED = 0.6  # share of the work that is done once coders are fitted
+FITTED = 0.5  # share of the work that is done once coders are fitted
 PSEUDO_WINDOWS = 0.5
 """Of each class behind every code, so that a code never seen in cross-fitting is no certainty."""
 

@@ -20,7 +20,7 @@ from deeprotect.training.splits import contiguous
 from deeprotect.training.threads import single_thread
 
 Progress = Callable[[float], None]
-READ, CODED, LEARNT = 0.02, 0.8, 0.9
+READ, CODED, LEARNT = 0.02, 0.86, 0.95
 """Shares of the time: until the table is read, for the code book, and until all is learnt."""
 
 
