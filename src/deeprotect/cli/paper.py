@@ -1,7 +1,7 @@
 """Verbs that measure the project itself: reproduce, bench."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -107,11 +107,23 @@ def _features(name: str, out: Path, *, source: Path | None, seed: int) -> None:
         write_json(folder / "features.json", comparison.to_json())
 
 
-def bench(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def bench(
+    what: Annotated[
+        Literal["peers", "device"], typer.Argument(help="Speed against peers, or what a bundle costs on a device.")
+    ] = "peers",
+    bundle: Annotated[Path | None, typer.Argument(metavar="BUNDLE", help="With device: the bundle.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
     """Speed and memory as ratios against peers, measured in the same run; takes about half a minute.
 
-    Example: deeprotect bench --json
+    With device: processor time, memory and delay of a live stream with a bundle and without, in Python and, in a clone
+    with node and Chromium, in the browser.
+
+    Example: deeprotect bench device protector
     """
+    if what == "device":
+        _bench_device(bundle, as_json=as_json)
+        return
     from deeprotect.benchmark.benchmark import measure
     from deeprotect.cli.printing import ratios_table
 
@@ -121,3 +133,17 @@ def bench(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
         typer.echo(json_text({"schema": 1, "ratios": [each.to_json() for each in ratios]}))
     else:
         ratios_table(ratios)
+
+
+def _bench_device(bundle: Path | None, *, as_json: bool) -> None:
+    from deeprotect.benchmark.device import measure
+    from deeprotect.cli.printing import overheads_table
+    from deeprotect.errors import InputError
+
+    if bundle is None:
+        raise InputError("bench device needs a bundle: deeprotect bench device BUNDLE")
+    overheads = measure(bundle)
+    if as_json:
+        typer.echo(json_text({"schema": 1, "overheads": [each.to_json() for each in overheads]}))
+    else:
+        overheads_table(overheads)
