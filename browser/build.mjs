@@ -29,5 +29,13 @@ async function tests() {
   await build({ ...options, ...node, entryPoints, outdir: "out/test", outExtension: { ".js": ".mjs" } });
 }
 
+/** The replay of recordings: out/proof. */
+async function proof() {
+  await build({ ...options, entryPoints: ["proof/app.ts"], outdir: "out/proof" });
+  const node = { platform: "node", target: "node20", format: "esm", minify: false };
+  await build({ ...options, ...node, entryPoints: ["proof/replay.ts", "proof/overhead.ts"], outdir: "out/proof", outExtension: { ".js": ".mjs" } });
+}
+
 await exported();
 if (process.argv[2] === "test") await tests();
+if (process.argv[2] === "proof") await proof();
