@@ -20,10 +20,12 @@ def pushes(bundle: str) -> Push:
         return np.array
     from deeprotect.bundle import Bundle
     from deeprotect.privacy.entropy import SystemEntropy
-    from deeprotect.release.ledger import Ledger
+    from deeprotect.release.ledger import MemoryLedger, Price
     from deeprotect.release.streaming import LiveStream
 
-    return LiveStream(Bundle.load(bundle), ledger=Ledger(), entropy=SystemEntropy()).push
+    return LiveStream(
+        Bundle.load(bundle), ledger=MemoryLedger(Price.of(bundle.mechanism)), entropy=SystemEntropy()
+    ).push
 
 
 def measured(push: Push, samples: Any) -> tuple[float, float]:
