@@ -23,9 +23,9 @@ def pushes(bundle: str) -> Push:
     from deeprotect.release.ledger import MemoryLedger, Price
     from deeprotect.release.streaming import LiveStream
 
-    return LiveStream(
-        Bundle.load(bundle), ledger=MemoryLedger(Price.of(bundle.mechanism)), entropy=SystemEntropy()
-    ).push
+    loaded = Bundle.load(bundle)
+    ledger = MemoryLedger(Price.of(loaded.mechanism))
+    return LiveStream(loaded, ledger=ledger, entropy=SystemEntropy()).push
 
 
 def measured(push: Push, samples: Any) -> tuple[float, float]:
