@@ -11,7 +11,7 @@ from tests.mutations import protectors
 from deeprotect.audit.audit import audit
 from deeprotect.audit.trials import outputs_of
 from deeprotect.bundle import Bundle
-from deeprotect.cli import evaluate
+from deeprotect.cli import bundles
 from deeprotect.cli.run import run
 from deeprotect.errors import InputError
 from deeprotect.privacy.box import Box
@@ -130,7 +130,7 @@ def command(tmp_path, monkeypatch, capsys):
     protectors.on_samples().save(tmp_path / "protector")
     monkeypatch.chdir(tmp_path)
     app = typer.Typer(pretty_exceptions_enable=False)
-    app.command()(evaluate.audit)
+    app.command()(bundles.audit)
 
     def call(*arguments):
         monkeypatch.setattr(sys, "argv", ["audit", "protector", "--runs", str(RUNS), *arguments])

@@ -47,6 +47,7 @@ def test_a_shell_is_told_how_a_line_may_go_on(deeprotect, monkeypatch):
 
 
 def test_a_script_for_the_shell_can_be_shown(deeprotect, monkeypatch):
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")  # a test has no shell around it
     done = deeprotect("--show-completion", "bash")
     assert done.returncode == 0, done.stderr
     assert "complete -o default" in done.stdout

@@ -32,6 +32,7 @@ COMMANDS = {
     "describe": "protector",
     "export": "protector --out exported",
     "verify": "protector",
+    "budget": "spent.sqlite",
     "audit": "protector --runs 1000 --out audit.png",
     "evaluate": "policy.toml --data walk.csv --out e --quick --jobs 2 --mechanism baseline --epsilon 5",
     # These three read real data that a fresh home does not have: everything is loaded, then the data are missed.
@@ -51,6 +52,7 @@ demo.DemoPlan = partial(
     methods=(demo.Method("baseline", "ldp"),),
     noise_methods=(),
     minimisers=("pca",),
+    holds=(),
     setup=demo.Setup(app="ridge", attackers=("ridge",)),
 )
 """,
@@ -61,6 +63,10 @@ browser.FILES = Path("built")  # what npm builds is not asked for here
 for name in ("extension/shim.js", "embedded/deeprotect.js"):
     (browser.FILES / name).parent.mkdir(parents=True)
     (browser.FILES / name).touch()
+""",
+    "budget": """
+from deeprotect.release.ledger.database import Database
+Database.existing_or_new("spent.sqlite")
 """,
     "bench": """
 from deeprotect.benchmark import benchmark, noise_speed as noise
