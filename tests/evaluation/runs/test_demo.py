@@ -15,6 +15,7 @@ SMALL = DemoPlan(
     methods=(Method("baseline", "ldp"), Method("laplace", "ldp")),
     noise_methods=(),
     minimisers=("pca", "dct"),
+    holds=("5 s",),
     max_epochs=8,
 )
 
