@@ -19,11 +19,11 @@ def learning(*, windows: int = WINDOWS, more: int = MORE) -> list[Ratio]:
 
 
 def _seconds(windows: int) -> float:
-    from deeprotect import Protector
+    from deeprotect.training.fitting.fit import fit
 
     shape = Shape()
     table, start = recording(windows * shape.samples, shape, labelled=True), time.process_time()
-    Protector.fit(policy(shape), table)
+    fit(policy(shape), table)
     return time.process_time() - start
 
 
