@@ -4,13 +4,14 @@
 # make smoke  the wheel and every extra in fresh environments, a command of each
 # make check  format, lint, types, import rule
 # make docs   the documentation site, out/site/index.html; broken links fail
+# make browser  what `deeprotect export --target browser` writes; needs node 20 and npm
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.docs-installed
 
-.PHONY: demo test bench smoke check docs clean
+.PHONY: demo test bench smoke check docs browser clean
 
 demo: $(INSTALLED)
 	$(BIN)/deeprotect demo --out out/demo --force
@@ -30,6 +31,13 @@ check: $(INSTALLED)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+browser: browser/node_modules
+	cd browser && npm run --silent build
+
+browser/node_modules: browser/package-lock.json
+	cd browser && npm ci --silent --no-audit --no-fund
+	touch $@
+
 # Never --quiet: it drops warnings before strict mode counts them.
 docs: $(DOCS_INSTALLED)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
@@ -44,4 +52,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) out
+	rm -rf $(VENV) out browser/out browser/node_modules

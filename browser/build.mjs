@@ -1,15 +1,25 @@
-// Builds the extension into out/extension, and with `test` the tests for node into out/test.
+// Builds what runs in browsers into the Python package, and with `test` the tests for node into out/test.
 import { build } from "esbuild";
 import { cpSync, readdirSync, rmSync } from "node:fs";
 
+const files = "../src/deeprotect/exporting/files";
 const options = { bundle: true, charset: "utf8", logLevel: "warning", minify: true, target: "chrome120", format: "iife" };
-const parts = { worker: "worker.ts", offscreen: "offscreen.ts", content: "content.ts", shim: "shim/main.ts", popup: "popup/main.ts", guide: "guide.ts" };
+const parts = {
+  worker: "worker.ts",
+  offscreen: "offscreen.ts",
+  content: "content.ts",
+  shim: "shim/main.ts",
+  popup: "popup/main.ts",
+  guide: "guide.ts",
+};
 
-async function extension() {
-  rmSync("out/extension", { recursive: true, force: true });
+async function exported() {
+  rmSync(files, { recursive: true, force: true });
   const entryPoints = Object.entries(parts).map(([out, file]) => ({ out, in: `src/extension/${file}` }));
-  await build({ ...options, entryPoints, outdir: "out/extension" });
-  cpSync("static", "out/extension", { recursive: true });
+  await build({ ...options, entryPoints, outdir: `${files}/extension` });
+  await build({ ...options, entryPoints: [{ out: "deeprotect", in: "src/embed/main.ts" }], outdir: `${files}/embedded` });
+  cpSync("static/extension", `${files}/extension`, { recursive: true });
+  cpSync("static/embedded", `${files}/embedded`, { recursive: true });
 }
 
 async function tests() {
@@ -19,5 +29,13 @@ async function tests() {
   await build({ ...options, ...node, entryPoints, outdir: "out/test", outExtension: { ".js": ".mjs" } });
 }
 
-await extension();
+/** The replay of recordings: out/proof. */
+async function proof() {
+  await build({ ...options, entryPoints: ["proof/app.ts"], outdir: "out/proof" });
+  const node = { platform: "node", target: "node20", format: "esm", minify: false };
+  await build({ ...options, ...node, entryPoints: ["proof/replay.ts", "proof/overhead.ts"], outdir: "out/proof", outExtension: { ".js": ".mjs" } });
+}
+
+await exported();
 if (process.argv[2] === "test") await tests();
+if (process.argv[2] === "proof") await proof();

@@ -56,6 +56,10 @@ export class Chromium {
     return browser;
   }
 
+  get pid(): number {
+    return this.child.pid!;
+  }
+
   send(method: string, params: Message = {}, sessionId?: string): Promise<Message> {
     const id = this.next++;
     const text = JSON.stringify({ id, method, params, ...(sessionId ? { sessionId } : {}) });

@@ -17,17 +17,23 @@ export const SEALED = {
     content_settings: { exceptions: { sensors: { [`chrome-extension://${ID}/,*`]: { setting: 1 } } } },
   },
 };
-const AXES = { 0: 0, 1: 1, 2: 2 };
+const FILES = "../src/deeprotect/exporting/files";
+const PLACES = JSON.stringify([0, 1, 2].map((axis) => ({ stream: "accelerationIncludingGravity", axis, factor: 0.5 }))).replaceAll("0.5", "1.0");
+
+/** The script for a site, as `deeprotect export` writes it. */
+export function embedded({ manifest, tensors }: VectorBundle = bundleOf("channel ldp")): string {
+  const bundle = JSON.stringify({ manifest, tensors, platform: PLACES }).replaceAll("</", "<\\/");
+  return `(() => {\nconst deeprotectBundle = ${bundle};\n${read(`${FILES}/embedded/deeprotect.js`)}})();\n`;
+}
 
 /** The extension as `deeprotect export` writes it. */
 export function exported(bundle: VectorBundle = bundleOf("channel ldp")): string {
   const folder = mkdtempSync(join(tmpdir(), "deeprotect-extension-"));
-  cpSync("out/extension", folder, { recursive: true });
+  cpSync(`${FILES}/extension`, folder, { recursive: true });
   mkdirSync(join(folder, "bundle"));
   writeFileSync(join(folder, "bundle", "manifest.json"), bundle.manifest);
   writeFileSync(join(folder, "bundle", "tensors.safetensors"), Buffer.from(bundle.tensors, "base64"));
-  const places = Object.values(AXES).map((axis) => ({ stream: "accelerationIncludingGravity", axis, factor: 1.0 }));
-  writeFileSync(join(folder, "bundle", "platform.json"), JSON.stringify(places).replaceAll('"factor":1', '"factor":1.0'));
+  writeFileSync(join(folder, "bundle", "platform.json"), PLACES);
   return folder;
 }
 

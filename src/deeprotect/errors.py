@@ -51,6 +51,14 @@ class BudgetError(DeeprotectError):
     """A release would spend more than the budget allows; nothing was released."""
 
 
+class LedgerError(InputError):
+    """A ledger that is missing, foreign, or newer than this version."""
+
+
+class LedgerUnavailableError(DeeprotectError):
+    """A ledger that cannot be reached now; nothing was released."""
+
+
 def printable(text: str, most: int = 80) -> str:
     """Text that others wrote, for a line of ours: what does not print is escaped, what is too long is cut.
 

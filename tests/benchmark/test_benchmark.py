@@ -5,8 +5,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from deeprotect.benchmark import benchmark, page
-from deeprotect.benchmark.benchmark import PARTS, Part, Results
+from deeprotect.benchmark import benchmark
+from deeprotect.benchmark import performance_page as page
+from deeprotect.benchmark.benchmark import PARTS, BenchPart, BenchResults
 from deeprotect.benchmark.ratio import Ratio
 from deeprotect.benchmark.reference import TRIES, held_against, read_reference
 from deeprotect.cli.app import app
@@ -17,7 +18,7 @@ FAST, SMALL = Ratio("noise", "a peer", "throughput", 50.44), Ratio("protect", "a
 
 @pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch):
-    parts = {"noise": Part(lambda: [FAST], 1, lambda: [FAST]), "tables": Part(lambda: [SMALL], 3)}
+    parts = {"noise": BenchPart(lambda: [FAST], 1, lambda: [FAST]), "tables": BenchPart(lambda: [SMALL], 3)}
     monkeypatch.setattr(benchmark, "PARTS", parts)
 
 
@@ -56,9 +57,9 @@ def test_every_part_has_a_title() -> None:
     assert page.TITLES.keys() == PARTS.keys()
 
 
-def run_of(throughput: float, memory: float) -> Results:
+def run_of(throughput: float, memory: float) -> BenchResults:
     ratios = [Ratio(*FAST.key, throughput), Ratio(*SMALL.key, memory)]
-    return Results({"noise": ratios}, {})
+    return BenchResults({"noise": ratios}, {})
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow.parquet as pa_parquet
 import pytest
 
-from deeprotect.benchmark import growth, live, made_up, noise, own_process, throughput
+from deeprotect.benchmark import growth, live, made_up, noise_speed, own_process, throughput
 from deeprotect.benchmark.made_up import Shape
 from deeprotect.errors import EntropyError
 from deeprotect.privacy.entropy import SystemEntropy, require_system
@@ -18,37 +18,37 @@ SMALL = Shape(channels=2, samples=6, codes=3)
 
 def test_noise_is_held_against_every_peer_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
-    alone = noise.laplace(draws=64, repeats=1)
-    assert [each.peer for each in alone] == ["numpy, floating point"] * len(noise.SCALES)
+    alone = noise_speed.laplace(draws=64, repeats=1)
+    assert [each.peer for each in alone] == ["numpy, floating point"] * len(noise_speed.SCALES)
 
 
 def test_opendp_is_a_peer_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("opendp", reason="needs opendp; install deeprotect[dev]")
-    monkeypatch.setattr(noise, "PEER_DRAWS", 16)
-    assert any(each.peer.startswith("OpenDP") for each in noise.laplace(draws=64, repeats=1))
+    monkeypatch.setattr(noise_speed, "PEER_DRAWS", 16)
+    assert any(each.peer.startswith("OpenDP") for each in noise_speed.laplace(draws=64, repeats=1))
 
 
 def test_each_peer_does_the_same_work() -> None:
-    scale = noise.SCALES[0]
-    assert noise._ours(scale, 40)() == noise._numpy(scale, 40)() == 40
-    for _, theirs in noise._opendp(scale):
-        assert theirs() == noise.PEER_DRAWS
+    scale = noise_speed.SCALES[0]
+    assert noise_speed._ours(scale, 40)() == noise_speed._numpy(scale, 40)() == 40
+    for _, theirs in noise_speed._opendp(scale):
+        assert theirs() == noise_speed.PEER_DRAWS
 
 
 def test_the_peer_of_the_channel_draws_from_the_channels_own_probabilities() -> None:
-    assert noise._choice(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 1, 1]))() == 3
-    ratio = noise.channel(draws=100, repeats=1)
+    assert noise_speed._choice(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 1, 1]))() == 3
+    ratio = noise_speed.channel(draws=100, repeats=1)
     assert ratio.quantity == "throughput"
     assert ratio.ratio > 0
 
 
 def test_random_bits_are_a_share_of_the_draw() -> None:
-    assert 0 < noise.entropy_share(draws=20_000, repeats=1).ratio < 1
+    assert 0 < noise_speed.entropy_share(draws=20_000, repeats=1).ratio < 1
 
 
 def test_the_timed_entropy_cannot_be_used_for_a_release() -> None:
     with pytest.raises(EntropyError):
-        require_system(noise.TimedEntropy())
+        require_system(noise_speed.TimedEntropy())
     assert require_system(SystemEntropy())
 
 
@@ -114,7 +114,7 @@ def test_a_live_window_is_measured_by_the_clock_and_by_the_processor() -> None:
 def test_growth_of_what_is_linear_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     def linear(_program, source):
         rows = pa_parquet.ParquetFile(source).metadata.num_rows
-        return own_process.Run(rows * 1e-6, 10**8)
+        return own_process.TimedRun(rows * 1e-6, 10**8)
 
     monkeypatch.setattr(growth, "run", linear)
     monkeypatch.setattr(growth, "FEWEST_COMPARED", 100)

@@ -30,6 +30,7 @@ COMMANDS = {
     "train": "policy.toml --data walk.csv --out new",
     "protect": "protector walk.parquet out.csv",
     "describe": "protector",
+    "export": "protector --out exported",
     "verify": "protector",
     "audit": "protector --runs 1000 --out audit.png",
     "evaluate": "policy.toml --data walk.csv --out e --quick --jobs 2 --mechanism baseline --epsilon 5",
@@ -53,8 +54,16 @@ demo.DemoPlan = partial(
     setup=demo.Setup(app="ridge", attackers=("ridge",)),
 )
 """,
+    "export": """
+from pathlib import Path
+from deeprotect.exporting import browser
+browser.FILES = Path("built")  # what npm builds is not asked for here
+for name in ("extension/shim.js", "embedded/deeprotect.js"):
+    (browser.FILES / name).parent.mkdir(parents=True)
+    (browser.FILES / name).touch()
+""",
     "bench": """
-from deeprotect.benchmark import benchmark, noise
+from deeprotect.benchmark import benchmark, noise_speed as noise
 noise.PEER_DRAWS = 16
 small = {"draws": 64, "rows": 4000, "windows": 128, "repeats": 1}
 for part in benchmark.PARTS.values():

@@ -13,6 +13,7 @@ OUTPUTS = {
     "train": ("train policy.toml --data walk.csv --out out.zip", "out.zip"),
     "audit": ("audit protector --runs 1000 --out out.png", "out.png"),
     "describe": ("describe protector --html out.html", "out.html"),
+    "export": ("export protector --out out", "out"),
     "fetch": ("datasets fetch watch --out out.csv", "out.csv"),
 }
 REPORTS = {

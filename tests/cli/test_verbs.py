@@ -59,15 +59,15 @@ def test_inferences_and_datasets_list_what_is_known(deeprotect):
 
 
 def test_nothing_heavy_is_imported_before_it_is_used():
-    heavy = ("torch", "sklearn", "scipy", "pyarrow", "pandas", "matplotlib", "onnxruntime", "numpy")
+    heavy = ("torch", "sklearn", "scipy", "pyarrow", "pandas", "matplotlib", "onnxruntime", "numpy", "sqlalchemy")
     check = f"import sys, deeprotect, deeprotect.cli.app; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
-def test_a_release_needs_no_torch(folder, deeprotect):
+def test_a_release_needs_no_torch_and_without_ledger_no_database(folder, deeprotect):
     check = (
-        "import sys; sys.modules['torch'] = sys.modules['sklearn'] = None\n"
+        "import sys; sys.modules['torch'] = sys.modules['sklearn'] = sys.modules['sqlalchemy'] = None\n"
         "from deeprotect import Protector\n"
         "print(Protector.load('protector').protect_file('walk.csv', 'out.csv').rows)"
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "src"
+SOURCE, DOCS = Path(__file__).parents[2] / "src", Path(__file__).parents[2] / "docs"
 
 
 def _modules() -> list[str]:
@@ -21,6 +21,14 @@ def test_examples_do_what_they_show(module, bundle, tmp_path, monkeypatch):
     bundle.save(tmp_path / "protector")
     monkeypatch.chdir(tmp_path)
     found = doctest.testmod(import_module(module))
+    assert found.attempted > 0
+    assert found.failed == 0
+
+
+@pytest.mark.parametrize("page", [page for page in sorted(DOCS.glob("*.md")) if ">>> " in page.read_text("utf-8")])
+def test_examples_of_the_pages_do_what_they_show(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
     assert found.attempted > 0
     assert found.failed == 0
 

@@ -1,7 +1,7 @@
 """Mistakes that people make in release paths, each planted in the real code, and the checks that must catch it."""
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from tests.mutations import checks, mixing
@@ -182,16 +182,12 @@ def windows_joined(patch: Patch) -> None:
 def _plant_release(patch: Patch, step: Callable[..., np.ndarray]) -> None:
     """A pipe whose middle is `step`, wherever the pipe is used."""
 
-    def release_batch(private, _, bundle, *, ledger, stream, entropy):
+    def release_batch(private, _, bundle, *, ledger, entropy):
         system = pipe.require_system(entropy)
-        charge = _charge(ledger, stream, bundle.mechanism.event, len(private))
+        charge = partial(ledger.charge, private.frame.runs, count=len(private))
         return Windows(bundle.schema.unscale(step(private, bundle, charge, system)), private.frame)
 
     patch.setattr(pipe, "release_batch", release_batch)
-
-
-def _charge(ledger, stream, event, count):
-    return lambda: ledger.charge(stream, event, count=count)
 
 
 def redrawn_inside_an_episode(patch: Patch) -> None:

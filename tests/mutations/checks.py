@@ -18,7 +18,7 @@ from deeprotect.privacy.channel import calibration
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.protector import Protector
 from deeprotect.release import pipe
-from deeprotect.release.ledger import Ledger
+from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.signals import Frame, Windows
 
 RUNS = 8_000
@@ -42,8 +42,8 @@ def _windows(samples):
 
 
 def _release(bundle, samples, *, ledger=None, entropy=None):
-    ledger, entropy = ledger or Ledger(), entropy or SystemEntropy()
-    parts = pipe.release([_windows(samples)], bundle, ledger=ledger, stream="s", entropy=entropy)
+    ledger, entropy = ledger or MemoryLedger(Price.of(bundle.mechanism)), entropy or SystemEntropy()
+    parts = pipe.release([_windows(samples)], bundle, ledger=ledger, entropy=entropy)
     return np.concatenate([part.samples for part in parts])
 
 
@@ -87,7 +87,9 @@ def _shows_one_output(bundle):
     frame = Frame(
         np.full(len(samples), bundle.schema.window), np.arange(len(samples)), np.arange(len(samples)) // protectors.HELD
     )
-    (released,) = pipe.release([Windows(samples, frame)], bundle, ledger=Ledger(), stream="s", entropy=SystemEntropy())
+    (released,) = pipe.release(
+        [Windows(samples, frame)], bundle, ledger=MemoryLedger(Price.of(bundle.mechanism)), entropy=SystemEntropy()
+    )
     episodes = released.samples.reshape(40, protectors.HELD, -1)
     return bool((episodes == episodes[:, :1]).all())
 
@@ -158,10 +160,10 @@ def _decoder_gets_noise(bundle):
 
 
 def _failure_stays_charged(bundle):
-    ledger = Ledger()
+    ledger = MemoryLedger(Price.of(bundle.mechanism))
     with suppress(DeeprotectError):
         _release(_Watched(bundle, fail_at="decode"), np.zeros((3, bundle.schema.window, 1)), ledger=ledger)
-    return ledger.spending("s").draws == 3
+    return ledger.spending.draws == 3
 
 
 def _draws_what_the_integers_say(channel):

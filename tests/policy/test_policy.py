@@ -63,6 +63,22 @@ MISTAKES = {
     "negative rate": ("rate_hz = 10", "rate_hz = -3", "stream.rate_hz = -3 must be greater than 0"),
     "unknown mechanism": (AUTO, 'mechanism = "laplase"', 'mechanism = "laplase" is not known; did you mean "laplace"'),
     "subspace for ldp": (AUTO, 'mechanism = "subspace"', 'gives rldp, not ldp; set guarantee = "rldp"'),
+    "budget without a limit": (AUTO, 'budget.when_spent = "refuse"', "privacy.budget sets no limit; add per_hour"),
+    "budget of nothing": (AUTO, "budget.per_day = 0", "privacy.budget.per_day = 0 must be greater than 0"),
+    "budget without end": (AUTO, "budget.per_day = inf", "privacy.budget.per_day = inf must be a finite number"),
+    "budget below a draw": (AUTO, "budget.per_day = 0.5", "privacy.budget.per_day covers not a single draw of ε = 5"),
+    "an hour above a day": (
+        AUTO,
+        "budget = { per_hour = 9.0, per_day = 8.0 }",
+        "privacy.budget.per_hour = 9 is more than per_day = 8; lower it, or raise per_day",
+    ),
+    "a day above all": (
+        AUTO,
+        "budget = { per_day = 9.0, in_all = 8.0 }",
+        "privacy.budget.per_day = 9 is more than in_all = 8; lower it, or raise in_all",
+    ),
+    "unknown key of budget": (AUTO, "budget = { per_week = 9.0 }", "privacy.budget.per_week is not a known key"),
+    "unknown when_spent": (AUTO, 'budget.when_spent = "refused"', 'did you mean "refuse"?'),
     "ceiling without named": (AUTO, "ldp_ceiling = 3", 'privacy.ldp_ceiling needs guarantee = "named"'),
     "given without named": (AUTO, 'given = "useful"', 'privacy.given needs guarantee = "named", not "ldp"; remove it'),
     "given nothing without named": (AUTO, 'given = "nothing"', 'privacy.given needs guarantee = "named"'),
@@ -149,6 +165,14 @@ def test_a_named_promise_without_the_key_is_given_nothing_and_says_so_no_more_th
     assert "given" not in named.to_json()["privacy"]
     useful = named.vary(privacy={"given": "useful"})
     assert Policy.from_toml(useful.to_toml()) == Policy.from_json(useful.to_json()) == useful
+
+
+def test_a_budget_is_any_of_three_limits_and_goes_with_the_bundle() -> None:
+    policy = Policy.from_toml(changed(AUTO, "budget = { per_hour = 60, in_all = 600.5 }"))
+    assert policy.privacy.budget.limits == {"per_hour": 60.0, "in_all": 600.5}
+    assert "per_hour = 60.0  # of one person, in any hour; a ledger keeps it" in policy.to_toml()
+    assert Policy.from_toml(policy.to_toml()) == policy == Policy.from_json(policy.to_json())
+    assert "budget" not in Policy.from_toml(TEXT).to_toml()
 
 
 def test_broken_toml_is_reported_with_its_line() -> None:

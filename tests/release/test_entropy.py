@@ -18,7 +18,7 @@ from deeprotect.bundle import Bundle
 from deeprotect.bundle.manifest import digest
 from deeprotect.errors import BundleError, EntropyError
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
-from deeprotect.release.ledger import Ledger
+from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.release.releasing import release_table
 from deeprotect.tables.sinks import Memory
 
@@ -42,11 +42,11 @@ class Renamed:
 
 @pytest.mark.parametrize("entropy", [SeededEntropy(0), Subclass(), Renamed()])
 def test_a_table_is_refused_before_anything_is_charged_or_written(bundle, table, entropy):
-    ledger, memory = Ledger(), Memory()
+    ledger, memory = MemoryLedger(Price.of(bundle.mechanism)), Memory()
     with pytest.raises(EntropyError):
         release_table(table, memory.open, bundle, mapping={}, ledger=ledger, entropy=entropy)
     assert memory.table().num_rows == 0
-    assert ledger.spending("the table").draws == 0
+    assert ledger.spending.draws == 0
 
 
 def test_two_releases_of_one_table_differ_whatever_seeds_are_set(bundle, monkeypatch):
@@ -106,9 +106,9 @@ from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.pipe import Pipeline, release
 
-def use(bundle: Pipeline) -> None:
-    release([], bundle, ledger=Ledger(), stream="s", entropy=SystemEntropy())
-    release([], bundle, ledger=Ledger(), stream="s", entropy=SeededEntropy(0))
+def use(bundle: Pipeline, ledger: Ledger) -> None:
+    release([], bundle, ledger=ledger, entropy=SystemEntropy())
+    release([], bundle, ledger=ledger, entropy=SeededEntropy(0))
 """
 
 

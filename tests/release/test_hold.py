@@ -8,7 +8,7 @@ from deeprotect.bundle import Bundle
 from deeprotect.errors import BundleError
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.protector import Protector
-from deeprotect.release.ledger import Ledger
+from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.release.pipe import episode_codes, release
 from deeprotect.signals import Frame, Windows
 
@@ -27,10 +27,10 @@ def windows(count: int, *, seed: int = 0) -> Windows:
 
 
 def test_an_episode_is_charged_once_and_shows_one_output(held):
-    ledger, private = Ledger(), windows(5 * HELD + 2)
-    (released,) = release([private], held, ledger=ledger, stream="s", entropy=SystemEntropy())
-    assert ledger.spending("s").draws == 6
-    assert ledger.spending("s").per_stream == 6 * protectors.EPSILON
+    ledger, private = MemoryLedger(Price.of(held.mechanism)), windows(5 * HELD + 2)
+    (released,) = release([private], held, ledger=ledger, entropy=SystemEntropy())
+    assert ledger.spending.draws == 6
+    assert ledger.spending.per_stream == 6 * protectors.EPSILON
     for episode in range(6):
         shown = released.samples[private.frame.episodes == episode]
         assert (shown == shown[0]).all()

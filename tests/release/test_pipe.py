@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 
 from deeprotect.errors import BudgetError, DeeprotectError, EntropyError
+from deeprotect.policy.sections import Budget
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
-from deeprotect.release.ledger import Ledger
+from deeprotect.release.ledger import MemoryLedger, Price
+from deeprotect.release.ledger.limits import Limits
 from deeprotect.release.pipe import release
 from deeprotect.signals import Frame, Windows
 
@@ -42,14 +44,18 @@ class Watched:
         return work(given)
 
 
-class WatchedLedger(Ledger):
-    def __init__(self, log, **options):
-        super().__init__(**options)
+class WatchedLedger(MemoryLedger):
+    def __init__(self, log, price):
+        super().__init__(price)
         self._log = log
 
-    def charge(self, stream, event, *, count):
+    def charge(self, runs, *, count):
         self._log.append(("charge", count))
-        super().charge(stream, event, count=count)
+        return super().charge(runs, count=count)
+
+    def record(self, runs, drawn):
+        self._log.append(("record", len(drawn)))
+        return super().record(runs, drawn)
 
 
 @pytest.fixture
@@ -58,14 +64,19 @@ def windows():
     return Windows(samples, Frame(np.array([4, 4, 2]), np.array([0, 4, 8])))
 
 
+def price(bundle, **budget):
+    return Price.of(bundle.mechanism, limits=Limits.of(Budget(**budget)))
+
+
 def run(bundle, windows, *, log, ledger=None, entropy=None):
-    return list(release([windows], bundle, ledger=ledger or Ledger(), stream="s", entropy=entropy or SystemEntropy()))
+    ledger = ledger or MemoryLedger(price(bundle))
+    return list(release([windows], bundle, ledger=ledger, entropy=entropy or SystemEntropy()))
 
 
-def test_budget_is_charged_before_noise_is_drawn(bundle, windows):
+def test_budget_is_charged_before_noise_is_drawn_and_what_is_recorded_leaves(bundle, windows):
     log = []
-    run(Watched(bundle, log), windows, log=log, ledger=WatchedLedger(log))
-    assert [step for step, _ in log] == ["encode", "charge", "privatise", "decode"]
+    run(Watched(bundle, log), windows, log=log, ledger=WatchedLedger(log, price(bundle)))
+    assert [step for step, _ in log] == ["encode", "charge", "privatise", "record", "decode"]
 
 
 def test_the_decoder_never_receives_the_private_window(bundle, windows):
@@ -85,16 +96,16 @@ def test_nothing_leaves_when_a_step_fails(bundle, windows, step):
 
 
 def test_a_failed_release_stays_charged(bundle, windows):
-    log, ledger = [], Ledger()
+    log, ledger = [], MemoryLedger(price(bundle))
     with pytest.raises(DeeprotectError):
         run(Watched(bundle, log, fail_at="privatise"), windows, log=log, ledger=ledger)
-    assert ledger.spending("s").per_stream == 15
+    assert ledger.spending.per_stream == 15
 
 
 def test_nothing_is_drawn_when_the_budget_does_not_cover_it(bundle, windows):
     log = []
-    with pytest.raises(BudgetError, match="would make it 15"):
-        run(Watched(bundle, log), windows, log=log, ledger=Ledger(budget=14))
+    with pytest.raises(BudgetError, match="3 draws ask for 15, and 14 is left"):
+        run(Watched(bundle, log), windows, log=log, ledger=MemoryLedger(price(bundle, in_all=14.0)))
     assert [step for step, _ in log] == ["encode"]
 
 
@@ -104,9 +115,8 @@ def test_seeded_entropy_is_refused(bundle, windows):
 
 
 def test_totals_are_computed_from_events(bundle):
-    ledger = Ledger()
+    ledger = MemoryLedger(price(bundle))
     for count in (2, 3):
-        ledger.charge("s", bundle.mechanism.event, count=count)
-    assert ledger.spending("s").draws == 5
-    assert ledger.spending("s").per_stream == 25
-    assert ledger.spending("another").draws == 0
+        ledger.charge((), count=count)
+    assert ledger.spending.draws == 5
+    assert ledger.spending.per_stream == 25

@@ -12,7 +12,8 @@ from tests.release.traced import MOST, WINDOW, Traced, numbered
 from deeprotect.errors import BudgetError, EntropyError, InputError, StreamError, TableError
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.protector import Protector
-from deeprotect.release.ledger import Ledger
+from deeprotect.release.ledger import MemoryLedger, Price
+from deeprotect.release.ledger.limits import Limits, exact
 from deeprotect.release.pipe import release
 from deeprotect.release.streaming import LiveStream
 from deeprotect.signals import Frame, Hold, Windows
@@ -23,8 +24,13 @@ LISTEN_TO = st.sampled_from(["beginning", "before"])
 SIZES = st.lists(st.integers(0, 9), max_size=20)
 
 
+def book(bundle, **limits):
+    price = Price(bundle.mechanism.event, exact(1.0), "ldp", limits=Limits(tuple(limits.items())))
+    return MemoryLedger(price)
+
+
 def live(bundle, *, ledger=None, entropy=None, **listening):
-    return LiveStream(bundle, ledger=ledger or Ledger(), entropy=entropy or SystemEntropy(), **listening)
+    return LiveStream(bundle, ledger=ledger or book(bundle), entropy=entropy or SystemEntropy(), **listening)
 
 
 def pushed(stream, rows, sizes):
@@ -44,7 +50,8 @@ def test_every_row_comes_back_once_however_it_was_pushed(hold, listen_to, record
 
 @given(HOLDS, LISTEN_TO, st.sampled_from(["ldp", "named"]), st.lists(st.integers(0, 25), min_size=1, max_size=4), SIZES)
 def test_each_window_informs_at_most_one_draw(hold, listen_to, guarantee, recordings, sizes):
-    bundle, ledger, first = Traced(hold, guarantee=guarantee), Ledger(), 0
+    bundle, first = Traced(hold, guarantee=guarantee), 0
+    ledger = book(bundle)
     stream = live(bundle, ledger=ledger, listen_to=listen_to)
     for windows in recordings:
         pushed(stream, numbered(windows, first=first), sizes)
@@ -78,7 +85,7 @@ def test_a_named_promise_hears_what_a_file_hears(hold, listen_to, windows):
     places = np.arange(windows)
     frame = Frame(np.full(windows, WINDOW), places * WINDOW, places // hold.windows)
     private = Windows(numbered(windows).reshape(windows, WINDOW, 1), frame)
-    list(release([private], in_file, ledger=Ledger(), stream="s", entropy=SystemEntropy()))
+    list(release([private], in_file, ledger=book(in_file), entropy=SystemEntropy()))
     pushed(live(bundle, listen_to=listen_to), numbered(windows), [])
     late = listen_to == "before" and hold.windows > 1
     assert bundle.heard == (in_file.heard[: (windows - 1) // hold.windows] if late else in_file.heard)
@@ -141,7 +148,8 @@ def test_what_fails_is_dropped_and_the_stream_goes_on(step, listen_to):
 
 
 def test_a_failed_draw_stays_paid_for():
-    ledger, bundle = Ledger(), Traced(Hold(), fail_at="decode")
+    bundle = Traced(Hold(), fail_at="decode")
+    ledger = book(bundle)
     stream = live(bundle, ledger=ledger)
     with pytest.raises(StreamError):
         stream.push(numbered(2))
@@ -149,7 +157,7 @@ def test_a_failed_draw_stays_paid_for():
 
 
 def test_a_spent_budget_keeps_its_own_error_and_says_what_was_dropped():
-    stream = live(Traced(Hold()), ledger=Ledger(budget=2))
+    stream = live(Traced(Hold()), ledger=book(Traced(Hold()), in_all=exact(2.0)))
     assert len(stream.push(numbered(2))) == 4
     with pytest.raises(BudgetError) as caught:
         stream.push(numbered(1))

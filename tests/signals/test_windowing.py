@@ -37,6 +37,22 @@ def test_no_window_spans_two_recordings(recordings, window, sizes):
 
 
 @given(RECORDINGS, st.integers(1, 5), st.lists(st.integers(0, 6), max_size=12))
+def test_windows_are_numbered_alike_however_the_stream_was_chopped(recordings, window, sizes):
+    samples, names = rows_of([(f"{number}{name}", count) for number, (name, count) in enumerate(recordings)])
+    numbered = [
+        (run.recording, number)
+        for batch in cut(in_pieces(samples, names, sizes), window=window, channels=2)
+        for run in batch.frame.runs
+        for number in range(run.first, run.first + run.count)
+    ]
+    assert numbered == [
+        (f"{number}{name}", index)
+        for number, (name, count) in enumerate(recordings)
+        for index in range(-(-count // window))
+    ]
+
+
+@given(RECORDINGS, st.integers(1, 5), st.lists(st.integers(0, 6), max_size=12))
 def test_a_live_stream_is_cut_like_a_file(recordings, window, sizes):
     samples, names = rows_of(recordings)
     chopped = list(cut(in_pieces(samples, names, sizes), window=window, channels=2))

@@ -1,5 +1,5 @@
 // What the parts of the extension say to each other.
-import type { Reading } from "../platform/reading";
+import type { Said as Released } from "../platform/source";
 import type { Reports } from "./seal";
 
 /** From a content script to the service worker. */
@@ -14,19 +14,10 @@ export interface FromWorker {
   readonly off: boolean;
 }
 
-/** What a page can get at all. */
-export interface Available {
-  readonly acceleration: boolean;
-  readonly rotationRate: boolean;
-  readonly orientation: boolean;
-}
-
 /** From the offscreen document to a content script, and on to the shim. */
 export type Said =
-  | { readonly kind: "active"; readonly available: Available }
-  | { readonly kind: "unavailable" }
+  | Released
   | { readonly kind: "denied" }
-  | { readonly kind: "reading"; readonly reading: Reading; readonly time: number }
   | { readonly kind: "permission"; readonly id: number; readonly state: PermissionState };
 
 /** From the shim to the content script; whoever holds the page can send them, too. */

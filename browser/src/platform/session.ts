@@ -7,6 +7,7 @@ import type { Channels, Stream } from "./channels";
 import { Consistent, type Uncovered } from "./consistent";
 import { Player } from "./player";
 import { type Reading, coarse } from "./reading";
+import type { Available } from "./source";
 import { Sampler, type Window } from "./sampler";
 
 const READY_MS = 40; // after a window's end its release begins to play: longer than a release takes
@@ -34,6 +35,16 @@ export class Session {
     this.player = new Player(bundle.policy.schema);
     this.pipe = new Pipe(bundle, ledger, choices.hold, choices.whenSpent);
     this.sampler = new Sampler(bundle.policy.schema, 0);
+  }
+
+  get available(): Available {
+    const [{ covered }, rest] = [this.channels, this.choices.uncovered === "rest"];
+    const felt = covered.has("accelerationIncludingGravity");
+    return {
+      acceleration: rest || felt || covered.has("acceleration"),
+      rotationRate: rest || covered.has("rotationRate"),
+      orientation: rest || felt,
+    };
   }
 
   /** Somebody listens again. Slots begin anew only when the last episode is over: stopping never buys a new draw. */

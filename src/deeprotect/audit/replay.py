@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from deeprotect.audit.trials import in_units
 from deeprotect.privacy.entropy import Entropy, SeededEntropy, SystemEntropy
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
-from deeprotect.release.ledger import Ledger
+from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.release.pipe import Pipeline, release
 from deeprotect.signals import Windows
 from deeprotect.signals.schema import Floats
@@ -29,7 +29,8 @@ def replay(bundle: Pipeline, windows: Floats, *, marks: Marks, sizes: tuple[int,
     """
     notes: dict[str, list[Floats]] = {step: [] for step in STEPS}
     private = _batches(bundle, windows, sizes)
-    for part in release(private, _Replayed(bundle, marks, notes), ledger=Ledger(), stream="audit", entropy=_SYSTEM):
+    ledger = MemoryLedger(Price.of(bundle.mechanism))
+    for part in release(private, _Replayed(bundle, marks, notes), ledger=ledger, entropy=_SYSTEM):
         _note(notes, "release", part.samples)
     return {step: np.concatenate(parts) for step, parts in notes.items()}
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from deeprotect.audit.distinguisher import look_up, names
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.release.ledger import Ledger
+from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.release.pipe import Pipeline, release
 from deeprotect.signals import Frame, Schema, Windows
 from deeprotect.signals.schema import Floats
@@ -30,7 +30,8 @@ def releases(bundle: Pipeline, pool: Floats, count: int) -> Iterator[Floats]:
 def released_batches(bundle: Pipeline, batches: Iterable[Floats], *, hold: int = 1) -> Iterator[Floats]:
     """What the pipe makes of batches of scaled windows (window, value), in episodes of `hold`, one after the other."""
     private = (in_units(bundle.schema, batch, hold=hold) for batch in batches)
-    for released in release(private, bundle, ledger=Ledger(), stream="audit", entropy=SystemEntropy()):
+    ledger = MemoryLedger(Price.of(bundle.mechanism))
+    for released in release(private, bundle, ledger=ledger, entropy=SystemEntropy()):
         yield released.samples.reshape(len(released), bundle.schema.dim)
 
 

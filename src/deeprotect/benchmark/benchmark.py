@@ -10,7 +10,7 @@ from deeprotect.benchmark.encoders import encoders
 from deeprotect.benchmark.growth import growth
 from deeprotect.benchmark.learning import learning
 from deeprotect.benchmark.live import live
-from deeprotect.benchmark.noise import noise
+from deeprotect.benchmark.noise_speed import noise
 from deeprotect.benchmark.ratio import Ratio
 from deeprotect.benchmark.start import start
 from deeprotect.benchmark.throughput import tables
@@ -22,7 +22,7 @@ Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
-class Part:
+class BenchPart:
     """What is measured together; it takes about so many seconds, for the progress bar. Some have no short form."""
 
     full: Measure
@@ -30,19 +30,19 @@ class Part:
     short: Measure | None = None
 
 
-PARTS: Mapping[str, Part] = {
-    "noise": Part(noise, 10, partial(noise, draws=1 << 16, repeats=3)),
-    "encoder": Part(encoders, 15, partial(encoders, windows=1024, repeats=3)),
-    "live": Part(live, 5),
-    "start": Part(start, 5, partial(start, repeats=3)),
-    "tables": Part(tables, 40, partial(tables, rows=200_000, kinds=("Parquet",), repeats=3)),
-    "training": Part(learning, 200),
-    "growth": Part(growth, 120),
+PARTS: Mapping[str, BenchPart] = {
+    "noise": BenchPart(noise, 10, partial(noise, draws=1 << 16, repeats=3)),
+    "encoder": BenchPart(encoders, 15, partial(encoders, windows=1024, repeats=3)),
+    "live": BenchPart(live, 5),
+    "start": BenchPart(start, 5, partial(start, repeats=3)),
+    "tables": BenchPart(tables, 40, partial(tables, rows=200_000, kinds=("Parquet",), repeats=3)),
+    "training": BenchPart(learning, 200),
+    "growth": BenchPart(growth, 120),
 }
 
 
 @dataclass(frozen=True)
-class Results:
+class BenchResults:
     """The ratios of each part of one run, and the versions that they are of."""
 
     parts: Mapping[str, Sequence[Ratio]]
@@ -52,44 +52,44 @@ class Results:
     def ratios(self) -> list[Ratio]:
         return [ratio for part in self.parts.values() for ratio in part]
 
-    def better_of(self, other: "Results") -> "Results":
+    def better_of(self, other: "BenchResults") -> "BenchResults":
         """Each ratio from the run in which it was better."""
         again = {each.key: each for each in other.ratios}
         parts = {
             name: [min(each, again.get(each.key, each), key=lambda ratio: ratio.times_worse(1.0)) for each in part]
             for name, part in self.parts.items()
         }
-        return Results(parts, self.versions)
+        return BenchResults(parts, self.versions)
 
     def to_json(self) -> dict[str, Any]:
         ratios = [{"part": name, **each.to_json()} for name, part in self.parts.items() for each in part]
         return {"schema": 1, "ratios": ratios, "versions": dict(self.versions)}
 
 
-def measure_all(names: Sequence[str] = (), *, progress: Progress = lambda _: None) -> Results:
+def measure_all(names: Sequence[str] = (), *, progress: Progress = lambda _: None) -> BenchResults:
     """Those parts, or all of them; ten minutes in all."""
     return _measured({name: part.full for name, part in _chosen(names).items()}, progress)
 
 
-def measure_short(names: Sequence[str] = (), *, progress: Progress = lambda _: None) -> Results:
+def measure_short(names: Sequence[str] = (), *, progress: Progress = lambda _: None) -> BenchResults:
     """What has a short form; a minute in all."""
     return _measured({name: part.short for name, part in _chosen(names).items() if part.short}, progress)
 
 
-def _chosen(names: Sequence[str]) -> dict[str, Part]:
+def _chosen(names: Sequence[str]) -> dict[str, BenchPart]:
     for name in names:
         if name not in PARTS:
             raise InputError(f"--part {name} is nothing that is measured; it can be: {', '.join(PARTS)}")
     return {name: part for name, part in PARTS.items() if name in names or not names}
 
 
-def _measured(work: Mapping[str, Measure], progress: Progress) -> Results:
+def _measured(work: Mapping[str, Measure], progress: Progress) -> BenchResults:
     found: dict[str, list[Ratio]] = {}
     whole = sum(PARTS[name].seconds for name in work)
     for name, measure in work.items():
         found[name] = measure()
         progress(sum(PARTS[each].seconds for each in found) / whole)
-    return Results(found, _versions())
+    return BenchResults(found, _versions())
 
 
 def _versions() -> dict[str, str]:

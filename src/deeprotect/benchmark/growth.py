@@ -13,7 +13,7 @@ from deeprotect.benchmark.own_process import run
 from deeprotect.benchmark.ratio import Ratio
 from deeprotect.benchmark.throughput import PROTECT, write
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.release.ledger import Ledger
+from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.release.pipe import release
 from deeprotect.signals.windows import Frame, Windows
 
@@ -71,6 +71,7 @@ def _seconds(shape: Shape, windows: int) -> float:
     seconds = []
     for _ in range(REPEATS):
         start = time.process_time()
-        list(release([private], bundle, ledger=Ledger(), stream="bench", entropy=SystemEntropy()))
+        ledger = MemoryLedger(Price.of(bundle.mechanism))
+        list(release([private], bundle, ledger=ledger, entropy=SystemEntropy()))
         seconds.append(time.process_time() - start)
     return min(seconds)

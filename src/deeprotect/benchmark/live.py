@@ -9,7 +9,7 @@ from deeprotect.benchmark.ratio import Ratio
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.network import one_thread
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.release.ledger import Ledger
+from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.release.pipe import release
 from deeprotect.signals.schema import Floats
 from deeprotect.signals.windowing import Cutter
@@ -37,11 +37,11 @@ def live(*, windows: int = WINDOWS, rounds: int = ROUNDS) -> list[Ratio]:
 def _clocked(bundle: Bundle, windows: Floats) -> tuple[Floats, float]:
     """Seconds of each window by the clock, and of the processor on average."""
     cutter = Cutter(bundle.schema.window, len(bundle.schema.channels), hold=bundle.hold.windows)
-    ledger, entropy = Ledger(), SystemEntropy()
+    ledger, entropy = MemoryLedger(Price.of(bundle.mechanism)), SystemEntropy()
     wall, start = np.empty(len(windows)), time.process_time()
     for place, samples in enumerate(windows):
         begun = time.perf_counter()
-        for released in release([cutter.push(samples)], bundle, ledger=ledger, stream="live", entropy=entropy):
+        for released in release([cutter.push(samples)], bundle, ledger=ledger, entropy=entropy):
             released.rows()
         wall[place] = time.perf_counter() - begun
     return wall, (time.process_time() - start) / len(windows)

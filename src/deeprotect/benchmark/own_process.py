@@ -22,16 +22,16 @@ print(json.dumps({{"seconds": seconds, "peak_bytes": peak}}))
 
 
 @dataclass(frozen=True)
-class Run:
+class TimedRun:
     """One pass over a table: the processor's seconds after start-up, and the process's largest resident memory."""
 
     seconds: float
     peak_bytes: int
 
 
-def run(program: str, source: Path) -> Run:
+def run(program: str, source: Path) -> TimedRun:
     """A program that defines `work`, from `source` to `sink`; no memory is left over from before."""
     sink = source.with_name(f"written{source.suffix}")
     command = [sys.executable, "-c", _MEASURE.format(program=program), str(source), str(sink)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
-    return Run(**json.loads(done.stdout))
+    return TimedRun(**json.loads(done.stdout))

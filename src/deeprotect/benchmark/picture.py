@@ -3,7 +3,7 @@
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from deeprotect.benchmark.benchmark import Results
+from deeprotect.benchmark.benchmark import BenchResults
 from deeprotect.evaluation.report.figures.drawing import GREY, INK, STYLE, Drawing
 
 COLOURS = {"throughput": "#0072b2", "time": "#d55e00", "memory": "#009e73"}
@@ -11,7 +11,7 @@ ROW_INCHES = 0.21
 
 
 @mpl.rc_context(STYLE)
-def draw(results: Results) -> Drawing:
+def draw(results: BenchResults) -> Drawing:
     """A time that is half the peer's and a throughput that is twice the peer's stand at the same place."""
     ratios = results.ratios
     figure = Figure(figsize=(8.6, 1.0 + ROW_INCHES * len(ratios)), layout="constrained")

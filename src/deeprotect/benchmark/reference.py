@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from deeprotect.benchmark.benchmark import Results
+from deeprotect.benchmark.benchmark import BenchResults
 from deeprotect.benchmark.ratio import Key, Ratio
 from deeprotect.errors import InputError
 
@@ -22,7 +22,7 @@ def read_reference(path: Path) -> dict[Key, float]:
     return {each.key: each.ratio for each in ratios}
 
 
-def held_against(measure: Callable[[], Results], reference: Mapping[Key, float]) -> tuple[Results, list[str]]:
+def held_against(measure: Callable[[], BenchResults], reference: Mapping[Key, float]) -> tuple[BenchResults, list[str]]:
     """The best ratios of up to three runs, and a line for each that is worse in all: others may disturb one."""
     best = measure()
     for _ in range(TRIES - 1):
@@ -32,7 +32,7 @@ def held_against(measure: Callable[[], Results], reference: Mapping[Key, float])
     return best, [_line(each, reference[each.key]) for each in _worse(best, reference)]
 
 
-def _worse(found: Results, reference: Mapping[Key, float]) -> list[Ratio]:
+def _worse(found: BenchResults, reference: Mapping[Key, float]) -> list[Ratio]:
     known = [each for each in found.ratios if each.key in reference]
     return [each for each in known if each.times_worse(reference[each.key]) > WORSE]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from deeprotect.benchmark.made_up import Shape, protector, recording
-from deeprotect.benchmark.own_process import Run, run
+from deeprotect.benchmark.own_process import TimedRun, run
 from deeprotect.benchmark.ratio import Ratio
 from deeprotect.tables.sinks import open_sink
 
@@ -67,11 +67,11 @@ def _ratios(folder: Path, kind: str, *, repeats: int) -> list[Ratio]:
     ]
 
 
-def _least(runs: list[Run]) -> float:
+def _least(runs: list[TimedRun]) -> float:
     return min(each.seconds for each in runs)
 
 
-def _most(runs: list[Run]) -> int:
+def _most(runs: list[TimedRun]) -> int:
     return max(each.peak_bytes for each in runs)
 
 

@@ -12,7 +12,7 @@ from deeprotect.bundle import store
 from deeprotect.bundle.consistency import Decoder, check_certificate, check_counted, check_promise, check_shapes
 from deeprotect.bundle.episode_encoder import EpisodeEncoder
 from deeprotect.bundle.layers.tensors import TENSORS, TensorReader, TensorWriter
-from deeprotect.bundle.manifest import Manifest, Part, TrainingRecord
+from deeprotect.bundle.manifest import Manifest, Part, TrainingRecord, digest
 from deeprotect.bundle.network import Network
 from deeprotect.bundle.output_table import OutputTable
 from deeprotect.errors import BundleError, PolicyError
@@ -95,6 +95,11 @@ class Bundle:
 
     def __repr__(self) -> str:
         return f"<Bundle for {', '.join(self.policy.inferences.useful)}; {self.mechanism.event}>"
+
+    @cached_property
+    def digest(self) -> str:
+        """One name for all that the manifest says, the hash of the tensors included."""
+        return digest(self.manifest.model_dump(mode="json"))
 
     @cached_property
     def policy(self) -> Policy:

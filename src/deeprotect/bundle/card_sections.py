@@ -9,6 +9,7 @@ from typing import Any
 from deeprotect.bundle.bundle import Bundle
 from deeprotect.bundle.card_opening import span
 from deeprotect.bundle.manifest import Measured
+from deeprotect.policy.quick import is_quick
 from deeprotect.privacy.channel import horizon
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.named_promises import listed
@@ -154,6 +155,8 @@ def _cost_lines(bundle: Bundle) -> Iterator[str]:
 
 def measured(bundle: Bundle) -> Iterator[str]:
     """What an app and an attacker read of held-out windows, and a warning where next to nothing is left to read."""
+    if is_quick(bundle.policy):
+        yield f"A quick training, of at most {bundle.policy.training.max_epochs} epochs: train at length before use."
     for result in bundle.manifest.results:
         yield from _useful_lines(result)
         for name, numbers in result.sensitive.items():

@@ -8,7 +8,7 @@ import typer
 from deeprotect.cli.json_output import json_text
 from deeprotect.cli.progress import bar
 from deeprotect.cli.tables import Columns, Force, Map, refuse_output
-from deeprotect.errors import printable
+from deeprotect.errors import InputError, printable
 
 datasets = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
@@ -74,6 +74,8 @@ def fetch(
     from deeprotect.datasets import load, save
     from deeprotect.datasets.saving import check_name
 
+    if rate_hz is not None and out is None:
+        raise InputError("--rate-hz is for the table that --out writes; give both")
     if out is not None:
         check_name(out)
         refuse_output(out, [], force=force)

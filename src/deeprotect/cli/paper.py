@@ -1,7 +1,7 @@
 """Verbs that measure the project itself: reproduce, bench."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -108,6 +108,10 @@ def _features(name: str, out: Path, *, source: Path | None, seed: int) -> None:
 
 
 def bench(
+    what: Annotated[
+        Literal["peers", "device"], typer.Argument(help="Speed against peers, or what a bundle costs on a device.")
+    ] = "peers",
+    bundle: Annotated[Path | None, typer.Argument(metavar="BUNDLE", help="With device: the bundle.")] = None,
     short: Annotated[bool, typer.Option("--short", help="A minute instead of ten; some parts are left out.")] = False,
     part: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this part; repeatable.")] = None,
     out: Annotated[
@@ -121,8 +125,16 @@ def bench(
 ) -> None:
     """Speed and memory as ratios against peers, measured in the same run.
 
+    With device: processor time, memory and delay of a live stream with a bundle and without, in Python and, in a clone
+    with node and Chromium, in the browser.
+
     Example: deeprotect bench --out out/bench
+
+    Example: deeprotect bench device protector
     """
+    if what == "device":
+        _bench_device(bundle, as_json=as_json)
+        return
     from deeprotect.benchmark.benchmark import measure_all, measure_short
     from deeprotect.benchmark.reference import held_against, read_reference
     from deeprotect.cli.printing import ratios_table
@@ -132,7 +144,7 @@ def bench(
         measure = measure_short if short else measure_all
         results, worse = held_against(lambda: measure(part or (), progress=progress), reference)
     if out is not None:
-        from deeprotect.benchmark.page import write
+        from deeprotect.benchmark.performance_page import write
 
         write(out, results)
     typer.echo(json_text(results.to_json())) if as_json else ratios_table(results.ratios)
@@ -140,3 +152,17 @@ def bench(
         typer.echo(line, err=True)
     if worse:
         raise typer.Exit(1)
+
+
+def _bench_device(bundle: Path | None, *, as_json: bool) -> None:
+    from deeprotect.benchmark.device import measure
+    from deeprotect.cli.printing import overheads_table
+    from deeprotect.errors import InputError
+
+    if bundle is None:
+        raise InputError("bench device needs a bundle: deeprotect bench device BUNDLE")
+    overheads = measure(bundle)
+    if as_json:
+        typer.echo(json_text({"schema": 1, "overheads": [each.to_json() for each in overheads]}))
+    else:
+        overheads_table(overheads)

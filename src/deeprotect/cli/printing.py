@@ -11,6 +11,7 @@ from deeprotect.datasets.registry import Entry
 from deeprotect.policy.repository import Inference, Repository
 
 if TYPE_CHECKING:
+    from deeprotect.benchmark.device import Overhead
     from deeprotect.benchmark.ratio import Ratio
     from deeprotect.evaluation.results import Row
     from deeprotect.reproduction.case_page import CaseLayout
@@ -162,6 +163,15 @@ def ratios_table(ratios: Sequence["Ratio"]) -> None:
     table = Table("what", "against", "quantity", "ratio", "better")
     for each in ratios:
         table.add_row(each.what, each.peer, each.quantity, f"{each.ratio:.3g} ×", _BETTER[each.quantity])
+    Console().print(table)
+
+
+def overheads_table(overheads: Sequence["Overhead"]) -> None:
+    """One row per figure, without and with the protector."""
+    table = Table("where", "what", "without", "with", "added", "unit")
+    for each in overheads:
+        figures = ["" if value is None else f"{value:.3g}" for value in (each.off, each.on, each.added)]
+        table.add_row(each.place, each.what, *figures, each.unit)
     Console().print(table)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from deeprotect.cli.budget import refuse_half_a_ledger, remembered
 from deeprotect.cli.bundles import BundlePath, Key
 from deeprotect.cli.json_output import json_text
 from deeprotect.cli.progress import bar
@@ -35,6 +36,9 @@ def train(
     ] = None,
     mapped: Map = None,
     columns: Columns = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A few epochs only, for a first look; the card says so.")
+    ] = False,
     force: Force = False,
 ) -> None:
     """Learn a protector from labelled recordings.
@@ -45,6 +49,7 @@ def train(
     from deeprotect.bundle.card_sections import measured
     from deeprotect.bundle.store import refuse_place
     from deeprotect.policy import Policy
+    from deeprotect.policy.quick import quick as shortened
     from deeprotect.tables.csv_reader import column_names
     from deeprotect.tables.output_checks import refuse_existing, refuse_input
     from deeprotect.tables.several import paths_of
@@ -54,7 +59,7 @@ def train(
     refuse_place(out)
     if not force:
         refuse_existing(out)
-    rules = Policy.load(policy)
+    rules = shortened(Policy.load(policy)) if quick else Policy.load(policy)
     key = signing.private_key(sign) if sign else None  # a wrong key is said before the long work, not after
     with bar("training") as progress:
         bundle = fit(rules, data, mapped=mapped or (), columns=column_names(columns), progress=progress)
@@ -91,12 +96,19 @@ def protect(
     workers: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Threads that encode; without it, one per core.")
     ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(metavar="LEDGER", help="Remember charges in this file, or postgresql+psycopg://… .")
+    ] = None,
+    stream: Annotated[str | None, typer.Option(metavar="NAME", help="Whose data it is, in the ledger.")] = None,
+    person: Annotated[str | None, typer.Option(metavar="NAME", help="The stream's person; default: itself.")] = None,
+    app: Annotated[str | None, typer.Option(metavar="NAME", help="Who gets the release.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard error.")] = False,
 ) -> None:
     """Release tables of any size: the same form, other content; with --key only by a signed bundle.
 
     Several inputs go into an output file as one table, or file by file into a folder; what an earlier run has finished
-    in that folder stays.
+    in that folder stays. With --ledger and --stream charges are remembered, the policy's budget is kept, and the same
+    file gives the same release again, at no further cost.
 
     Example: deeprotect protect protector walk.csv released.csv --relative-time
     """
@@ -111,10 +123,12 @@ def protect(
     if not is_folder(output):
         refuse_unknown_kind(output)
         refuse_output(output, paths_of(sources), force=force)
+    refuse_half_a_ledger(ledger, output, stream=stream, person=person, app=app)
     signed = signing.load(bundle, key=signing.public_key(key)) if key else None
     protector = Protector(signed) if signed else Protector.load(bundle)
     numbered = protector.bundle.manifest.training.names_may_tell if renumber is None else renumber
     passing = Passing("numbered" if numbered else "named", "relative" if relative_time else "absolute")
+    book = protector.ledger(ledger, stream=stream, person=person, app=app or "") if ledger and stream else None
     with bar("protecting") as progress:
         release = protector.protect_files if is_folder(output) else protector.protect_file
         summary = release(
@@ -124,6 +138,7 @@ def protect(
             columns=column_names(columns),
             passing=passing,
             workers=workers,
+            ledger=book,
             progress=progress,
         )
     if as_json:
@@ -132,6 +147,7 @@ def protect(
     for line in (
         *_beside(summary, protector.bundle, asked=renumber is not None),
         *_released(summary, protector.bundle, by_file=is_folder(output)),
+        *remembered(summary.draws, ledger, stream),
     ):
         typer.echo(line, err=True)
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from deeprotect.evaluation.results import FormCheck
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.release.ledger import Ledger
+from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.release.pipe import Pipeline
 from deeprotect.release.releasing import release_table
 from deeprotect.signals import Channel
@@ -25,7 +25,8 @@ def check_form(table: pa.Table, bundle: Pipeline, *, mapping: Mapping[str, str])
     """Send rows through the real pipe and hold what comes out against what went in."""
     raw = table.slice(0, CHECKED_ROWS)
     memory = Memory()
-    release_table(raw, memory.open, bundle, mapping=mapping, ledger=Ledger(), entropy=SystemEntropy())
+    ledger = MemoryLedger(Price.of(bundle.mechanism))
+    release_table(raw, memory.open, bundle, mapping=mapping, ledger=ledger, entropy=SystemEntropy())
     released, columns = memory.table(), Columns.of(raw.schema, bundle.schema, mapping=mapping, where="the table")
     return [*_frame(raw, released, columns), *_values(released, columns, bundle.schema.channels)]
 

@@ -30,6 +30,7 @@ class Setting:
             "mechanism": self.method.mechanism,
             "guarantee": self.method.guarantee,
             "epsilon": self.epsilon,
+            "budget": {},  # the policy's limits are for its own epsilon
         }
         named = {"given": self.given, "ldp_ceiling": self.ldp_ceiling}
         privacy |= {key: value for key, value in named.items() if value is not None}

@@ -7,7 +7,8 @@ from pydantic import BaseModel
 
 from deeprotect.policy.durations import duration, seconds
 from deeprotect.policy.mistakes import nearest
-from deeprotect.policy.sections import Inferences, Privacy, Stream, Training
+from deeprotect.policy.sections import Inferences, Privacy, Training
+from deeprotect.policy.stream_section import Stream
 
 MOST_HELD_VALUES = 1 << 23
 """Of the windows of an episode, which are all in memory at a time."""

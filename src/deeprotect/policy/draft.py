@@ -10,7 +10,7 @@ from deeprotect.policy.known_sensors import Sensor, recognise, scale_of, unit_in
 from deeprotect.policy.mistakes import nearest
 from deeprotect.policy.policy import VERSION, Json, Policy
 from deeprotect.policy.repository import Repository
-from deeprotect.policy.sections import RESERVED_COLUMNS
+from deeprotect.policy.stream_section import RESERVED_COLUMNS
 from deeprotect.policy.usual_names import PERSON, RECORDING, TIME, FoundColumns
 
 EPSILON = 5.0  # for one draw; where the paper's case studies find their balance

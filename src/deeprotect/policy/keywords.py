@@ -7,7 +7,8 @@ from pydantic import BaseModel
 
 from deeprotect.errors import PolicyError, printable
 from deeprotect.policy.mistakes import nearest
-from deeprotect.policy.sections import Inferences, Privacy, Stream, Training
+from deeprotect.policy.sections import Inferences, Privacy, Training
+from deeprotect.policy.stream_section import Stream
 
 SECTIONS: dict[str, type[BaseModel]] = {
     "stream": Stream,

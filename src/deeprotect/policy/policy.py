@@ -15,7 +15,9 @@ from deeprotect.policy.agreement import check_agreement, settle_defaults
 from deeprotect.policy.durations import seconds
 from deeprotect.policy.keywords import by_section, merged
 from deeprotect.policy.mistakes import one_line
-from deeprotect.policy.sections import About, Inferences, Privacy, Section, Stream, Training
+from deeprotect.policy.section import Section
+from deeprotect.policy.sections import About, Inferences, Privacy, Training
+from deeprotect.policy.stream_section import Stream
 from deeprotect.signals import Channel, Hold, Schema
 
 VERSION = 1
@@ -34,6 +36,10 @@ _COMMENTS = {
     "given": "named only: useful (whoever does what how often) | nothing (as often as in calibration)",
     "ldp_ceiling": "an LDP bound on top, whatever the calibration: without it there may be no noise at all",
     "mechanism": "auto | channel | laplace | subspace | paper | baseline",
+    "per_hour": "of one person, in any hour; a ledger keeps it",
+    "per_day": "of one person, in any day",
+    "in_all": "of one person, ever",
+    "when_spent": "refuse | placeholder: public windows, drawn without looking at the data",
     "minimiser": "default | paper | pca | dft | dct | haar | bcs",
     "loss": "ridge | softmax | hinge",
     "orientation": "free | kept: whether how a device is worn may be put aside, to read strangers better",
@@ -171,6 +177,8 @@ class Policy(Section):
         tables = self.model_dump(exclude_none=True)
         if not self.stream.columns:
             del tables["stream"]["columns"]
+        if not self.privacy.budget.limits:
+            del tables["privacy"]["budget"]
         if not self.training.cost_matrix:
             del tables["training"]["cost_matrix"]
         if not tables["about"]:

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 from deeprotect.errors import PolicyError, printable
 from deeprotect.policy.mistakes import nearest, one_line
 from deeprotect.policy.name_types import Name, Names, Note
-from deeprotect.policy.sections import Section
+from deeprotect.policy.section import Section
 
 Tables = dict[str, Any]
 

@@ -1,12 +1,14 @@
-"""The sections of a policy file: stream, inferences, privacy, training; each checks itself."""
+"""The sections of a policy file but for its stream: inferences, privacy, training; each checks itself."""
 
-from fractions import Fraction
+from itertools import pairwise
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from deeprotect.policy.durations import duration, seconds
 from deeprotect.policy.name_types import Name, Names, Note
+from deeprotect.policy.section import Section
+from deeprotect.policy.stream_section import RESERVED_COLUMNS
 from deeprotect.privacy.events import MOST_INFERENCES
 
 Guarantee = Literal["ldp", "named", "rldp"]
@@ -14,6 +16,7 @@ Mechanism = Literal["auto", "channel", "laplace", "subspace", "paper", "baseline
 Minimiser = Literal["default", "paper", "pca", "dft", "dct", "haar", "bcs"]
 Given = Literal["useful", "nothing"]
 Loss = Literal["ridge", "softmax", "hinge"]
+WhenSpent = Literal["refuse", "placeholder"]
 Row = Annotated[dict[Name, Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
 Rows = Annotated[dict[Name, Row], Field(min_length=1)]
 
@@ -26,102 +29,6 @@ GUARANTEES: dict[str, tuple[Guarantee, ...]] = {
     "paper": ("ldp", "rldp"),
     "baseline": ("ldp", "named", "rldp"),
 }
-RESERVED_COLUMNS = ("recording", "time")
-# So that nobody's policy makes another's machine run out of memory.
-MOST_CHANNELS = 1024
-MOST_VALUES = 1 << 20  # in a window
-
-
-class Section(BaseModel):
-    """A frozen table of the policy; unknown keys, loose types, infinities and NaN are refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class ChannelSpec(Section):
-    """One channel: unit and public range; samples outside the range are clipped."""
-
-    unit: Name
-    range: Annotated[tuple[float, float], Field(strict=False)]
-    resolution: Annotated[float, Field(gt=0)] | None = None
-    sensor: Name | None = None
-
-    @field_validator("range")
-    @classmethod
-    def _ascends(cls, limits: tuple[float, float]) -> tuple[float, float]:
-        low, high = limits
-        if low == high:
-            raise ValueError("is empty; give the sensor's lowest and highest value")
-        if low > high:
-            raise ValueError(f"is reversed; write [{high}, {low}]")
-        return limits
-
-    @model_validator(mode="after")
-    def _resolution_fits(self) -> Self:
-        low, high = self.range
-        if self.resolution is not None and self.resolution > high - low:
-            raise ValueError(f"has resolution {self.resolution}, wider than its range; make it smaller")
-        return self
-
-
-class Stream(Section):
-    """Rate, window length and channels; `columns` maps a channel, `time` or `recording` to a column named otherwise."""
-
-    rate_hz: Annotated[float, Field(gt=0)]
-    window: Annotated[int, Field(ge=1)]
-    channels: dict[Name, ChannelSpec]
-    columns: dict[Name, Name] = Field(default_factory=dict)
-
-    def column(self, channel: str) -> str:
-        return self.columns.get(channel, channel)
-
-    @property
-    def dim(self) -> int:
-        return self.window * len(self.channels)
-
-    @property
-    def window_seconds(self) -> Fraction:
-        return self.window / Fraction(repr(self.rate_hz))
-
-    @field_validator("channels")
-    @classmethod
-    def _some(cls, channels: dict[str, ChannelSpec]) -> dict[str, ChannelSpec]:
-        if not channels:
-            raise ValueError("is empty; add [stream.channels.NAME] with unit and range")
-        if len(channels) > MOST_CHANNELS:
-            raise ValueError(f"has {len(channels)} channels; describe at most {MOST_CHANNELS} in one policy")
-        return channels
-
-    @field_validator("window")
-    @classmethod
-    def _bounded(cls, window: int) -> int:
-        if window > MOST_VALUES:
-            raise ValueError(f"is too long; use at most {MOST_VALUES} samples, divided by the number of channels")
-        return window
-
-    @model_validator(mode="after")
-    def _fits_memory(self) -> Self:
-        if self.dim > MOST_VALUES:
-            raise ValueError(
-                f".window = {self.window} with {len(self.channels)} channels is {self.dim} values in a window; "
-                f"use at most {MOST_VALUES // len(self.channels)} samples"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _columns_are_distinct(self) -> Self:
-        strangers = [name for name in self.columns if name not in (*self.channels, *RESERVED_COLUMNS)]
-        if strangers:
-            raise ValueError(f"maps column for '{strangers[0]}', not a channel; add [stream.channels.{strangers[0]}]")
-        seen: dict[str, str] = {}
-        for channel in (*self.channels, *(name for name in RESERVED_COLUMNS if name in self.columns)):
-            column = self.column(channel)
-            if column in RESERVED_COLUMNS and (channel in self.channels or column != channel):
-                raise ValueError(f"reads channel '{channel}' from column '{column}', a reserved name; rename it")
-            if column in seen:
-                raise ValueError(f"reads '{seen[column]}' and '{channel}' from one column '{column}'")
-            seen[column] = channel
-        return self
 
 
 class Inferences(Section):
@@ -158,6 +65,30 @@ class Inferences(Section):
         return self
 
 
+class Budget(Section):
+    """Limits that a ledger keeps for each person: ε in any hour, in any day, and in all; each may be left out."""
+
+    per_hour: Annotated[float, Field(gt=0)] | None = None
+    per_day: Annotated[float, Field(gt=0)] | None = None
+    in_all: Annotated[float, Field(gt=0)] | None = None
+    when_spent: WhenSpent = "refuse"
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """Those that are set, from the shortest time to the longest."""
+        named = {"per_hour": self.per_hour, "per_day": self.per_day, "in_all": self.in_all}
+        return {name: epsilon for name, epsilon in named.items() if epsilon is not None}
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.model_fields_set and not self.limits:
+            raise ValueError("sets no limit; add per_hour, per_day or in_all")
+        for (short, less), (long, more) in pairwise(self.limits.items()):
+            if less > more:
+                raise ValueError(f".{short} = {less:g} is more than {long} = {more:g}; lower it, or raise {long}")
+        return self
+
+
 class Privacy(Section):
     """The promise: ε for one draw, how long a draw is held, of which kind, kept by which mechanism.
 
@@ -172,6 +103,7 @@ class Privacy(Section):
     given: Given | None = None  # named only: what windows that are compared have in common; without it, "nothing"
     ldp_ceiling: Annotated[float, Field(gt=0)] | None = None
     mechanism: Mechanism = "auto"
+    budget: Budget = Field(default_factory=Budget)
 
     @field_validator("every")
     @classmethod
@@ -202,6 +134,14 @@ class Privacy(Section):
                 raise ValueError(
                     f'.{key} needs guarantee = "named", not "{self.guarantee}"; remove it or change the guarantee'
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _budget_covers_a_draw(self) -> Self:
+        least = min(self.epsilon, self.ldp_ceiling or self.epsilon)
+        small = [name for name, epsilon in self.budget.limits.items() if epsilon < least]
+        if small:
+            raise ValueError(f".budget.{small[0]} covers not a single draw of ε = {least:g}; raise it")
         return self
 
 

@@ -65,8 +65,8 @@ def terms(guarantee: str, *, sensitive: Sequence[str] = (), given: Sequence[str]
         return Terms(
             against="Anyone: any model, any computing power, any side knowledge, the protector's own files included.",
             covers=f"One {per}. They add up: T of them cost T·ε.",
-            not_covered="Time stamps, row counts and recording names, which are released as they are; and at a large ε "
-            "the factor allows much, so read what was measured beside it.",
+            not_covered="What stands beside the samples: time stamps, row counts, names of recordings that are kept; "
+            "and at a large ε the factor allows much, so read what was measured beside it.",
         )
     if guarantee == "named" and given:
         known = " and ".join(given)

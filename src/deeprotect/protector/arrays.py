@@ -12,7 +12,7 @@ from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.pipe import Pipeline, release
 from deeprotect.release.releasing import ReleaseSummary
-from deeprotect.signals import Frame, Schema, Windows
+from deeprotect.signals import Frame, Run, Schema, Windows
 from deeprotect.signals.checks import largely_outside
 from deeprotect.tables.fields import saturated
 
@@ -29,12 +29,12 @@ def release_array(
     released = np.empty_like(windows, subok=False)
     batches = _batches(windows, hold=bundle.hold.windows)
     place = 0
-    for batch in release(batches, bundle, ledger=ledger, stream=WHERE, entropy=entropy, workers=workers):
+    for batch in release(batches, bundle, ledger=ledger.of_table(windows, ()), entropy=entropy, workers=workers):
         released[place : place + len(batch)] = _typed(batch.samples, windows.dtype)
         place += len(batch)
     rows = windows.reshape(-1, windows.shape[2]).astype(np.float64)
     clipped = tuple(channel.name for channel in largely_outside(rows, bundle.schema))
-    return released, ReleaseSummary(len(rows), ledger.spending(WHERE), (), clipped)
+    return released, ReleaseSummary(len(rows), ledger.spending, (), clipped)
 
 
 def _check(windows: Array, schema: Schema) -> None:
@@ -58,7 +58,8 @@ def _batches(windows: Array, *, hold: int) -> Iterator[Windows]:
     for start in range(0, len(windows), count):
         samples = windows[start : start + count].astype(np.float64)
         numbers = start + np.arange(len(samples), dtype=np.int64)
-        yield Windows(samples, Frame(np.full(len(samples), length), numbers * length, numbers // hold))
+        run = Run(WHERE, start // hold, -(-len(samples) // hold))
+        yield Windows(samples, Frame(np.full(len(samples), length), numbers * length, numbers // hold, (run,)))
 
 
 def _typed(samples: NDArray[np.float64], kind: np.dtype[Any]) -> Array:

@@ -1,13 +1,12 @@
 """A protector: fit or load one, then protect tables, release them with their cost, or stream."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Self, TypeVar, Unpack, overload
 
 import numpy as np
 import pyarrow as pa
@@ -16,41 +15,23 @@ from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
 from deeprotect.bundle.card_page import card_fragment
 from deeprotect.policy import Policy
-from deeprotect.policy.usual_names import RECORDING, TIME
-from deeprotect.privacy.accounting import totals
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.protector.arrays import release_array
 from deeprotect.protector.kinds import like
+from deeprotect.protector.release_options import Progress, ReleaseOptions, book_of, passing_columns, price_of, settled
 from deeprotect.protector.released_table import ReleasedTable
 from deeprotect.release.in_order import cores
-from deeprotect.release.ledger import Ledger
+from deeprotect.release.ledger import Account, Ledger, MemoryLedger
 from deeprotect.release.live_episodes import LISTEN
 from deeprotect.release.many_files import release_data_set
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
 from deeprotect.release.streaming import ListenTo, LiveStream
-from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.data_set import parts_of
 from deeprotect.tables.output_checks import refuse_among_inputs
-from deeprotect.tables.passing import Passing
 from deeprotect.tables.sinks import Memory, open_pipe, open_sink
 
 T = TypeVar("T")
 Path_ = str | PathLike[str]
-Progress = Callable[[float], None]
-
-
-class ReleaseOptions(TypedDict, total=False):
-    """What every way of releasing takes.
-
-    Recordings leave as 1, 2, … unless training showed that their names tell nothing sensitive, or `passing` says
-    otherwise. All cores are used, or so many `workers`.
-    """
-
-    mapped: Sequence[str]
-    columns: Sequence[str] | None
-    passing: Passing | None
-    workers: int | None
-    progress: Progress
 
 
 @dataclass(frozen=True, repr=False)
@@ -142,7 +123,11 @@ class Protector:
         An array is (window, time, channel): windows of one recording, channels in the order of the policy.
         """
         if isinstance(table, np.ndarray):
-            given: Any = {"ledger": Ledger(), "entropy": SystemEntropy(), "workers": options.get("workers") or cores()}
+            given: Any = {
+                "ledger": book_of(options, self.bundle),
+                "entropy": SystemEntropy(),
+                "workers": options.get("workers") or cores(),
+            }
             return ReleasedTable(*release_array(table, self.bundle, **given))
         memory = Memory()
         summary = self._release(table, memory.open, **options)
@@ -167,19 +152,21 @@ class Protector:
 
         A run that was broken off goes on when it is called again: files that were finished stay as they are.
         """
-        ledger, out, progress = Ledger(), Path(folder), options.get("progress", lambda _: None)
+        out, progress = Path(folder), options.get("progress", lambda _: None)
+        ledger = book_of(options, self.bundle)
         parts = parts_of([str(each) for each in sources], passing=passing_columns(self.bundle, options))
         refuse_among_inputs(out, [*map(Path, sources), *(part.source for part in parts)])
 
         def release_one(source: Path, target: Path, share: Progress) -> ReleaseSummary:
-            given: ReleaseOptions = {**options, "progress": share}
-            return self._release(str(source), partial(open_sink, target), ledger=ledger, stream=str(out), **given)
+            given: ReleaseOptions = {**options, "ledger": ledger, "progress": share}
+            return self._release(str(source), partial(open_sink, target), **given)
 
-        digest = sha256(self.bundle.manifest.to_json()).hexdigest()
-        run = release_data_set(parts, out, release_one, bundle=digest, progress=progress)
-        return run.summary(ledger.spending(str(out)) if run.released else totals([(self.bundle.mechanism.event, 0)]))
+        run = release_data_set(parts, out, release_one, bundle=self.bundle.digest, progress=progress)
+        return run.summary(self.bundle.mechanism.event)
 
-    def stream(self, *, listen_to: ListenTo = "beginning", listen: int | None = None) -> LiveStream:
+    def stream(
+        self, *, listen_to: ListenTo = "beginning", listen: int | None = None, ledger: Ledger | None = None
+    ) -> LiveStream:
         """A live stream: push samples as they come, get released ones back, each when its window is full.
 
         Where draws are held, a draw is made once the first `listen` windows of its episode are there, which leave
@@ -188,7 +175,13 @@ class Protector:
         """
         if listen is None and self.guarantee != "named" and self.policy.privacy.listen is None:
             listen = min(LISTEN, self.bundle.hold.windows)
-        return LiveStream(self.bundle, listen_to=listen_to, listen=listen, ledger=Ledger(), entropy=SystemEntropy())
+        return LiveStream(
+            self.bundle,
+            listen_to=listen_to,
+            listen=listen,
+            ledger=ledger or MemoryLedger(price_of(self.bundle)),
+            entropy=SystemEntropy(),
+        )
 
     def __repr__(self) -> str:
         inferences = self.policy.inferences
@@ -205,32 +198,15 @@ class Protector:
     def __deepcopy__(self, _: dict[int, Any]) -> Self:
         return self
 
-    def _release(
-        self,
-        table: Any,
-        sink: OpenSink,
-        *,
-        ledger: Ledger | None = None,
-        stream: str | None = None,
-        **options: Unpack[ReleaseOptions],
-    ) -> ReleaseSummary:
-        safe = Passing("numbered" if self.bundle.manifest.training.names_may_tell else "named")
-        return release_table(
-            table,
-            sink,
-            self.bundle,
-            mapping=ColumnMap.of(self.policy, options.get("mapped", ())),
-            names=options.get("columns"),
-            passing=options.get("passing") or safe,
-            ledger=ledger or Ledger(),
-            stream=stream,
-            entropy=SystemEntropy(),
-            workers=options.get("workers") or cores(),
-            progress=options.get("progress", lambda _: None),
-        )
+    def ledger(self, address: Path_, *, stream: str, person: str | None = None, app: str = "") -> Ledger:
+        """A ledger that outlives the process: a file, made where there is none, or postgresql+psycopg://…
 
+        Charges are of the person, the stream's own name where none is given, and kept within the policy's budget.
+        """
+        from deeprotect.release.ledger.database import Database
+        from deeprotect.release.ledger.stored import StoredLedger
 
-def passing_columns(bundle: Bundle, options: ReleaseOptions) -> set[str]:
-    """Names of the columns that leave as they are."""
-    mapping = ColumnMap.of(bundle.policy, options.get("mapped", ()))
-    return {mapping.get(name, name) for name in (TIME, RECORDING)}
+        return StoredLedger(Database.existing_or_new(str(address)), Account(stream, person, app), price_of(self.bundle))
+
+    def _release(self, table: Any, sink: OpenSink, **options: Unpack[ReleaseOptions]) -> ReleaseSummary:
+        return release_table(table, sink, self.bundle, entropy=SystemEntropy(), **settled(options, self.bundle))

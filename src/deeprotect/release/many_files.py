@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import TextIO
 
 from deeprotect.errors import InputError
-from deeprotect.privacy.accounting import Spending
+from deeprotect.privacy.accounting import totals
+from deeprotect.privacy.events import Event
+from deeprotect.release.ledger import DrawCounts
 from deeprotect.release.releasing import Progress, ReleaseSummary
 from deeprotect.tables.atomic import LEFT_BEHIND
 from deeprotect.tables.data_set import DataSetPart
@@ -30,16 +32,18 @@ class DataSetRun:
     released: tuple[ReleaseSummary, ...]
     kept: int
 
-    def summary(self, spending: Spending) -> ReleaseSummary:
-        """Of all files together, where they cost so much together."""
+    def summary(self, event: Event) -> ReleaseSummary:
+        """Of all files together, whose draws promise the event."""
+        draws = sum((each.draws for each in self.released), DrawCounts())
         return ReleaseSummary(
             rows=sum(each.rows for each in self.released),
-            spending=spending,
+            spending=totals([(event, draws.paid)]),
             dropped=tuple(dict.fromkeys(name for each in self.released for name in each.dropped)),
             clipped=tuple(dict.fromkeys(name for each in self.released for name in each.clipped)),
             renumbered=any(each.renumbered for each in self.released),
             files=len(self.released),
             kept=self.kept,
+            draws=draws,
         )
 
 
@@ -72,6 +76,7 @@ def _unfinished(folder: Path, bundle: str) -> Iterator[None]:
         raise InputError(f"{folder}: it is there and not a folder; choose another name")
     if folder.exists() and any(folder.iterdir()) and not (folder / UNFINISHED).exists():
         raise InputError(f"{folder}: it exists already, and no run left it unfinished; choose another name")
+    new = not folder.exists()
     folder.mkdir(exist_ok=True)
     with (folder / UNFINISHED).open("a+") as mark:
         _lock(mark, folder)
@@ -79,8 +84,23 @@ def _unfinished(folder: Path, bundle: str) -> Iterator[None]:
         for left in folder.rglob("*"):
             if LEFT_BEHIND.fullmatch(left.name):
                 left.unlink()
-        yield
+        try:
+            yield
+        except BaseException:
+            _leave_nothing_empty(folder)
+            if new and not any(folder.iterdir()):
+                folder.rmdir()
+            raise
         (folder / UNFINISHED).unlink()
+
+
+def _leave_nothing_empty(folder: Path) -> None:
+    """A run that finished no file has nothing that the next could go on with."""
+    if any(path.is_file() and path.name != UNFINISHED for path in folder.rglob("*")):
+        return
+    (folder / UNFINISHED).unlink()
+    for inner in sorted(folder.rglob("*"), reverse=True):
+        inner.rmdir()
 
 
 def _lock(mark: TextIO, folder: Path) -> None:

@@ -1,14 +1,18 @@
-"""The one way through the house: encode, charge, privatise, decode; once for every window, or for an episode."""
+"""The one way through the house: encode, charge, privatise, record, decode; for every window, or for an episode."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Protocol
+
+import numpy as np
 
 from deeprotect.privacy.entropy import SystemEntropy, require_system
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.release.in_order import in_order
 from deeprotect.release.ledger import Ledger
-from deeprotect.signals import Hold, Schema, Windows
+from deeprotect.release.ledger.ledger import Paid
+from deeprotect.release.placeholder import placeholders
+from deeprotect.signals import Hold, Run, Schema, Windows
 from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
 
@@ -28,13 +32,7 @@ class Pipeline(Protocol):
 
 
 def release(
-    windows: Iterable[Windows],
-    bundle: Pipeline,
-    *,
-    ledger: Ledger,
-    stream: str,
-    entropy: SystemEntropy,
-    workers: int = 1,
+    windows: Iterable[Windows], bundle: Pipeline, *, ledger: Ledger, entropy: SystemEntropy, workers: int = 1
 ) -> Iterator[Windows]:
     """Released windows in units, one batch for each private batch; the decoder never meets a private sample.
 
@@ -42,7 +40,7 @@ def release(
     """
     batches = (private for private in windows if len(private))
     for private, code in in_order(partial(episode_codes, bundle), batches, workers=workers):
-        yield release_batch(private, code, bundle, ledger=ledger, stream=stream, entropy=entropy)
+        yield release_batch(private, code, bundle, ledger=ledger, entropy=entropy)
 
 
 def episode_codes(bundle: Pipeline, private: Windows) -> Floats:
@@ -53,19 +51,35 @@ def episode_codes(bundle: Pipeline, private: Windows) -> Floats:
 
 
 def release_batch(
-    private: Windows, code: Floats, bundle: Pipeline, *, ledger: Ledger, stream: str, entropy: SystemEntropy
+    private: Windows, code: Floats, bundle: Pipeline, *, ledger: Ledger, entropy: SystemEntropy
 ) -> Windows:
     """One batch of whole episodes through the rest of the pipe: one draw for each code."""
-    counts = private.frame.windows_of_episodes
-    held = draw(code, counts, bundle, ledger=ledger, stream=stream, entropy=entropy)
-    return Windows(bundle.schema.unscale(bundle.decode(held)), private.frame)
+    frame = private.frame
+    held = draw(code, frame.windows_of_episodes, bundle, runs=frame.runs, ledger=ledger, entropy=entropy)
+    return Windows(bundle.schema.unscale(bundle.decode(held)), frame)
 
 
 def draw(
-    code: Floats, counts: Counts, bundle: Pipeline, *, ledger: Ledger, stream: str, entropy: SystemEntropy
+    code: Floats,
+    counts: Counts,
+    bundle: Pipeline,
+    *,
+    runs: Sequence[Run],
+    ledger: Ledger,
+    entropy: SystemEntropy,
 ) -> Floats:
-    """Noisy codes, one draw for each code, as often as its episode has windows."""
+    """Noisy codes, one draw for each code, as often as its episode has windows; `runs` number the draws."""
     system = require_system(entropy)
-    ledger.charge(stream, bundle.mechanism.event, count=len(code))  # a crash may waste budget, never overspend
-    noisy_code = bundle.mechanism.privatise(code, entropy=system)
+    paid = ledger.charge(runs, count=len(code))  # a crash may waste budget, never overspend
+    noisy_code = ledger.record(runs, privatise(code, bundle.mechanism, paid=paid, entropy=system))
     return bundle.mechanism.repeat(noisy_code, counts, entropy=system)
+
+
+def privatise(code: Floats, mechanism: Mechanism, *, paid: Paid, entropy: SystemEntropy) -> Floats:
+    """Noisy codes of what is paid for; the other codes are not looked at."""
+    noisy_code = mechanism.privatise(code[paid], entropy=entropy)
+    if paid.all():
+        return noisy_code
+    drawn = np.empty((len(code), noisy_code.shape[1]))
+    drawn[paid], drawn[~paid] = noisy_code, placeholders(mechanism, int((~paid).sum()), entropy=entropy)
+    return drawn

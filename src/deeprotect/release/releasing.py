@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ from deeprotect.bundle.network import one_thread
 from deeprotect.errors import printable
 from deeprotect.privacy.accounting import Spending, totals
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.release.ledger import Ledger
+from deeprotect.release.ledger import DrawCounts, Ledger
 from deeprotect.release.pipe import Pipeline, release
 from deeprotect.signals import Windows
 from deeprotect.signals.windowing import Cutter
@@ -39,6 +39,7 @@ class ReleaseSummary:
     renumbered: bool = False  # recordings left as 1, 2, … and not under their names
     files: int = 1
     kept: int = 0  # files of a data set that an earlier run had finished: not released, nor paid for, again
+    draws: DrawCounts = field(default_factory=DrawCounts)
 
     @property
     def warning(self) -> str | None:
@@ -65,7 +66,6 @@ def release_table(
     mapping: Mapping[str, str],
     ledger: Ledger,
     entropy: SystemEntropy,
-    stream: str | None = None,
     names: Sequence[str] | None = None,
     passing: Passing | None = None,
     workers: int = 1,
@@ -84,22 +84,22 @@ def release_table(
         columns = Columns.of(source.schema, bundle.schema, mapping=mapping, where=source.where)
         schema = passing.schema(output_schema(source.schema, columns), columns)
         cells = BesideCells(columns, passing, schema.empty_table().drop_columns(list(columns.channels)).schema)
-        clipped, released_rows = dict[str, None](), 0
+        book = ledger.of_table(table, (*columns.channels, columns.recording_name or ""))
+        clipped, released_rows, before = dict[str, None](), 0, book.tally
         rows = read_rows(source, columns, bundle.schema, outside=lambda channel, _: clipped.setdefault(channel.name))
         beside = deque[pa.Table]()
         windows = _windows(rows, cells, bundle, beside=beside)
         with open_sink(schema) as sink, one_thread():
             # What comes on standard input may come slowly, and is not held back until there is work for all.
             at_once = 1 if source.where == STANDARD_INPUT else workers
-            for released in release(
-                windows, bundle, ledger=ledger, stream=stream or source.where, entropy=entropy, workers=at_once
-            ):
+            for released in release(windows, bundle, ledger=book, entropy=entropy, workers=at_once):
                 sink.write(_assemble(released, beside.popleft(), columns, schema))
                 released_rows += int(released.frame.lengths.sum())
                 progress(source.position())
-    spending = ledger.spending(stream or source.where) if released_rows else totals([(bundle.mechanism.event, 0)])
+    draws = book.tally - before
     renumbered = passing.recording == "numbered" and columns.recording_name is not None
-    return ReleaseSummary(released_rows, spending, columns.dropped, tuple(clipped), renumbered)
+    spending = totals([(bundle.mechanism.event, draws.paid)])
+    return ReleaseSummary(released_rows, spending, columns.dropped, tuple(clipped), renumbered, draws=draws)
 
 
 def _windows(

@@ -15,12 +15,13 @@ from deeprotect.release.ledger import Ledger
 from deeprotect.release.live_episodes import Episodes, ListenBefore, Listening, ListenToBeginning
 from deeprotect.release.pipe import Pipeline, draw
 from deeprotect.release.placeholder import placeholders
-from deeprotect.signals import Cutter, Windows
+from deeprotect.signals import Cutter, Run, Windows
 from deeprotect.signals.checks import largely_outside
 from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
 
 ListenTo = Literal["beginning", "before"]
+STANDARD = "-"
 
 
 class LiveStream:
@@ -48,11 +49,12 @@ class LiveStream:
         listen: int | None = None,
         ledger: Ledger,
         entropy: SystemEntropy,
-        name: str = "live stream",
     ) -> None:
-        self._bundle, self._name = bundle, name
+        self._bundle = bundle
         self._listen_to, self._listening = listen_to, Listening.of(bundle, listen)
-        self._ledger, self._entropy = ledger, require_system(entropy)
+        # No other stream has the same draws, whatever it is called: keys begin anew, as for standard input.
+        self._ledger, self._entropy = ledger.of_table(STANDARD, ()), require_system(entropy)
+        self._draws = 0
         self._pushed = self._released = self._dropped = 0
         self._warned: set[str] = set()
         self._begin()
@@ -60,7 +62,7 @@ class LiveStream:
     @property
     def spending(self) -> Spending:
         """What all draws so far have cost."""
-        return self._ledger.spending(self._name)
+        return self._ledger.spending
 
     @property
     def waiting(self) -> int:
@@ -114,7 +116,8 @@ class LiveStream:
         return np.concatenate([window[: self._lengths.popleft()] for window in windows])
 
     def _draw(self, code: Floats, counts: Counts) -> Floats:
-        return draw(code, counts, self._bundle, ledger=self._ledger, stream=self._name, entropy=self._entropy)
+        run, self._draws = Run("", self._draws, len(code)), self._draws + len(code)
+        return draw(code, counts, self._bundle, runs=(run,), ledger=self._ledger, entropy=self._entropy)
 
     def _placeholder(self, windows: int) -> Floats:
         mechanism = self._bundle.mechanism

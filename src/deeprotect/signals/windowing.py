@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.signals.schema import Floats
-from deeprotect.signals.windows import Frame, Windows
+from deeprotect.signals.windows import Frame, Run, Windows
 
 
 class Cutter:
@@ -22,6 +22,7 @@ class Cutter:
         self._held = np.empty((0, channels))
         self._held_recording: object = None
         self._next_row = 0  # the first row that is held back or still to come
+        self._next_draw = 0  # of the recording
 
     def push(self, samples: Floats, recording: NDArray[np.generic] | None = None) -> Windows:
         """Rows (row, channel) with their recording names; the windows that are now complete."""
@@ -30,7 +31,8 @@ class Cutter:
         for index, (name, piece) in enumerate(pieces):
             if self._held.shape[0] and name != self._held_recording:
                 cut.append(self._flush())
-            self._held_recording = name
+            if name != self._held_recording:
+                self._held_recording, self._next_draw = name, 0
             # As it lies in memory, where nothing is held: a channel's samples together, if they came so.
             self._held = np.concatenate([self._held, piece]) if self._held.shape[0] else piece
             cut.append(self._full())
@@ -67,11 +69,16 @@ class Cutter:
         starts = np.arange(count, dtype=np.int64) * self._window
         lengths = np.minimum(self._held.shape[0] - starts, self._window)
         episodes = self._next_episode + np.arange(count, dtype=np.int64) // self._hold
-        frame = Frame(lengths, self._next_row + starts, episodes)
+        frame = Frame(lengths, self._next_row + starts, episodes, self._run(-(-count // self._hold)))
         self._held = self._held[count * self._window :]
         self._next_row += int(lengths.sum())
         self._next_episode += -(-count // self._hold)
         return Windows(samples, frame)
+
+    def _run(self, draws: int) -> tuple[Run, ...]:
+        name = "" if self._held_recording is None else str(self._held_recording)
+        first, self._next_draw = self._next_draw, self._next_draw + draws
+        return (Run(name, first, draws),) if draws else ()
 
 
 def cut(
@@ -90,5 +97,6 @@ def _join(batches: list[Windows], window: int, channels: int) -> Windows:
     samples = [np.empty((0, window, channels)), *(batch.samples for batch in batches)]
     frames = [(frame.lengths, frame.first_rows, frame.episodes) for frame in (batch.frame for batch in batches)]
     none = np.empty(0, dtype=np.int64)
-    facts = (np.concatenate([none, *(each[place] for each in frames)]) for place in range(3))
-    return Windows(np.concatenate(samples), Frame(*facts))
+    lengths, first_rows, episodes = (np.concatenate([none, *(each[place] for each in frames)]) for place in range(3))
+    runs = tuple(run for batch in batches for run in batch.frame.runs)
+    return Windows(np.concatenate(samples), Frame(lengths, first_rows, episodes, runs))

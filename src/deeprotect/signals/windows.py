@@ -12,15 +12,26 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
+class Run:
+    """Consecutive draws of one recording, numbered from 0 at its start; text, so that 1 and "1" are one name."""
+
+    recording: str
+    first: int
+    count: int
+
+
+@dataclass(frozen=True)
 class Frame:
     """Public facts of a batch: how many samples of each window are real, its first row in the source, its episode.
 
     Episodes are numbered through the source, and each is whole in its batch; without them, each window is its own.
+    `runs` number the draws in order, all of them or, where nobody needs to know them again, none.
     """
 
     lengths: Integers
     first_rows: Integers
     episodes: Integers | None = None
+    runs: tuple[Run, ...] = ()
 
     def __len__(self) -> int:
         return len(self.lengths)

@@ -26,6 +26,7 @@ class ColumnMap(Mapping[str, str]):
     def of(cls, policy: Policy, here: Iterable[str] = ()) -> Self:
         """As the policy says, and `here`, for the table at hand: `time=Timestamp`, `recording=`."""
         columns = _pairs(here, known=(*policy.stream.channels, TIME, RECORDING))
+        _check_uses(columns, policy)
         people = [policy.training.people] if policy.training.people else []
         labels = frozenset([*policy.inferences.useful, *policy.inferences.sensitive, *people])
         return cls({**policy.stream.columns, **columns}, labels, frozenset(columns))
@@ -48,6 +49,19 @@ class ColumnMap(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self.columns)
+
+
+def _check_uses(here: Mapping[str, str], policy: Policy) -> None:
+    """No column is read as two things, and none that is to be inferred leaves as a time or a recording."""
+    inferences = (*policy.inferences.useful, *policy.inferences.sensitive)
+    whole = {name: policy.stream.column(name) for name in policy.stream.channels} | dict(here)
+    for name, column in here.items():
+        said = f"--map {printable(name)}={printable(column)}"
+        other = next((each for each, taken in whole.items() if column and taken == column and each != name), None)
+        if other is not None:
+            raise InputError(f"{said}: that column is read as '{printable(other)}'; map each column once")
+        if name in (TIME, RECORDING) and column in inferences:
+            raise InputError(f"{said}: that is an inference, and {name} leaves as it is; copy it under another name")
 
 
 def _pairs(texts: Iterable[str], *, known: tuple[str, ...]) -> dict[str, str]:

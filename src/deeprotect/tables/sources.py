@@ -13,7 +13,7 @@ from deeprotect.tables.files import open_path, rows_at_a_time
 from deeprotect.tables.several import open_several, paths_of
 from deeprotect.tables.source import Source
 
-__all__ = ["Source", "as_arrow", "open_source"]
+__all__ = ["Source", "as_arrow", "is_of_paths", "open_source"]
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def open_source(
     request = CsvRequest(
         None if numbers is None else frozenset(numbers), None if columns is None else tuple(columns), ragged
     )
-    if _is_of_paths(table):
+    if is_of_paths(table):
         paths = paths_of(table)
         opened = open_path(paths[0], request) if len(paths) == 1 else open_several(paths, request, mapping or {})
         with opened as source:
@@ -44,7 +44,8 @@ def open_source(
         yield Source("the table", frame.schema, iter(frame.to_batches(max_chunksize=rows_at_a_time(frame.schema))))
 
 
-def _is_of_paths(table: Any) -> bool:
+def is_of_paths(table: Any) -> bool:
+    """Whether it names files, and is not a table itself."""
     several = isinstance(table, list | tuple) and all(isinstance(each, str | Path) for each in table)
     return several or isinstance(table, str | Path)
 

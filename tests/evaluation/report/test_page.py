@@ -143,7 +143,7 @@ def test_the_page_says_what_each_promise_means_and_does_not(html: str) -> None:
 def test_the_page_says_what_was_left_out_what_was_not_tested_and_how_to_run_again(html: str) -> None:
     text = _text(html)
     assert "laplace bcs at ε = 1: fewer features" in text
-    assert "time stamps, row counts, gaps and recording names" in text
+    assert "row counts, gaps, and time stamps and names of recordings where they are kept" in text
     assert "More than 64 windows" in text
     assert "<code>deeprotect evaluate policy.toml --data table.csv --out out</code>" in html
     assert "numpy 2.4.0" in text

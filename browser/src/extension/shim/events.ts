@@ -1,6 +1,6 @@
 // devicemotion, deviceorientation and deviceorientationabsolute with released values.
 import type { Reading, Vector } from "../../platform/reading";
-import type { Link } from "./link";
+import type { Giver } from "./link";
 import { type Listener, addNative, dispatchNative, replace, stopNative } from "./natives";
 
 const TYPES = ["devicemotion", "deviceorientation", "deviceorientationabsolute"] as const;
@@ -20,7 +20,7 @@ export class Events {
   private readonly guarded = new Set<Type>();
   private readonly last = new Map<Type, string>();
 
-  constructor(private readonly link: Link) {
+  constructor(private readonly giver: Giver) {
     replace(EventTarget.prototype, "addEventListener", (self, args, native) => {
       if (isWindow(self)) this.adding(args);
       return native();
@@ -81,14 +81,19 @@ export class Events {
 
   private changed(type: Type): void {
     if (!this.wants(type)) this.last.delete(type);
-    this.link.interest(type, this.wants(type) ? "on" : "off");
+    this.giver.interest(type, this.wants(type) ? "on" : "off");
   }
 
   /** Events that the browser itself sends stop here: nulls where it is sealed, raw values where it is not. */
   private guard(type: Type): void {
     if (this.guarded.has(type)) return;
     this.guarded.add(type);
-    addNative.call(window, type, (event) => event.isTrusted && stopNative.call(event), true);
+    const stop = (event: Event): void => {
+      if (!event.isTrusted) return;
+      this.giver.intercept?.(event);
+      stopNative.call(event);
+    };
+    addNative.call(window, type, stop, true);
   }
 
   private watchHandler(type: Type): void {

@@ -2,7 +2,17 @@
 import { type Asked, PORT_EVENT, READY_EVENT, type Said } from "../messages";
 import { addNative, dispatchNative } from "./natives";
 
-export class Link {
+/** What the shim needs of whoever gives it released readings. */
+export interface Giver {
+  onSaid(listener: (said: Said) => void): void;
+  /** Whether somebody in the page listens, by the name of what it listens for. */
+  interest(name: string, state: "on" | "off"): void;
+  permission(): Promise<PermissionState>;
+  /** Sees an event of the browser itself before it is stopped; only where raw readings are taken in the page. */
+  intercept?(event: Event): void;
+}
+
+export class Link implements Giver {
   private port: MessagePort | null = null;
   private listeners: ((said: Said) => void)[] = [];
   private readonly interests = new Set<string>();
@@ -18,7 +28,6 @@ export class Link {
     this.listeners.push(listener);
   }
 
-  /** Whether somebody in the page listens, by the name of what it listens for. */
   interest(name: string, state: "on" | "off"): void {
     const before = this.interests.size > 0;
     if (state === "on") this.interests.add(name);

@@ -1,9 +1,9 @@
 // The Generic Sensor classes with released values: the browser's own objects, which never start the browser's sensors.
 import type { Reading } from "../../platform/reading";
-import type { Available } from "../messages";
+import type { Available } from "../../platform/source";
 import { hasFocus } from "./focus";
 import { HANDLERS, handlerOf, setHandler } from "./handlers";
-import type { Link } from "./link";
+import type { Giver } from "./link";
 import { dispatchNative, replace, timeOrigin } from "./natives";
 import { quaternion, rotationMatrix } from "./quaternion";
 
@@ -43,7 +43,7 @@ export class Sensors {
   private readonly running = new Set<object>();
   private available: Available | null = null;
 
-  constructor(private readonly link: Link, private readonly mayReplace: () => boolean) {
+  constructor(private readonly giver: Giver, private readonly mayReplace: () => boolean) {
     if (!("Sensor" in window)) return;
     for (const [name, kind] of Object.entries(KINDS)) if (name in window) this.wrapClass(name, kind);
     inheritFrom("Accelerometer", ["LinearAccelerationSensor", "GravitySensor"]);
@@ -95,7 +95,7 @@ export class Sensors {
     if (state.phase !== "idle") return;
     state.phase = "activating";
     this.running.add(sensor);
-    this.link.interest("sensors", "on");
+    this.giver.interest("sensors", "on");
     if (this.available) setTimeout(() => this.settle(sensor, state));
   }
 
@@ -104,7 +104,7 @@ export class Sensors {
     this.running.delete(sensor);
     if (this.running.size) return;
     this.available = null;
-    this.link.interest("sensors", "off");
+    this.giver.interest("sensors", "off");
   }
 
   private settle(sensor: object, state: State): void {

@@ -48,8 +48,8 @@ def untested(results: Results) -> list[str]:
     lines = [_attackers_left(results.rows), _split_left(str(results.run.get("split", ""))), _pools_left(first)]
     lines += [
         f"Inferences without labels in this table: only {_listed([*first.useful, *first.sensitive])} were measured.",
-        "What stands beside the samples: time stamps, row counts, gaps and recording names are released as they are, "
-        "and may tell who was recorded, when, and for how long.",
+        "What stands beside the samples: row counts, gaps, and time stamps and names of recordings where they are kept "
+        "may tell who was recorded, when, and for how long.",
         "Attackers with more data than the training windows counted below, or with other sensors, maps or logs to "
         "hold the released stream against.",
         "Data that drift: another way of wearing the sensor, another rate, new kinds of behaviour.",

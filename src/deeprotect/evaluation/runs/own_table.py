@@ -24,6 +24,7 @@ from deeprotect.evaluation.settings import Setting, grid
 from deeprotect.evaluation.strangers import compare_strangers
 from deeprotect.policy import Policy
 from deeprotect.policy.draft import MOST_EPSILON
+from deeprotect.policy.quick import quick
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.output_checks import refuse_unwritable_folder
 from deeprotect.tables.sources import open_source
@@ -32,7 +33,7 @@ from deeprotect.training.fitting.fitted_models import FittedModels
 from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 
 EPSILONS, QUICK_EPSILONS = (1.0, 2.0, 5.0, 10.0), (1.0, 5.0)
-QUICK_WINDOWS, QUICK_EPOCHS = 1500, 6
+QUICK_WINDOWS = 1500
 ONE_WINDOW = {"every": None, "listen": None}
 QUICK_ATTACKERS = ("ridge", "extra_trees")
 MEASURED = 0.93
@@ -97,10 +98,8 @@ class EvaluateRequest:
 
     def policy(self, policy: Policy) -> Policy:
         """With the seed of this evaluation; networks learn less where time matters more."""
-        training: dict[str, Any] = {"seed": self.seed}
-        if self.quick:
-            training["max_epochs"] = min(policy.training.max_epochs or QUICK_EPOCHS, QUICK_EPOCHS)
-        return policy.vary(training=training)
+        seeded = policy.vary(training={"seed": self.seed})
+        return quick(seeded) if self.quick else seeded
 
 
 def evaluate(

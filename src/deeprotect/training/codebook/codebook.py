@@ -27,7 +27,7 @@ from deeprotect.training.trainer import Progress
 ABSTAIN = "abstain"
 """The name of the code of rejected windows."""
 COMPARED = 20  # windows of a code that stand for all of them when distances to outputs are taken
-FITTED = 0.8  # share of the work that is done once coders are fitted
+FITTED = 0.5  # share of the work that is done once coders are fitted
 PSEUDO_WINDOWS = 0.5
 """Of each class behind every code, so that a code never seen in cross-fitting is no certainty."""
 
@@ -124,8 +124,14 @@ def learn_codes(
     _check_several(windows, useful)
     joint = Joint.of(targets)
     coder, scores = cross_fit(windows, targets, policy, hold=hold, progress=lambda share: progress(FITTED * share))
-    outputs = synthesise(windows, joint.codes, useful=useful, people=windows.people, seed=policy.training.seed)
-    progress(1.0)
+    outputs = synthesise(
+        windows,
+        joint.codes,
+        useful=useful,
+        people=windows.people,
+        seed=policy.training.seed,
+        progress=lambda share: progress(FITTED + (1 - FITTED) * share),
+    )
     return LearntCodes(windows, tuple(useful), targets, joint, coder, scores, outputs)
 
 

@@ -14,6 +14,7 @@ from deeprotect.training.codebook.mixing import MIXED, Material, Mixtures
 from deeprotect.training.codebook.surrogates import SurrogateEnsemble, SurrogateTask
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.segments import rank_in_group
+from deeprotect.training.trainer import Progress
 
 FEWEST = 4
 """Windows a code needs: two on each side of the cross-fit, so that an output is always a mixture."""
@@ -63,6 +64,7 @@ def synthesise(
     people: Indices,
     variants: int = VARIANTS,
     seed: int = 0,
+    progress: Progress = lambda _: None,
 ) -> Outputs:
     """The outputs of every code 0 … max(codes).
 
@@ -87,6 +89,7 @@ def synthesise(
         if not len(mixtures):
             raise TableError(f"the windows of {_named(tasks, code)} are too alike to mix; merge it with another class")
         chosen.append(mixtures[_choose(mixtures.windows, scores, count=variants, apart=material.gaps[1])])
+        progress((code + 1) / (int(codes.max()) + 1))
     samples = np.stack([each.windows for each in chosen])
     read = {task.name: task.forest(windows.flat, seed=seed + 2).rates(samples) for task in tasks}
     return Outputs(

@@ -20,6 +20,8 @@ from deeprotect.training.splits import contiguous
 from deeprotect.training.threads import single_thread
 
 Progress = Callable[[float], None]
+READ, CODED, LEARNT = 0.02, 0.86, 0.95
+"""Shares of the time: until the table is read, for the code book, and until all is learnt."""
 
 
 def fit(
@@ -34,12 +36,11 @@ def fit(
     windows = read_windows(table, policy, mapped=mapped, columns=columns)
     _check_classes(windows, policy)
     train, test = contiguous(windows, held_out=HELD_OUT, seed=policy.training.seed, hold=policy.hold)
-    progress(0.1)
-    models = FittedModels(windows[train], policy.hold, progress=lambda share: progress(0.1 + 0.5 * share))
+    progress(READ)
+    models = FittedModels(windows[train], policy.hold, progress=lambda share: progress(READ + CODED * share))
     protection = learn(models, policy)
-    progress(0.6)
+    progress(LEARNT)
     results = measure(protection, windows[train], windows[test], policy)
-    progress(0.8)
     bundle = export(protection, policy, windows=windows, results=[results])
     progress(1.0)
     return bundle

@@ -38,7 +38,7 @@ def _app(axes: Axes, rows: Sequence[Row], seconds: Sequence[float], useful: str)
     axes.fill_between(seconds, low, high, color=_APP, alpha=0.15, linewidth=0)
     axes.plot(seconds, [each.app for each in found], "o-", color=_APP, label=f"{useful}, read by the app")
     axes.axhline(found[0].clean, color=GREY, linewidth=0.8, linestyle=":")
-    axes.annotate("raw", (seconds[0], found[0].clean), color=GREY, fontsize=7, va="bottom")
+    axes.annotate("raw", (seconds[-1], found[0].clean), color=GREY, fontsize=7, va="top", ha="right")
 
 
 def _attackers(axes: Axes, rows: Sequence[Row], seconds: Sequence[float], sensitive: str) -> None:
@@ -50,7 +50,7 @@ def _attackers(axes: Axes, rows: Sequence[Row], seconds: Sequence[float], sensit
         axes.plot(seconds, pooled, "s--", color=_ATTACKER, alpha=0.6, label=f"{sensitive}, {most} draws")
     blind = max(found[0].chance, found[0].from_useful)
     axes.axhline(blind, color=GREY, linewidth=0.8, linestyle=":")
-    axes.annotate("told the useful label only", (seconds[0], blind), color=GREY, fontsize=7, va="bottom")
+    axes.annotate("told the useful label only", (seconds[-1], blind), color=GREY, fontsize=7, va="bottom", ha="right")
 
 
 def _cost(axes: Axes, rows: Sequence[Row], seconds: Sequence[float]) -> None:
@@ -60,5 +60,7 @@ def _cost(axes: Axes, rows: Sequence[Row], seconds: Sequence[float]) -> None:
     right = axes.twinx()
     right.plot(seconds, [cost or 0.0 for cost in costs], "-", color=_COST, linewidth=1, label="ε for an hour")
     right.set_yscale("log")
+    right.set_yticks([cost or 0.0 for cost in costs], [f"{cost:,.0f}" for cost in costs])
+    right.minorticks_off()
     right.set_ylabel("ε for an hour", color=INK)
     right.spines["right"].set_visible(True)

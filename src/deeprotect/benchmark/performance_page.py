@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from deeprotect.benchmark.benchmark import Results
+from deeprotect.benchmark.benchmark import BenchResults
 from deeprotect.benchmark.picture import draw
 from deeprotect.benchmark.ratio import Ratio
 from deeprotect.evaluation.report.report_files import write_file, write_json
@@ -21,7 +21,7 @@ TITLES = {
 _WORDS = Path(__file__).with_name("performance.md")
 
 
-def write(out: Path, results: Results) -> None:
+def write(out: Path, results: BenchResults) -> None:
     """bench.json, bench.svg and performance.md, which shows it."""
     with files_into(out) as folder:
         write_json(folder / "bench.json", results.to_json())
@@ -29,7 +29,7 @@ def write(out: Path, results: Results) -> None:
         write_file(folder / "performance.md", page(results).encode())
 
 
-def page(results: Results) -> str:
+def page(results: BenchResults) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in results.versions.items())
     tables = "\n".join(f"### {TITLES[name]}\n\n{_table(ratios)}" for name, ratios in results.parts.items())
     return _WORDS.read_text().replace("{versions}", versions).replace("{tables}", tables)

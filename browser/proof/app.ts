@@ -1,0 +1,57 @@
+// A web app that knows nothing of protection: it reads devicemotion, cuts windows, and recognises an activity.
+import { Network } from "../src/runtime/network";
+import { type Json, parse } from "../src/runtime/json";
+import { TensorReader } from "../src/runtime/tensors";
+
+interface Recogniser {
+  layers: unknown;
+  tensors: string;
+  classes: string[];
+  channels: number;
+  window: number;
+}
+
+const RATE_HZ = 50;
+
+/** What the app has read, for whoever looks at its screen: when a window ended, the window, and the activity. */
+const readings: { end: number; window: number[]; read: string }[] = [];
+let network: Network;
+let app: Recogniser;
+let events: [number, ...number[]][] = [];
+let next = 0;
+
+function start(given: Recogniser): void {
+  app = given;
+  const tensors = Uint8Array.from(atob(app.tensors), (sign) => sign.charCodeAt(0));
+  network = Network.read(parse(JSON.stringify(app.layers)) as Json, new TensorReader(tensors), app.window * app.channels);
+  addEventListener("devicemotion", onMotion);
+}
+
+function onMotion({ accelerationIncludingGravity: a, rotationRate: r }: DeviceMotionEvent): void {
+  if (a?.x == null || r?.alpha == null) return;
+  const now = performance.timeOrigin + performance.now();
+  events.push([now, a.x, a.y!, a.z!, r.alpha, r.beta!, r.gamma!]);
+  next ||= now;
+  if (now < next + (app.window * 1000) / RATE_HZ) return;
+  recognise();
+}
+
+/** The window that has just ended, at 50 Hz whatever the rate of events. */
+function recognise(): void {
+  const window: number[] = [];
+  let at = 0;
+  for (let sample = 0; sample < app.window; sample += 1) {
+    const time = next + (sample * 1000) / RATE_HZ;
+    while (at + 1 < events.length - 1 && events[at + 1]![0] <= time) at += 1;
+    const [before, after] = [events[at]!, events[Math.min(at + 1, events.length - 1)]!];
+    const share = after[0] > before[0] ? Math.min(Math.max((time - before[0]) / (after[0] - before[0]), 0), 1) : 0;
+    for (let axis = 1; axis <= app.channels; axis += 1) window.push(before[axis]! + share * (after[axis]! - before[axis]!));
+  }
+  next += (app.window * 1000) / RATE_HZ;
+  events = events.filter(([time]) => time >= next - 100);
+  const scores = network.run(Float64Array.from(window));
+  const best = scores.reduce((top, score, index) => (score > scores[top]! ? index : top), 0);
+  readings.push({ end: next, window, read: app.classes[best]! });
+}
+
+Object.assign(window, { start, readings });

@@ -1,0 +1,93 @@
+// One script for a site or a WebView: it must be the first, and gives all later ones released motion.
+import { install } from "../extension/shim/install";
+import type { Giver } from "../extension/shim/link";
+import { addNative, removeNative } from "../extension/shim/natives";
+import type { Said } from "../extension/messages";
+import { Channels } from "../platform/channels";
+import { Session } from "../platform/session";
+import { Source } from "../platform/source";
+import { Bundle } from "../runtime/bundle";
+import { parse } from "../runtime/json";
+import { type Charges, Ledger } from "../runtime/ledger";
+
+/** Written before this script by `deeprotect export`; the tensors are in base64. */
+declare const deeprotectBundle: { manifest: string; tensors: string; platform: string };
+const CHARGES = "deeprotect.charges";
+
+const store = {
+  load: async () => JSON.parse(localStorage.getItem(CHARGES) ?? "null") as Charges | undefined,
+  save: async (charges: Charges) => localStorage.setItem(CHARGES, JSON.stringify(charges)),
+};
+
+/** The browser's own events, which the shim stops: seen by whoever comes first, and once. */
+class Taken {
+  private listener: ((event: DeviceMotionEvent) => void) | null = null;
+  private readonly seen = new WeakSet<Event>();
+
+  readonly take = (event: Event): void => {
+    if (event.type !== "devicemotion" || this.seen.has(event)) return;
+    this.seen.add(event);
+    this.listener?.(event as DeviceMotionEvent);
+  };
+
+  add(type: string, listener: (event: DeviceMotionEvent) => void): void {
+    this.listener = listener;
+    addNative.call(window, type, this.take, true);
+  }
+
+  remove(type: string): void {
+    this.listener = null;
+    removeNative.call(window, type, this.take, true);
+  }
+}
+
+async function makeSource(taken: Taken): Promise<Source> {
+  const { manifest, tensors, platform } = deeprotectBundle;
+  const bundle = await Bundle.load(new TextEncoder().encode(manifest), Uint8Array.from(atob(tensors), (sign) => sign.charCodeAt(0)));
+  const channels = Channels.read(parse(platform), bundle.policy.schema);
+  const choices = { hold: bundle.policy.hold, uncovered: "rest", whenSpent: "placeholder" } as const;
+  return new Source(new Session(bundle, channels, new Ledger(store), choices), taken);
+}
+
+/** Gives the page's own source while somebody listens and the page is seen. */
+class Here implements Giver {
+  private readonly listeners: ((said: Said) => void)[] = [];
+  private readonly interests = new Set<string>();
+  private source: Promise<Source> | null = null;
+  private unsubscribe: (() => void) | null = null;
+  private readonly taken = new Taken();
+
+  constructor() {
+    addNative.call(document, "visibilitychange", () => void this.changed());
+  }
+
+  onSaid(listener: (said: Said) => void): void {
+    this.listeners.push(listener);
+  }
+
+  interest(name: string, state: "on" | "off"): void {
+    if (state === "on") this.interests.add(name);
+    else this.interests.delete(name);
+    void this.changed();
+  }
+
+  async permission(): Promise<PermissionState> {
+    return "granted";
+  }
+
+  intercept(event: Event): void {
+    this.taken.take(event);
+  }
+
+  private async changed(): Promise<void> {
+    this.source ??= makeSource(this.taken);
+    const source = await this.source;
+    const wanted = this.interests.size > 0 && document.visibilityState === "visible";
+    if (wanted && !this.unsubscribe) this.unsubscribe = source.subscribe((said) => this.listeners.forEach((each) => each(said)));
+    if (wanted || !this.unsubscribe) return;
+    this.unsubscribe();
+    this.unsubscribe = null;
+  }
+}
+
+if (window.isSecureContext) install(new Here(), () => false);

@@ -1,0 +1,25 @@
+// What motion sensors are to the page from now on.
+import { NOTHING } from "../../platform/reading";
+import type { Said } from "../messages";
+import { Events } from "./events";
+import type { Giver } from "./link";
+import { answerPermissions } from "./permissions";
+import { Sensors } from "./sensors";
+
+/** `mayReplace` says whether sensors may be made where the browser refuses to. */
+export function install(giver: Giver, mayReplace: () => boolean): void {
+  const events = new Events(giver);
+  const sensors = new Sensors(giver, mayReplace);
+  answerPermissions(giver);
+  giver.onSaid((said: Said) => {
+    if (said.kind === "active") sensors.activate(said.available);
+    if (said.kind === "unavailable" || said.kind === "denied") {
+      sensors.fail(said.kind === "denied" ? "NotAllowedError" : "NotReadableError");
+      events.dispatch(NOTHING); // as the platform: one event without values
+    }
+    if (said.kind === "reading") {
+      events.dispatch(said.reading);
+      sensors.dispatch(said.reading, said.time);
+    }
+  });
+}

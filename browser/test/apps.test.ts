@@ -1,0 +1,81 @@
+// Unmodified packages from npm that read motion run in a page under the extension, without errors and with effect.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { findChromium, pause } from "./chromium";
+import { Device, SEALED, read, serve } from "./harness";
+
+const skip = findChromium() ? false : "Chromium is missing: install chromium";
+const CATCH = `<script>window.errors = []; addEventListener("error", (e) => errors.push(e.message));
+  addEventListener("unhandledrejection", (e) => errors.push(String(e.reason)));</script>`;
+const page = (scripts: string[], body: string) => `<!doctype html><body>${CATCH}${scripts.map((src) => `<script src="${src}"></script>`).join("")}${body}`;
+
+interface App {
+  files: string[];
+  body: string;
+  /** Says how often the app noticed motion. */
+  noticed: string;
+}
+
+const APPS: { [name: string]: App } = {
+  "shake.js": {
+    files: ["shake.js/shake.js"],
+    body: `<script>window.count = 0; new Shake({ threshold: 0.3, timeout: 100 }).start(); addEventListener("shake", () => count++);</script>`,
+    noticed: "count",
+  },
+  gyronorm: {
+    files: ["gyronorm/dist/gyronorm.complete.min.js"],
+    body: `<script>window.count = 0; const gn = new GyroNorm(); gn.init({ frequency: 50 }).then(() => gn.start((data) => {
+      if (Number.isFinite(data.dm.gx) && Number.isFinite(data.do.beta)) count++; }));</script>`,
+    noticed: "count",
+  },
+  "parallax-js": {
+    files: ["parallax-js/dist/parallax.min.js"],
+    body: `<div id="scene" style="width:300px;height:300px"><div data-depth="0.9"><p>layer</div></div>
+      <script>window.count = 0; const scene = document.getElementById("scene"); new Parallax(scene);
+      new MutationObserver(() => count++).observe(scene, { attributes: true, subtree: true });</script>`,
+    noticed: "count",
+  },
+  "motion-sensors-polyfill": {
+    files: [],
+    body: `<script type="module">import { Accelerometer, Gyroscope, RelativeOrientationSensor } from "/motion-sensors-polyfill/src/motion-sensors.js";
+      window.count = 0; for (const Kind of [Accelerometer, Gyroscope, RelativeOrientationSensor]) { const sensor = new Kind({ frequency: 30 });
+      sensor.onreading = () => count++; sensor.onerror = (e) => errors.push(e.error.name); sensor.start(); }</script>`,
+    noticed: "count",
+  },
+};
+
+let device: Device;
+let site: Awaited<ReturnType<typeof serve>>;
+
+before(async () => {
+  if (skip) return;
+  site = await serve((path) => {
+    const app = APPS[path.replace("/app/", "")];
+    if (path.startsWith("/app/") && app) return { text: page(app.files.map((file) => `/${file}`), app.body), headers: { "content-type": "text/html" } };
+    return path.endsWith(".js") ? read(`node_modules${path}`) : "<!doctype html>";
+  });
+  device = await Device.start(SEALED);
+  const first = await device.browser.open(`${site.origin}/empty`); // from now on the extension knows the seal
+  await pause(500);
+  await first.close();
+});
+
+after(async () => {
+  if (skip) return;
+  await device.close();
+  site.server.closeAllConnections();
+  site.server.close();
+});
+
+for (const name of Object.keys(APPS)) {
+  test(`${name} runs on released motion`, { skip, timeout: 30_000 }, async () => {
+    const tab = await device.browser.open(`${site.origin}/app/${name}`, async (opened) => {
+      await opened.send("Emulation.setUserAgentOverride", { userAgent: "Mozilla/5.0 (Linux; Android 14) Chrome/150 Mobile" });
+    });
+    await tab.send("Page.bringToFront");
+    await device.play(3000, (at) => [3 * Math.sin(at / 100), 1, 9.8]);
+    assert.deepEqual(await tab.evaluate("errors"), []);
+    assert.ok((await tab.evaluate<number>(APPS[name]!.noticed)) > 3, "it noticed motion");
+    await tab.close();
+  });
+}

@@ -1,0 +1,111 @@
+"""The verb budget: what a ledger remembers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deeprotect.cli.json_output import json_text
+from deeprotect.errors import InputError, printable
+
+if TYPE_CHECKING:
+    from deeprotect.release.ledger import DrawCounts
+    from deeprotect.release.ledger.statement import Line, Person, Statement
+
+LedgerAddress = Annotated[
+    str, typer.Argument(metavar="LEDGER", help="A ledger's file, or postgresql+psycopg://user@host/database.")
+]
+
+
+def budget(
+    ledger: LedgerAddress,
+    stream: Annotated[str | None, typer.Option(metavar="NAME", help="This stream only.")] = None,
+    person: Annotated[str | None, typer.Option(metavar="NAME", help="This person's streams only.")] = None,
+    app: Annotated[str | None, typer.Option(metavar="NAME", help="What this app was given only.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say who has spent what, what is left, and when it frees; a person's total is over all apps, which may collude.
+
+    Example: deeprotect budget ledger.sqlite --person anna
+    """
+    from deeprotect.release.ledger.database import Database
+    from deeprotect.release.ledger.summing import statement
+
+    found = statement(Database.existing(ledger)).only(stream=stream, person=person, app=app)
+    if as_json:
+        typer.echo(json_text(found.to_json()))
+        return
+    for line in lines(found):
+        typer.echo(line)
+
+
+def lines(found: "Statement") -> Iterator[str]:
+    """The statement for people to read."""
+    if not found.people:
+        yield "nothing was charged"
+    for person in found.people:
+        yield from _person(person)
+
+
+def _person(person: "Person") -> Iterator[str]:
+    from deeprotect.release.ledger.limits import up
+
+    in_all, day, hour = (up(person.spent(name).epsilon) for name in ("in_all", "per_day", "per_hour"))
+    spent = f"ε = {in_all} in all, {day} in the last day, {hour} in the last hour"
+    yield f"{printable(person.name)}: {spent}; {_kind(person)}"
+    if len(person.apps) > 1:
+        parts = (f"{_app(app)} {up(person.spent('in_all', app=app).epsilon)}" for app in person.apps)
+        yield f"  by app, in all: {', '.join(parts)}"
+    for line in person.shown:
+        yield from _line(line, person)
+
+
+def _kind(person: "Person") -> str:
+    if person.bound is not None:
+        return f"{person.bound}, {person.draws} draws"
+    return f"{' and '.join(person.counted_as)}, {person.draws} draws: a count, for nothing bounds them together"
+
+
+def _line(line: "Line", person: "Person") -> Iterator[str]:
+    from deeprotect.release.ledger.limits import down, moment, up
+
+    extra = f", {line.placeholders} placeholders" if line.placeholders else ""
+    yield (
+        f"  stream {printable(line.stream)}, {_app(line.app)}: ε = {up(line.spent['in_all'].epsilon)} by {line.draws} "
+        f"draws{extra}; {line.price.event}; bundle {line.price.bundle[:12]}; last {moment(line.last)}"
+    )
+    for limit in line.price.limits:
+        frees = person.spent(limit.name).frees(limit.span)
+        when = "" if frees is None else f", more from {moment(frees)}"
+        yield f"    left: {down(person.left(limit))} of {limit.name} = {up(limit.epsilon)}{when}"
+
+
+def _app(app: str) -> str:
+    return f"app {printable(app)}" if app else "no app named"
+
+
+def refuse_half_a_ledger(ledger: str | None, output: str, *, stream: str | None, **named: str | None) -> None:
+    """A ledger needs to know whose data it is, names mean nothing without one, and no release replaces it."""
+    given = [name for name, value in {"stream": stream, **named}.items() if value is not None]
+    if ledger is None and given:
+        raise InputError(f"--{given[0]} names an entry of a ledger; add --ledger FILE, or leave it out")
+    if ledger is not None and stream is None:
+        raise InputError("--ledger needs to know whose data it is; add --stream NAME")
+    if ledger is not None and Path(ledger).resolve() == Path(output).resolve():
+        raise InputError(f"{output}: it is the ledger, which a release never replaces; choose another name")
+
+
+def remembered(draws: "DrawCounts", ledger: str | None, stream: str | None) -> Iterator[str]:
+    """What a release leaves behind, for the operator."""
+    if draws.placeholders:
+        yield f"warning: the budget is spent: {draws.placeholders} windows are placeholders, made without the data"
+    if ledger is None:
+        yield "no --ledger: this cost is not remembered, and every run adds to it"
+        return
+    from deeprotect.release.ledger.database import Database
+    from deeprotect.release.ledger.summing import statement
+
+    database = Database.existing(ledger)
+    yield f"{database.where}: {draws.charged} draws charged, {draws.repeated} had been before and leave unchanged"
+    yield from lines(statement(database).only(stream=stream))

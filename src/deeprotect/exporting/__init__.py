@@ -1,0 +1,1 @@
+"""Bundles in the form that other places run: the browser."""

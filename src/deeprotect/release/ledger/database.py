@@ -1,0 +1,144 @@
+"""Where a stored ledger lives: a SQLite file, or a PostgreSQL database by its address."""
+
+import hashlib
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, func, inspect, make_url, select
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+
+from deeprotect.errors import DeeprotectError, LedgerError, LedgerUnavailableError, printable
+from deeprotect.release.ledger import database_tables as schema
+
+WAIT_SECONDS = 60
+POSTGRES = "postgresql+psycopg"
+_CREATING = "deeprotect: tables"
+
+
+@dataclass(frozen=True)
+class Database:
+    """One address; every block below is one transaction, on a connection of its own."""
+
+    engine: Engine
+    where: str  # for messages, without a password
+    wait_seconds: float
+
+    @classmethod
+    def existing(cls, address: str, *, wait_seconds: float = WAIT_SECONDS) -> Self:
+        """A ledger that is there."""
+        database = cls._at(address, wait_seconds)
+        path = database._path
+        if path is not None and not path.exists():
+            raise LedgerError(f"{database.where}: no such ledger; `deeprotect protect --ledger` makes one")
+        with database.reading() as connection:
+            schema.check(connection, database.where)
+        return database
+
+    @classmethod
+    def existing_or_new(cls, address: str, *, wait_seconds: float = WAIT_SECONDS) -> Self:
+        """A ledger that is there, or an empty one."""
+        database = cls._at(address, wait_seconds)
+        path = database._path
+        if path is not None and not path.parent.is_dir():
+            raise LedgerError(f"{database.where}: the folder {printable(str(path.parent))} does not exist; create it")
+        with database.writing(_CREATING) as connection:
+            # A file with other tables in it is somebody else's; a server's database may hold more than one thing.
+            if path is None or not inspect(connection).get_table_names():
+                schema.create(connection)
+            schema.check(connection, database.where)
+        return database
+
+    @classmethod
+    def _at(cls, address: str, wait_seconds: float) -> Self:
+        url = _url(address)
+        if url.drivername == POSTGRES:
+            wait = {"connect_timeout": math.ceil(wait_seconds)}
+            # Read committed, whatever the server's default: what is read after a wait for a lock must not be older.
+            engine = create_engine(url, poolclass=NullPool, isolation_level="READ COMMITTED", connect_args=wait)
+            return cls(engine, printable(url.render_as_string(hide_password=True), 200), wait_seconds)
+        path, where = Path(url.database or ""), printable(address, 200)
+        if path.exists() and not path.is_file():
+            raise LedgerError(f"{where}: a ledger is a regular file; choose another name")
+        # No isolation level: this program says itself where a transaction begins.
+        engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": wait_seconds, "isolation_level": None})
+        return cls(engine, where, wait_seconds)
+
+    @property
+    def _path(self) -> Path | None:
+        return Path(self.engine.url.database or "") if self.engine.dialect.name == "sqlite" else None
+
+    @contextmanager
+    def writing(self, lock: str) -> Iterator[Connection]:
+        """Alone among all that hold this lock, from the first look to the commit; SQLite has one lock for all."""
+        with self._said_in_one_line(), self.engine.begin() as connection:
+            if self._path is None:
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{math.ceil(1000 * self.wait_seconds)}ms'")
+                connection.execute(select(func.pg_advisory_xact_lock(_number(lock))))
+            else:
+                # A commit that is reported has reached the disk, journal's folder included: no release without charge.
+                connection.exec_driver_sql("PRAGMA synchronous = EXTRA")
+                connection.exec_driver_sql("PRAGMA foreign_keys = ON")
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """One state of the whole ledger, while others write."""
+        with self._said_in_one_line(), self.engine.connect() as connection:
+            if self._path is None:
+                connection.execution_options(isolation_level="REPEATABLE READ")
+            else:
+                connection.exec_driver_sql("BEGIN")
+            yield connection
+
+    @contextmanager
+    def _said_in_one_line(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            raise _explained(error, self.where) from None
+
+
+def _url(address: str) -> URL:
+    """A file's name, or postgresql+psycopg://user@host/database."""
+    if "://" not in address:
+        # Absolute, because SQLite takes some names for databases that vanish: an empty one, and :memory:.
+        return URL.create("sqlite", database=str(Path(address).absolute()))
+    known = f"give a file's name, or {POSTGRES}://user@host/database"
+    try:
+        url = make_url(address)
+    except (ArgumentError, ValueError):
+        raise LedgerError(f"that is no address of a ledger; {known}") from None
+    if url.drivername in ("postgresql", "postgres"):
+        url = url.set(drivername=POSTGRES)
+    if url.drivername != POSTGRES:
+        raise LedgerError(f"a ledger cannot be kept in '{printable(url.drivername)}'; {known}")
+    return url
+
+
+def _explained(error: DBAPIError, where: str) -> DeeprotectError:
+    """One line for each thing that goes wrong; the driver's own text may hold an address with its password."""
+    name = getattr(error.orig, "sqlite_errorname", None) or type(error.orig).__name__
+    match name:
+        case "SQLITE_NOTADB" | "SQLITE_CORRUPT":
+            return LedgerError(f"{where}: not a ledger of DEEProtect, or a damaged one; restore it from a copy")
+        case "SQLITE_BUSY" | "SQLITE_LOCKED" | "LockNotAvailable":
+            return LedgerUnavailableError(f"{where}: locked by another program for too long; try again when it is done")
+        case "SQLITE_CANTOPEN" | "SQLITE_READONLY" | "SQLITE_PERM" | "SQLITE_READONLY_DIRECTORY":
+            return LedgerError(f"{where}: cannot be opened for writing; check its folder and permissions")
+        case "SQLITE_FULL" | "DiskFull":
+            return LedgerUnavailableError(f"{where}: the disk is full; make room")
+        case "InsufficientPrivilege":
+            return LedgerError(f"{where}: this user may not make or write the tables; grant it, or use another user")
+    if isinstance(error, OperationalError) and not name.startswith("SQLITE"):
+        return LedgerUnavailableError(f"{where}: the server cannot be reached or refuses; check address and server")
+    return LedgerUnavailableError(f"{where}: the database failed ({name}); nothing was released")
+
+
+def _number(lock: str) -> int:
+    """A lock's name as PostgreSQL wants it, 64 bits; two names that meet wait for each other, and that is all."""
+    return int.from_bytes(hashlib.sha256(lock.encode()).digest()[:8], "big", signed=True)

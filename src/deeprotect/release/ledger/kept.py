@@ -1,0 +1,85 @@
+"""What was drawn for charges: private already, so that keeping it is post-processing; kept first, kept for good."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, insert, select
+
+from deeprotect.release.ledger import database_tables as schema
+from deeprotect.release.ledger.charges import AT_ONCE, Booked
+from deeprotect.release.ledger.spans import Span
+from deeprotect.signals.schema import Floats
+
+_TYPES = ("<u1", "<u2", "<u4", "<f8")
+"""The first that holds all values of a row's draws; one byte in front says which."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Draws of one charge, (draw, value)."""
+
+    span: Span
+    drawn: Floats
+
+
+def keep(connection: Connection, spans: Sequence[Span], booked: Booked, *, drawn: Floats) -> Floats:
+    """Write down what is not kept yet of charged draws, and give back what is kept."""
+    kept, rows, released, start = _kept_of(connection, booked), list[dict[str, Any]](), drawn.copy(), 0
+    for span in spans:
+        own = released[start : start + len(span)]
+        start += len(span)
+        for charge in booked[span.key]:
+            known, asked = kept[charge.number], span.shared(charge.span)
+            for new in list(asked.without(each.span for each in known)):
+                known.append(Kept(new, own[span.place_of(new)].copy()))
+                rows.append(_row(charge.number, known[-1]))
+            for each in known:
+                both = asked.shared(each.span)
+                own[span.place_of(both)] = each.drawn[each.span.place_of(both)]
+    if rows:
+        connection.execute(insert(schema.draws), rows)
+    return released
+
+
+def _kept_of(connection: Connection, booked: Booked) -> defaultdict[int, list[Kept]]:
+    """By charge."""
+    rows, kept = schema.draws.c, defaultdict[int, list[Kept]](list)
+    keys = {charge.number: charge.span.key for some in booked.values() for charge in some}
+    numbers = list(keys)
+    for start in range(0, len(numbers), AT_ONCE):
+        asked = select(rows.charge, rows.first, rows.draws, rows.content)
+        for number, first, draws, content in connection.execute(
+            asked.where(rows.charge.in_(numbers[start : start + AT_ONCE]))
+        ):
+            span = Span(keys[number], first, first + draws)
+            kept[number].append(Kept(span, from_bytes(bytes(content), draws)))
+    return kept
+
+
+def _row(charge: int, kept: Kept) -> dict[str, Any]:
+    return {
+        "charge": charge,
+        "first": kept.span.first,
+        "draws": len(kept.span),
+        "content": to_bytes(kept.drawn),
+    }
+
+
+def to_bytes(drawn: Floats) -> bytes:
+    """Rows (draw, value), bit for bit."""
+    number = next(number for number, kind in enumerate(_TYPES) if _holds(kind, drawn))
+    return bytes([number]) + drawn.astype(_TYPES[number]).tobytes()
+
+
+def _holds(kind: str, drawn: Floats) -> bool:
+    with np.errstate(invalid="ignore"):
+        return drawn.astype(kind).astype(np.float64).tobytes() == drawn.tobytes()
+
+
+def from_bytes(content: bytes, draws: int) -> Floats:
+    """Rows (draw, value) again."""
+    values = np.frombuffer(content, dtype=_TYPES[content[0]], offset=1)
+    return values.reshape(draws, -1).astype(np.float64)

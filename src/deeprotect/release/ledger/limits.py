@@ -1,0 +1,134 @@
+"""Limits on what a person's releases may add up to, and what to say when one is reached."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fractions import Fraction
+from typing import Any, Protocol, Self
+
+from deeprotect.errors import BudgetError, printable
+from deeprotect.policy.sections import Budget, WhenSpent
+
+SPANS = {"per_hour": timedelta(hours=1), "per_day": timedelta(days=1), "in_all": None}
+_SHOWN = 10**6  # parts of ε that are shown: six decimals
+
+
+def exact(stated: float) -> Fraction:
+    """A number as it is written: ten draws of 0.1 are 1, and not what ten binary fractions near 0.1 make."""
+    return Fraction(repr(float(stated)))
+
+
+@dataclass(frozen=True)
+class Limit:
+    """At most `epsilon` in any `span`, which rolls: an hour ends now and not on the clock. No span: ever."""
+
+    name: str
+    epsilon: Fraction
+    span: timedelta | None
+
+    def since(self, now: datetime) -> datetime | None:
+        """What was charged later than this counts; a charge dated after `now`, by a clock set back, does, too."""
+        return None if self.span is None else now - self.span
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of a policy; a name that is not there has no limit."""
+
+    epsilons: tuple[tuple[str, Fraction], ...] = ()
+    when_spent: WhenSpent = "refuse"
+
+    @classmethod
+    def of(cls, budget: Budget) -> Self:
+        """As a policy states them, each number as it is written."""
+        return cls(tuple((name, exact(epsilon)) for name, epsilon in budget.limits.items()), budget.when_spent)
+
+    def __iter__(self) -> Iterator[Limit]:
+        return (Limit(name, epsilon, SPANS[name]) for name, epsilon in self.epsilons)
+
+    def to_json(self) -> dict[str, str]:
+        return {name: str(epsilon) for name, epsilon in self.epsilons} | {"when_spent": self.when_spent}
+
+    @classmethod
+    def from_json(cls, body: dict[str, Any]) -> Self:
+        return cls(tuple((name, Fraction(body[name])) for name in SPANS if name in body), body["when_spent"])
+
+
+class History(Protocol):
+    """What a person's releases have cost so far."""
+
+    def spent(self, since: datetime | None) -> Fraction: ...
+
+    def charges(self, since: datetime) -> Sequence[tuple[datetime, Fraction]]:
+        """Oldest first."""
+        ...
+
+
+@dataclass(frozen=True)
+class Request:
+    """So many draws at one price, for a person, now."""
+
+    person: str
+    draws: int
+    epsilon: Fraction
+    now: datetime
+
+
+def covered(limits: Limits, request: Request, history: History) -> int:
+    """How many of the draws all limits leave room for; a refusal where the policy wants all or nothing."""
+    left = {limit: limit.epsilon - history.spent(limit.since(request.now)) for limit in limits}
+    room = min((max(0, math.floor(each / request.epsilon)) for each in left.values()), default=request.draws)
+    if room < request.draws and limits.when_spent == "refuse":
+        short = {limit: each for limit, each in left.items() if each < request.draws * request.epsilon}
+        raise BudgetError(_refusal(request, short, history))
+    return min(room, request.draws)
+
+
+def _refusal(request: Request, short: dict[Limit, Fraction], history: History) -> str:
+    """The limit that frees last is the one to tell about: what is never free is later than any time."""
+    asked = request.draws * request.epsilon
+    frees = {limit: _frees(limit, asked - left, request.now, history=history) for limit, left in short.items()}
+    limit = max(frees, key=lambda each: (frees[each] is None, frees[each] or request.now))
+    when, left, name = frees[limit], short[limit], printable(request.person)
+    if when is not None:
+        fix = f"it frees at {moment(when)}: wait, release less"
+    else:
+        fix = "it never frees: release less" if limit.span is None else "that is never left at once: release less"
+    return (
+        f"'{name}' has spent ε = {up(limit.epsilon - left)} of {limit.name} = {up(limit.epsilon)}; {request.draws} "
+        f"draws ask for {up(asked)}, and {down(max(left, Fraction(0)))} is left; {fix}, or raise "
+        f"[privacy.budget] {limit.name}"
+    )
+
+
+def _frees(limit: Limit, missing: Fraction, now: datetime, *, history: History) -> datetime | None:
+    """When enough old charges will have left the span; None for never."""
+    since = limit.since(now)
+    if limit.span is None or since is None:
+        return None
+    for at, epsilon in history.charges(since):
+        missing -= epsilon
+        if missing <= 0:
+            return at + limit.span
+    return None
+
+
+def moment(at: datetime) -> str:
+    """To the second, which has not begun before it is true."""
+    return f"{(at + timedelta(microseconds=999_999)).replace(microsecond=0):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def up(value: Fraction) -> str:
+    """For people: what is spent is never shown as less than it is."""
+    return _text(math.ceil(value * _SHOWN))
+
+
+def down(value: Fraction) -> str:
+    """For people: what is left is never shown as more than it is."""
+    return _text(math.floor(value * _SHOWN))
+
+
+def _text(parts: int) -> str:
+    whole, rest = divmod(parts, _SHOWN)
+    return f"{whole}.{rest:06}".rstrip("0").rstrip(".")

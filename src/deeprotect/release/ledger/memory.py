@@ -1,0 +1,64 @@
+"""A ledger that forgets with the process: limits hold for one run, and every draw is a new one."""
+
+from collections import deque
+from collections.abc import Sequence
+from datetime import datetime
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+
+from deeprotect.privacy.accounting import Spending, totals
+from deeprotect.release.ledger.ledger import Clock, DrawCounts, Paid, utc_now
+from deeprotect.release.ledger.limits import SPANS, Request, covered
+from deeprotect.release.ledger.price import Price
+from deeprotect.signals.schema import Floats
+from deeprotect.signals.windows import Run
+
+LONGEST = max(span for span in SPANS.values() if span is not None)
+
+
+class MemoryLedger:
+    """Counts draws, in constant memory but for limits that roll; keys are not looked at."""
+
+    def __init__(self, price: Price, *, clock: Clock = utc_now) -> None:
+        self._price, self._clock = price, clock
+        self._rolls = any(limit.span is not None for limit in price.limits)
+        self._recent: deque[tuple[datetime, Fraction]] = deque()
+        self.tally = DrawCounts()
+
+    @property
+    def spending(self) -> Spending:
+        return totals([(self._price.event, self.tally.paid)])
+
+    def of_table(self, table: Any, columns: Sequence[str]) -> Self:
+        del table, columns
+        return self
+
+    def charge(self, runs: Sequence[Run], *, count: int) -> Paid:
+        del runs
+        now, epsilon = self._clock(), self._price.epsilon
+        room = covered(self._price.limits, Request("this run", count, epsilon, now), self)
+        if self._rolls:
+            self._remember(now, room * epsilon)
+        self.tally += DrawCounts(charged=room, placeholders=count - room)
+        return np.arange(count) < room
+
+    def _remember(self, now: datetime, epsilon: Fraction) -> None:
+        """For limits that roll, and no longer than the longest of them."""
+        while self._recent and self._recent[0][0] <= now - LONGEST:
+            self._recent.popleft()
+        self._recent.append((now, epsilon))
+
+    def record(self, runs: Sequence[Run], drawn: Floats) -> Floats:
+        del runs
+        return drawn
+
+    def spent(self, since: datetime | None) -> Fraction:
+        if since is None:
+            return self.tally.charged * self._price.epsilon
+        return sum((epsilon for _, epsilon in self.charges(since)), Fraction(0))
+
+    def charges(self, since: datetime) -> list[tuple[datetime, Fraction]]:
+        """Oldest first, whatever the clock did."""
+        return sorted(each for each in self._recent if each[0] > since)

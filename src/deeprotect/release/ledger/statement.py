@@ -1,0 +1,149 @@
+"""A statement of a ledger: who spent what, on which promise, what is left, and when it frees; all of it computed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from deeprotect.release.ledger.limits import Limit
+from deeprotect.release.ledger.price import Price
+
+SCHEMA = 1
+_NAMES = {"per_hour": "hour", "per_day": "day", "in_all": "all"}
+
+
+@dataclass(frozen=True)
+class Spent:
+    """ε in one span of time, and when the oldest part of it will leave that span; in all, nothing ever does."""
+
+    epsilon: Fraction = Fraction(0)
+    oldest: datetime | None = None
+
+    def __add__(self, other: "Spent") -> "Spent":
+        known = [each.oldest for each in (self, other) if each.oldest is not None]
+        return Spent(self.epsilon + other.epsilon, min(known, default=None))
+
+    def frees(self, span: timedelta | None) -> datetime | None:
+        return None if span is None or self.oldest is None else self.oldest + span
+
+
+@dataclass(frozen=True)
+class Line:
+    """Draws of one stream for one app at one price."""
+
+    person: str
+    stream: str
+    app: str
+    price: Price
+    draws: int
+    placeholders: int
+    spent: dict[str, Spent]  # by the name of the limit
+    last: datetime
+
+
+@dataclass(frozen=True)
+class Person:
+    """Everything that left about one person, to whichever app: what colluding apps hold together."""
+
+    name: str
+    lines: tuple[Line, ...]
+    shown: tuple[Line, ...]
+
+    @property
+    def draws(self) -> int:
+        return sum(line.draws for line in self.lines)
+
+    @property
+    def counted_as(self) -> tuple[str, ...]:
+        """The promises that were added up."""
+        return tuple(sorted({line.price.counted for line in self.lines if line.draws}))
+
+    @property
+    def bound(self) -> str | None:
+        """What the total bounds: LDP, or RLDP for the same inferences; None where it is a count and no bound."""
+        weaker = [each for each in self.counted_as if each != "ldp"]
+        if len(weaker) > 1 or (weaker and weaker[0].startswith("named") and self.draws > 1):
+            return None
+        return weaker[0] if weaker else "ldp"
+
+    def spent(self, name: str, *, app: str | None = None) -> Spent:
+        """By the limit's name; of one app alone, where it is given."""
+        return sum((line.spent[name] for line in self.lines if app in (None, line.app)), Spent())
+
+    @property
+    def apps(self) -> tuple[str, ...]:
+        return tuple(sorted({line.app for line in self.lines}))
+
+    def left(self, limit: Limit) -> Fraction:
+        return max(limit.epsilon - self.spent(limit.name).epsilon, Fraction(0))
+
+
+@dataclass(frozen=True)
+class Statement:
+    """All that a ledger holds, person by person."""
+
+    where: str
+    at: datetime
+    people: tuple[Person, ...]
+
+    def only(self, **wanted: str | None) -> "Statement":
+        """Lines of one stream, person or app; totals stay those of all that left about the person."""
+        names = {name: value for name, value in wanted.items() if value is not None}
+        people = (
+            replace(person, shown=tuple(line for line in person.lines if _is(line, names))) for person in self.people
+        )
+        return replace(self, people=tuple(person for person in people if person.shown))
+
+    def to_json(self) -> dict[str, Any]:
+        people = [_person_json(person) for person in self.people]
+        return {"schema": SCHEMA, "ledger": self.where, "at": self.at.isoformat(), "people": people}
+
+
+def _is(line: Line, wanted: dict[str, str]) -> bool:
+    return all(getattr(line, name) == value for name, value in wanted.items())
+
+
+def _person_json(person: Person) -> dict[str, Any]:
+    return {
+        "person": person.name,
+        "draws": person.draws,
+        "counted_as": list(person.counted_as),
+        "bound": person.bound,
+        "spent": _spent_json(person.spent),
+        "apps": [{"app": app, "spent": _spent_json(partial(person.spent, app=app))} for app in person.apps],
+        "streams": [_line_json(line, person) for line in person.shown],
+    }
+
+
+def _line_json(line: Line, person: Person) -> dict[str, Any]:
+    return {
+        "stream": line.stream,
+        "app": line.app,
+        "bundle": line.price.bundle,
+        "event": line.price.event.to_json(),
+        "epsilon": float(line.price.epsilon),
+        "counted_as": line.price.counted,
+        "draws": line.draws,
+        "placeholders": line.placeholders,
+        "last": line.last.isoformat(),
+        "spent": _spent_json(line.spent.__getitem__),
+        "limits": [_limit_json(limit, person) for limit in line.price.limits],
+        "when_spent": line.price.limits.when_spent,
+    }
+
+
+def _limit_json(limit: Limit, person: Person) -> dict[str, Any]:
+    frees = person.spent(limit.name).frees(limit.span)
+    return {
+        "limit": limit.name,
+        "epsilon": float(limit.epsilon),
+        "spent": float(person.spent(limit.name).epsilon),
+        "left": float(person.left(limit)),
+        "frees_at": None if frees is None else frees.isoformat(),
+    }
+
+
+def _spent_json(spent: Callable[[str], Spent]) -> dict[str, float]:
+    return {short: float(spent(name).epsilon) for name, short in _NAMES.items()}

@@ -1,0 +1,136 @@
+"""A protector as a scikit-learn transformer: raw windows in, released ones out; needs the `train` extra."""
+
+import hashlib
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from deeprotect.errors import InputError
+from deeprotect.policy import Policy
+from deeprotect.protector import Protector
+from deeprotect.training.fitting.fit import export, learn
+from deeprotect.training.fitting.fitted_models import FittedModels
+from deeprotect.training.labelled_windows import LabelledWindows, Labels
+
+Floats = NDArray[np.float64]
+
+
+class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Rows are windows in units, flattened (index = time * channels + channel); y holds the labels.
+
+    policy: a policy, its path or a dictionary; without one, a row is one channel with a public range of 0 to 1, and y
+    is what may be inferred. The columns of y are the policy's useful inferences, then its sensitive ones.
+    epsilon, mechanism, minimiser, max_epochs: instead of the policy's, for a search over them.
+
+    Every transform draws anew and costs ε for each draw; where the policy holds draws, rows follow each other in time.
+
+    Examples:
+        >>> import numpy as np
+        >>> from deeprotect.sklearn import WindowProtector
+        >>> windows = np.random.default_rng(0).random((80, 6))
+        >>> labels = np.where(windows.mean(axis=1) > 0.5, "walk", "rest")
+        >>> step = WindowProtector(mechanism="laplace", minimiser="pca", random_state=0).fit(windows, labels)
+        >>> step.transform(windows).shape
+        (80, 6)
+        >>> step.protector_
+        <Protector for label; sensitive: everything else; laplace, ε = 5 ldp per window>
+    """
+
+    def __init__(
+        self,
+        policy: Policy | str | PathLike[str] | Mapping[str, Any] | None = None,
+        *,
+        epsilon: float | None = None,
+        mechanism: str | None = None,
+        minimiser: str | None = None,
+        max_epochs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.policy = policy
+        self.epsilon = epsilon
+        self.mechanism = mechanism
+        self.minimiser = minimiser
+        self.max_epochs = max_epochs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from windows (row, value); y is (row,) or (row, inference), None where a label is missing."""
+        rows: Floats = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        if y is None:
+            raise ValueError("WindowProtector requires y to be passed, but the target y is None")
+        check_consistent_length(rows, y)
+        try:
+            policy = self._policy(rows.shape[1])
+            windows = _windows(rows, _labels(y, policy), policy)
+            bundle = export(learn(FittedModels(windows, policy.hold), policy), policy, windows=windows, results=[])
+        except InputError as error:  # scikit-learn knows wrong input by this name
+            raise ValueError(str(error)) from None
+        self.protector_ = Protector(bundle)
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Released windows (row, value): fresh draws, whatever was released before."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        schema = self.protector_.bundle.schema
+        released = self.protector_.protect(rows.reshape(len(rows), schema.window, -1))
+        return np.asarray(released.reshape(rows.shape))
+
+    def _policy(self, values: int) -> Policy:
+        keys = {"epsilon": self.epsilon, "mechanism": self.mechanism, "minimiser": self.minimiser}
+        changed: dict[str, Any] = {key: value for key, value in keys.items() if value is not None}
+        if self.max_epochs is not None:
+            changed["max_epochs"] = self.max_epochs
+        if self.random_state is not None or self.policy is None:
+            changed["seed"] = int(check_random_state(self.random_state).randint(2**31 - 1))
+        policy = Policy.of(_one_channel(values) if self.policy is None else self.policy, **changed)
+        if policy.stream.dim != values:
+            raise ValueError(f"X has {values} features, but the policy's windows have {policy.stream.dim} values")
+        return policy
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True  # noise is the operating system's, whatever the seed
+        tags.target_tags.required = True
+        return tags
+
+
+def _one_channel(values: int) -> dict[str, Any]:
+    return {
+        "stream": {"rate_hz": 1.0, "window": values, "channels": {"value": {"unit": "1", "range": [0.0, 1.0]}}},
+        "inferences": {"useful": ["label"]},
+        "privacy": {"epsilon": 5.0},
+    }
+
+
+def _labels(y: Any, policy: Policy) -> dict[str, Labels]:
+    names = (*policy.inferences.useful, *policy.inferences.sensitive)
+    columns = np.asarray(y, dtype=object)
+    columns = columns.reshape(len(columns), -1)
+    if columns.shape[1] != len(names):
+        raise ValueError(f"y has {columns.shape[1]} columns; the policy names {len(names)}: {', '.join(names)}")
+    missing = columns != columns
+    texts = np.array([[None if each is None else str(each) for each in row] for row in columns], dtype=object)
+    texts[missing.astype(bool)] = None
+    return {name: texts[:, place] for place, name in enumerate(names)}
+
+
+def _windows(rows: Floats, labels: dict[str, Labels], policy: Policy) -> LabelledWindows:
+    """Rows in their order, as windows of one recording."""
+    schema, places = policy.schema(), np.arange(len(rows))
+    samples = schema.scale(rows.reshape(len(rows), schema.window, -1))
+    return LabelledWindows(
+        samples,
+        labels,
+        np.zeros(len(rows), dtype=np.int64),
+        rows=rows.size // len(schema.channels),
+        fingerprint=hashlib.sha256(samples.tobytes()).hexdigest(),
+        place=places,
+        position=places,
+    )

@@ -1,0 +1,43 @@
+"""What a protector costs is measured beside a stream without one, and no figure is made up."""
+
+import json
+
+import pytest
+from tests.browser.small_bundles import small_bundle
+from typer.testing import CliRunner
+
+from deeprotect.benchmark import device
+from deeprotect.cli.app import app
+
+
+@pytest.fixture
+def path(tmp_path):
+    small_bundle("channel ldp").save(tmp_path / "bundle")
+    return tmp_path / "bundle"
+
+
+def test_python_is_measured_with_and_without(path):
+    found = {each.what: each for each in device.python(path, small_bundle("channel ldp"), seconds=2)}
+    processor = found["processor time of a second of the stream"]
+    assert processor.on > 0
+    assert processor.added == processor.on - processor.off
+    battery = next(each for what, each in found.items() if "estimated" in what)
+    assert battery.on == pytest.approx(processor.on * 2.5 / 3.8)
+    assert found["delay by design"].on == 200  # four samples at 20 Hz
+
+
+def test_without_a_clone_the_browser_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(device, "OVERHEAD", tmp_path / "nothing.mjs")
+    assert list(device.browser(small_bundle("channel ldp"), seconds=1)) == []
+
+
+def test_the_verb_prints_figures(path, monkeypatch):
+    monkeypatch.setattr(device, "browser", lambda *_, **__: iter(()))
+    monkeypatch.setattr(device, "SECONDS", 1)
+    done = CliRunner().invoke(app, ["bench", "device", str(path), "--json"])
+    assert {each["place"] for each in json.loads(done.stdout)["overheads"]} == {"Python"}
+
+
+def test_the_verb_asks_for_a_bundle():
+    done = CliRunner().invoke(app, ["bench", "device"])
+    assert "needs a bundle" in str(done.exception)

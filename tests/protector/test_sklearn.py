@@ -1,0 +1,80 @@
+"""The transformer keeps scikit-learn's rules, and releases."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import RidgeClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from deeprotect import Policy
+from deeprotect.sklearn import WindowProtector
+
+FAST = {"mechanism": "laplace", "minimiser": "pca", "random_state": 0}
+_DRAWN_ANEW = "it compares two transforms of the same rows, and each draws anew"
+EXPECTED_FAILURES = {"check_estimators_pickle": _DRAWN_ANEW, "check_fit_idempotent": _DRAWN_ANEW}
+
+
+@pytest.mark.filterwarnings("ignore:largely outside the public range")  # the checks' samples know no range
+@parametrize_with_checks(
+    [WindowProtector(**FAST), WindowProtector(mechanism="baseline")],
+    expected_failed_checks=lambda _: EXPECTED_FAILURES,
+)
+def test_it_is_a_scikit_learn_estimator(estimator, check):
+    check(estimator)
+
+
+def data(rows=80):
+    windows = np.random.default_rng(0).random((rows, 12))
+    return windows, np.where(windows.mean(axis=1) > 0.5, "walk", "rest")
+
+
+def test_what_comes_out_is_released():
+    windows, labels = data()
+    step = WindowProtector(**FAST).fit(windows, labels)
+    first, second = step.transform(windows), step.transform(windows)
+    assert (first != second).mean() > 0.5  # drawn anew, whatever the seed
+    assert (first == windows).mean() < 0.1
+    assert first.min() >= 0
+    assert first.max() <= 1
+
+
+def test_it_stands_in_a_pipeline_and_in_a_search_over_epsilon():
+    windows, labels = data()
+    steps = make_pipeline(WindowProtector(**FAST), RidgeClassifier())
+    search = GridSearchCV(steps, {"windowprotector__epsilon": [1.0, 20.0]}, cv=2).fit(windows, labels)
+    assert set(search.predict(windows)) <= {"walk", "rest"}
+    assert search.best_estimator_[0].protector_.epsilon in (1.0, 20.0)
+
+
+def test_a_policy_says_what_rows_are_and_which_columns_of_y_are_meant():
+    windows, labels = data()
+    people = np.where(np.arange(len(windows)) % 2, "ann", "bob")
+    channels = {name: {"unit": "g", "range": [0.0, 1.0]} for name in ("acc_x", "acc_y")}
+    names = {"useful": ["activity"], "sensitive": ["person"]}
+    policy = Policy.of(rate_hz=10, window=6, channels=channels, epsilon=3.0, **names)
+    step = WindowProtector(policy, **FAST).fit(windows, np.column_stack([labels, people]))
+    assert step.protector_.policy.inferences.sensitive == ("person",)
+    assert step.protector_.epsilon == 3.0
+    with pytest.raises(ValueError, match="y has 1 columns; the policy names 2: activity, person"):
+        clone(step).fit(windows, labels)
+    with pytest.raises(ValueError, match="X has 10 features, but the policy's windows have 12 values"):
+        clone(step).fit(windows[:, :10], np.column_stack([labels, people]))
+
+
+def test_missing_labels_are_missing():
+    windows, labels = data()
+    some = labels.astype(object)
+    some[:10], some[10:20] = None, float("nan")
+    assert WindowProtector(**FAST).fit(windows, some).protector_.bundle.manifest.training.classes == {
+        "label": ["rest", "walk"]
+    }
+
+
+def test_it_travels_as_a_pickle():
+    windows, labels = data()
+    step = pickle.loads(pickle.dumps(WindowProtector(**FAST).fit(windows, labels)))
+    assert step.transform(windows).shape == windows.shape
