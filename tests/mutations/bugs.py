@@ -134,7 +134,7 @@ def row_permuted_in_the_bundle(patch: Patch) -> None:
 
 
 def no_confidence_radius(patch: Patch) -> None:
-    def observed(counts, *, confidence, samples=None):
+    def observed(counts, *, confidence):
         del confidence
         share = np.asarray(counts) / np.sum(counts, axis=1, keepdims=True)
         units = np.floor(share * calibration.UNIT)

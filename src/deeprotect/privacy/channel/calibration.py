@@ -1,7 +1,6 @@
 """What calibration counts say about a secret's classes: confidence sets, and the extremes of a mixture over them."""
 
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -78,12 +77,27 @@ class SensitiveCounts:
 
 
 def sets(secrets: Sequence[SensitiveCounts], *, confidence: float) -> list[tuple[Floats, Floats]]:
-    """The intervals of each secret; with probability at least `confidence` all of all secrets hold together."""
-    samples: Counter[str] = Counter()
-    for secret in secrets:
-        samples[secret.inference] += len(secret.classes)
-    each = confidence_of_each(confidence, len(samples))
-    return [confidence_intervals(s.counts, confidence=each, samples=samples[s.inference]) for s in secrets]
+    """The intervals of each secret; with probability at least `confidence` all of all secrets hold together.
+
+    Classes of all tables of an inference are independent samples, and share its confidence.
+    """
+    found: list[tuple[Floats, Floats]] = [(np.empty(0), np.empty(0))] * len(secrets)
+    places = tables_by_inference(secrets)
+    each = confidence_of_each(confidence, len(places))
+    for numbers in places.values():
+        ends = confidence_intervals(np.concatenate([secrets[n].counts for n in numbers]), confidence=each)
+        borders = np.cumsum([len(secrets[n].classes) for n in numbers])[:-1]
+        for number, low, high in zip(numbers, *(np.split(side, borders) for side in ends), strict=True):
+            found[number] = low, high
+    return found
+
+
+def tables_by_inference(secrets: Sequence[SensitiveCounts]) -> dict[str, list[int]]:
+    """The numbers of the tables of each inference."""
+    places: dict[str, list[int]] = {}
+    for number, secret in enumerate(secrets):
+        places.setdefault(secret.inference, []).append(number)
+    return places
 
 
 def confidence_of_each(confidence: float, inferences: int) -> float:
@@ -97,11 +111,11 @@ def confidence_of_each(confidence: float, inferences: int) -> float:
     return min(1.0, math.nextafter(1.0 - (1.0 - confidence) / inferences, math.inf))
 
 
-def confidence_intervals(counts: ArrayLike, *, confidence: float, samples: int | None = None) -> tuple[Floats, Floats]:
+def confidence_intervals(counts: ArrayLike, *, confidence: float) -> tuple[Floats, Floats]:
     """Ends (low, high) of P(code | class), shape (class, code), for calibration counts of that shape.
 
-    With probability at least `confidence` all codes of all classes hold together; of `samples` classes in all, where
-    these are some of an inference's. docs/claims.md#channel-and-named-inferences
+    With probability at least `confidence` all codes of all classes hold together.
+    docs/claims.md#channel-and-named-inferences
     """
     _check(confidence)
     found = np.asarray(counts, dtype=np.int64)
@@ -110,7 +124,7 @@ def confidence_intervals(counts: ArrayLike, *, confidence: float, samples: int |
     if codes == 1:
         return np.ones(found.shape), np.ones(found.shape)
     # Two codes are one proportion seen from both sides: one event, not two.
-    miss = miss_of_each(confidence, samples or classes) / (1 if codes == 2 else codes)
+    miss = miss_of_each(confidence, classes) / (1 if codes == 2 else codes)
     high = _upper(found, windows, miss)
     low = UNIT - _upper(windows - found, windows, miss)
     return low / UNIT, high / UNIT

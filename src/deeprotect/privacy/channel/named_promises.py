@@ -3,7 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from deeprotect.privacy.channel.calibration import FEWEST_GIVEN, UNIT, SensitiveCounts, confidence_of_each
+from deeprotect.privacy.channel.calibration import (
+    FEWEST_GIVEN,
+    UNIT,
+    SensitiveCounts,
+    confidence_of_each,
+    tables_by_inference,
+)
 from deeprotect.privacy.channel.combinations import Combination
 from deeprotect.privacy.channel.ratios import Weights, integer_sets, log_up, named_ratio
 from deeprotect.privacy.events import Event
@@ -37,7 +43,7 @@ def certified(
     event: Event, secrets: Sequence[SensitiveCounts], left_out: Sequence[Combination], *, epsilons: Sequence[float]
 ) -> list[dict[str, Any]]:
     """What was derived for each inference, from how much, with which confidence for all its classes together."""
-    places = _places(secrets)
+    places = tables_by_inference(secrets)
     each = confidence_of_each(event.confidence, len(places))
     found = []
     for inference, numbers in places.items():
@@ -72,7 +78,7 @@ def derive(
 ) -> Iterator[Step]:
     """Every named ε from integers and counts alone."""
     ends = integer_sets(secrets, confidence=event.confidence)
-    for inference, numbers in _places(secrets).items():
+    for inference, numbers in tables_by_inference(secrets).items():
         tables = [secrets[number] for number in numbers]
         epsilon = max(log_up(named_ratio(weights, *ends[number])) for number in numbers)
         widest = max(int((high - low).max()) for low, high in (ends[number] for number in numbers)) / UNIT
@@ -98,11 +104,3 @@ def _sizes(tables: Sequence[SensitiveCounts]) -> str:
     if not tables[0].given:
         return f"{len(tables[0].classes)} classes"
     return f"{sum(len(table.classes) for table in tables)} combinations with {len(tables)} useful classes"
-
-
-def _places(secrets: Sequence[SensitiveCounts]) -> dict[str, list[int]]:
-    """The numbers of the tables of each inference."""
-    places: dict[str, list[int]] = {}
-    for number, secret in enumerate(secrets):
-        places.setdefault(secret.inference, []).append(number)
-    return places
