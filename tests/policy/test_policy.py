@@ -66,7 +66,7 @@ MISTAKES = {
     "budget without a limit": (AUTO, 'budget.when_spent = "refuse"', "privacy.budget sets no limit; add per_hour"),
     "budget of nothing": (AUTO, "budget.per_day = 0", "privacy.budget.per_day = 0 must be greater than 0"),
     "budget without end": (AUTO, "budget.per_day = inf", "privacy.budget.per_day = inf must be a finite number"),
-    "budget below a draw": (AUTO, "budget.per_day = 0.5", "privacy.budget.per_day covers not a single draw of ε = 5"),
+    "budget below a draw": (AUTO, "budget.per_day = 0.5", "budget.per_day = 0.5 covers not a single draw of ε = 5"),
     "an hour above a day": (
         AUTO,
         "budget = { per_hour = 9.0, per_day = 8.0 }",
@@ -173,6 +173,11 @@ def test_a_budget_is_any_of_three_limits_and_goes_with_the_bundle() -> None:
     assert "per_hour = 60.0  # of one person, in any hour; a ledger keeps it" in policy.to_toml()
     assert Policy.from_toml(policy.to_toml()) == policy == Policy.from_json(policy.to_json())
     assert "budget" not in Policy.from_toml(TEXT).to_toml()
+
+
+def test_a_budget_does_not_keep_evaluations_from_trying_a_larger_epsilon() -> None:
+    policy = Policy.from_toml(changed(AUTO, "budget.in_all = 6.0"))
+    assert policy.vary(privacy={"epsilon": 10.0}).privacy.epsilon == 10
 
 
 def test_broken_toml_is_reported_with_its_line() -> None:

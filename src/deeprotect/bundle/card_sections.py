@@ -65,6 +65,16 @@ def promise_lines(bundle: Bundle) -> Iterator[str]:
     yield f"For: {small_print.covers}"
     yield f"Compared are {certificate['neighbours']}: these must not be told apart."
     yield from _evidence_lines(bundle)
+    yield from _budget_lines(bundle)
+
+
+def _budget_lines(bundle: Bundle) -> Iterator[str]:
+    """Limits that the policy sets, where it sets some."""
+    budget = bundle.policy.privacy.budget
+    if budget.limits:
+        limits = ", ".join(f"{epsilon:g} {name.replace('_', ' ')}" for name, epsilon in budget.limits.items())
+        then = "refused" if budget.when_spent == "refuse" else "drawn without looking at the data"
+        yield f"With a ledger, at most ε = {limits} for one person; what goes beyond is {then}."
 
 
 def open_lines(bundle: Bundle) -> Iterator[str]:

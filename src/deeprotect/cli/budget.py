@@ -99,7 +99,8 @@ def refuse_half_a_ledger(ledger: str | None, output: str, *, stream: str | None,
 def remembered(draws: "DrawCounts", ledger: str | None, stream: str | None) -> Iterator[str]:
     """What a release leaves behind, for the operator."""
     if draws.placeholders:
-        yield f"warning: the budget is spent: {draws.placeholders} windows are placeholders, made without the data"
+        all_draws = draws.paid + draws.placeholders
+        yield f"warning: the budget is spent: {draws.placeholders} of {all_draws} draws are made without the data"
     if ledger is None:
         yield "no --ledger: this cost is not remembered, and every run adds to it"
         return

@@ -37,6 +37,14 @@ def check_agreement(stream: Stream, inferences: Inferences, privacy: Privacy, tr
     _check_costs(inferences, training)
 
 
+def check_budget(privacy: Privacy) -> None:
+    """Of a policy as somebody wrote it: where it is varied, to try another ε, its limits may be of no use."""
+    least = min(privacy.epsilon, privacy.ldp_ceiling or privacy.epsilon)
+    for name, limit in privacy.budget.limits.items():
+        if limit < least:
+            raise ValueError(f"privacy.budget.{name} = {limit:g} covers not a single draw of ε = {least:g}; raise it")
+
+
 def _check_inferences(stream: Stream, inferences: Inferences, privacy: Privacy) -> None:
     guarantee, every = privacy.guarantee, (*inferences.useful, *inferences.sensitive)
     if guarantee != "ldp" and not inferences.sensitive:

@@ -11,7 +11,7 @@ import tomli_w
 from pydantic import Field, ValidationError, model_validator
 
 from deeprotect.errors import PolicyError, printable
-from deeprotect.policy.agreement import check_agreement, settle_defaults
+from deeprotect.policy.agreement import check_agreement, check_budget, settle_defaults
 from deeprotect.policy.durations import seconds
 from deeprotect.policy.keywords import by_section, merged
 from deeprotect.policy.mistakes import one_line
@@ -108,7 +108,12 @@ class Policy(Section):
             tables = tomllib.loads(text)
         except (ValueError, RecursionError) as error:  # a number of thousands of digits is a plain ValueError
             raise PolicyError(f"{where}: not valid TOML: {printable(' '.join(str(error).split()), 300)}") from None
-        return cls.from_tables(tables, where=where)
+        policy = cls.from_tables(tables, where=where)
+        try:
+            check_budget(policy.privacy)
+        except ValueError as error:
+            raise PolicyError(f"{where}: {error}") from None
+        return policy
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, Any], *, where: str = "policy") -> Self:

@@ -136,14 +136,6 @@ class Privacy(Section):
                 )
         return self
 
-    @model_validator(mode="after")
-    def _budget_covers_a_draw(self) -> Self:
-        least = min(self.epsilon, self.ldp_ceiling or self.epsilon)
-        small = [name for name, epsilon in self.budget.limits.items() if epsilon < least]
-        if small:
-            raise ValueError(f".budget.{small[0]} covers not a single draw of ε = {least:g}; raise it")
-        return self
-
 
 class Training(Section):
     """How the minimiser is learnt; nothing here touches the promise."""

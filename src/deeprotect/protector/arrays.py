@@ -8,6 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from deeprotect.errors import TableError, printable
+from deeprotect.privacy.accounting import totals
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.pipe import Pipeline, release
@@ -28,13 +29,16 @@ def release_array(
     _check(windows, bundle.schema)
     released = np.empty_like(windows, subok=False)
     batches = _batches(windows, hold=bundle.hold.windows)
-    place = 0
-    for batch in release(batches, bundle, ledger=ledger.of_table(windows, ()), entropy=entropy, workers=workers):
+    place, book = 0, ledger.of_table(windows, ())
+    before = book.tally
+    for batch in release(batches, bundle, ledger=book, entropy=entropy, workers=workers):
         released[place : place + len(batch)] = _typed(batch.samples, windows.dtype)
         place += len(batch)
     rows = windows.reshape(-1, windows.shape[2]).astype(np.float64)
     clipped = tuple(channel.name for channel in largely_outside(rows, bundle.schema))
-    return released, ReleaseSummary(len(rows), ledger.spending, (), clipped)
+    draws = book.tally - before
+    spending = totals([(bundle.mechanism.event, draws.paid)])
+    return released, ReleaseSummary(len(rows), spending, (), clipped, draws=draws)
 
 
 def _check(windows: Array, schema: Schema) -> None:

@@ -84,7 +84,7 @@ def release_table(
         columns = Columns.of(source.schema, bundle.schema, mapping=mapping, where=source.where)
         schema = passing.schema(output_schema(source.schema, columns), columns)
         cells = BesideCells(columns, passing, schema.empty_table().drop_columns(list(columns.channels)).schema)
-        book = ledger.of_table(table, (*columns.channels, columns.recording_name or ""))
+        book = ledger.of_table(table, (*source.schema.names, *columns.channels, columns.recording_name or ""))
         clipped, released_rows, before = dict[str, None](), 0, book.tally
         rows = read_rows(source, columns, bundle.schema, outside=lambda channel, _: clipped.setdefault(channel.name))
         beside = deque[pa.Table]()

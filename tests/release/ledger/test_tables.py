@@ -4,17 +4,22 @@ import io
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.csv as pa_csv
 import pytest
 from tests.conftest import walk
+from tests.mutations import protectors
 
 from deeprotect import Protector
 from deeprotect.errors import BudgetError, DeeprotectError
+from deeprotect.privacy.channel.design import design
+from deeprotect.privacy.channel.rounding import make
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.summing import statement
 
+CODES = protectors.CODES
 WINDOWS = 6  # of walk(23): 12 rows and 11 rows in windows of 4
 
 
@@ -133,6 +138,74 @@ def test_placeholders_have_the_form_of_any_release(bundle, address, tmp_path):
     assert (summary.draws.charged, summary.draws.placeholders, summary.spending.per_stream) == (2, 4, 10)
     assert (released.num_rows, released.column_names) == (23, ["time", "acc_x", "acc_y", "recording"])
     assert np.abs(released["acc_x"].to_numpy()).max() <= 4
+
+
+@pytest.fixture
+def held():
+    """Randomised response once for six windows, each of which shows one of five variants of the output."""
+    channel = make(design(1.0 - np.eye(CODES), np.ones(CODES), ldp_epsilon=2.0), variants=5)
+    episode = replace(channel, event=replace(channel.event, per="episode"))
+    windows = np.random.default_rng(0).uniform(size=(5 * CODES, CODES))
+    return Protector(protectors.bundle(episode, CODES, **protectors.code_book(CODES, windows)))
+
+
+def test_a_held_draw_is_charged_once_and_its_windows_come_back_the_same(held, release, tmp_path):
+    rows = 10 * protectors.HELD * CODES + 9  # the last episode has three windows, and the last of them one row
+    source = write(protectors.table(rows), tmp_path / "in.csv")
+    first, again = release(source, by=held), release(source, by=held)
+    assert (first[1], again[1]) == (11, 0)
+    assert first[0] == again[0]
+    samples = pa_csv.read_csv(tmp_path / "out.csv")["acc_x"].to_numpy()[: 10 * protectors.HELD * CODES]
+    assert len(np.unique(samples.reshape(-1, CODES), axis=0)) > CODES  # variants are shown, and were kept
+
+
+def test_a_live_stream_is_charged_draw_by_draw_and_never_repeats_itself(held, address):
+    rows = np.zeros((3 * protectors.HELD * CODES, 1))
+    released = []
+    for _ in range(2):
+        live = held.stream(ledger=held.ledger(address, stream="live"))
+        released.append(np.concatenate([live.push(rows), live.finish()]))
+        assert live.spending.draws == 3
+    assert (released[0] != released[1]).any()
+    assert statement(Database.existing(address)).people[0].draws == 6
+
+
+def test_a_live_stream_goes_on_with_placeholders(address):
+    held = limited(protectors.held(), in_all=4.0, when_spent="placeholder")
+    live = held.stream(ledger=held.ledger(address, stream="live"))
+    assert len(live.push(np.zeros((5 * protectors.HELD * CODES, 1)))) == 5 * protectors.HELD * CODES
+    (person,) = statement(Database.existing(address)).people
+    assert (person.draws, person.lines[0].placeholders, person.spent("in_all").epsilon) == (2, 3, 4)
+
+
+def test_files_of_a_folder_are_charged_together_and_again_for_nothing(protector, address, tmp_path):
+    (tmp_path / "in").mkdir()
+    for rows in (23, 40):
+        write(walk(rows), tmp_path / "in" / f"{rows}.csv")
+    tallies = []
+    for out in ("one", "two"):
+        ledger = protector.ledger(address, stream="walk")
+        tallies.append(protector.protect_files([tmp_path / "in"], tmp_path / out, ledger=ledger).draws)
+    assert (tallies[0].charged, tallies[1].charged, tallies[1].repeated) == (WINDOWS + 10, 0, WINDOWS + 10)
+    for name in ("23.csv", "40.csv"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_an_array_of_windows_says_what_it_cost(protector, address):
+    ledger = protector.ledger(address, stream="array")
+    for _ in range(2):
+        assert protector.release(np.zeros((7, 4, 2)), ledger=ledger).summary.spending.draws == 7
+    assert statement(Database.existing(address)).people[0].draws == 14
+
+
+def test_the_same_file_read_otherwise_is_another_table(protector, address, tmp_path):
+    """Without a line of names, `columns` decides which numbers are which channel's."""
+    (tmp_path / "in.csv").write_text("0.5,-0.5\n" * 40)
+    charged = []
+    for columns in (["acc_x", "acc_y"], ["acc_y", "acc_x"], ["acc_x", "acc_y"]):
+        ledger, out = protector.ledger(address, stream="s"), tmp_path / f"{len(charged)}.csv"
+        charged.append(protector.protect_file(tmp_path / "in.csv", out, columns=columns, ledger=ledger).draws.charged)
+    assert charged == [10, 10, 0]
 
 
 KILLED = """

@@ -1,5 +1,6 @@
 """What was drawn for charges: private already, so that keeping it is post-processing; kept first, kept for good."""
 
+import zlib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ from deeprotect.release.ledger.spans import Span
 from deeprotect.signals.schema import Floats
 
 _TYPES = ("<u1", "<u2", "<u4", "<f8")
-"""The first that holds all values of a row's draws; one byte in front says which."""
+"""The first that holds all values of a row's draws; one byte in front says which, and whether they are compressed."""
+_COMPRESSED = 128
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,9 @@ def _row(charge: int, kept: Kept) -> dict[str, Any]:
 def to_bytes(drawn: Floats) -> bytes:
     """Rows (draw, value), bit for bit."""
     number = next(number for number, kind in enumerate(_TYPES) if _holds(kind, drawn))
-    return bytes([number]) + drawn.astype(_TYPES[number]).tobytes()
+    plain = drawn.astype(_TYPES[number]).tobytes()
+    short = zlib.compress(plain, level=1)  # a held draw may show the same in many windows
+    return bytes([number | _COMPRESSED]) + short if len(short) < len(plain) else bytes([number]) + plain
 
 
 def _holds(kind: str, drawn: Floats) -> bool:
@@ -81,5 +85,6 @@ def _holds(kind: str, drawn: Floats) -> bool:
 
 def from_bytes(content: bytes, draws: int) -> Floats:
     """Rows (draw, value) again."""
-    values = np.frombuffer(content, dtype=_TYPES[content[0]], offset=1)
+    plain = zlib.decompress(content[1:]) if content[0] & _COMPRESSED else content[1:]
+    values = np.frombuffer(plain, dtype=_TYPES[content[0] & ~_COMPRESSED])
     return values.reshape(draws, -1).astype(np.float64)
