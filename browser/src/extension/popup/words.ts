@@ -54,6 +54,6 @@ export function duration(seconds: number): string {
   return minutes % 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes / 60} h`;
 }
 
-function short(value: number): string {
+export function short(value: number): string {
   return String(Number(value.toPrecision(3)));
 }
