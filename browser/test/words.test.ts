@@ -14,6 +14,7 @@ test("a promise names what it hides, and its factor", async () => {
   assert.match(mayInfer(await load("channel ldp")).hidden, /Everything else: .* e\^2 ≈ 7.39/);
   assert.match(mayInfer(await load("channel named")).hidden, /Classes of person .* e\^0.5 ≈ 1.65, with confidence 0.95/);
   assert.equal(price(await load("channel held"), 3), "ε = 2 for every 0.6 s of motion");
+  assert.equal(price(await load("channel named"), 1), "ε = 0.5 (LDP 4) for every 0.2 s of motion");
 });
 
 test("what is left of a budget is time, never more than the tightest bound allows", async () => {
@@ -39,6 +40,7 @@ test("sealed is claimed only where a page was denied what we were granted", () =
       const wanted = own === "granted" && state === "denied" ? "sealed" : "partial";
       assert.equal(sealOf(reports, site), wanted);
       assert.equal(isSealed(reports), wanted === "sealed");
+      assert.equal(isSealed(withSiteReport(reports, "https://b.example", "granted")), false, "the last site tells");
       assert.deepEqual(unsealed(reports), state === "denied" ? [] : [site]);
     }
   }

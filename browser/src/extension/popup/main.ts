@@ -1,5 +1,6 @@
 // The popup: what this site may infer, its switch, the price and what is left of it, and whether it is sealed.
 import type { Bundle } from "../../runtime/bundle";
+import { chargeOf } from "../../runtime/mechanism";
 import { NO_BUDGET, NO_CHARGES, spending } from "../../runtime/ledger";
 import { loadExported } from "../files";
 import type { FromWorker } from "../messages";
@@ -69,7 +70,7 @@ function showSite(settings: Settings, site: string | null): void {
 async function showBudget(bundle: Bundle, settings: Settings): Promise<void> {
   const spent = spending((await get("charges")) ?? NO_CHARGES, Date.now());
   const lasts = holdSeconds(bundle, windowsHeld(bundle, settings));
-  const epsilon = bundle.mechanism.event.epsilon;
+  const epsilon = chargeOf(bundle.mechanism);
   const left = secondsLeft(settings.budget, spent, epsilon, lasts);
   const used = `ε = ${short(spent.day)} spent in the last day`;
   element("left").textContent = left === null ? `No limit. ${used}.` : `${duration(left)} of motion left. ${used}.`;
@@ -118,7 +119,7 @@ element("hours").addEventListener("change", () => {
   const hours = element<HTMLInputElement>("hours").valueAsNumber;
   return change((settings, bundle) => {
     const lasts = holdSeconds(bundle, windowsHeld(bundle, settings));
-    const budget = hours > 0 ? { ...NO_BUDGET, perDay: perDay(hours, bundle.mechanism.event.epsilon, lasts) } : NO_BUDGET;
+    const budget = hours > 0 ? { ...NO_BUDGET, perDay: perDay(hours, chargeOf(bundle.mechanism), lasts) } : NO_BUDGET;
     return { ...settings, budget };
   });
 });
