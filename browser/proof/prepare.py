@@ -66,8 +66,17 @@ def halves(table: pa.Table, useful: str) -> tuple[pa.Table, pa.Table]:
     for code in np.unique(codes):
         here = np.flatnonzero(codes == code)
         rank[here] = np.arange(len(here)) * 2 // len(here)
-    first = np.array([a is not None for a in table[useful].to_pylist()]) & (rank == 0)
-    return table.filter(pa.array(first)), table.filter(pa.array(rank == 1))
+    labelled = np.array([each is not None for each in table[useful].to_pylist()])
+    return _rows(table, labelled & (rank == 0)), _rows(table, labelled & (rank == 1))
+
+
+def _rows(table: pa.Table, kept: np.ndarray) -> pa.Table:
+    """Some rows, each run of them a recording of its own."""
+    rows = np.flatnonzero(kept)
+    number = np.concatenate([[0], np.cumsum(np.diff(rows) > 1)])
+    runs = pa.array([f"{run}-{name}" for run, name in zip(number, table["recording"].take(rows).to_pylist(), strict=True)])
+    some = table.take(rows)
+    return some.set_column(some.schema.get_field_index("recording"), "recording", runs).drop_columns(["time"])
 
 
 def windows_of(table: pa.Table, useful: str, names: list[str], factors: np.ndarray) -> tuple[np.ndarray, list[str]]:

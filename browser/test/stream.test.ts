@@ -110,6 +110,17 @@ test("totals are those of any hour and any day, and nothing is forgotten", async
   assert.equal(spending(NO_CHARGES, 0).inAll, 0);
 });
 
+test("charges that come at once are all kept", async () => {
+  const store = new Memory();
+  const ledger = new Ledger({ load: () => later(() => store.charges), save: (charges) => later(() => void (store.charges = charges)) });
+  await Promise.all([1, 2, 3, 4, 5].map(() => ledger.charge(1, 0)));
+  assert.equal(spending(store.charges!, 0).draws, 5);
+});
+
+function later<Value>(value: () => Value): Promise<Value> {
+  return new Promise((resolve) => setImmediate(() => resolve(value())));
+}
+
 test("a clock that is set back frees nothing", async () => {
   const store = new Memory();
   const ledger = new Ledger(store, { ...NO_BUDGET, perHour: 2 });

@@ -9,13 +9,15 @@ import { get, put } from "./store";
 
 const natives = { add: window.addEventListener.bind(window), remove: window.removeEventListener.bind(window) };
 const ports = new Set<chrome.runtime.Port>();
+/** One for the document's life: two ledgers on one store could lose a charge. */
+const ledger = new Ledger({ load: () => get("charges"), save: (charges) => put("charges", charges) });
 let settings: Settings = DEFAULTS;
 let source = load();
 
 async function load(): Promise<Source> {
   settings = (await get("settings")) ?? DEFAULTS;
   const { bundle, channels } = await loadExported();
-  const ledger = new Ledger({ load: () => get("charges"), save: (charges) => put("charges", charges) }, settings.budget);
+  ledger.budget = settings.budget;
   const { uncovered, whenSpent } = settings;
   const session = new Session(bundle, channels, ledger, { hold: holdOf(bundle, settings), uncovered, whenSpent });
   return new Source(session, natives as ConstructorParameters<typeof Source>[1]);

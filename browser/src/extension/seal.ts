@@ -22,9 +22,9 @@ export function sealOf(reports: Reports, origin: string): Seal {
   return reports.own === "granted" && state === "denied" ? "sealed" : "partial";
 }
 
-/** For all sites: the setting is Block, as far as sites have told. */
+/** For all sites: the setting is Block, as far as the last site has told. Whoever doubts is not sealed. */
 export function isSealed(reports: Reports): boolean {
-  return reports.own === "granted" && reports.sites.some(([, state]) => state === "denied");
+  return reports.own === "granted" && reports.sites.at(-1)?.[1] === "denied";
 }
 
 /** Sites that the person allowed apart: warned of, and kept from raw readings by a header as well as may be. */

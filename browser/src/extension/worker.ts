@@ -37,15 +37,20 @@ function update(change: (reports: Reports) => Reports): Promise<Reports> {
   return last;
 }
 
+let applied = "";
+
 /** The header denies all sites until the setting does, and afterwards those that the person allowed apart. */
 async function apply(reports: Reports): Promise<void> {
   const sealed = isSealed(reports);
+  const state = JSON.stringify([sealed, unsealed(reports)]);
+  if (state === applied) return;
   const sets = sealed ? { disableRulesetIds: [RULES] } : { enableRulesetIds: [RULES] };
   await chrome.declarativeNetRequest.updateEnabledRulesets(sets);
   const hosts = sealed ? unsealed(reports).map((origin) => new URL(origin).hostname).filter(Boolean) : [];
   const addRules = hosts.length ? [rule(hosts)] : [];
   await chrome.declarativeNetRequest.updateDynamicRules({ removeRuleIds: [1], addRules });
   await chrome.action.setBadgeText({ text: sealed && !hosts.length ? "" : "!" });
+  applied = state;
 }
 
 function rule(requestDomains: string[]): chrome.declarativeNetRequest.Rule {

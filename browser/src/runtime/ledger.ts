@@ -36,10 +36,18 @@ export interface Spending {
 }
 
 export class Ledger {
+  private last: Promise<void> = Promise.resolve();
+
   constructor(private readonly store: Store, public budget: Budget = NO_BUDGET) {}
 
-  /** Book one draw, or refuse it when the budget would not cover it. */
-  async charge(epsilon: number, now: number): Promise<void> {
+  /** Book one draw, or refuse it when the budget would not cover it; one after the other, so that none is lost. */
+  charge(epsilon: number, now: number): Promise<void> {
+    const booked = this.last.then(() => this.book(epsilon, now));
+    this.last = booked.catch(() => {});
+    return booked;
+  }
+
+  private async book(epsilon: number, now: number): Promise<void> {
     const before = (await this.store.load()) ?? NO_CHARGES;
     const after = booked(before, epsilon, Math.floor(now / MINUTE));
     const spent = spending(after, now);

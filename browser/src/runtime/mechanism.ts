@@ -24,6 +24,12 @@ export interface Mechanism {
   certified(): Promise<Certified>;
 }
 
+/** What one draw adds to a total. Named promises do not add up; what any two windows are worth does, where it is bounded. */
+export function chargeOf(mechanism: Mechanism): number {
+  const { guarantee, epsilon } = mechanism.event;
+  return guarantee === "ldp" ? epsilon : (mechanism.ldpCeiling ?? epsilon);
+}
+
 /** The mechanism a bundle describes, with its epsilon derived again; refused when it does not hold. */
 export function readMechanism(fields: Json): Mechanism {
   const record = new Record(fields);

@@ -6,6 +6,7 @@ import { Episodes, type Hold } from "./episodes";
 import { BudgetError } from "./errors";
 import { codeOf } from "./evidence";
 import type { Ledger } from "./ledger";
+import { chargeOf } from "./mechanism";
 import { below } from "./sampling";
 
 /** What an episode releases: a fresh variant of its one draw for every window; where there are none, the draw again. */
@@ -48,7 +49,7 @@ export class Pipe {
     const code = codeOf(this.bundle, windows);
     const { mechanism } = this.bundle;
     try {
-      await this.ledger.charge(mechanism.event.epsilon, now); // a crash may waste budget, never overspend it
+      await this.ledger.charge(chargeOf(mechanism), now); // a crash may waste budget, never overspend it
     } catch (error) {
       if (error instanceof BudgetError) return this.whenSpent === "placeholder" ? this.placeholder() : null;
       throw error;

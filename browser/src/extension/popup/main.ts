@@ -1,12 +1,13 @@
 // The popup: what this site may infer, its switch, the price and what is left of it, and whether it is sealed.
 import type { Bundle } from "../../runtime/bundle";
+import { chargeOf } from "../../runtime/mechanism";
 import { NO_BUDGET, NO_CHARGES, spending } from "../../runtime/ledger";
 import { loadExported } from "../files";
 import type { FromWorker } from "../messages";
 import { type Reports, sealOf, unsealed } from "../seal";
 import { DEFAULTS, type Settings, holdOf, isOff, mayHoldLonger, withSite } from "../settings";
 import { get, put } from "../store";
-import { duration, holdSeconds, mayInfer, perDay, price, secondsLeft } from "./words";
+import { duration, holdSeconds, mayInfer, perDay, price, secondsLeft, short } from "./words";
 
 const HOLDS_S = [10, 30, 60, 300];
 
@@ -21,8 +22,9 @@ async function siteOfTab(): Promise<string | null> {
   return url?.startsWith("http") ? new URL(url).origin : null;
 }
 
-async function change(changed: (settings: Settings) => Settings): Promise<void> {
-  await put("settings", changed((await get("settings")) ?? DEFAULTS));
+async function change(changed: (settings: Settings, bundle: Bundle) => Settings): Promise<void> {
+  const { bundle } = await loadExported();
+  await put("settings", changed((await get("settings")) ?? DEFAULTS, bundle));
   const channel = new BroadcastChannel("settings");
   channel.postMessage("changed");
   channel.close();
@@ -68,12 +70,12 @@ function showSite(settings: Settings, site: string | null): void {
 async function showBudget(bundle: Bundle, settings: Settings): Promise<void> {
   const spent = spending((await get("charges")) ?? NO_CHARGES, Date.now());
   const lasts = holdSeconds(bundle, windowsHeld(bundle, settings));
-  const epsilon = bundle.mechanism.event.epsilon;
+  const epsilon = chargeOf(bundle.mechanism);
   const left = secondsLeft(settings.budget, spent, epsilon, lasts);
-  const used = `${duration((spent.day / epsilon) * lasts)} used in the last day`;
+  const used = `ε = ${short(spent.day)} spent in the last day`;
   element("left").textContent = left === null ? `No limit. ${used}.` : `${duration(left)} of motion left. ${used}.`;
   const most = settings.budget.perDay;
-  element<HTMLInputElement>("hours").value = most === null ? "" : String(Math.round((most / epsilon) * lasts) / 3600);
+  element<HTMLInputElement>("hours").value = most === null ? "" : short(((most / epsilon) * lasts) / 3600);
   const bar = element<HTMLProgressElement>("bar");
   bar.hidden = most === null;
   bar.value = most === null ? 0 : Math.min(spent.day / most, 1);
@@ -101,7 +103,11 @@ element("on").addEventListener("change", async () => {
   if (site) await change((settings) => withSite(settings, site, state));
 });
 element("hold").addEventListener("change", () => {
-  return change((settings) => ({ ...settings, hold: Number(element<HTMLSelectElement>("hold").value) }));
+  return change((settings, bundle) => {
+    const [hold, before] = [Number(element<HTMLSelectElement>("hold").value), windowsHeld(bundle, settings)];
+    const most = settings.budget.perDay; // the same hours a day, which cost less now
+    return { ...settings, hold, budget: { ...settings.budget, perDay: most === null ? null : (most * before) / hold } };
+  });
 });
 element("uncovered").addEventListener("change", () => {
   return change((settings) => ({ ...settings, uncovered: element<HTMLSelectElement>("uncovered").value as "rest" }));
@@ -109,12 +115,11 @@ element("uncovered").addEventListener("change", () => {
 element("spent").addEventListener("change", () => {
   return change((settings) => ({ ...settings, whenSpent: element<HTMLSelectElement>("spent").value as "nothing" }));
 });
-element("hours").addEventListener("change", async () => {
+element("hours").addEventListener("change", () => {
   const hours = element<HTMLInputElement>("hours").valueAsNumber;
-  const { bundle } = await loadExported();
-  await change((settings) => {
+  return change((settings, bundle) => {
     const lasts = holdSeconds(bundle, windowsHeld(bundle, settings));
-    const budget = hours > 0 ? { ...NO_BUDGET, perDay: perDay(hours, bundle.mechanism.event.epsilon, lasts) } : NO_BUDGET;
+    const budget = hours > 0 ? { ...NO_BUDGET, perDay: perDay(hours, chargeOf(bundle.mechanism), lasts) } : NO_BUDGET;
     return { ...settings, budget };
   });
 });

@@ -16,7 +16,7 @@ export function mayInfer(bundle: Bundle): { may: string; hidden: string } {
   const factor = event.epsilon < 7 ? `e^${short(event.epsilon)} ≈ ${short(Math.exp(event.epsilon))}` : `e^${short(event.epsilon)}`;
   const hidden =
     event.guarantee === "named"
-      ? `Classes of ${sensitive.join(", ")} can be told apart by at most a factor ${factor}, with confidence ${event.confidence}.`
+      ? `Classes of ${sensitive.join(", ")} can be told apart by at most a factor ${factor}, with confidence ${event.confidence}; over many draws nothing is promised.`
       : `Everything else: whatever you did, nobody can tell it from anything else by more than a factor ${factor}.`;
   return { may: useful.join(", "), hidden: noiseless(bundle) ? `${hidden} No noise is added to what may be inferred.` : hidden };
 }
@@ -28,7 +28,9 @@ function noiseless(bundle: Bundle): boolean {
 
 /** How often is drawn, and what it costs. */
 export function price(bundle: Bundle, windows: number): string {
-  return `ε = ${short(bundle.mechanism.event.epsilon)} for every ${duration(holdSeconds(bundle, windows))} of motion`;
+  const { event, ldpCeiling } = bundle.mechanism;
+  const bound = event.guarantee === "ldp" ? "" : ldpCeiling === null ? " (no LDP bound)" : ` (LDP ${short(ldpCeiling)})`;
+  return `ε = ${short(event.epsilon)}${bound} for every ${duration(holdSeconds(bundle, windows))} of motion`;
 }
 
 /** What is left of the budget as time with a site that reads motion; null where no budget is set. */
@@ -54,6 +56,6 @@ export function duration(seconds: number): string {
   return minutes % 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes / 60} h`;
 }
 
-function short(value: number): string {
+export function short(value: number): string {
   return String(Number(value.toPrecision(3)));
 }
