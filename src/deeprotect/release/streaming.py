@@ -102,6 +102,8 @@ class LiveStream:
         return ListenBefore(self._listening, self._draw, placeholder=self._placeholder)
 
     def _through(self, windows: Windows) -> Floats:
+        if not len(windows):
+            return self._none()
         self._warn(windows)
         self._lengths.extend(windows.frame.lengths.tolist())
         scaled = self._bundle.schema.scale(windows.samples)
