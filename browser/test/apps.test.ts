@@ -1,7 +1,7 @@
 // Unmodified packages from npm that read motion run in a page under the extension, without errors and with effect.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { findChromium, pause } from "./chromium";
+import { findChromium } from "./chromium";
 import { Device, SEALED, read, serve } from "./harness";
 
 const skip = findChromium() ? false : "Chromium is missing: install chromium";
@@ -55,9 +55,7 @@ before(async () => {
     return path.endsWith(".js") ? read(`node_modules${path}`) : "<!doctype html>";
   });
   device = await Device.start(SEALED);
-  const first = await device.browser.open(`${site.origin}/empty`); // from now on the extension knows the seal
-  await pause(500);
-  await first.close();
+  await device.learnSeal(`${site.origin}/empty`);
 });
 
 after(async () => {
@@ -73,9 +71,9 @@ for (const name of Object.keys(APPS)) {
       await opened.send("Emulation.setUserAgentOverride", { userAgent: "Mozilla/5.0 (Linux; Android 14) Chrome/150 Mobile" });
     });
     await tab.send("Page.bringToFront");
-    await device.play(3000, (at) => [3 * Math.sin(at / 100), 1, 9.8]);
+    const noticed = await device.playUntil(tab, `${APPS[name]!.noticed} > 3`, (at) => [3 * Math.sin(at / 100), 1, 9.8], 20_000);
     assert.deepEqual(await tab.evaluate("errors"), []);
-    assert.ok((await tab.evaluate<number>(APPS[name]!.noticed)) > 3, "it noticed motion");
+    assert.ok(noticed, "it noticed motion");
     await tab.close();
   });
 }

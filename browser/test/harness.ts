@@ -106,6 +106,29 @@ export class Device {
     }
   }
 
+  /** What the extension keeps under a name. */
+  kept<Value>(name: string): Promise<Value | undefined> {
+    return this.offscreen.evaluate(`new Promise((done) => { const open = indexedDB.open("deeprotect", 1); open.onsuccess = () => {
+      const got = open.result.transaction("kept").objectStore("kept").get("${name}"); got.onsuccess = () => done(got.result); }; })`);
+  }
+
+  /** Opens a page until the extension has heard from it what the browser's setting is. */
+  async learnSeal(url: string): Promise<void> {
+    const page = await this.browser.open(url);
+    while (!(await this.kept<{ sites: unknown[] }>("reports"))?.sites.length) await pause(50);
+    await pause(100); // rules for headers follow at once
+    await page.close();
+  }
+
+  /** Feeds until the page says so, however slow the machine; false when it never does. */
+  async playUntil(page: Page, condition: string, sample: (at: number) => number[], most = 30_000): Promise<boolean> {
+    for (const start = Date.now(); Date.now() - start < most; ) {
+      if (await page.evaluate<boolean>(`Boolean(${condition})`)) return true;
+      await this.play(200, sample);
+    }
+    return false;
+  }
+
   /** What the person does in the popup: JavaScript with `$` for its elements and `changed` for having set one. */
   async choose(origin: string, change: string): Promise<void> {
     const url = `chrome-extension://${ID}/popup.html?site=${encodeURIComponent(origin)}`;

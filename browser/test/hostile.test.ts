@@ -47,9 +47,7 @@ async function attack(device: Device): Promise<Observed> {
   const other = await serve((path) => site(() => "")(path));
   const main = await serve(site(() => `http://127.0.0.1:${other.port}`));
   try {
-    const warm = await device.browser.open(`${main.origin}/empty`); // so that the extension knows the seal
-    await pause(500);
-    await warm.close();
+    if (device.extensionPages.length) await device.learnSeal(`${main.origin}/empty`);
     const pages = [...device.extensionPages];
     const page = await device.browser.open(main.origin, async (page) => {
       await device.fit(page);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { findChromium, pause } from "./chromium";
+import { findChromium } from "./chromium";
 import { Device, SEALED, serve } from "./harness";
 import { ROOT, type Stage, run, suite } from "./wpt";
 
@@ -63,9 +63,7 @@ before(async () => {
     await page.send("Page.bringToFront");
   };
   stage = { device, origin: site.origin, permit };
-  const first = await device.browser.open(`${site.origin}/resources/blank.html`); // from now on the extension knows the seal
-  await pause(500);
-  await first.close();
+  await device.learnSeal(`${site.origin}/resources/blank.html`);
 });
 
 after(async () => {
