@@ -20,6 +20,16 @@ from deeprotect.protector import Protector
 SIGNALS = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
 
 
+@pytest.fixture(autouse=True)
+def _signals_as_in_a_terminal():
+    """Whoever started the tests may have had them ignored, as `nohup` and background jobs do."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 def start(program, *, folder):
     """In a session of its own, so that a signal can be sent to the whole group as a terminal does."""
     command = [sys.executable, "-c", textwrap.dedent(program)]

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from deeprotect.policy import Policy
+from deeprotect.policy.sections import Training
 from deeprotect.signals import Channel
 from deeprotect.training.codebook.rotation import NOISE, Rotation, matrices, triads_of
 
@@ -65,4 +66,4 @@ def test_axes_in_different_units_are_not_one_sensor():
 def test_orientation_is_kept_unless_the_policy_says_that_it_carries_nothing():
     assert Rotation.of(worn(orientation="kept")) is None
     assert Rotation.of(worn()) is not None
-    assert Policy.from_tables({**worn().model_dump(exclude_none=True), "training": {}}).training.orientation == "kept"
+    assert Training().orientation == "kept"
