@@ -1,0 +1,158 @@
+"""Who may send and who may have what: devices and apps, by tokens that are stored as hashes."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Self
+
+from sqlalchemy import Row, Table, func, insert, select, update
+
+from deeprotect.errors import InputError, printable
+from deeprotect.gateway.registry_tables import admins, apps, create, devices
+from deeprotect.gateway.tokens import new_token, token_hash
+from deeprotect.privacy.names import check_names
+from deeprotect.release.ledger.database import Database
+from deeprotect.release.ledger.history import microseconds, moment_of
+from deeprotect.release.ledger.ledger import Clock, utc_now
+
+_LOCK = "deeprotect: registry"
+
+
+@dataclass(frozen=True)
+class Device:
+    """What sends one stream of one person; `sensors` says how its messages are read."""
+
+    stream: str
+    person: str
+    created: datetime
+    sensors: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class App:
+    """Who gets one stream through one bundle; `push` is where to, if it does not come and fetch."""
+
+    name: str
+    stream: str
+    bundle: str
+    created: datetime
+    push: str | None = None
+    epsilon: str | None = None
+    every: int | None = None
+
+
+class Registry:
+    """Devices and apps in the ledger's own database; many processes may hold it at once."""
+
+    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
+        self._database, self._clock = database, clock
+        with database.writing(_LOCK) as connection:
+            create(connection)
+
+    @classmethod
+    def at(cls, address: str) -> Self:
+        """In a ledger that is there, or in a new one."""
+        return cls(Database.existing_or_new(address))
+
+    def add_device(self, stream: str, *, person: str | None = None, sensors: dict[str, Any] | None = None) -> str:
+        """Its token, shown this once."""
+        owner = stream if person is None else person
+        check_names([stream, owner], "the name of a stream or a person")
+        if any(device.stream == stream for device in self.devices()):
+            raise InputError(f"stream '{printable(stream)}' has a device; revoke it first, or choose another name")
+        return self._add(devices, stream=stream, person=owner, sensors=json.dumps(sensors or {}))
+
+    def add_app(
+        self,
+        name: str,
+        *,
+        stream: str,
+        bundle: str,
+        push: str | None = None,
+        epsilon: str | None = None,
+        every: int | None = None,
+    ) -> str:
+        """Its token, shown this once; good for this stream and this bundle."""
+        check_names([name, stream, bundle], "the name of an app, a stream or a bundle")
+        if not any(device.stream == stream for device in self.devices()):
+            raise InputError(f"no stream '{printable(stream)}'; register its device first")
+        if any((app.name, app.stream) == (name, stream) for app in self.apps()):
+            raise InputError(f"stream '{printable(stream)}' has an app '{printable(name)}'; revoke it first")
+        return self._add(apps, name=name, stream=stream, bundle=bundle, push=push, epsilon=epsilon, every=every)
+
+    def new_admin(self) -> str:
+        """The admin's token, shown this once; it replaces the one before."""
+        token = new_token()
+        with self._database.writing(_LOCK) as connection:
+            connection.execute(admins.delete())
+            connection.execute(insert(admins).values(token_hash=token_hash(token), created=self._now()))
+        return token
+
+    def has_admin(self) -> bool:
+        with self._database.reading() as connection:
+            return bool(connection.execute(select(func.count()).select_from(admins)).scalar())
+
+    def is_admin(self, token: str) -> bool:
+        with self._database.reading() as connection:
+            return self._found(connection, admins, token) is not None
+
+    def device_of(self, token: str) -> Device | None:
+        """The device with this token, unless it was revoked."""
+        with self._database.reading() as connection:
+            row = self._found(connection, devices, token)
+        return None if row is None or row.revoked is not None else _device(row)
+
+    def app_of(self, token: str) -> App | None:
+        """The app with this token, unless it was revoked."""
+        with self._database.reading() as connection:
+            row = self._found(connection, apps, token)
+        return None if row is None or row.revoked is not None else _app(row)
+
+    def devices(self) -> Sequence[Device]:
+        return [_device(row) for row in self._valid(devices)]
+
+    def apps(self) -> Sequence[App]:
+        return [_app(row) for row in self._valid(apps)]
+
+    def revoke_device(self, stream: str) -> None:
+        """And with it all apps of its stream."""
+        self._revoke(devices, stream=stream)
+        self._revoke(apps, stream=stream)
+
+    def revoke_app(self, name: str, *, stream: str) -> None:
+        self._revoke(apps, name=name, stream=stream)
+
+    def _add(self, table: Table, **columns: Any) -> str:
+        token = new_token()
+        with self._database.writing(_LOCK) as connection:
+            row = {"token_hash": token_hash(token), "created": self._now(), **columns}
+            connection.execute(insert(table).values(**row))
+        return token
+
+    def _revoke(self, table: Table, **named: str) -> None:
+        same = [table.c[column] == value for column, value in named.items()]
+        with self._database.writing(_LOCK) as connection:
+            connection.execute(update(table).where(table.c.revoked.is_(None), *same).values(revoked=self._now()))
+
+    def _valid(self, table: Table) -> Sequence[Row[Any]]:
+        with self._database.reading() as connection:
+            return connection.execute(select(table).where(table.c.revoked.is_(None)).order_by(table.c.id)).all()
+
+    @staticmethod
+    def _found(connection: Any, table: Table, token: str) -> Row[Any] | None:
+        row: Row[Any] | None = connection.execute(
+            select(table).where(table.c.token_hash == token_hash(token))
+        ).one_or_none()
+        return row
+
+    def _now(self) -> int:
+        return microseconds(self._clock())
+
+
+def _device(row: Row[Any]) -> Device:
+    return Device(row.stream, row.person, moment_of(row.created), json.loads(row.sensors))
+
+
+def _app(row: Row[Any]) -> App:
+    return App(row.name, row.stream, row.bundle, moment_of(row.created), row.push, row.epsilon, row.every)
