@@ -20,6 +20,7 @@ class Assembly:
 
     def __init__(self, schema: Schema, ticks: Ticks, *, first_tick: int) -> None:
         self._schema, self._ticks = schema, ticks
+        self._place = {name: place for place, name in enumerate(schema.names)}
         self._grace = self._ticks.ticks_in(GRACE_SECONDS)
         self._next = -(-first_tick // schema.window)  # window that comes out next: the first that can be whole
         self._first = self._next
@@ -61,7 +62,7 @@ class Assembly:
         return tuple(name for place, name in enumerate(self._schema.names) if not np.isfinite(rows[:, place]).any())
 
     def _places(self, channels: Sequence[str]) -> tuple[int, ...]:
-        return tuple(self._schema.names.index(name) for name in channels)
+        return tuple(self._place[name] for name in channels)
 
     def _samples(self) -> Floats | None:
         """Of the open window, small gaps bridged; None where a channel has a larger one."""

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -17,6 +18,7 @@ from deeprotect.gateway.service import create_service
 from deeprotect.gateway.settings import Settings
 
 STOP_SECONDS = 10
+SWITCH_SECONDS = 0.0005  # between the thread that receives and the one that releases
 BACKLOG = 2048
 
 
@@ -33,6 +35,7 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
 
         def work(place: Place) -> None:
             here = gateway if place.folder is None else Gateway.of(settings, place)
+            sys.setswitchinterval(SWITCH_SECONDS)
             server = _Server(here)
             with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
                 runner.run(server.serve(sockets=[listener]))
