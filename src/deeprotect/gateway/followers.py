@@ -10,7 +10,7 @@ from deeprotect.gateway.logs import failure
 from deeprotect.gateway.registry import App
 
 Follow = Callable[[App], Awaitable[None]]
-FINISH_SECONDS = 5.0  # that a stop waits for windows on their way
+FINISH_SECONDS = 3.0  # that a stop waits for windows on their way
 
 
 class Followers:

@@ -15,7 +15,7 @@ from deeprotect.gateway.broker import Broker
 from deeprotect.gateway.followers import Followers
 from deeprotect.gateway.gateway import Gateway
 from deeprotect.gateway.intake import OK, SPENT, Intake
-from deeprotect.gateway.logs import event
+from deeprotect.gateway.logs import event, failure
 from deeprotect.gateway.registry import App, Device
 from deeprotect.gateway.wire.formats import write
 
@@ -46,7 +46,9 @@ class Bridge:
         self._identifier = f"deeprotect-{uuid.uuid4()}"
         self._client: Client | None = None
         self._connected = asyncio.Event()
+        self._reason: str | None = None  # why there is no connection, as it was told last
         self._refused: dict[str, str] = {}
+        self._room, self._taking = asyncio.Semaphore(MOST_AT_ONCE), set[asyncio.Task[None]]()
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -56,12 +58,14 @@ class Bridge:
                 async with self._new_client(known=known) as client:
                     await client.subscribe(f"{PREFIX}/raw/+", qos=QOS)
                     known, wait = True, self._waits[0]
+                    self._client, self._reason = client, None
                     event("broker connected", broker=str(self._broker))
-                    self._client = client
                     self._connected.set()
                     await self._listen(client)
             except MqttError as error:
-                event("broker gone", broker=str(self._broker), reason=type(error).__name__)
+                self._tell_gone(str(error))
+            except Exception as error:
+                failure("the bridge failed", error)
             finally:
                 self._client = None
                 self._connected.clear()
@@ -89,6 +93,11 @@ class Bridge:
             return False
         return True
 
+    def _tell_gone(self, reason: str) -> None:
+        if reason != self._reason:
+            self._reason = reason
+            event("broker gone", broker=str(self._broker), reason=reason)
+
     def _new_client(self, *, known: bool) -> Client:
         """A session that outlives a short absence, not the gateway; larger packets than it takes are not sent to it."""
         properties: Any = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
@@ -109,13 +118,17 @@ class Bridge:
         )
 
     async def _listen(self, client: Client) -> None:
-        room = asyncio.Semaphore(MOST_AT_ONCE)
-        async with asyncio.TaskGroup() as tasks:
-            async for message in client.messages:
-                device = self._device(message)
-                if device is not None:
-                    await room.acquire()
-                    tasks.create_task(self._take(device, message)).add_done_callback(lambda _: room.release())
+        async for message in client.messages:
+            device = self._device(message)
+            if device is not None:
+                await self._room.acquire()
+                task = asyncio.create_task(self._take(device, message))
+                self._taking.add(task)
+                task.add_done_callback(self._taken)
+
+    def _taken(self, task: asyncio.Task[None]) -> None:
+        self._taking.discard(task)
+        self._room.release()
 
     def _device(self, message: Message) -> Device | None:
         """Whose it is, if it is for this process. What the broker kept from an earlier time is not live."""
@@ -128,9 +141,12 @@ class Bridge:
         return device
 
     async def _take(self, device: Device, message: Message) -> None:
-        kind = getattr(message.properties, "ContentType", None)
-        payload = message.payload
-        answer = await self._intake.take(device, payload if isinstance(payload, bytes) else b"", kind)
+        kind, payload = getattr(message.properties, "ContentType", None), message.payload
+        try:
+            answer = await self._intake.take(device, payload if isinstance(payload, bytes) else b"", kind)
+        except Exception as error:
+            failure("a message failed", error)
+            return
         # Nobody hears an answer, so a refusal is told here, once; a spent budget the mediator tells.
         if answer.status not in (OK, SPENT) and self._refused.get(device.stream) != answer.text:
             self._refused[device.stream] = answer.text

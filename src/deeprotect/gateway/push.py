@@ -3,11 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from urllib.parse import urlsplit
 
 import httpx
 
-from deeprotect.errors import InputError
 from deeprotect.gateway.followers import Followers
 from deeprotect.gateway.gateway import Gateway
 from deeprotect.gateway.logs import event
@@ -19,21 +17,7 @@ TRIES = 4
 FIRST_WAIT_SECONDS = 0.5  # before the second attempt; doubled each time
 MOST_WAITING = 64  # windows of one app; the oldest are dropped and counted
 _MOST_ANSWER = 1 << 16  # bytes that are read of an answer, so that the connection can be used again
-_LONGEST_ADDRESS = 2000
 _WORTH_ANOTHER_TRY = frozenset({408, 425, 429})
-
-
-def check_address(address: str) -> str:
-    """An address to post to, or one line on what is wrong; it may hold a secret and is not repeated."""
-    try:
-        parts = urlsplit(address)
-        port = parts.port
-    except ValueError:
-        parts, port = urlsplit(""), None
-    whole = parts.scheme in ("http", "https") and bool(parts.hostname) and (port is None or port > 0)
-    if not whole or len(address) > _LONGEST_ADDRESS or not address.isprintable():
-        raise InputError("an app's address must be http://host/… or https://host/…, without spaces; correct it")
-    return address
 
 
 class Push:
@@ -74,7 +58,7 @@ class Push:
         return f"status {status}", status >= httpx.codes.INTERNAL_SERVER_ERROR or status in _WORTH_ANOTHER_TRY
 
     async def _status(self, address: str, body: bytes) -> int:
-        headers, read = {"content-type": JSON_TYPE}, 0
+        headers, read = {"Content-Type": JSON_TYPE}, 0
         async with self._client.stream("POST", address, content=body, headers=headers) as response:
             async for part in response.aiter_raw():
                 read += len(part)
