@@ -35,7 +35,9 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
 
         def work(place: Place) -> None:
             here = gateway if place.folder is None else Gateway.of(settings, place)
-            asyncio.run(_Server(here).serve(sockets=[listener]))
+            server = _Server(here)
+            with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
+                runner.run(server.serve(sockets=[listener]))
 
         if settings.processes == 1:
             work(Place())
