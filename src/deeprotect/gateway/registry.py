@@ -9,6 +9,7 @@ from typing import Any, Self
 from sqlalchemy import Row, Table, func, insert, select, update
 
 from deeprotect.errors import InputError, printable
+from deeprotect.gateway.push_address import check_address
 from deeprotect.gateway.registry_tables import admins, apps, create, devices
 from deeprotect.gateway.tokens import new_token, token_hash
 from deeprotect.privacy.names import check_names
@@ -83,6 +84,8 @@ class Registry:
     ) -> str:
         """Its token, shown this once; good for this stream and this bundle."""
         check_names([name, stream, bundle], "the name of an app, a stream or a bundle")
+        if push is not None:
+            check_address(push)
         if not any(device.stream == stream for device in self.devices()):
             raise InputError(f"no stream '{printable(stream)}'; register its device first")
         if any((app.name, app.stream) == (name, stream) for app in self.apps()):

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import uvicorn
 
 from deeprotect.errors import InputError, printable
+from deeprotect.gateway.feeds import broker_of
 from deeprotect.gateway.gateway import Gateway
 from deeprotect.gateway.logs import LOGGING, event
 from deeprotect.gateway.peers import Place
@@ -24,6 +25,7 @@ BACKLOG = 2048
 
 def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
     """Until it is told to stop; `say` gets lines for the person who started it."""
+    broker_of(settings)  # a mistake is told before anything is listened to
     gateway = Gateway.of(settings)
     with _listening(settings) as listener:
         port = listener.getsockname()[1]

@@ -1,0 +1,20 @@
+"""Where released messages may be posted to."""
+
+from urllib.parse import urlsplit
+
+from deeprotect.errors import InputError
+
+_LONGEST = 2000
+
+
+def check_address(address: str) -> str:
+    """An address to post to, or one line on what is wrong; it may hold a secret and is not repeated."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    whole = parts.scheme in ("http", "https") and bool(parts.hostname) and (port is None or port > 0)
+    if not whole or len(address) > _LONGEST or not address.isprintable():
+        raise InputError("an app's address must be http://host/… or https://host/…, without spaces; correct it")
+    return address
