@@ -2,7 +2,7 @@
 
 import typer
 
-from deeprotect.cli import budget, bundles, data, evaluate, exports, paper, protect, tables
+from deeprotect.cli import budget, bundles, data, evaluate, exports, paper, protect, serve, tables
 from deeprotect.cli import register as registering
 from deeprotect.cli.help_text import Verb, with_examples
 
@@ -18,6 +18,7 @@ SUMMARIES: dict[Verb, str] = {
     bundles.audit: "Attack its release; a lower bound on ε.",
     protect.protect: "Release tables: the same form, other content.",
     budget.budget: "What has been spent, and what is left.",
+    serve.serve: "The gateway: live streams from sensors to apps.",
     exports.export: "Take a protector to the browser: an extension, a script.",
     evaluate.evaluate: "What apps and attackers read of a release; a report.",
     paper.reproduce: "The paper's case studies again, on public data.",

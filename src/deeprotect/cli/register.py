@@ -18,16 +18,22 @@ register = typer.Typer(
     rich_markup_mode=None,
 )
 DatabaseAddress = Annotated[
-    str, typer.Option("--database", metavar="FILE", help="The gateway's: a file, or postgresql+psycopg://user@host/db.")
+    str,
+    typer.Option(
+        "--database",
+        "--ledger",
+        metavar="FILE",
+        help="The gateway's: a file, or postgresql+psycopg://user@host/database.",
+    ),
 ]
 StreamName = Annotated[str, typer.Argument(metavar="STREAM", help="The stream's name in the ledger.")]
 Gateway = Annotated[str, typer.Option("--at", metavar="URL", help="Where the gateway is reached, for the address.")]
-HERE = "http://127.0.0.1:8765"
+HERE, DATABASE = "http://127.0.0.1:8765", "gateway.sqlite"
 
 
 def device(
     stream: StreamName,
-    database: DatabaseAddress,
+    database: DatabaseAddress = DATABASE,
     person: Annotated[
         str | None, typer.Option(metavar="NAME", help="Whose it is (default: the stream's name).")
     ] = None,
@@ -55,7 +61,7 @@ def app(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The app's name.")],
     stream: Annotated[str, typer.Option(metavar="STREAM", help="The stream that it gets.")],
     bundle: Annotated[str, typer.Option(metavar="NAME", help="The bundle, by the name under which it is served.")],
-    database: DatabaseAddress,
+    database: DatabaseAddress = DATABASE,
     push: Annotated[
         str | None, typer.Option(metavar="URL", help="Post released messages there, as Sensor Logger does.")
     ] = None,
@@ -72,7 +78,7 @@ def app(
 
 
 def listing(
-    database: DatabaseAddress,
+    database: DatabaseAddress = DATABASE,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print devices and apps that are registered; their tokens are not known to anyone but them.
@@ -94,7 +100,7 @@ def listing(
 
 def revoke(
     stream: StreamName,
-    database: DatabaseAddress,
+    database: DatabaseAddress = DATABASE,
     app: Annotated[
         str | None, typer.Option(metavar="NAME", help="This app only; without it the device and all.")
     ] = None,
@@ -111,7 +117,7 @@ def revoke(
     typer.echo(f"revoked: {printable(stream if app is None else app)}", err=True)
 
 
-def admin(database: DatabaseAddress) -> None:
+def admin(database: DatabaseAddress = DATABASE) -> None:
     """Make a new token for the console; the one before, and who is signed in with it, is out.
 
     Example: deeprotect register admin --database gateway.sqlite

@@ -13,7 +13,7 @@ from typing import Any
 
 from deeprotect.bundle.bundle import Bundle
 from deeprotect.bundle.manifest import MinimiserRecord
-from deeprotect.errors import InputError
+from deeprotect.errors import BundleError, InputError
 from deeprotect.policy.durations import duration
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.ratios import WHOLE, Weights, ldp_ratio, log_up
@@ -21,6 +21,7 @@ from deeprotect.signals import Hold
 
 LONGEST_TEXT = 20
 MOST_WINDOWS = 1 << 20
+MOST_KEPT = 256
 _PARTS = 1 << 62  # of a share of mixing
 _DOWN = Context(prec=60, rounding=ROUND_FLOOR)
 
@@ -52,6 +53,28 @@ def varied(bundle: Bundle, epsilon: str | None, every: int | None) -> Bundle:
         }
     )
     return Bundle(manifest, bundle.files).checked("the varied bundle")
+
+
+class VariedBundles:
+    """Bundles as apps are given them, each made once: asked for with every message."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, str | None, int | None], Bundle] = {}
+
+    def get(self, bundle: Bundle, epsilon: str | None, every: int | None) -> Bundle:
+        """As `varied` makes it; what cannot be made is a BundleError, for then the app has no bundle."""
+        if epsilon is None and every is None:
+            return bundle
+        key = bundle.digest, epsilon, every
+        if key not in self._made:
+            try:
+                made = varied(bundle, epsilon, every)
+            except InputError as error:
+                raise BundleError(str(error)) from None
+            if len(self._made) >= MOST_KEPT:
+                self._made.clear()
+            self._made[key] = made
+        return self._made[key]
 
 
 def can_mix(bundle: Bundle) -> bool:
@@ -134,7 +157,7 @@ def _parts(weights: Weights, epsilon: float) -> int:
     factor = Fraction(Decimal(epsilon).exp(_DOWN).next_minus(_DOWN))  # below e^ε: the share is never too small
     columns = [column for column in zip(*weights, strict=True) if max(column)]
     uniform = Fraction(WHOLE, len(columns))
-    odds = max((max(column) - factor * min(column)) / (uniform * (factor - 1)) for column in columns)
+    odds: Fraction = max((max(column) - factor * min(column)) / (uniform * (factor - 1)) for column in columns)
     return math.ceil(odds / (1 + odds) * _PARTS)
 
 

@@ -44,6 +44,14 @@ class App:
     every: int | None = None
 
 
+@dataclass(frozen=True)
+class Known:
+    """All that is valid at one moment, by the hash of its token."""
+
+    devices: dict[bytes, Device]
+    apps: dict[bytes, App]
+
+
 class Registry:
     """Devices and apps in the ledger's own database; many processes may hold it at once."""
 
@@ -114,6 +122,13 @@ class Registry:
         with self._database.reading() as connection:
             row = self._found(connection, apps, token)
         return None if row is None or row.revoked is not None else _app(row)
+
+    def known(self) -> Known:
+        """Everything that was not revoked."""
+        return Known(
+            {bytes(row.token_hash): _device(row) for row in self._valid(devices)},
+            {bytes(row.token_hash): _app(row) for row in self._valid(apps)},
+        )
 
     def devices(self) -> Sequence[Device]:
         return [_device(row) for row in self._valid(devices)]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from deeprotect.bundle.bundle import Bundle
-from deeprotect.gateway.console.words import lasting
 from deeprotect.gateway.consequences import lasts, limits_of, rate_of
+from deeprotect.gateway.console.words import lasting
 from deeprotect.gateway.registry import App
 from deeprotect.release.ledger.limits import SPANS, Limit, down, moment, up
 from deeprotect.release.ledger.statement import Person
@@ -49,7 +49,11 @@ def person_view(name: str, found: Person | None, apps: Sequence[App], *, live: b
     bundles = [bundle for bundle in map(bundle_of, apps) if bundle is not None]
     rate = sum((rate_of(bundle).per_second for bundle in bundles), Fraction(0))
     spent = {span: up(_spent(found, key)) for key, span in _SPANS.items()}
-    parts = [] if found is None else [(app or "no app named", up(found.spent("in_all", app=app).epsilon)) for app in found.apps]
+    parts = (
+        []
+        if found is None
+        else [(app or "no app named", up(found.spent("in_all", app=app).epsilon)) for app in found.apps]
+    )
     return PersonView(
         name,
         spent,

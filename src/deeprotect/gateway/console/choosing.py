@@ -12,6 +12,7 @@ from deeprotect.bundle.bundle import Bundle
 from deeprotect.bundle.card_opening import factor, span
 from deeprotect.errors import InputError
 from deeprotect.gateway.choices import can_mix, varied
+from deeprotect.gateway.consequences import accuracy_curve, holds_of, lasts, limits_of, rate_of
 from deeprotect.gateway.console import rendering
 from deeprotect.gateway.console.curve import Curve
 from deeprotect.gateway.console.desk import Desk
@@ -21,7 +22,6 @@ from deeprotect.gateway.console.pages import frame
 from deeprotect.gateway.console.requests import RefusedError
 from deeprotect.gateway.console.sessions import Session
 from deeprotect.gateway.console.words import lasting
-from deeprotect.gateway.consequences import accuracy_curve, holds_of, lasts, limits_of, rate_of
 from deeprotect.gateway.registry import App
 
 
@@ -76,9 +76,7 @@ async def _shown(desk: Desk, session: Session, app: App, *, status: int = 200, *
     now = desk.bundle_of(app) or bundle
     found = await desk.apart(lambda: _consequences(bundle, now))
     given = {"mistake": None, "typed": None} | more
-    return rendering.page(
-        "choose.html", status=status, **frame(desk, session, "overview"), app=app, **found, **given
-    )
+    return rendering.page("choose.html", status=status, **frame(desk, session, "overview"), app=app, **found, **given)
 
 
 def _consequences(bundle: Bundle, now: Bundle) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from deeprotect.bundle.bundle import Bundle
 from deeprotect.errors import DeeprotectError
-from deeprotect.gateway.choices import varied
+from deeprotect.gateway.choices import VariedBundles
 from deeprotect.gateway.console.attempts import Attempts
 from deeprotect.gateway.console.observers import Observers
 from deeprotect.gateway.console.sessions import Sessions
@@ -27,6 +27,7 @@ class Desk:
     sessions: Sessions
     observers: Observers
     attempts: Attempts = field(default_factory=Attempts)
+    varied: VariedBundles = field(default_factory=VariedBundles)
 
     @classmethod
     def of(cls, gateway: "Gateway") -> Self:
@@ -48,6 +49,6 @@ class Desk:
     def bundle_of(self, app: App) -> Bundle | None:
         """As this app is given it; None where it cannot be had, which the app's status says."""
         try:
-            return varied(self.gateway.bundles.get(app.bundle), app.epsilon, app.every)
+            return self.varied.get(self.gateway.bundles.get(app.bundle), app.epsilon, app.every)
         except DeeprotectError:
             return None

@@ -20,7 +20,13 @@ def features(windows: Floats) -> Floats:
     ordered = np.quantile(windows, [0.0, 0.25, 0.5, 0.75, 1.0], axis=1)
     centred = windows - windows.mean(axis=1, keepdims=True)
     spectrum = np.abs(np.fft.rfft(centred, axis=1))[:, 1 : BINS + 1] / windows.shape[1]
-    parts = [windows.mean(axis=1), windows.std(axis=1), np.abs(change).mean(axis=1), *ordered, *np.moveaxis(spectrum, 1, 0)]
+    parts = [
+        windows.mean(axis=1),
+        windows.std(axis=1),
+        np.abs(change).mean(axis=1),
+        *ordered,
+        *np.moveaxis(spectrum, 1, 0),
+    ]
     return np.concatenate([np.sqrt(np.abs(part)) * np.sign(part) for part in parts], axis=1)
 
 
@@ -45,7 +51,7 @@ class Reader:
         penalty[0, 0] = 1e-9
         targets = np.eye(len(classes))[numbers]
         weights = np.linalg.solve(design.T @ (weight * design) + penalty, design.T @ (weight * targets))
-        return cls(classes.astype(object), middle, spread, weights)
+        return cls(classes.astype(object), middle, spread, np.asarray(weights, dtype=np.float64))
 
     def read(self, windows: Floats) -> Labels:
         scores = _with_ones((features(windows) - self.middle) / self.spread) @ self.weights

@@ -23,7 +23,7 @@ class Guesses:
         self._agreement: dict[str, tuple[int, int]] = {}
 
     def of(self, kind: str, window: ReleasedWindow) -> dict[str, Any]:
-        """What each reader says of a window that is `raw` or `released`, and all agreement so far: same, of how many."""
+        """What each reader says of a `raw` or `released` window, and all agreement so far: the same, of how many."""
         watching = self._watching()
         if watching is None or self._bundle is None or window.placeholder:
             return {"said": {}, "agreement": {}}

@@ -1,4 +1,4 @@
-"""Server-sent events for a page of the console: texts every second, released windows, raw ones where that is allowed."""
+"""Server-sent events for a page: texts every second, released windows, raw ones where that is allowed."""
 
 import asyncio
 import json
@@ -86,13 +86,12 @@ class LivePage:
     async def _tick(self) -> None:
         """Texts of the page; and whether it may go on."""
         while True:
-            status = self.desk.gateway.mediator.status()
             try:
                 now = await self.desk.apart(lambda: self.desk.sessions.find(self.session.cookie))
                 if now is None or now.shows_raw != self.session.shows_raw:
                     await self._events.put(("end", {}))
                     return
-                found = await self.desk.apart(lambda: overview(self.desk, status))
+                found = await asyncio.to_thread(overview, self.desk, self.desk.gateway.mediator.status())
             except DeeprotectError as error:  # the database is away: the page says so, and goes on
                 await self._events.put(("trouble", {"line": str(error)}))
             else:

@@ -90,7 +90,13 @@ def _labelled(bundle: Bundle, table: Path) -> LabelledWindows:
     policy = bundle.policy
     if not policy.inferences.sensitive:
         with open_source(str(table), numbers=list(bundle.schema.names)) as source:
-            named = {*bundle.schema.names, "time", "recording", *policy.stream.columns.values(), *policy.inferences.useful}
+            named = {
+                *bundle.schema.names,
+                "time",
+                "recording",
+                *policy.stream.columns.values(),
+                *policy.inferences.useful,
+            }
             texts = [field.name for field in source.schema if field.name not in named and _is_text(field)]
         if texts and policy.privacy.guarantee == "ldp":
             policy = policy.vary(inferences={"sensitive": texts})

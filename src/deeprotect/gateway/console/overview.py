@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from deeprotect.gateway.choices import varied
+from deeprotect.errors import DeeprotectError
 from deeprotect.gateway.console.budget_view import PersonView, person_view
 from deeprotect.gateway.console.desk import Desk
 from deeprotect.gateway.console.words import ago, is_live, listed
@@ -134,7 +134,7 @@ def _app(desk: Desk, app: App, found: AppStatus | None) -> AppView:
 def _why(desk: Desk, app: App) -> str:
     """Why an app has no bundle, in one line."""
     try:
-        varied(desk.gateway.bundles.get(app.bundle), app.epsilon, app.every)
-    except Exception as error:  # said and not raised: the page shows other apps beside it
+        desk.varied.get(desk.gateway.bundles.get(app.bundle), app.epsilon, app.every)
+    except DeeprotectError as error:  # said and not raised: the page shows other apps beside it
         return str(error)
     return ""

@@ -4,7 +4,21 @@ import hashlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, Table, delete, insert, inspect, select, update
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Executable,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    delete,
+    insert,
+    inspect,
+    select,
+    update,
+)
 
 from deeprotect.gateway.registry_tables import admins
 from deeprotect.gateway.tokens import new_token, token_hash
@@ -83,10 +97,10 @@ class Sessions:
     def end(self, session: Session) -> None:
         self._execute(delete(sessions).where(_is(session)))
 
-    def _execute(self, statement: object) -> None:
+    def _execute(self, statement: Executable) -> None:
         with self._database.writing(_LOCK) as connection:
-            connection.execute(statement)  # type: ignore[call-overload]
+            connection.execute(statement)
 
 
-def _is(session: Session) -> object:
+def _is(session: Session) -> ColumnElement[bool]:
     return sessions.c.token_hash == token_hash(session.cookie)

@@ -36,7 +36,6 @@ async def sign_in(desk: Desk, request: Request, form: Form) -> Response:
 
 
 async def sign_out(desk: Desk, request: Request, session: Session, form: Form) -> Response:
-    del form
     await desk.apart(lambda: desk.sessions.end(session))
     response = RedirectResponse("/console/sign-in", 303)
     response.delete_cookie(cookie_name(request, "session"), path="/")

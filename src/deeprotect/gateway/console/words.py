@@ -15,7 +15,7 @@ def lasting(time: timedelta) -> str:
     if seconds > _LONG:
         return "more than a year"
     place = next((place for place, (size, _) in enumerate(_UNITS) if seconds >= size), len(_UNITS) - 1)
-    parts = []
+    parts: list[str] = []
     for size, unit in _UNITS[place : place + 2]:
         count, seconds = divmod(seconds, size)
         if count or not parts:

@@ -1,5 +1,6 @@
 """What a message carries once its wire format is gone: readings of some channels, each group at its own times."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,18 @@ class Readings:
 
     def __len__(self) -> int:
         return len(self.times_ns)
+
+    def where(self, chosen: NDArray[np.bool_]) -> "Readings":
+        """Some of them."""
+        return Readings(self.sensor, self.channels, self.times_ns[chosen], self.values[chosen])
+
+    def only(self, names: Collection[str]) -> "Readings":
+        """Some of the channels, in the same order."""
+        if all(name in names for name in self.channels):
+            return self
+        places = [place for place, name in enumerate(self.channels) if name in names]
+        channels = tuple(self.channels[place] for place in places)
+        return Readings(self.sensor, channels, self.times_ns, self.values[:, places])
 
 
 @dataclass(frozen=True)

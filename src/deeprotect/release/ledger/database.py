@@ -72,12 +72,13 @@ class Database:
         return Path(self.engine.url.database or "") if self.engine.dialect.name == "sqlite" else None
 
     @contextmanager
-    def writing(self, lock: str) -> Iterator[Connection]:
-        """Alone among all that hold this lock, from the first look to the commit; SQLite has one lock for all."""
+    def writing(self, *locks: str) -> Iterator[Connection]:
+        """Alone among all that hold these locks, from the first look to the commit; SQLite has one lock for all."""
         with self._said_in_one_line(), self.engine.begin() as connection:
             if self._path is None:
                 connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{math.ceil(1000 * self.wait_seconds)}ms'")
-                connection.execute(select(func.pg_advisory_xact_lock(_number(lock))))
+                for number in sorted({_number(lock) for lock in locks}):  # in one order, so that no two wait in a ring
+                    connection.execute(select(func.pg_advisory_xact_lock(number)))
             else:
                 # A commit that is reported has reached the disk, journal's folder included: no release without charge.
                 connection.exec_driver_sql("PRAGMA synchronous = EXTRA")

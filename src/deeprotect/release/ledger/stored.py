@@ -44,33 +44,48 @@ class StoredLedger:
         other._source, other.tally = "\n".join((source_of(table), *columns)), DrawCounts()
         return other
 
+    def of_session(self, session: str) -> "StoredLedger":
+        """A ledger for a live session, under a name that lasts: its draws are known again after a restart."""
+        other = copy(self)
+        other._source, other.tally = f"session\n{session}", DrawCounts()
+        return other
+
     def charge(self, runs: Sequence[Run], *, count: int) -> Paid:
+        with self._database.writing(self.lock) as connection:
+            paid, counts = self.charge_within(connection, runs, count=count)
+        self.tally += counts
+        return paid
+
+    def charge_within(self, connection: Connection, runs: Sequence[Run], *, count: int) -> tuple[Paid, DrawCounts]:
+        """In a transaction of the caller's that holds this ledger's lock; nothing counts until it is committed."""
         spans = self._spans(runs, count)
-        with self._database.writing(self._lock) as connection:
-            now = self._clock()  # under the lock: who waited is charged when the wait was over
-            booked = charges_of(connection, self._entry.stream, spans)
-            fresh = list(uncharged(spans, booked))
-            room = self._room(connection, sum(map(len, fresh)), now)
-            added = list(in_order(fresh, room))
-            if added:
-                connection.execute(insert(charges), [self._row(charge, now) for charge in added])
+        now = self._clock()  # under the lock: who waited is charged when the wait was over
+        booked = charges_of(connection, self._entry.stream, spans)
+        fresh = list(uncharged(spans, booked))
+        room = self._room(connection, sum(map(len, fresh)), now)
+        added = list(in_order(fresh, room))
+        if added:
+            connection.execute(insert(charges), [self._row(charge, now) for charge in added])
         for charge in added:
             booked[charge.span.key].append(charge)
         paid = paid_draws(spans, booked)
         in_all = int(np.count_nonzero(paid))
-        self.tally += DrawCounts(charged=room, repeated=in_all - room, placeholders=count - in_all)
-        return paid
+        return paid, DrawCounts(charged=room, repeated=in_all - room, placeholders=count - in_all)
 
     def record(self, runs: Sequence[Run], drawn: Floats) -> Floats:
+        with self._database.writing(self.lock) as connection:
+            return self.record_within(connection, runs, drawn)
+
+    def record_within(self, connection: Connection, runs: Sequence[Run], drawn: Floats) -> Floats:
+        """In a transaction of the caller's; what comes back may leave once it is committed."""
         spans = self._spans(runs, len(drawn))
-        with self._database.writing(self._lock) as connection:
-            booked = charges_of(connection, self._entry.stream, spans)
-            if list(uncharged(spans, booked)):
-                raise BudgetError("draws must be charged before they are recorded; nothing was released")
-            return keep(connection, spans, booked, drawn=drawn)
+        booked = charges_of(connection, self._entry.stream, spans)
+        if list(uncharged(spans, booked)):
+            raise BudgetError("draws must be charged before they are recorded; nothing was released")
+        return keep(connection, spans, booked, drawn=drawn)
 
     @property
-    def _lock(self) -> str:
+    def lock(self) -> str:
         """Limits are the person's, so one charge at a time is looked at for each person."""
         return f"deeprotect: person {self._entry.person}"
 

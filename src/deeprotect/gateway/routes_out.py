@@ -1,0 +1,76 @@
+"""Where apps receive: released windows as they are made, by HTTP or WebSocket."""
+
+from collections.abc import AsyncIterator
+
+from fastapi import APIRouter, Request, Response, WebSocket
+from fastapi.responses import PlainTextResponse, StreamingResponse
+from starlette.websockets import WebSocketDisconnect
+
+from deeprotect.gateway.gateway import Gateway
+from deeprotect.gateway.registry import App
+from deeprotect.gateway.wire.formats import ARROW_TYPE, FORMS, Form, write
+
+UNKNOWN = "no app has this token; register one"
+LINES_TYPE = "application/x-ndjson"
+POLICY_VIOLATION = 1008
+BEARER = "bearer "
+
+
+def router_out(gateway: Gateway) -> APIRouter:
+    """`/out` with the token in a header, or `/out/{token}` where no header can be set."""
+    router = APIRouter(tags=["apps"])
+
+    @router.get("/out", responses={404: {"description": UNKNOWN}, 422: {"description": "no such form"}})
+    @router.get("/out/{token}", responses={404: {"description": UNKNOWN}, 422: {"description": "no such form"}})
+    async def receive(request: Request, token: str = "", form: str = "") -> Response:
+        """JSON lines, or with `form=arrow` (or by Accept) Arrow streams one after the other."""
+        app, chosen = gateway.directory.app_of(_token(request, token)), _form(request, form)
+        if app is None:
+            return PlainTextResponse(UNKNOWN, status_code=404)
+        if chosen is None:
+            return PlainTextResponse(f"form is one of {', '.join(FORMS)}", status_code=422)
+        media = ARROW_TYPE if chosen == "arrow" else LINES_TYPE
+        return StreamingResponse(_lines(gateway, app, chosen), media_type=media, headers={"cache-control": "no-store"})
+
+    @router.websocket("/out")
+    @router.websocket("/out/{token}")
+    async def stream(socket: WebSocket, token: str = "", form: str = "") -> None:
+        """One message for each window."""
+        await socket.accept()
+        app, chosen = gateway.directory.app_of(_token(socket, token)), _form(socket, form)
+        if app is None or chosen is None:
+            await socket.close(POLICY_VIOLATION, UNKNOWN if app is None else f"form is one of {', '.join(FORMS)}")
+            return
+        await _hand_on(socket, gateway, app, chosen)
+
+    return router
+
+
+async def _lines(gateway: Gateway, app: App, form: Form) -> AsyncIterator[bytes]:
+    with gateway.mediator.subscribe(app) as windows:
+        async for window in windows:
+            yield write(window, form) + (b"" if form == "arrow" else b"\n")
+
+
+async def _hand_on(socket: WebSocket, gateway: Gateway, app: App, form: Form) -> None:
+    with gateway.mediator.subscribe(app) as windows:
+        try:
+            async for window in windows:
+                if form == "arrow":
+                    await socket.send_bytes(write(window, form))
+                else:
+                    await socket.send_text(write(window, form).decode())
+            await socket.close(POLICY_VIOLATION, "revoked, or the gateway stops")
+        except WebSocketDisconnect:
+            return
+
+
+def _token(connection: Request | WebSocket, in_address: str) -> str:
+    header = connection.headers.get("authorization", "")
+    return header[len(BEARER) :].strip() if header.lower().startswith(BEARER) else in_address
+
+
+def _form(connection: Request | WebSocket, asked: str) -> Form | None:
+    if not asked:
+        return "arrow" if ARROW_TYPE in connection.headers.get("accept", "") else "rows"
+    return next((form for form in FORMS if form == asked), None)

@@ -1,0 +1,61 @@
+"""Starting a gateway: the socket, TLS, a first admin, and a stop that loses nothing."""
+
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from deeprotect.errors import InputError, printable
+from deeprotect.gateway.gateway import Gateway
+from deeprotect.gateway.logs import LOGGING, event
+from deeprotect.gateway.service import create_service
+from deeprotect.gateway.settings import Settings
+
+STOP_SECONDS = 10
+BACKLOG = 2048
+
+
+def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
+    """Until it is told to stop; `say` gets lines for the person who started it."""
+    gateway = Gateway.of(settings)
+    with _listening(settings) as listener:
+        port = listener.getsockname()[1]
+        scheme = "https" if settings.tls_certificate else "http"
+        say(f"gateway at {scheme}://{settings.host}:{port}, ledger {gateway.database.where}")
+        if not gateway.registry.has_admin():
+            say(f"admin token, shown this once: {gateway.registry.new_admin()}")
+        event("started", bundles=", ".join(gateway.bundles.names()), host=settings.host, port=port)
+        uvicorn.Server(_config(gateway)).run(sockets=[listener])
+        event("stopped")
+
+
+def _listening(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or "not an address"
+        where = f"{printable(settings.host)}:{settings.port}"
+        raise InputError(f"cannot listen at {where}: {reason}; choose another --host or --port") from None
+    listener.listen(BACKLOG)
+    return listener
+
+
+def _config(gateway: Gateway) -> uvicorn.Config:
+    settings = gateway.settings
+    return uvicorn.Config(
+        create_service(gateway),
+        ssl_certfile=settings.tls_certificate,
+        ssl_keyfile=settings.tls_key,
+        log_config=LOGGING,
+        access_log=False,
+        server_header=False,
+        ws_max_size=settings.most_bytes,
+        ws_max_queue=8,
+        timeout_graceful_shutdown=STOP_SECONDS,
+        timeout_keep_alive=30,
+        backlog=BACKLOG,
+    )

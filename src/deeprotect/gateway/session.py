@@ -1,0 +1,53 @@
+"""A live session of a device: its readings on the clock, and one flow for each app that gets them."""
+
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from deeprotect.gateway.flow import Flow
+from deeprotect.gateway.track import Track, TrackWindow
+from deeprotect.gateway.wire.message import Message
+from deeprotect.signals.schema import Schema
+
+MOST_SCHEMAS = 8
+
+
+def own_name() -> str:
+    """What a session is called outside: nothing of the producer's own name."""
+    return str(uuid.uuid4())
+
+
+@dataclass(eq=False)
+class Session:
+    """Readings come in on the loop's thread (`take`); flows belong to the thread that releases."""
+
+    stream: str
+    name: str  # the producer's
+    released_as: str = field(default_factory=own_name)
+    tracks: dict[Schema, Track] = field(default_factory=dict)
+    flows: dict[str, Flow] = field(default_factory=dict)  # by app
+    numbers: dict[str, int] = field(default_factory=dict)  # messages that left, by app
+    last_seen: float = 0.0
+
+    def take(self, message: Message, schemas: Iterable[Schema]) -> dict[Schema, list[TrackWindow]]:
+        """Windows that are due now, for each form in which somebody wants them."""
+        wanted = set(schemas)
+        self.tracks = {schema: track for schema, track in self.tracks.items() if schema in wanted}
+        return {schema: self.tracks.setdefault(schema, Track(schema)).take(message) for schema in wanted}
+
+    def finish(self) -> dict[Schema, list[TrackWindow]]:
+        """What has begun and will not go on."""
+        return {schema: track.finish() for schema, track in self.tracks.items()}
+
+    def next_number(self, app: str) -> int:
+        number = self.numbers.get(app, 0)
+        self.numbers[app] = number + 1
+        return number
+
+    @property
+    def late(self) -> int:
+        return max((track.late for track in self.tracks.values()), default=0)
+
+    def missing(self) -> Iterator[str]:
+        for track in self.tracks.values():
+            yield from track.missing
