@@ -31,7 +31,7 @@ async def stream_page(desk: Desk, request: Request, session: Session) -> Respons
     place = next((i for i, each in enumerate(found.streams) if each.name == app.stream), None)
     if place is None:
         raise RefusedError(404, "there is no such stream; it may have been revoked")
-    bundle = desk.bundle_of(app)
+    bundle = await desk.apart(lambda: desk.bundle_of(app))
     channels = [] if bundle is None else [(each.name, each.unit) for each in bundle.schema.channels]
     watched = await desk.apart(lambda: _watched(desk, bundle))
     local = is_local(request)
@@ -102,6 +102,6 @@ async def registering(desk: Desk, session: Session, *, status: int = 200, **show
     )
 
 
-def frame(desk: Desk, session: Session, place: str) -> dict[str, Any]:
+def frame(desk: Desk, session: Session, section: str) -> dict[str, Any]:
     """What stands around every page."""
-    return {"token": session.form_token, "place": place, "bundles_served": desk.gateway.bundles.names()}
+    return {"token": session.form_token, "section": section}

@@ -22,6 +22,7 @@ async def phone_page(desk: Desk, request: Request) -> Response:
     places = motion_channels(schema)
     response = rendering.page("phone.html", device=device, places=places, rate_hz=schema.rate_hz)
     response.headers["Permissions-Policy"] = rendering.MOTION
+    response.headers["Referrer-Policy"] = "no-referrer"  # its address is a secret
     return response
 
 
