@@ -9,6 +9,7 @@ from typing import Any, Self
 from sqlalchemy import Row, Table, func, insert, select, update
 
 from deeprotect.errors import InputError, printable
+from deeprotect.gateway.push_address import check_address
 from deeprotect.gateway.registry_tables import admins, apps, create, devices
 from deeprotect.gateway.tokens import new_token, token_hash
 from deeprotect.privacy.names import check_names
@@ -89,6 +90,8 @@ class Registry:
         if served is not None and bundle not in served:
             there = ", ".join(map(printable, served)) or "none"
             raise InputError(f"no bundle '{printable(bundle)}' is served; there is: {there}")
+        if push is not None:
+            check_address(push)
         if not any(device.stream == stream for device in self.devices()):
             raise InputError(f"no stream '{printable(stream)}' is registered; register its device first")
         if any((app.name, app.stream) == (name, stream) for app in self.apps()):

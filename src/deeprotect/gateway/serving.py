@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import uvicorn
 
 from deeprotect.errors import InputError, printable
+from deeprotect.gateway.feeds import broker_of
 from deeprotect.gateway.gateway import Gateway
 from deeprotect.gateway.logs import LOGGING, event
 from deeprotect.gateway.peers import Place
@@ -22,6 +23,7 @@ BACKLOG = 2048
 
 def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
     """Until it is told to stop; `say` gets lines for the person who started it."""
+    broker_of(settings)  # a mistake is told before anything is listened to
     gateway = Gateway.of(settings)
     with _listening(settings) as listener:
         port = listener.getsockname()[1]
@@ -33,7 +35,9 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
 
         def work(place: Place) -> None:
             here = gateway if place.folder is None else Gateway.of(settings, place)
-            asyncio.run(_Server(here).serve(sockets=[listener]))
+            server = _Server(here)
+            with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
+                runner.run(server.serve(sockets=[listener]))
 
         if settings.processes == 1:
             work(Place())

@@ -11,6 +11,7 @@ from deeprotect.errors import DeeprotectError
 from deeprotect.gateway.console.budget_view import PersonView, person_view
 from deeprotect.gateway.console.desk import Desk
 from deeprotect.gateway.console.words import ago, is_live, listed
+from deeprotect.gateway.push_address import shown_address
 from deeprotect.gateway.registry import App
 from deeprotect.gateway.status import AppStatus, StreamStatus
 from deeprotect.release.ledger.ledger import utc_now
@@ -128,7 +129,7 @@ def _app(desk: Desk, app: App, found: AppStatus | None) -> AppView:
         "its bundle cannot be had" if bundle is None else _promise(bundle),
         ", ".join(parts),
         trouble or ("" if bundle is not None else _why(desk, app)),
-        app.push,
+        None if app.push is None else shown_address(app.push),
         bundle is not None and bundle.mechanism.event.guarantee == "ldp",
     )
 
