@@ -72,3 +72,13 @@ def readings(first: int, count: int, *, value: float = 0.5, sensor: str = "rows"
 
 def message(first: int, count: int, *, session: str = "s", value: float = 0.5) -> Message:
     return Message(session, (readings(first, count, value=value),))
+
+
+@pytest.fixture
+def gateway(tmp_path):
+    """A place for a real gateway; its processes end with the test."""
+    from tests.gateway.live import Gateway
+
+    made = Gateway(tmp_path / "work")
+    yield made
+    made.end()
