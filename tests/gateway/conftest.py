@@ -10,6 +10,7 @@ from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.manifest import TrainingRecord
 from deeprotect.bundle.network import Network
 from deeprotect.bundle.output_table import OutputTable
+from deeprotect.gateway.session import phase_of
 from deeprotect.gateway.wire.message import Message, Readings
 from deeprotect.policy import Policy
 from deeprotect.privacy.channel.design import design
@@ -32,8 +33,9 @@ useful = ["activity"]
 epsilon = 5.0
 mechanism = "channel"
 """
-START = 1_700_000_000 * 10**9  # a window of 0.4 s begins there
 STEP = 10**8
+EPOCH = 1_700_000_000 * 10**9  # windows of 0.4 s and episodes of 2 s begin there by the clock,
+START = EPOCH + phase_of("watch") % 20 * STEP  # and there for the stream `watch`
 NAMES = ("acc_x", "acc_y")
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tests.gateway.conftest import NAMES, POLICY, START, STEP, readings
 
 from deeprotect.errors import InputError
+from deeprotect.gateway.session import phase_of
 from deeprotect.gateway.track import Track
 from deeprotect.gateway.wire.message import Message, Readings
 from deeprotect.policy import Policy
@@ -16,7 +17,7 @@ SCHEMA = Policy.from_toml(POLICY).schema()
 
 
 def through(*messages, finish=False):
-    track = Track(SCHEMA)
+    track = Track(SCHEMA, phase=phase_of("watch"))
     windows = [window for each in messages for window in track.take(each)]
     return windows + (track.finish() if finish else []), track
 

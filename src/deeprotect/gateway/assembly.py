@@ -18,8 +18,8 @@ GAP = int(GAP_STEPS)  # ticks between two readings that may be bridged; a file's
 class Assembly:
     """One unbroken stretch of a stream; windows come out in order, each once, and never again."""
 
-    def __init__(self, schema: Schema, *, first_tick: int) -> None:
-        self._schema, self._ticks = schema, Ticks.of(schema.rate_hz)
+    def __init__(self, schema: Schema, ticks: Ticks, *, first_tick: int) -> None:
+        self._schema, self._ticks = schema, ticks
         self._grace = self._ticks.ticks_in(GRACE_SECONDS)
         self._next = -(-first_tick // schema.window)  # window that comes out next: the first that can be whole
         self._first = self._next
@@ -52,7 +52,7 @@ class Assembly:
             over = closing or self.newest >= (self._next + 1) * length + self._grace
             if samples is None and not over:
                 return
-            yield ClockWindow(self._next, samples, tuple(self._taken()))
+            yield ClockWindow(self._next, self._times(), samples, tuple(self._taken()))
             self._advance()
 
     def missing(self) -> tuple[str, ...]:
@@ -72,6 +72,10 @@ class Assembly:
             return own.copy()
         columns = [_bridged(column, GAP, GAP + length) for column in rows.T]
         return None if any(column is None for column in columns) else np.stack(columns, axis=1)  # type: ignore[arg-type]
+
+    def _times(self) -> Nanoseconds:
+        length = self._schema.window
+        return self._ticks.times(self._next * length + np.arange(length, dtype=np.int64))
 
     def _taken(self) -> Iterator[Stamps]:
         """The stamps of the open window by sensor, each once, in order of time."""

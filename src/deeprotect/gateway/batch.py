@@ -19,7 +19,6 @@ from deeprotect.release.ledger.database import Database
 from deeprotect.release.pipe import Pipeline
 from deeprotect.release.together import DrawRequest, draw_together
 from deeprotect.signals.schema import Floats
-from deeprotect.signals.ticks import Ticks
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,13 +113,12 @@ def _decoded(jobs: Sequence[Job], leaving: Sequence[Sequence[Leaving]]) -> list[
 
 def _window(job: Job, leaving: Leaving, values: Floats) -> ReleasedWindow:
     schema, window = job.flow.pipeline.schema, leaving.window
-    ticks = window.number * schema.window + np.arange(schema.window, dtype=np.int64)
     return ReleasedWindow(
         stream=job.session.stream,
         session=job.session.released_as,
         number=job.session.next_number(job.app.name),
         channels=schema.names,
-        times_ns=Ticks.of(schema.rate_hz).times(ticks),
+        times_ns=window.times_ns,
         values=values,
         readings=tuple(stamps.with_values(values) for stamps in window.stamps),
         placeholder=leaving.placeholder,

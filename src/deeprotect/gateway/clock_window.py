@@ -29,5 +29,6 @@ class ClockWindow:
     """Window `number` of the clock, counted since 1970; no samples where some are missing."""
 
     number: int
+    times_ns: Nanoseconds  # of its ticks
     samples: Floats | None  # (tick, channel) in units
     stamps: tuple[Stamps, ...]

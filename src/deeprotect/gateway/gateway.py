@@ -13,6 +13,7 @@ from deeprotect.gateway.directory import REFRESH_SECONDS, Directory
 from deeprotect.gateway.logs import event, failure
 from deeprotect.gateway.mediator import Mediator
 from deeprotect.gateway.metrics import Metrics
+from deeprotect.gateway.peers import Peers, Place
 from deeprotect.gateway.registry import App, Registry
 from deeprotect.gateway.releaser import Releaser
 from deeprotect.gateway.settings import Settings
@@ -32,9 +33,11 @@ class Gateway:
     bundles: Bundles
     mediator: Mediator
     metrics: Metrics
+    place: Place
+    peers: Peers
 
     @classmethod
-    def of(cls, settings: Settings) -> Self:
+    def of(cls, settings: Settings, place: Place | None = None) -> Self:
         """Bundles are loaded and checked, the database is opened or made; wrong input is refused here."""
         bundles, metrics = Bundles(settings.bundles), Metrics()
         database = Database.existing_or_new(settings.database, wait_seconds=WAIT_SECONDS)
@@ -46,7 +49,8 @@ class Gateway:
 
         releaser = Releaser(pipeline_of, database)
         mediator = Mediator(directory, pipeline_of, releaser=releaser, metrics=metrics)
-        return cls(settings, database, registry, directory, bundles, mediator, metrics)
+        here = place or Place()
+        return cls(settings, database, registry, directory, bundles, mediator, metrics, here, Peers(here))
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

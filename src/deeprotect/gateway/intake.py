@@ -2,9 +2,10 @@
 
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from deeprotect.errors import InputError
+from deeprotect.gateway.frames import Header
 from deeprotect.gateway.gateway import Gateway
 from deeprotect.gateway.registry import Device
 from deeprotect.gateway.wire import formats
@@ -31,7 +32,11 @@ class Intake:
         self._recent: dict[str, deque[float]] = {}
 
     async def take(self, device: Device, body: bytes, content_type: str | None) -> Answer:
-        answer = await self._answered(device, body, content_type)
+        """The answer of the process that the stream belongs to."""
+        if self._gateway.place.owns(device.stream):
+            answer = await self._answered(device, body, content_type)
+        else:
+            answer = await self._handed_on(device, body, content_type)
         self._gateway.metrics.messages.labels(str(answer.status)).inc()
         return answer
 
@@ -51,6 +56,23 @@ class Intake:
         if receipt.refusal is not None:
             return Answer(SPENT, receipt.refusal, receipt.accepted)
         return Answer(OK, accepted=receipt.accepted)
+
+    async def _handed_on(self, device: Device, body: bytes, content_type: str | None) -> Answer:
+        header = {"ask": "take", "stream": device.stream, "content_type": content_type}
+        owner = self._gateway.place.owner(device.stream)
+        if len(body) > self._gateway.settings.most_bytes:
+            return Answer(413, f"a message holds at most {self._gateway.settings.most_bytes} bytes; send smaller ones")
+        try:
+            return Answer(**await self._gateway.peers.ask(owner, header, body))
+        except OSError:
+            return Answer(503, "a part of the gateway is starting; send it again in a few seconds")
+
+    async def answer_peer(self, header: Header, body: bytes) -> Header:
+        """For another process that took the message in."""
+        device = self._gateway.directory.device(header["stream"])
+        if device is None:
+            return asdict(Answer(404, "no device has this address; register one"))
+        return asdict(await self._answered(device, body, header["content_type"]))
 
     def _too_often(self, stream: str, most: int) -> bool:
         recent, now = self._recent.setdefault(stream, deque(maxlen=most)), time.monotonic()

@@ -43,18 +43,21 @@ class Mediator:
         self._queued = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="release")
         self._task: asyncio.Task[None] | None = None
+        self._stopping = False
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """What has begun is finished or dropped; nothing more comes out afterwards."""
+        """What has begun is finished or dropped; nothing more comes in or out afterwards, whoever asks."""
+        self._stopping = True
         for session in list(self._sessions.values()):
             await self._end(session)
-        if self._task is not None:
-            self._task.cancel()
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
             with suppress(asyncio.CancelledError):
-                await self._task
+                await task
         for topic in self._hub.topics():
             self._hub.close_topic(topic)
         self._thread.shutdown(wait=True)
@@ -63,7 +66,7 @@ class Mediator:
         """Take a message in; the answer comes when all that it made due is released, or refused."""
         if message.is_test:
             return Receipt(0)
-        if len(self._queue) > MOST_QUEUED:
+        if self._stopping or len(self._queue) > MOST_QUEUED:
             return Receipt(0, busy=True)
         came = time.monotonic()
         session = await self._session(device, message.session)

@@ -7,8 +7,9 @@ from fastapi.responses import PlainTextResponse, StreamingResponse
 from starlette.websockets import WebSocketDisconnect
 
 from deeprotect.gateway.gateway import Gateway
+from deeprotect.gateway.outlet import outlet
 from deeprotect.gateway.registry import App
-from deeprotect.gateway.wire.formats import ARROW_TYPE, FORMS, Form, write
+from deeprotect.gateway.wire.formats import ARROW_TYPE, FORMS, Form
 
 UNKNOWN = "no app has this token; register one"
 LINES_TYPE = "application/x-ndjson"
@@ -47,22 +48,20 @@ def router_out(gateway: Gateway) -> APIRouter:
 
 
 async def _lines(gateway: Gateway, app: App, form: Form) -> AsyncIterator[bytes]:
-    with gateway.mediator.subscribe(app) as windows:
-        async for window in windows:
-            yield write(window, form) + (b"" if form == "arrow" else b"\n")
+    async for part in outlet(gateway, app, form):
+        yield part if form == "arrow" else part + b"\n"
 
 
 async def _hand_on(socket: WebSocket, gateway: Gateway, app: App, form: Form) -> None:
-    with gateway.mediator.subscribe(app) as windows:
-        try:
-            async for window in windows:
-                if form == "arrow":
-                    await socket.send_bytes(write(window, form))
-                else:
-                    await socket.send_text(write(window, form).decode())
-            await socket.close(POLICY_VIOLATION, "revoked, or the gateway stops")
-        except WebSocketDisconnect:
-            return
+    parts = outlet(gateway, app, form)
+    try:
+        async for part in parts:
+            await (socket.send_bytes(part) if form == "arrow" else socket.send_text(part.decode()))
+        await socket.close(POLICY_VIOLATION, "revoked, or the gateway stops")
+    except WebSocketDisconnect:
+        return
+    finally:
+        await parts.aclose()
 
 
 def _token(connection: Request | WebSocket, in_address: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse
@@ -11,6 +12,7 @@ from deeprotect.gateway.feeds import feeding
 from deeprotect.gateway.gateway import Gateway
 from deeprotect.gateway.intake import Intake
 from deeprotect.gateway.logs import failure
+from deeprotect.gateway.outlet import fed
 from deeprotect.gateway.routes_in import router_in
 from deeprotect.gateway.routes_operator import router_operator
 from deeprotect.gateway.routes_out import router_out
@@ -22,7 +24,8 @@ def create_service(gateway: Gateway) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with gateway.running(), feeding(gateway, intake):
+        peers = gateway.peers.answering(take=intake.answer_peer, feed=partial(fed, gateway))
+        async with gateway.running(), peers, feeding(gateway, intake):
             yield
 
     intake = Intake(gateway)

@@ -1,13 +1,18 @@
 """Starting a gateway: the socket, TLS, a first admin, and a stop that loses nothing."""
 
+import asyncio
+import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import uvicorn
 
 from deeprotect.errors import InputError, printable
 from deeprotect.gateway.gateway import Gateway
 from deeprotect.gateway.logs import LOGGING, event
+from deeprotect.gateway.peers import Place
+from deeprotect.gateway.processes import run_processes
 from deeprotect.gateway.service import create_service
 from deeprotect.gateway.settings import Settings
 
@@ -25,8 +30,39 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
         if not gateway.registry.has_admin():
             say(f"admin token, shown this once: {gateway.registry.new_admin()}")
         event("started", bundles=", ".join(gateway.bundles.names()), host=settings.host, port=port)
-        uvicorn.Server(_config(gateway)).run(sockets=[listener])
+
+        def work(place: Place) -> None:
+            here = gateway if place.folder is None else Gateway.of(settings, place)
+            asyncio.run(_Server(here).serve(sockets=[listener]))
+
+        if settings.processes == 1:
+            work(Place())
+        else:
+            run_processes(settings.processes, work)
         event("stopped")
+
+
+class _Server(uvicorn.Server):
+    """Stops in order: sessions end and what they made due leaves, then apps are told, then the rest is closed."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        super().__init__(_config(gateway))
+        self._gateway = gateway
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await self._gateway.mediator.stop()
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Being told to stop is no failure: signals are not raised again afterwards."""
+        asked = (signal.SIGINT, signal.SIGTERM)
+        before = {each: signal.signal(each, self.handle_exit) for each in asked}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
 
 
 def _listening(settings: Settings) -> socket.socket:

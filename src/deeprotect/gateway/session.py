@@ -1,5 +1,6 @@
 """A live session of a device: its readings on the clock, and one flow for each app that gets them."""
 
+import hashlib
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -9,7 +10,15 @@ from deeprotect.gateway.track import Track, TrackWindow
 from deeprotect.gateway.wire.message import Message
 from deeprotect.signals.schema import Schema
 
-MOST_SCHEMAS = 8
+MOST_PHASE = 1 << 20
+
+
+def phase_of(stream: str) -> int:
+    """Ticks after the clock's own at which a stream's windows and episodes begin: public, by its name alone.
+
+    So that not all streams of a gateway draw in the same instant.
+    """
+    return int.from_bytes(hashlib.sha256(stream.encode("utf-8", "surrogatepass")).digest()[:4]) % MOST_PHASE
 
 
 def own_name() -> str:
@@ -33,7 +42,9 @@ class Session:
         """Windows that are due now, for each form in which somebody wants them."""
         wanted = set(schemas)
         self.tracks = {schema: track for schema, track in self.tracks.items() if schema in wanted}
-        return {schema: self.tracks.setdefault(schema, Track(schema)).take(message) for schema in wanted}
+        for schema in wanted - self.tracks.keys():
+            self.tracks[schema] = Track(schema, phase=phase_of(self.stream))
+        return {schema: track.take(message) for schema, track in self.tracks.items()}
 
     def finish(self) -> dict[Schema, list[TrackWindow]]:
         """What has begun and will not go on."""

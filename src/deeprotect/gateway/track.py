@@ -27,10 +27,10 @@ class TrackWindow:
 
 
 class Track:
-    """Takes messages as they come; gives windows, in order inside each part."""
+    """Takes messages as they come; gives windows, in order inside each part, cut `phase` ticks after the clock's."""
 
-    def __init__(self, schema: Schema) -> None:
-        self._schema, self._ticks = schema, Ticks.of(schema.rate_hz)
+    def __init__(self, schema: Schema, *, phase: int = 0) -> None:
+        self._schema, self._ticks = schema, Ticks.of(schema.rate_hz, offset=phase)
         self._jump = self._ticks.ticks_in(JUMP_SECONDS)
         self._assembly: Assembly | None = None
         self._part = 0
@@ -81,7 +81,7 @@ class Track:
             set_back = assembly is not None and last < assembly.newest
             yield from self.finish()
             self._part += int(set_back)
-            assembly = self._assembly = Assembly(self._schema, first_tick=first)
+            assembly = self._assembly = Assembly(self._schema, self._ticks, first_tick=first)
         for each, its_ticks in zip(readings, ticks, strict=True):
             assembly.push(each, its_ticks)
         yield from (TrackWindow(self._part, window) for window in assembly.due())
