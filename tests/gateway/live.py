@@ -15,9 +15,10 @@ import httpx
 import numpy as np
 from sqlalchemy import select
 from tests.gateway.canary import canaries, leaking_files, leaks
-from tests.gateway.conftest import NAMES, START, STEP, channel_bundle
+from tests.gateway.conftest import EPOCH, NAMES, STEP, channel_bundle
 
 from deeprotect.gateway.registry import Registry
+from deeprotect.gateway.session import phase_of
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import charges, draws, streams
 from deeprotect.release.ledger.kept import from_bytes
@@ -37,9 +38,14 @@ def until(is_so, what: str, seconds: float = PATIENCE):
     return found
 
 
-def body(first: int, count: int, *, session: str = "s") -> bytes:
+def start_of(stream: str) -> int:
+    """A time at which windows and episodes of a stream begin."""
+    return EPOCH + phase_of(stream) % 20 * STEP
+
+
+def body(stream: str, first: int, count: int, *, session: str = "s") -> bytes:
     """Canaries at ticks first, first + 1, … as rows of JSON."""
-    times = [START + tick * STEP for tick in range(first, first + count)]
+    times = [start_of(stream) + tick * STEP for tick in range(first, first + count)]
     columns = dict(zip(NAMES, canaries(count, seed=first).T.tolist(), strict=True))
     return json.dumps({"session": session, "time": times, **columns}).encode()
 
@@ -83,7 +89,9 @@ class Gateway:
                 [*command, "--ledger", self.address, "--port", "0", *options],
                 stdout=stdout, stderr=stderr, cwd=self.folder, env=environment,
             )  # fmt: skip
-        found = until(lambda: self._said(out) or self.process.poll() is not None and self._died(), "the gateway's address")
+        found = until(
+            lambda: self._said(out) or self.process.poll() is not None and self._died(), "the gateway's address"
+        )
         self.url = found.group(1)
         until(self.alive, "the gateway to answer")
         return self
@@ -106,7 +114,11 @@ class Gateway:
         self.answers.append(answer.content)
         return answer.status_code == 200
 
-    def send(self, stream: str, content: bytes, **headers: str) -> httpx.Response:
+    def send(self, stream: str, first: int, count: int, *, session: str = "s") -> httpx.Response:
+        """Canaries at ticks first, first + 1, …"""
+        return self.post(stream, body(stream, first, count, session=session))
+
+    def post(self, stream: str, content: bytes, **headers: str) -> httpx.Response:
         answer = httpx.post(f"{self.url}/in/{self.tokens[stream]}", content=content, headers=headers, timeout=PATIENCE)
         self.answers.append(answer.content)
         return answer
@@ -207,7 +219,7 @@ class Consumer:
 
     def numbers(self) -> list[int]:
         """Windows of the clock, in the order in which they came."""
-        return [window["time"][0] // (WINDOW * STEP) for window in self.windows]
+        return [(window["time"][0] // STEP - phase_of(self.stream)) // WINDOW for window in self.windows]
 
 
 def check_paid(gateway: Gateway, *apps: Consumer) -> None:
@@ -216,7 +228,9 @@ def check_paid(gateway: Gateway, *apps: Consumer) -> None:
     shown: dict[tuple[str, str, int], set[tuple[float, ...]]] = {}
     for app in apps:
         for number, window in zip(app.numbers(), app.windows, strict=True):
-            shown.setdefault((app.stream, app.app, number), set()).add(tuple(np.ravel([window[name] for name in NAMES])))
+            shown.setdefault((app.stream, app.app, number), set()).add(
+                tuple(np.ravel([window[name] for name in NAMES]))
+            )
     counts = {key: sum((stream, app, number) == key for stream, app, number, _ in booked) for key in shown}
     assert {key for key, count in counts.items() if not count} == set()
     assert {key for key, values in shown.items() if len(values) > counts[key]} == set()

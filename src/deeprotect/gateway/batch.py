@@ -56,19 +56,21 @@ def release_jobs(jobs: Sequence[Job], *, database: Database, entropy: SystemEntr
 def _take(jobs: Sequence[Job]) -> None:
     """Every window to its flow, with what the encoder sees in it: one call for all that share an encoder."""
     for evidence, windows in _encoded(jobs):
-        for (flow, each), row in zip(windows, evidence, strict=True):
-            flow.take(each, row)
+        for (job, each), row in zip(windows, evidence, strict=True):
+            if job.over and row is None:  # its end was never sent: the draw is made from what came before it
+                job.flow.end()
+            job.flow.take(each, row)
     for job in jobs:
         if job.over:
             job.flow.end()
 
 
-def _encoded(jobs: Iterable[Job]) -> Iterator[tuple[list[Floats | None], list[tuple[Flow, TrackWindow]]]]:
-    alike: defaultdict[int, list[tuple[Flow, TrackWindow]]] = defaultdict(list)
+def _encoded(jobs: Iterable[Job]) -> Iterator[tuple[list[Floats | None], list[tuple[Job, TrackWindow]]]]:
+    alike: defaultdict[int, list[tuple[Job, TrackWindow]]] = defaultdict(list)
     pipelines: dict[int, Pipeline] = {}
     for job in jobs:
         pipelines[id(job.flow.pipeline)] = job.flow.pipeline
-        alike[id(job.flow.pipeline)].extend((job.flow, each) for each in job.windows)
+        alike[id(job.flow.pipeline)].extend((job, each) for each in job.windows)
     for number, windows in alike.items():
         pipeline = pipelines[number]
         whole = [each.window.samples for _, each in windows if each.window.samples is not None]
