@@ -1,4 +1,4 @@
-"""A real `deeprotect serve` in a process of its own, with devices that send canaries and apps that keep all they get."""
+"""A real `deeprotect serve` in a process of its own; devices that send canaries, apps that keep all they get."""
 
 import json
 import os
@@ -90,7 +90,7 @@ class Gateway:
                 stdout=stdout, stderr=stderr, cwd=self.folder, env=environment,
             )  # fmt: skip
         found = until(
-            lambda: self._said(out) or self.process.poll() is not None and self._died(), "the gateway's address"
+            lambda: self._said(out) or (self.process.poll() is not None and self._died()), "the gateway's address"
         )
         self.url = found.group(1)
         until(self.alive, "the gateway to answer")
@@ -194,7 +194,7 @@ class Consumer:
 
     def _read(self, url: str, headers: dict[str, str]) -> None:
         try:
-            with httpx.stream("GET", f"{url}/out", headers=headers, timeout=None) as answer:  # noqa: S113
+            with httpx.stream("GET", f"{url}/out", headers=headers, timeout=None) as answer:
                 assert answer.status_code == 200
                 self._response = answer
                 self._there.set()

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from deeprotect.bundle.network import one_thread
-from deeprotect.errors import BudgetError, LedgerUnavailableError
+from deeprotect.errors import BudgetError, LedgerError, LedgerUnavailableError
 from deeprotect.gateway.episode import ClockEpisode
 from deeprotect.gateway.flow import Flow, Leaving, settle
+from deeprotect.gateway.logs import event_seldom
 from deeprotect.gateway.registry import App
 from deeprotect.gateway.session import Session
 from deeprotect.gateway.track import TrackWindow
@@ -19,6 +20,8 @@ from deeprotect.release.ledger.database import Database
 from deeprotect.release.pipe import Pipeline
 from deeprotect.release.together import DrawRequest, draw_together
 from deeprotect.signals.schema import Floats
+
+UNREACHABLE = "nothing is released now: the ledger that pays for it cannot be used; the operator's log says why"
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +89,9 @@ def _draw(jobs: Sequence[Job], *, database: Database, entropy: SystemEntropy) ->
     ]
     try:
         answers = draw_together([request for *_, request in asked], database=database, entropy=entropy)
-    except LedgerUnavailableError as failure:  # nothing was drawn, or it is kept: the next window asks again
-        return {place: str(failure) for place, *_ in asked}
+    except (LedgerError, LedgerUnavailableError) as failure:  # nothing was drawn, or it is kept: it is asked again
+        event_seldom("ledger unavailable", reason=str(failure))
+        return {place: UNREACHABLE for place, *_ in asked}
     for (_, episode, _), answer in zip(asked, answers, strict=True):
         settle(episode, answer)
     return {

@@ -44,11 +44,11 @@ class Gateway:
         registry = Registry(database)
         directory = Directory(registry)
 
-        def pipeline_of(app: App) -> Bundle:
+        def bundle_of(app: App) -> Bundle:
             return bundles.get(app.bundle)
 
-        releaser = Releaser(pipeline_of, database)
-        mediator = Mediator(directory, pipeline_of, releaser=releaser, metrics=metrics)
+        releaser = Releaser(database)
+        mediator = Mediator(directory, bundle_of, releaser=releaser, metrics=metrics)
         here = place or Place()
         return cls(settings, database, registry, directory, bundles, mediator, metrics, here, Peers(here))
 

@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+import time
 import traceback
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -17,6 +18,17 @@ def event(what: str, **facts: Any) -> None:
     shown = {name: printable(value, 300) if isinstance(value, str) else value for name, value in facts.items()}
     with suppress(OSError, ValueError):  # a full disk or a closed pipe stops the log, and nothing else
         print(json.dumps(line | shown, ensure_ascii=True), file=sys.stderr, flush=True)
+
+
+_said: dict[str, float] = {}
+
+
+def event_seldom(what: str, **facts: Any) -> None:
+    """Something that may be so for every batch: said once a second at most."""
+    now = time.monotonic()
+    if now - _said.get(what, -1.0) >= 1.0:
+        _said[what] = now
+        event(what, **facts)
 
 
 def failure(what: str, error: BaseException) -> None:
