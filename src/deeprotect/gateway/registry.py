@@ -1,7 +1,7 @@
 """Who may send and who may have what: devices and apps, by tokens that are stored as hashes."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self
@@ -18,6 +18,8 @@ from deeprotect.release.ledger.history import microseconds, moment_of
 from deeprotect.release.ledger.ledger import Clock, utc_now
 
 _LOCK = "deeprotect: registry"
+_NO_STREAM = "no stream '{}' is registered; `deeprotect register list` shows them"
+_NO_APP = "stream '{}' has no app '{}'; `deeprotect register list` shows them"
 
 
 @dataclass(frozen=True)
@@ -95,13 +97,17 @@ class Registry:
         push: str | None = None,
         epsilon: str | None = None,
         every: int | None = None,
+        served: Collection[str] | None = None,
     ) -> str:
-        """Its token, shown this once; good for this stream and this bundle."""
+        """Its token, shown this once; good for this stream and this bundle, which is among those `served`, if known."""
         check_names([name, stream, bundle], "the name of an app, a stream or a bundle")
+        if served is not None and bundle not in served:
+            there = ", ".join(map(printable, served)) or "none"
+            raise InputError(f"no bundle '{printable(bundle)}' is served; there is: {there}")
         columns = {"name": name, "stream": stream, "bundle": bundle, "push": push, "epsilon": epsilon, "every": every}
         with self._database.writing(_LOCK) as connection:
             if not self._valid(connection, devices, stream=stream):
-                raise InputError(f"no stream '{printable(stream)}'; register its device first")
+                raise InputError(f"no stream '{printable(stream)}' is registered; register its device first")
             if self._valid(connection, apps, stream=stream, name=name):
                 raise InputError(f"stream '{printable(stream)}' has an app '{printable(name)}'; revoke it first")
             return self._add(connection, apps, **columns)
@@ -150,11 +156,18 @@ class Registry:
 
     def revoke_device(self, stream: str) -> None:
         """And with it all apps of its stream."""
-        self._revoke(devices, stream=stream)
-        self._revoke(apps, stream=stream)
+        if not self._change(devices, revoked=self._now(), stream=stream):
+            raise InputError(_NO_STREAM.format(printable(stream)))
+        self._change(apps, revoked=self._now(), stream=stream)
 
     def revoke_app(self, name: str, *, stream: str) -> None:
-        self._revoke(apps, name=name, stream=stream)
+        if not self._change(apps, revoked=self._now(), name=name, stream=stream):
+            raise InputError(_NO_APP.format(printable(stream), printable(name)))
+
+    def choose(self, name: str, *, stream: str, epsilon: str | None, every: int | None) -> None:
+        """What an app is given from now on; the caller has seen that its bundle allows it."""
+        if not self._change(apps, epsilon=epsilon, every=every, name=name, stream=stream):
+            raise InputError(_NO_APP.format(printable(stream), printable(name)))
 
     def _add(self, connection: Connection, table: Table, **columns: Any) -> str:
         token = new_token()
@@ -162,10 +175,12 @@ class Registry:
         connection.execute(insert(table).values(**row))
         return token
 
-    def _revoke(self, table: Table, **named: str) -> None:
-        same = [table.c[column] == value for column, value in named.items()]
+    def _change(self, table: Table, *, stream: str, name: str | None = None, **columns: Any) -> bool:
+        """Whether there was anything to change: what is revoked stays so, with the time at which it was."""
+        same = [table.c.stream == stream, *([] if name is None else [table.c.name == name])]
         with self._database.writing(_LOCK) as connection:
-            connection.execute(update(table).where(table.c.revoked.is_(None), *same).values(revoked=self._now()))
+            done = connection.execute(update(table).where(table.c.revoked.is_(None), *same).values(**columns))
+            return bool(done.rowcount)
 
     @staticmethod
     def _valid(connection: Connection, table: Table, **named: str) -> Sequence[Row[Any]]:
