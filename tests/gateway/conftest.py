@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.postgres import Cluster
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.layers.decision import Argmax
@@ -84,3 +85,13 @@ def gateway(tmp_path):
     made = Gateway(tmp_path / "work")
     yield made
     made.end()
+
+
+@pytest.fixture
+def cluster():
+    """A PostgreSQL server that may be stopped and started again."""
+    made = Cluster()
+    made.start()
+    yield made
+    made.stop()
+    made.remove()

@@ -70,11 +70,16 @@ class Gateway:
     def make(self, *people: str, **privacy) -> "Gateway":
         """A bundle, and for each person a stream with their name and an app `fitness`."""
         channel_bundle(**privacy).save(self.folder / "protector")
-        registry = self.registry()
-        for person in people:
-            self.tokens[person] = registry.add_device(person)
-            self.tokens[f"{person}/fitness"] = registry.add_app("fitness", stream=person, bundle="protector")
+        if people:
+            self.register(*people)
         return self
+
+    def register(self, *streams: str, person: str | None = None, app: str = "fitness") -> None:
+        """Known within a second where the gateway runs already."""
+        registry = self.registry()
+        for stream in streams:
+            self.tokens[stream] = registry.add_device(stream, person=person)
+            self.tokens[f"{stream}/{app}"] = registry.add_app(app, stream=stream, bundle="protector")
 
     def registry(self) -> Registry:
         return Registry.at(self.address)
@@ -122,6 +127,11 @@ class Gateway:
         answer = httpx.post(f"{self.url}/in/{self.tokens[stream]}", content=content, headers=headers, timeout=PATIENCE)
         self.answers.append(answer.content)
         return answer
+
+    def wait_known(self, stream: str) -> None:
+        """A device that was registered while the gateway runs; asked by its test button."""
+        button = b'{"payload": [{"name": "test"}]}'
+        until(lambda: self.post(stream, button).status_code == 200, "the device to be known")
 
     def metric(self, name: str, **labels: str) -> float:
         """A number of /metrics; 0 where there is none yet."""
