@@ -39,6 +39,10 @@ class BundleError(InputError):
     """A bundle that is altered, incomplete, foreign or newer than this version."""
 
 
+class WireError(InputError):
+    """A message that is not what its wire format says; nothing of it was kept."""
+
+
 class EntropyError(DeeprotectError):
     """Randomness that is not good enough for a release."""
 

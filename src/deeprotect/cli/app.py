@@ -2,7 +2,8 @@
 
 import typer
 
-from deeprotect.cli import budget, bundles, data, evaluate, exports, paper, protect, tables
+from deeprotect.cli import budget, bundles, data, evaluate, exports, paper, protect, replay, serve, tables
+from deeprotect.cli import register as registering
 from deeprotect.cli.help_text import Verb, with_examples
 
 SUMMARIES: dict[Verb, str] = {
@@ -17,6 +18,8 @@ SUMMARIES: dict[Verb, str] = {
     bundles.audit: "Attack its release; a lower bound on ε.",
     protect.protect: "Release tables: the same form, other content.",
     budget.budget: "What has been spent, and what is left.",
+    serve.serve: "The gateway: live streams from sensors to apps.",
+    replay.replay: "Play a table as if it were live.",
     exports.export: "Take a protector to the browser: an extension, a script.",
     evaluate.evaluate: "What apps and attackers read of a release; a report.",
     paper.reproduce: "The paper's case studies again, on public data.",
@@ -34,6 +37,7 @@ app = typer.Typer(
 for _verb, _summary in SUMMARIES.items():
     app.command(help=with_examples(_verb), short_help=_summary)(_verb)
 app.add_typer(data.datasets, name="datasets", short_help="Known data sets, their licence; fetch one as a table.")
+app.add_typer(registering.register, name="register", short_help="Who may send to the gateway, which app gets what.")
 
 
 @app.callback(invoke_without_command=True)

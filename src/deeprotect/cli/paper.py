@@ -9,6 +9,7 @@ from deeprotect.cli.evaluate import Jobs, Report, command_line, cores, refuse_re
 from deeprotect.cli.json_output import json_text
 from deeprotect.cli.progress import bar
 from deeprotect.cli.tables import Force
+from deeprotect.errors import InputError
 
 if TYPE_CHECKING:
     from deeprotect.reproduction.reproduce import ReproduceRequest
@@ -109,9 +110,12 @@ def _features(name: str, out: Path, *, source: Path | None, seed: int) -> None:
 
 def bench(
     what: Annotated[
-        Literal["peers", "device"], typer.Argument(help="Speed against peers, or what a bundle costs on a device.")
+        Literal["peers", "device", "gateway"],
+        typer.Argument(
+            help="Speed against peers, what a bundle costs on a device, or how many streams a gateway holds."
+        ),
     ] = "peers",
-    bundle: Annotated[Path | None, typer.Argument(metavar="BUNDLE", help="With device: the bundle.")] = None,
+    bundle: Annotated[Path | None, typer.Argument(metavar="BUNDLE", help="With device or gateway.")] = None,
     short: Annotated[bool, typer.Option("--short", help="A minute instead of ten; some parts are left out.")] = False,
     part: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this part; repeatable.")] = None,
     out: Annotated[
@@ -121,19 +125,25 @@ def bench(
         Path | None,
         typer.Option(metavar="JSON", help="Exit code 1 where a ratio is worse than in this file by over a third."),
     ] = None,
+    streams: Annotated[int, typer.Option(min=1, metavar="N", help="With gateway: how many to begin with.")] = 1000,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Speed and memory as ratios against peers, measured in the same run.
 
     With device: processor time, memory and delay of a live stream with a bundle and without, in Python and, in a clone
-    with node and Chromium, in the browser.
+    with node and Chromium, in the browser. With gateway: live streams on this machine, more and more of them.
 
     Example: deeprotect bench --out out/bench
 
     Example: deeprotect bench device protector
+
+    Example: deeprotect bench gateway protector --streams 1000
     """
     if what == "device":
         _bench_device(bundle, as_json=as_json)
+        return
+    if what == "gateway":
+        _bench_gateway(bundle, streams, as_json=as_json)
         return
     from deeprotect.benchmark.benchmark import measure_all, measure_short
     from deeprotect.benchmark.reference import held_against, read_reference
@@ -157,7 +167,6 @@ def bench(
 def _bench_device(bundle: Path | None, *, as_json: bool) -> None:
     from deeprotect.benchmark.device import measure
     from deeprotect.cli.printing import overheads_table
-    from deeprotect.errors import InputError
 
     if bundle is None:
         raise InputError("bench device needs a bundle: deeprotect bench device BUNDLE")
@@ -166,3 +175,16 @@ def _bench_device(bundle: Path | None, *, as_json: bool) -> None:
         typer.echo(json_text({"schema": 1, "overheads": [each.to_json() for each in overheads]}))
     else:
         overheads_table(overheads)
+
+
+def _bench_gateway(bundle: Path | None, streams: int, *, as_json: bool) -> None:
+    from deeprotect.benchmark.gateway_load import most_held
+    from deeprotect.cli.printing import load_table
+
+    if bundle is None:
+        raise InputError("bench gateway needs a bundle: deeprotect bench gateway BUNDLE")
+    loads = list(most_held(bundle, streams, say=lambda line: typer.echo(line, err=True)))
+    if as_json:
+        typer.echo(json_text({"schema": 1, "loads": [each.to_json() for each in loads]}))
+    else:
+        load_table(loads)

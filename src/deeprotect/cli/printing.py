@@ -12,6 +12,7 @@ from deeprotect.policy.repository import Inference, Repository
 
 if TYPE_CHECKING:
     from deeprotect.benchmark.device import Overhead
+    from deeprotect.benchmark.gateway_load import Held
     from deeprotect.benchmark.ratio import Ratio
     from deeprotect.evaluation.results import Row
     from deeprotect.reproduction.case_page import CaseLayout
@@ -172,6 +173,16 @@ def overheads_table(overheads: Sequence["Overhead"]) -> None:
     for each in overheads:
         figures = ["" if value is None else f"{value:.3g}" for value in (each.off, each.on, each.added)]
         table.add_row(each.place, each.what, *figures, each.unit)
+    Console().print(table)
+
+
+def load_table(loads: Sequence["Held"]) -> None:
+    """One row per load on a gateway."""
+    table = Table("streams", "windows", "p50", "p99", "cores", "memory", "a stream", "held")
+    for each in loads:
+        delays = (f"{each.p50_ms:.0f} ms", f"{each.p99_ms:.0f} ms")
+        cost = (f"{each.processor:.2f}", f"{each.memory_mb:.0f} MB", f"{each.per_stream_kb:.0f} kB")
+        table.add_row(str(each.streams), f"{each.share:.1%}", *delays, *cost, "yes" if each.held else "no")
     Console().print(table)
 
 

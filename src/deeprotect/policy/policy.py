@@ -26,6 +26,7 @@ Json = dict[str, Any]
 _ARRAY = re.compile(r"\[\n((?: {4}.*,\n)+)\]")
 _COMMENTS = {
     "window": "samples in a window",
+    "when_missing": "live, where samples are lost: nothing | placeholder (a public window)",
     "useful": "what the app may infer",
     "sensitive": "what it must not; empty: everything else",
     "epsilon": "for one draw; smaller is more private",

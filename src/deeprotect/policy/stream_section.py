@@ -1,7 +1,7 @@
 """The section `[stream]`: rate, window, channels, and the columns that they are read from."""
 
 from fractions import Fraction
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -47,6 +47,7 @@ class Stream(Section):
     window: Annotated[int, Field(ge=1)]
     channels: dict[Name, ChannelSpec]
     columns: dict[Name, Name] = Field(default_factory=dict)
+    when_missing: Literal["nothing", "placeholder"] | None = None  # live, where samples are lost; default: nothing
 
     def column(self, channel: str) -> str:
         return self.columns.get(channel, channel)

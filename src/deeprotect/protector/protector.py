@@ -18,12 +18,13 @@ from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.protector.arrays import release_array
 from deeprotect.protector.kinds import like
-from deeprotect.protector.release_options import Progress, ReleaseOptions, book_of, passing_columns, price_of, settled
+from deeprotect.protector.release_options import Progress, ReleaseOptions, book_of, passing_columns, settled
 from deeprotect.protector.released_table import ReleasedTable
 from deeprotect.release.in_order import cores
 from deeprotect.release.ledger import Account, Ledger, MemoryLedger
 from deeprotect.release.live_episodes import LISTEN
 from deeprotect.release.many_files import release_data_set
+from deeprotect.release.pricing import price_of
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
 from deeprotect.release.streaming import ListenTo, LiveStream
 from deeprotect.tables.data_set import parts_of

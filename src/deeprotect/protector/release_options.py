@@ -6,8 +6,8 @@ from typing import Any, TypedDict
 from deeprotect.bundle import Bundle
 from deeprotect.policy.usual_names import RECORDING, TIME
 from deeprotect.release.in_order import cores
-from deeprotect.release.ledger import Ledger, MemoryLedger, Price
-from deeprotect.release.ledger.limits import Limits
+from deeprotect.release.ledger import Ledger, MemoryLedger
+from deeprotect.release.pricing import price_of
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.passing import Passing
 
@@ -45,11 +45,6 @@ def settled(options: ReleaseOptions, bundle: Bundle) -> dict[str, Any]:
 def book_of(options: ReleaseOptions, bundle: Bundle) -> Ledger:
     """The ledger that was given, or one that forgets."""
     return options.get("ledger") or MemoryLedger(price_of(bundle))
-
-
-def price_of(bundle: Bundle) -> Price:
-    """Of one draw, within the policy's limits."""
-    return Price.of(bundle.mechanism, bundle=bundle.digest, limits=Limits.of(bundle.policy.privacy.budget))
 
 
 def passing_columns(bundle: Bundle, options: ReleaseOptions) -> set[str]:

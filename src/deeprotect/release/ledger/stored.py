@@ -44,9 +44,15 @@ class StoredLedger:
         other._source, other.tally = "\n".join((source_of(table), *columns)), DrawCounts()
         return other
 
+    def of_session(self, session: str) -> "StoredLedger":
+        """A ledger for a live session, under a name that lasts: its draws are known again after a restart."""
+        other = copy(self)
+        other._source, other.tally = f"session\n{session}", DrawCounts()
+        return other
+
     def charge(self, runs: Sequence[Run], *, count: int) -> Paid:
         spans = self._spans(runs, count)
-        with self._database.writing(self._lock) as connection:
+        with self._database.writing(self.lock) as connection:
             now = self._clock()  # under the lock: who waited is charged when the wait was over
             booked = charges_of(connection, self._entry.stream, spans)
             fresh = list(uncharged(spans, booked))
@@ -63,14 +69,24 @@ class StoredLedger:
 
     def record(self, runs: Sequence[Run], drawn: Floats) -> Floats:
         spans = self._spans(runs, len(drawn))
-        with self._database.writing(self._lock) as connection:
+        with self._database.writing(self.lock) as connection:
             booked = charges_of(connection, self._entry.stream, spans)
             if list(uncharged(spans, booked)):
                 raise BudgetError("draws must be charged before they are recorded; nothing was released")
             return keep(connection, spans, booked, drawn=drawn)
 
+    def key_of(self, run: Run) -> tuple[int, Span]:
+        """The stream, and the one draw of a run."""
+        (span,) = self._spans([run], 1)
+        return self._entry.stream, span
+
+    def new_charge(self, connection: Connection, span: Span) -> dict[str, Any]:
+        """The row of a single draw that was not charged before; in a transaction that holds this ledger's lock."""
+        now = self._clock()
+        return self._row(Charge(span, self._room(connection, 1, now) == 1), now)
+
     @property
-    def _lock(self) -> str:
+    def lock(self) -> str:
         """Limits are the person's, so one charge at a time is looked at for each person."""
         return f"deeprotect: person {self._entry.person}"
 

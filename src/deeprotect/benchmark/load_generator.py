@@ -1,0 +1,104 @@
+"""Devices and apps of a gateway under load, in a process of their own: how much comes back, and how late."""
+
+import asyncio
+import json
+import random
+import sys
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import websockets
+
+SECOND = 10**9
+
+
+@dataclass(eq=False)
+class Stream:
+    """One device and its app; `sent` are the last stamps of messages and when they left."""
+
+    token_in: str
+    token_out: str
+    sent: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=64))
+    delays: list[float] = field(default_factory=list)
+    windows: int = 0
+    refused: int = 0
+
+
+@dataclass(frozen=True)
+class Load:
+    """What every device sends, and for how long."""
+
+    address: str  # ws://host:port
+    rate_hz: int
+    channels: list[str]
+    every: float
+    seconds: float
+    settle: float  # seconds at the start that are not counted
+
+
+async def drive(load: Load, streams: list[Stream]) -> dict[str, Any]:
+    """Everything at once; the devices' messages are spread over their period."""
+    begin = time.monotonic() + 1.0 + len(streams) / 200  # connecting takes its time
+    jobs = [_device(load, stream, begin) for stream in streams] + [_app(load, stream, begin) for stream in streams]
+    tasks = [asyncio.create_task(job) for job in jobs]
+    await asyncio.sleep(begin - time.monotonic() + load.settle + load.seconds + 3.0)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    delays = np.array([delay for stream in streams for delay in stream.delays] or [np.nan])
+    return {
+        "windows": sum(stream.windows for stream in streams),
+        "refused": sum(stream.refused for stream in streams),
+        "silent": sum(not stream.windows for stream in streams),
+        "p50": float(np.median(delays)),
+        "p99": float(np.quantile(delays, 0.99)),
+        "worst": float(delays.max()),
+        "cpu": time.process_time(),
+    }
+
+
+async def _device(load: Load, stream: Stream, begin: float) -> None:
+    rows = round(load.rate_hz * load.every)
+    values = np.random.default_rng().normal(scale=0.5, size=(len(load.channels), rows)).round(3)
+    body = ",".join(
+        f"{json.dumps(name)}:{json.dumps(row.tolist())}" for name, row in zip(load.channels, values, strict=True)
+    )
+    step, start = SECOND // load.rate_hz, random.random() * load.every
+    async with websockets.connect(f"{load.address}/in/{stream.token_in}", compression=None) as socket:
+        number, stop = 0, begin + load.settle + load.seconds
+        await asyncio.sleep(begin + start - time.monotonic())
+        first = time.time_ns()
+        while (due := begin + start + (number + 1) * load.every) < stop:
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            times = [first + (number * rows + row) * step for row in range(rows)]
+            stream.sent.append((times[-1], time.monotonic()))
+            await socket.send(f'{{"session":"load","time":{times},{body}}}')
+            answer = await socket.recv()
+            stream.refused += '"status": 200' not in answer
+            number += 1
+
+
+async def _app(load: Load, stream: Stream, begin: float) -> None:
+    async with websockets.connect(f"{load.address}/out/{stream.token_out}", compression=None) as socket:
+        async for message in socket:
+            now = time.monotonic()
+            if begin + load.settle <= now <= begin + load.settle + load.seconds:
+                last = max(json.loads(message)["time"])
+                left = next((at for stamp, at in stream.sent if stamp >= last), None)
+                stream.windows += 1
+                if left is not None:
+                    stream.delays.append(now - left)
+
+
+def main() -> None:
+    """Reads what to do from standard input as JSON, and writes what was found to standard output."""
+    given = json.load(sys.stdin)
+    streams = [Stream(*tokens) for tokens in given.pop("tokens")]
+    print(json.dumps(asyncio.run(drive(Load(**given), streams))))
+
+
+if __name__ == "__main__":
+    main()

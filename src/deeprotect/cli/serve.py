@@ -1,0 +1,86 @@
+"""The verb serve: the gateway between sensors and apps."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deeprotect.errors import InputError, printable
+
+Bundles = Annotated[
+    list[str], typer.Option("--bundle", metavar="[NAME=]BUNDLE", help="A bundle to serve; several, each under a name.")
+]
+
+
+def serve(
+    bundle: Bundles,
+    ledger: Annotated[
+        str,
+        typer.Option(metavar="FILE", help="Ledger and registry: a file, or postgresql+psycopg://user@host/database."),
+    ] = "gateway.sqlite",
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; this machine only, unless told.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 8765,
+    processes: Annotated[
+        int, typer.Option(min=1, max=64, help="That share the port; more than one needs PostgreSQL.")
+    ] = 1,
+    tls_certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="PEM; with --tls-key.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="PEM.")] = None,
+    mqtt: Annotated[
+        str | None, typer.Option(metavar="URL", help="A broker: mqtt://user@host:1883 or mqtts://…")
+    ] = None,
+    mqtt_password: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file with the broker's password.")
+    ] = None,
+    mqtt_ca: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Certificates to check the broker's with.")
+    ] = None,
+    watch: Annotated[
+        Path | None, typer.Option(metavar="TABLE", help="Labelled: the page shows what an app and an attacker infer.")
+    ] = None,
+) -> None:
+    """Stand between sensors and apps: take streams in, release them under a bundle and a budget, hand them on.
+
+    Example: deeprotect serve --bundle protector --ledger gateway.sqlite
+    """
+    if (tls_certificate is None) != (tls_key is None):
+        raise InputError("--tls-certificate and --tls-key go together; give both")
+    from deeprotect.gateway.serving import serve as run
+    from deeprotect.gateway.settings import Settings
+
+    settings = Settings(
+        bundles=_named(bundle),
+        database=ledger,
+        host=host,
+        port=port,
+        processes=processes,
+        tls_certificate=_there(tls_certificate),
+        tls_key=_there(tls_key),
+        mqtt=mqtt,
+        mqtt_password=_there(mqtt_password),
+        mqtt_ca=_there(mqtt_ca),
+        watch=_there(watch),
+    )
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    run(settings, say=typer.echo)
+
+
+def _named(given: list[str]) -> dict[str, Path]:
+    """NAME=PATH, or a path whose last part is the name."""
+    found: dict[str, Path] = {}
+    for each in given:
+        name, equals, path = each.partition("=")
+        where = Path(path if equals else each)
+        key = name if equals else where.resolve().name.removesuffix(".zip")
+        if key in found:
+            raise InputError(f"two bundles are called '{printable(key)}'; name them: --bundle NAME=BUNDLE")
+        found[key] = where
+    return found
+
+
+def _there(path: Path | None) -> Path | None:
+    if path is not None and not path.is_file():
+        raise InputError(f"{printable(str(path), 200)}: no such file")
+    return path

@@ -1,0 +1,35 @@
+"""A window on the clock: the samples of its ticks where all are there, and the producer's own time stamps."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deeprotect.gateway.wire.message import Nanoseconds, Readings
+from deeprotect.signals.schema import Floats
+
+
+@dataclass(frozen=True)
+class Stamps:
+    """When one sensor was read inside a window, and at which of its ticks."""
+
+    sensor: str
+    channels: tuple[str, ...]
+    places: tuple[int, ...]  # of these channels in the schema
+    times_ns: Nanoseconds
+    ticks: NDArray[np.int64]  # counted from the window's first
+
+    def with_values(self, released: Floats) -> Readings:
+        """The same readings with values of a released window (tick, channel)."""
+        columns = released if self.places == tuple(range(released.shape[1])) else released[:, list(self.places)]
+        return Readings(self.sensor, self.channels, self.times_ns, columns[self.ticks])
+
+
+@dataclass(frozen=True)
+class ClockWindow:
+    """Window `number` of the clock, counted since 1970; no samples where some are missing."""
+
+    number: int
+    times_ns: Nanoseconds  # of its ticks
+    samples: Floats | None  # (tick, channel) in units
+    stamps: tuple[Stamps, ...]

@@ -1,0 +1,41 @@
+"""For operators: is it alive, is it ready, how much does it do."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse, PlainTextResponse
+
+from deeprotect.errors import DeeprotectError
+from deeprotect.gateway.gateway import Gateway
+from deeprotect.gateway.openapi import said
+
+BEARER = "bearer "
+_METRICS: dict[int | str, dict[str, Any]] = {404: said("for this machine and the admin alone")}
+
+
+def router_operator(gateway: Gateway) -> APIRouter:
+    """`/healthz`, `/readyz`, and `/metrics` for this machine and the admin."""
+    router = APIRouter(tags=["operators"])
+
+    @router.get("/healthz")
+    def alive() -> dict[str, str]:
+        return {"status": "alive"}
+
+    @router.get("/readyz", responses={503: {"description": "the ledger cannot be reached"}})
+    def ready() -> Response:
+        """Whether a draw could be paid for now."""
+        try:
+            gateway.registry.has_admin()
+        except DeeprotectError as error:
+            return JSONResponse({"status": "not ready", "reason": str(error)}, status_code=503)
+        return JSONResponse({"status": "ready"})
+
+    @router.get("/metrics", responses=_METRICS, response_class=PlainTextResponse)
+    def metrics(request: Request) -> Response:
+        header = request.headers.get("authorization", "")
+        local = request.client is not None and request.client.host in ("127.0.0.1", "::1")
+        if not local and not (header.lower().startswith(BEARER) and gateway.registry.is_admin(header[len(BEARER) :])):
+            return PlainTextResponse("not found", status_code=404)
+        return PlainTextResponse(gateway.metrics.text(), media_type="text/plain; version=0.0.4")
+
+    return router

@@ -1,0 +1,1 @@
+"""Wire formats: bytes to readings and back, without a network."""

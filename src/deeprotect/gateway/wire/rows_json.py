@@ -1,0 +1,75 @@
+"""Rows as JSON: a list for the time and one for each channel, or one object for each row; values in policy units."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from deeprotect.errors import WireError, printable
+from deeprotect.gateway.wire import strict_json
+from deeprotect.gateway.wire.columns import readings_of, rows_of
+from deeprotect.gateway.wire.message import Message, ReleasedWindow
+from deeprotect.signals.schema import Floats, Schema
+
+TIME, ROWS = "time", "rows"
+
+
+def read(body: bytes, schema: Schema, sensors: Mapping[str, Any]) -> Message:
+    """`{"session": "s", "time": [ns, …], "acc_x": […], …}`, or `{"session": "s", "rows": [{"time": ns, …}, …]}`."""
+    return from_json(strict_json.parse(body), schema, sensors)
+
+
+def from_json(message: Any, schema: Schema, sensors: Mapping[str, Any]) -> Message:
+    """A parsed message; columns that the policy does not name are not looked at."""
+    message = {ROWS: message} if isinstance(message, list) else message
+    if not isinstance(message, dict) or not (ROWS in message or TIME in message):
+        raise WireError('a message must be an object with "time" and the channels as lists, or with "rows"')
+    columns = _from_rows(message[ROWS], schema) if ROWS in message else message
+    times = strict_json.stamps(_list(columns.get(TIME), TIME))
+    found = {name: _column(columns[name], name) for name in schema.names if name in columns}
+    for name, values in found.items():
+        if len(values) != len(times):
+            raise WireError(f"'{printable(name)}' and 'time' must have the same length; send one value for each time")
+    session = message.get("session")
+    name = "" if isinstance(session, list) else strict_json.session_name(session)
+    return Message(name, readings_of(times, found, schema, sensors=sensors))
+
+
+def write(window: ReleasedWindow) -> bytes:
+    """One line of JSON that `read` understands."""
+    times, values = rows_of(window)
+    head = {
+        "stream": window.stream,
+        "session": window.session,
+        "message": window.number,
+        "placeholder": window.placeholder,
+        TIME: times.tolist(),
+    }
+    columns = dict(zip(window.channels, (values.T + 0.0).tolist(), strict=True))
+    return json.dumps(head | columns, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _from_rows(rows: Any, schema: Schema) -> dict[str, Any]:
+    """Columns; a channel that some rows lack has no value there."""
+    if not all(isinstance(row, dict) for row in _list(rows, ROWS)):
+        raise WireError('"rows" must be a list of objects, one for each time')
+    present = [name for name in schema.names if any(name in row for row in rows)]
+    return {name: [row.get(name) for row in rows] for name in (TIME, *present)}
+
+
+def _column(values: Any, name: str) -> Floats:
+    """null is a reading that is not there."""
+    found, what = _list(values, name), f"'{printable(name)}'"
+    if None not in found:
+        return strict_json.numbers(found, what)
+    there = np.array([value is not None for value in found], dtype=bool)
+    column = np.full(len(found), np.nan)
+    column[there] = strict_json.numbers([value for value in found if value is not None], what)
+    return column
+
+
+def _list(values: Any, name: str) -> list[Any]:
+    if not isinstance(values, list):
+        raise WireError(f"'{printable(name)}' must be a list with one value for each time")
+    return values

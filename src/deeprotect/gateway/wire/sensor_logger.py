@@ -1,0 +1,101 @@
+"""Messages of the phone app Sensor Logger, pushed over HTTP or MQTT: read with the policy's channels only, and written
+as the app writes them."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from deeprotect.errors import WireError
+from deeprotect.gateway.wire import strict_json
+from deeprotect.gateway.wire.acceleration import parts_of_total, total_of
+from deeprotect.gateway.wire.layout import Group, layout
+from deeprotect.gateway.wire.message import Message, Nanoseconds, Readings, ReleasedWindow
+from deeprotect.gateway.wire.wire_sensor import WireSensor, spelt
+from deeprotect.signals.schema import Floats, Schema
+
+TEST = "test"  # what the app's test button sends
+
+
+def read(body: bytes, schema: Schema, sensors: Mapping[str, Any]) -> Message:
+    """One pushed message."""
+    return from_json(strict_json.parse(body), schema, sensors)
+
+
+def from_json(message: Any, schema: Schema, sensors: Mapping[str, Any]) -> Message:
+    """A parsed message; whatever the policy does not name is not looked at."""
+    payload = message.get("payload") if isinstance(message, dict) else None
+    if not isinstance(payload, list) or not all(isinstance(entry, dict) for entry in payload):
+        raise WireError("a Sensor Logger message must have a payload, a list of objects")
+    session = strict_json.session_name(message.get("sessionId"))
+    if payload and payload[0].get("name") == TEST:
+        return Message(session, (), is_test=True)
+    by_name = _by_name(payload)
+    found = (_readings(group, by_name) for group in layout(schema, sensors))
+    return Message(session, tuple(readings for readings in found if readings is not None))
+
+
+def write(window: ReleasedWindow) -> bytes:
+    """As the app would have pushed it; every name is the stream's own."""
+    entries = [entry for readings in window.readings for entry in _entries(readings)]
+    entries.sort(key=lambda entry: entry["time"])
+    message = {
+        "messageId": window.number,
+        "sessionId": window.session,
+        "deviceId": window.stream,
+        "payload": entries,
+    }
+    return json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _by_name(payload: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    by_name: dict[str, list[dict[str, Any]]] = {}
+    for entry in payload:
+        name = entry.get("name")
+        if isinstance(name, str):
+            by_name.setdefault(name, []).append(entry)
+    return by_name
+
+
+def _readings(group: Group, by_name: dict[str, list[dict[str, Any]]]) -> Readings | None:
+    """Of one group, by the first of its names that came; they go out under all that came."""
+    came = tuple(name for name in group.factors if name in by_name)
+    series = {name: _series(by_name[name], group, name) for name in came}
+    times, values = total_of(series) if group.kind == "total" else next(iter(series.values()), (None, None))
+    if times is None or values is None or not len(times):
+        return None
+    return Readings(group.sensor(came), group.channels, times, values)
+
+
+def _series(entries: list[dict[str, Any]], group: Group, name: str) -> tuple[Nanoseconds, Floats]:
+    """Times, and values in the policy's units; a reading that lacks one of them is left out."""
+    rows, times = [], []
+    for entry in entries:
+        values = entry.get("values")
+        if not isinstance(values, dict):
+            raise WireError("a reading must have values, an object of numbers")
+        row = [values.get(key) for key in group.keys]
+        if None not in row:
+            rows.append(row)
+            times.append(entry.get("time"))
+    flat = strict_json.numbers([value for row in rows for value in row], "values of a sensor")
+    with np.errstate(over="ignore"):
+        scaled = flat.reshape(len(rows), len(group.keys)) / group.factors[name]
+    return strict_json.stamps(times), strict_json.finite(scaled, "values of a sensor")
+
+
+def _entries(readings: Readings) -> Iterator[dict[str, Any]]:
+    sensor = spelt(readings.sensor)
+    order = sorted(range(len(sensor.keys)), key=lambda place: sensor.keys[place], reverse=True)  # z, y, x
+    keys = [sensor.keys[place] for place in order]
+    for name, values in _released(sensor, readings.values):
+        for time, row in zip(readings.times_ns.tolist(), values[:, order].tolist(), strict=True):
+            yield {"name": name, "time": time, "values": dict(zip(keys, row, strict=True))}
+
+
+def _released(sensor: WireSensor, values: Floats) -> Iterator[tuple[str, Floats]]:
+    """Under each name, in its unit; adding 0.0 leaves no -0.0, which tells nothing and looks odd."""
+    parts = parts_of_total(values) if sensor.kind == "total" else {}
+    for name, factor in sensor.factors:
+        yield name, parts.get(name, values) * factor + 0.0

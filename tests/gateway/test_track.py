@@ -1,0 +1,118 @@
+"""Readings on the clock: order, duplicates, gaps, late ones, jumps, other rates."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.gateway.conftest import NAMES, POLICY, START, STEP, readings
+
+from deeprotect.errors import InputError
+from deeprotect.gateway.session import phase_of
+from deeprotect.gateway.track import Track
+from deeprotect.gateway.wire.message import Message, Readings
+from deeprotect.policy import Policy
+from deeprotect.signals.ticks import Ticks
+
+SCHEMA = Policy.from_toml(POLICY).schema()
+
+
+def through(*messages, finish=False):
+    track = Track(SCHEMA, phase=phase_of("watch"))
+    windows = [window for each in messages for window in track.take(each)]
+    return windows + (track.finish() if finish else []), track
+
+
+def ramp(first, count):
+    """Values that tell which tick they are of."""
+    times = START + (first + np.arange(count, dtype=np.int64)) * STEP
+    ticks = np.arange(first, first + count, dtype=float)
+    return Message("s", (Readings("rows", NAMES, times, np.stack([ticks / 100, -ticks / 100], axis=1)),))
+
+
+def values(windows):
+    return [window.window.samples[:, 0].tolist() for window in windows if window.window.samples is not None]
+
+
+def test_whole_windows_come_out_as_soon_as_they_are_full():
+    windows, _ = through(ramp(0, 9))
+    assert values(windows) == [[0.0, 0.01, 0.02, 0.03], [0.04, 0.05, 0.06, 0.07]]
+
+
+def test_a_window_that_the_session_begins_inside_of_is_left_out():
+    windows, track = through(ramp(2, 8))
+    assert values(windows) == [[0.04, 0.05, 0.06, 0.07]]
+    assert track.late == 0
+
+
+@given(st.permutations(range(6)))
+def test_messages_in_any_order_and_twice_give_the_same_windows(order):
+    pieces = [ramp(3 * place, 3) for place in range(6)]
+    expected = values(through(*pieces)[0])
+    # The first message says where the session begins; all others may come in any order.
+    shuffled = [pieces[0], *(pieces[place] for place in order), *(pieces[place] for place in order)]
+    assert values(through(*shuffled)[0]) == expected
+
+
+def test_a_gap_of_three_ticks_is_bridged_and_a_larger_one_is_not():
+    there = ramp(0, 12).readings[0]
+    small = Message("s", (there.where(np.isin(np.arange(12), [0, 1, 4, 7, 8, 9, 10, 11])),))
+    assert values(through(small)[0])[0] == pytest.approx([0.0, 0.01, 0.02, 0.03])
+    large = Message("s", (there.where(np.isin(np.arange(12), [0, 1, 5, 6, 7, 8, 9, 10, 11])),))
+    windows, _ = through(large, ramp(12, 30))
+    assert windows[0].window.samples is None
+    assert windows[2].window.samples is not None
+
+
+def test_a_sensor_that_stops_leaves_windows_without_samples_and_is_named():
+    both = Message("s", (readings(0, 8, channels=("acc_x",)), readings(0, 4, channels=("acc_y",))))
+    windows, track = through(both, Message("s", (readings(8, 40, channels=("acc_x",)),)))
+    assert [window.window.samples is None for window in windows][:2] == [False, True]
+    assert track.missing == ("acc_y",)
+
+
+def test_what_comes_after_its_window_was_closed_is_dropped_and_counted():
+    windows, track = through(ramp(0, 4), ramp(8, 30), ramp(4, 4))
+    assert windows[1].window.samples is None
+    assert track.late == 4
+
+
+def test_a_clock_set_back_begins_a_new_part_and_one_set_forward_does_not():
+    windows, _ = through(ramp(4000, 8), ramp(0, 8), ramp(9000, 8))
+    assert [window.part for window in windows] == [0, 0, 1, 1, 1, 1]
+    numbers = [window.window.number for window in windows]
+    assert numbers[-1] - numbers[0] == (9004 - 4000) // 4
+
+
+def test_a_sensor_at_twice_the_rate_is_thinned_and_one_at_half_is_interpolated():
+    times = START + np.arange(16, dtype=np.int64) * (STEP // 2)
+    fast = Message("s", (Readings("rows", NAMES, times, np.ones((16, 2))),))
+    assert len(values(through(fast)[0])) == 2
+    slow = Message("s", (ramp(0, 13).readings[0].where(np.arange(13) % 2 == 0),))
+    assert values(through(slow)[0])[0] == pytest.approx([0.0, 0.01, 0.02, 0.03])
+
+
+def test_stamps_of_a_window_are_the_producers_own_each_once():
+    jitter = np.array([3, -4, 5, 0, 0, 0, 0, 0], dtype=np.int64) * 10**6
+    base = ramp(0, 8).readings[0]
+    uneven = Readings("acc", NAMES, base.times_ns + jitter, base.values)
+    windows, _ = through(Message("s", (uneven,)), Message("s", (uneven,)), ramp(8, 4))
+    stamps = windows[0].window.stamps[0]
+    assert stamps.times_ns.tolist() == uneven.times_ns[:4].tolist()
+    assert stamps.ticks.tolist() == [0, 1, 2, 3]
+
+
+def test_a_message_that_covers_years_is_refused_in_one_line():
+    far = Message("s", (readings(0, 1), readings(10_000, 1)))
+    with pytest.raises(InputError, match="at most 600 s"):
+        through(far)
+
+
+@given(st.integers(0, 2**62), st.sampled_from([0.5, 1.0, 10.0, 48.7, 50.0, 99.99, 1000.0]))
+def test_ticks_are_exact_where_floats_are_not(nanoseconds, rate):
+    from fractions import Fraction
+
+    ticks = Ticks.of(rate)
+    found = int(ticks.nearest(np.array([nanoseconds]))[0])
+    exact = Fraction(nanoseconds) * ticks.count / (ticks.seconds * 10**9)
+    assert abs(Fraction(found) - exact) <= Fraction(1, 2)
+    assert int(ticks.nearest(ticks.times(np.array([found])))[0]) == found
