@@ -14,6 +14,7 @@ from deeprotect.reproduction.studies import ACCELEROMETER
 
 RATE_HZ, WINDOW = 10.0, 10  # the paper's: three axes of ten samples are 30 values
 PERSON = "person"
+HELD = "10 s"  # who it is does not change from one second to the next
 
 
 def read(directory: Path | None, size: Size, seed: int) -> list[CaseExperiment]:
@@ -45,7 +46,7 @@ def experiments(data: Dataset, mode: str, size: Size, seed: int, *, note: str | 
     authentication = who_policy.vary(inferences={"useful": [OWNER]})
     return [
         CaseExperiment(
-            "1a", f"who is it (useful) against {mode}", windows, who_policy, split, facts=facts, curves=True
+            "1a", f"who is it (useful) against {mode}", windows, who_policy, split, facts=facts, curves=True, every=HELD
         ),
         CaseExperiment("1b", f"{mode} (useful) against who is it", windows, doing_policy, split, facts=facts),
         CaseExperiment(
@@ -57,6 +58,7 @@ def experiments(data: Dataset, mode: str, size: Size, seed: int, *, note: str | 
             methods=MAIN_METHODS,
             facts=[*facts, drawn],
             curves=True,
+            every=HELD,
         ),
     ]
 

@@ -30,6 +30,7 @@ class CaseExperiment:
     """One experiment of a case study; `facts` tell what a reader must know about its windows.
 
     `curves`: whether the number of features is varied on it, too. `files`: where each recording is one to listen to.
+    `every`: how long a draw is held, where that is measured, too.
     """
 
     name: str
@@ -41,6 +42,7 @@ class CaseExperiment:
     facts: Sequence[str] = ()
     curves: bool = False
     files: Sequence[Path] = ()
+    every: str | None = None
 
     def plan(self, size: Size, *, jobs: int, seed: int) -> Plan:
         setup = Setup(app=size.app, attackers=size.attackers, pools=(), seed=seed)

@@ -11,6 +11,7 @@ from deeprotect.evaluation.results import Row, Sensitive, Useful
 from deeprotect.reproduction.case import SHOWN_EPSILON
 from deeprotect.reproduction.case_result import ExperimentResult
 from deeprotect.reproduction.feature_curves import SHOWN, CurvePoint
+from deeprotect.reproduction.held import sentences
 
 NAMED = "channel named"
 _SMALL = 0.02  # smaller differences of accuracy are not spoken of
@@ -45,7 +46,7 @@ TRADE = {
 
 def compare_with_paper(result: ExperimentResult) -> list[PaperComparison]:
     """Every number that the paper states and this experiment measured."""
-    found = [*_features(result), *_mechanisms(result), *_trade(result)]
+    found = [*_features(result), *_mechanisms(result), *_trade(result), *_held(result)]
     return [each for each in found if each.ours]
 
 
@@ -176,6 +177,25 @@ def _trade(result: ExperimentResult) -> Iterator[PaperComparison]:
     why = [*_chance(experiment.name, attack), _gain(attack), *([_cost(app, stated)] if stated else [])]
     words = stated.words if stated else "not in the paper: its first case study the other way round"
     yield PaperComparison(f"trade-off at ε = {row.epsilon:g}, {NAMED}", words, ours, " ".join(why))
+
+
+def _held(result: ExperimentResult) -> Iterator[PaperComparison]:
+    """Beside the paper's draw for each window, where longer ones were measured."""
+    if len(result.results.holds) != 2:
+        return
+    each, held = result.results.holds
+    useful, sensitive = result.experiment.useful, result.experiment.sensitive
+    shares = [
+        f"{_share(row.useful[useful].app)} against {_share(row.sensitive[sensitive].adaptive)}" for row in (each, held)
+    ]
+    episode = held.useful[useful].held
+    pooled = f" ({_share(episode)} for an app that reads all windows of a draw)" if episode is not None else ""
+    yield PaperComparison(
+        f"a draw every {held.seconds_per_draw:g} s at ε = {held.epsilon:g}, {held.line}",
+        "not in the paper, which draws for each window",
+        f"{useful} {shares[1]}{pooled}; with a draw for each window {shares[0]}",
+        " ".join(sentences(each, held, useful=useful, sensitive=sensitive)),
+    )
 
 
 def _chance(name: str, attack: Sensitive) -> Iterator[str]:

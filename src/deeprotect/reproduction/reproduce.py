@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deeprotect.errors import DatasetError, InputError
@@ -11,7 +11,7 @@ from deeprotect.evaluation.results import Results
 from deeprotect.evaluation.runner import Progress, split_into_tasks
 from deeprotect.evaluation.settings import grid
 from deeprotect.evaluation.stopwatch import Stopwatch
-from deeprotect.reproduction import authentication, feature_curves, listening, speech, transport
+from deeprotect.reproduction import authentication, feature_curves, held, listening, speech, transport
 from deeprotect.reproduction import case_files as files
 from deeprotect.reproduction.case import SHOWN_EPSILON, Case, CaseExperiment
 from deeprotect.reproduction.case_page import CaseLayout
@@ -108,7 +108,11 @@ def _run(experiment: CaseExperiment, request: ReproduceRequest, meter: "_Meter")
         if experiment.files:
             samples = listening.listen(experiment, runner, voices=size.voices)
             meter.stage(f"sounds {experiment.name}")(1.0)
-    return ExperimentResult(experiment, _results(experiment, found, points), points, samples, runner.seconds)
+    results = _results(experiment, found, points)
+    if experiment.every:  # on folds of its own, for episodes stay whole
+        rows = held.held_rows(experiment, plan, progress=meter.stage(f"held {experiment.name}"))
+        results = replace(results, holds=rows)
+    return ExperimentResult(experiment, results, points, samples, runner.seconds)
 
 
 def _results(experiment: CaseExperiment, found: RunResult, points: Sequence[CurvePoint]) -> Results:
@@ -133,6 +137,8 @@ def _weights(experiments: dict[int, list[CaseExperiment]], size: Size, seed: int
         weights[experiment.name] = _seconds(experiment, size.epsilons, folds=folds)
         if experiment.curves:
             weights[f"features {experiment.name}"] = feature_curves.weight(size, folds)
+        if experiment.every:
+            weights[f"held {experiment.name}"] = held.weight(folds)
         if experiment.files:
             weights[f"sounds {experiment.name}"] = _seconds(experiment, [SHOWN_EPSILON], folds=1)
     return weights
