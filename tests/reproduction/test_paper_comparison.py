@@ -102,29 +102,5 @@ def test_the_papers_chance_level_is_put_right(experiment):
     assert "of these 3 classes" in text
 
 
-def held(experiment: CaseExperiment, before: float, after: float, attacker: float = 0.5):
-    rows = [
-        replace(row("channel ldp", app, attacker), seconds_per_draw=seconds)
-        for app, seconds in ((before, 1.0), (after, 10.0))
-    ]
-    return compare_with_paper(ExperimentResult(experiment, Results(rows=[], holds=rows)))
-
-
-def test_a_held_draw_stands_beside_one_for_each_window(experiment):
-    (line,) = held(experiment, 0.7, 0.9)
-    assert line.what == "a draw every 10 s at ε = 5, channel ldp"
-    assert "owner 90.0 % against 50.0 %" in line.ours
-    assert "with a draw for each window 70.0 % against 50.0 %" in line.ours
-    assert "a tenth of the budget" in line.why
-    assert "gains nothing that these windows could show" in line.why
-    assert "gains over guessing" in held(experiment, 0.7, 0.9, attacker=0.6)[0].why
-
-
-def test_what_holding_did_to_the_app_follows_its_interval(experiment):
-    assert "reads more" in held(experiment, 0.7, 0.75)[0].why
-    assert "reads as much" in held(experiment, 0.7, 0.71)[0].why
-    assert "reads less" in held(experiment, 0.7, 0.6)[0].why
-
-
 def test_what_was_not_measured_is_not_spoken_of(experiment):
     assert compare_with_paper(ExperimentResult(experiment, Results(rows=[]))) == []
