@@ -9,7 +9,9 @@ from deeprotect.cli.evaluate import Jobs, Report, command_line, cores, refuse_re
 from deeprotect.cli.json_output import json_text
 from deeprotect.cli.progress import bar
 from deeprotect.cli.tables import Force
+from deeprotect.errors import InputError
 
+BENCH = ("bench.json", "bench.svg", "performance.md")
 if TYPE_CHECKING:
     from deeprotect.reproduction.reproduce import ReproduceRequest
 
@@ -121,6 +123,7 @@ def bench(
         Path | None,
         typer.Option(metavar="JSON", help="Exit code 1 where a ratio is worse than in this file by over a third."),
     ] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Speed and memory as ratios against peers, measured in the same run.
@@ -133,8 +136,14 @@ def bench(
     Example: deeprotect bench device protector
     """
     if what == "device":
+        if short or part or out or against:
+            raise InputError("bench device takes a bundle and --json only; leave out the rest")
         _bench_device(bundle, as_json=as_json)
         return
+    if bundle is not None:
+        raise InputError("only `deeprotect bench device` takes a bundle; leave it out")
+    if out is not None:
+        refuse_report(out, BENCH, force=force)
     from deeprotect.benchmark.benchmark import measure_all, measure_short
     from deeprotect.benchmark.reference import held_against, read_reference
     from deeprotect.cli.printing import ratios_table
@@ -157,7 +166,6 @@ def bench(
 def _bench_device(bundle: Path | None, *, as_json: bool) -> None:
     from deeprotect.benchmark.device import measure
     from deeprotect.cli.printing import overheads_table
-    from deeprotect.errors import InputError
 
     if bundle is None:
         raise InputError("bench device needs a bundle: deeprotect bench device BUNDLE")
