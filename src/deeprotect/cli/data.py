@@ -126,9 +126,9 @@ def init(
     from deeprotect.tables.several import paths_of
     from deeprotect.tables.survey import settled_rate, survey
 
+    refuse_output(out, paths_of(table), force=force)
     if kind_of(out) in READERS:
         raise InputError(f"{out}: that is the name of a table, and a policy is TOML; give a name such as policy.toml")
-    refuse_output(out, paths_of(table), force=force)
     labels, names = [*useful, *(sensitive or [])], column_names(columns)
     mapping = ColumnMap.without_policy(mapped or [], labels=labels)
     seen = survey(table, mapping=mapping, columns=names)

@@ -105,10 +105,10 @@ def refuse_folder(out: Path, inputs: Sequence[str | Path], *, force: bool) -> No
     """The same for a folder that is written as a whole."""
     from deeprotect.tables import output_checks as outputs
 
-    outputs.refuse_unwritable_folder(out)
     outputs.refuse_input(out, inputs)
     if not force:
         outputs.refuse_existing(out)
+    outputs.refuse_unwritable_folder(out)
 
 
 def refuse_output(out: str | Path, inputs: Sequence[str | Path], *, force: bool) -> None:
