@@ -20,7 +20,7 @@ test: $(INSTALLED)
 	$(BIN)/pytest -n auto --dist worksteal
 
 bench: $(INSTALLED)
-	$(BIN)/deeprotect bench --out out/bench
+	$(BIN)/deeprotect bench --out out/bench --force
 
 smoke:
 	$(PYTHON) .ci/smoke.py
