@@ -51,7 +51,6 @@ class Relay {
       this.changed();
     };
     status.addEventListener("change", () => void report());
-    document.addEventListener("prerenderingchange", () => void report()); // only now it is the tab's page
     await report();
   }
 
