@@ -15,7 +15,7 @@ from deeprotect.bundle.layers.structure import Concatenation, Unflatten
 from deeprotect.bundle.layers.summaries import Spectrum, Statistics
 from deeprotect.bundle.network import Network
 
-SETTLE_MS = 2500  # of each piece are left out: the protected page is a window and a little behind
+SETTLE_MS = 9100  # of each piece are left out: what plays then was heard in it, two windows of 4 s and one of the app's
 
 
 def main(folders: list[Path]) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from deeprotect.cli.bundles import BundlePath
-from deeprotect.cli.tables import Force, refuse_output
+from deeprotect.cli.tables import Force
 
 
 def export(
@@ -23,9 +23,13 @@ def export(
     """
     from deeprotect.bundle import Bundle
     from deeprotect.exporting.browser import export_browser
+    from deeprotect.tables import output_checks as outputs
 
     folder = out or Path(f"{bundle.name.removesuffix('.zip')}-{target}")
-    refuse_output(folder, [bundle], force=force)
+    outputs.refuse_input(folder, [bundle])
+    if not force:
+        outputs.refuse_existing(folder)
+    outputs.refuse_unwritable_folder(folder)
     exported = export_browser(Bundle.load(bundle), folder)
     typer.echo(f"{exported.extension}: load it in chrome://extensions (developer mode, load unpacked)", err=True)
     typer.echo(f"{exported.script}: for a site that embeds it; about.html beside it says what that is worth", err=True)
