@@ -183,6 +183,8 @@ def _bench_device(bundle: Path | None, *, as_json: bool) -> None:
         typer.echo(json_text({"schema": 1, "overheads": [each.to_json() for each in overheads]}))
     else:
         overheads_table(overheads)
+    if not any(each.place == "browser" for each in overheads):
+        typer.echo("left out: the browser; in a clone with node and Chromium, run `make browser` first", err=True)
 
 
 def _bench_gateway(bundle: Path | None, streams: int, *, as_json: bool) -> None:
