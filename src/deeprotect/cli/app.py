@@ -3,6 +3,7 @@
 import typer
 
 from deeprotect.cli import budget, bundles, data, evaluate, exports, paper, protect, replay, serve, tables
+from deeprotect.cli import register as registering
 from deeprotect.cli.help_text import Verb, with_examples
 
 SUMMARIES: dict[Verb, str] = {
@@ -36,6 +37,7 @@ app = typer.Typer(
 for _verb, _summary in SUMMARIES.items():
     app.command(help=with_examples(_verb), short_help=_summary)(_verb)
 app.add_typer(data.datasets, name="datasets", short_help="Known data sets, their licence; fetch one as a table.")
+app.add_typer(registering.register, name="register", short_help="Who may send to the gateway, which app gets what.")
 
 
 @app.callback(invoke_without_command=True)

@@ -9,6 +9,7 @@ from typing import Self
 from deeprotect.bundle import Bundle
 from deeprotect.errors import DeeprotectError
 from deeprotect.gateway.bundles import Bundles
+from deeprotect.gateway.choices import VariedBundles
 from deeprotect.gateway.directory import REFRESH_SECONDS, Directory
 from deeprotect.gateway.logs import event, failure
 from deeprotect.gateway.mediator import Mediator
@@ -44,11 +45,13 @@ class Gateway:
         registry = Registry(database)
         directory = Directory(registry)
 
-        def pipeline_of(app: App) -> Bundle:
-            return bundles.get(app.bundle)
+        varied = VariedBundles()
 
-        releaser = Releaser(pipeline_of, database)
-        mediator = Mediator(directory, pipeline_of, releaser=releaser, metrics=metrics)
+        def bundle_of(app: App) -> Bundle:
+            return varied.get(bundles.get(app.bundle), app.epsilon, app.every)
+
+        releaser = Releaser(database)
+        mediator = Mediator(directory, bundle_of, releaser=releaser, metrics=metrics)
         here = place or Place()
         return cls(settings, database, registry, directory, bundles, mediator, metrics, here, Peers(here))
 

@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-from deeprotect.errors import InputError
+from deeprotect.errors import InputError, printable
 
 _LONGEST = 2000
 
@@ -18,3 +18,10 @@ def check_address(address: str) -> str:
     if not whole or len(address) > _LONGEST or not address.isprintable():
         raise InputError("an app's address must be http://host/… or https://host/…, without spaces; correct it")
     return address
+
+
+def shown_address(address: str) -> str:
+    """For lists and pages: the host, without user, path and query, for any of them may be a secret."""
+    parts = urlsplit(address)
+    host = parts.netloc.rpartition("@")[2]
+    return printable(f"{parts.scheme}://{host}{'/…' if parts.path.strip('/') or parts.query else ''}")

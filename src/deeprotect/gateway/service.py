@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 from starlette.requests import Request
 
+from deeprotect.gateway.console.routes import console_router
 from deeprotect.gateway.feeds import feeding
 from deeprotect.gateway.gateway import Gateway
 from deeprotect.gateway.intake import Intake
@@ -33,6 +34,7 @@ def create_service(gateway: Gateway) -> FastAPI:
     service.include_router(router_in(gateway, intake))
     service.include_router(router_out(gateway))
     service.include_router(router_operator(gateway))
+    service.include_router(console_router(gateway))
 
     @service.exception_handler(Exception)
     async def failed(_: Request, error: Exception) -> JSONResponse:

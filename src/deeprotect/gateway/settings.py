@@ -12,6 +12,7 @@ class Settings:
     database: str
     host: str = "127.0.0.1"
     port: int = 8765
+    names: tuple[str, ...] = ()  # host names under which the console may be asked for, beside addresses
     processes: int = 1
     tls_certificate: Path | None = None
     tls_key: Path | None = None

@@ -1,0 +1,107 @@
+"""Pages that the admin reads: the overview, a stream, a policy in plain words, and the form to register."""
+
+from typing import Any
+
+from fastapi import Request, Response
+
+from deeprotect.bundle.bundle import Bundle
+from deeprotect.bundle.card import card_of
+from deeprotect.errors import DeeprotectError
+from deeprotect.gateway.console import rendering
+from deeprotect.gateway.console.desk import Desk
+from deeprotect.gateway.console.live import app_of
+from deeprotect.gateway.console.overview import overview
+from deeprotect.gateway.console.requests import RefusedError, is_local
+from deeprotect.gateway.console.sessions import Session
+
+
+async def overview_page(desk: Desk, request: Request, session: Session) -> Response:
+    status = desk.gateway.mediator.status()
+    found = await desk.apart(lambda: overview(desk, status))
+    return rendering.page("overview.html", **frame(desk, session, "overview"), found=found)
+
+
+async def stream_page(desk: Desk, request: Request, session: Session) -> Response:
+    """Released samples as they leave; raw ones beside them where the owner wants that, on this machine."""
+    app = await desk.apart(lambda: app_of(desk, request))
+    if app is None:
+        raise RefusedError(404, "name a stream; the overview links to each")
+    status = desk.gateway.mediator.status()
+    found = await desk.apart(lambda: overview(desk, status))
+    place = next((i for i, each in enumerate(found.streams) if each.name == app.stream), None)
+    if place is None:
+        raise RefusedError(404, "there is no such stream; it may have been revoked")
+    bundle = await desk.apart(lambda: desk.bundle_of(app))
+    channels = [] if bundle is None else [(each.name, each.unit) for each in bundle.schema.channels]
+    watched = await desk.apart(lambda: _watched(desk, bundle))
+    local = is_local(request)
+    return rendering.page(
+        "stream.html",
+        **frame(desk, session, "overview"),
+        found=found,
+        place=place,
+        app_place=next(j for j, each in enumerate(found.streams[place].apps) if each.name == app.name),
+        app=app,
+        channels=channels,
+        local=local,
+        raw=session.shows_raw and local,
+        seconds=20 if bundle is None else max(20.0, 3 * bundle.schema.window / bundle.schema.rate_hz),
+        **watched,
+    )
+
+
+def _watched(desk: Desk, bundle: Bundle | None) -> dict[str, Any]:
+    """The observers, or why there are none."""
+    empty = {"watching": None, "watch_trouble": None, "watch_table": desk.observers.table}
+    if bundle is None:
+        return empty
+    try:
+        return empty | {"watching": desk.observers.of(bundle)}
+    except DeeprotectError as error:
+        return empty | {"watch_trouble": str(error)}
+
+
+async def policy_page(desk: Desk, request: Request, session: Session) -> Response:
+    """The card of a bundle: the same words as `describe` prints."""
+    name = request.query_params.get("bundle", "")
+    bundle = await desk.apart(lambda: desk.gateway.bundles.get(name))
+    return rendering.page("policy.html", **frame(desk, session, "policy"), name=name, card=card_of(bundle))
+
+
+async def policies_page(desk: Desk, request: Request, session: Session) -> Response:
+    """What is served, each with the sentence that opens its card."""
+    cards = await desk.apart(lambda: [(name, *_opened(desk, name)) for name in desk.gateway.bundles.names()])
+    return rendering.page("policies.html", **frame(desk, session, "policy"), cards=cards)
+
+
+def _opened(desk: Desk, name: str) -> tuple[str, str]:
+    try:
+        found = card_of(desk.gateway.bundles.get(name))
+    except DeeprotectError as error:
+        return "cannot be served", str(error)
+    return found.title, found.opening.promised
+
+
+async def register_page(desk: Desk, request: Request, session: Session) -> Response:
+    return await registering(desk, session)
+
+
+async def registering(desk: Desk, session: Session, *, status: int = 200, **shown: Any) -> Response:
+    """The two forms, with what was typed and what is wrong with it."""
+    registry = desk.gateway.registry
+    devices, apps = await desk.apart(lambda: (registry.devices(), registry.apps()))
+    given = {"mistake": None, "which": None, "typed": {}} | shown
+    return rendering.page(
+        "register.html",
+        status=status,
+        **frame(desk, session, "register"),
+        devices=devices,
+        apps=apps,
+        bundles=desk.gateway.bundles.names(),
+        **given,
+    )
+
+
+def frame(desk: Desk, session: Session, section: str) -> dict[str, Any]:
+    """What stands around every page."""
+    return {"token": session.form_token, "section": section}

@@ -1,0 +1,84 @@
+import json
+
+import pytest
+
+from deeprotect.gateway.registry import Registry
+
+DATABASE = ("--database", "gateway.sqlite")
+
+
+@pytest.fixture
+def register(deeprotect):
+    def run(*words):
+        return deeprotect("register", *words, *DATABASE)
+
+    return run
+
+
+def test_a_device_gets_an_address_that_is_printed_once_and_stored_nowhere(register, folder):
+    done = register("device", "watch", "--person", "anna", "--platform", "ios", "--at", "https://gate.example/")
+    assert done.returncode == 0, done.stderr
+    into, phone = done.stdout.split()
+    token = into.removeprefix("https://gate.example/in/")
+    assert phone == f"https://gate.example/phone/{token}"
+    assert token not in done.stderr
+    found = Registry.at(str(folder / "gateway.sqlite")).device_of(token)
+    assert (found.stream, found.person, found.sensors) == ("watch", "anna", {"platform": "ios"})
+    assert token.encode() not in (folder / "gateway.sqlite").read_bytes()
+
+
+def test_an_app_gets_a_token_and_is_listed(register, folder):
+    register("device", "watch", "--person", "anna")
+    done = register(
+        "app", "fit", "--stream", "watch", "--bundle", "walk", "--push", "http://u:secret@localhost:9/key?x"
+    )
+    assert done.returncode == 0, done.stderr
+    assert Registry.at(str(folder / "gateway.sqlite")).app_of(done.stdout.strip()).name == "fit"
+    listed = register("list").stdout
+    assert "stream watch, of anna" in listed
+    assert "  app fit, bundle walk, pushed to http://localhost:9/…" in listed
+    assert done.stdout.strip() not in listed
+
+
+def test_a_list_for_scripts(register):
+    register("device", "watch")
+    register("app", "fit", "--stream", "watch", "--bundle", "walk")
+    body = json.loads(register("list", "--json").stdout)
+    assert [each["stream"] for each in body["devices"]] == ["watch"]
+    assert [(each["name"], each["bundle"]) for each in body["apps"]] == [("fit", "walk")]
+
+
+def test_what_is_revoked_is_no_longer_listed(register):
+    register("device", "watch")
+    register("app", "fit", "--stream", "watch", "--bundle", "walk")
+    assert register("revoke", "watch", "--app", "fit").returncode == 0
+    assert "app fit" not in register("list").stdout
+    assert register("revoke", "watch").returncode == 0
+    assert register("list").stdout == "nothing is registered\n"
+
+
+def test_the_admins_token_replaces_the_one_before(register, folder):
+    first, second = (register("admin").stdout.strip() for _ in range(2))
+    registry = Registry.at(str(folder / "gateway.sqlite"))
+    assert registry.is_admin(second)
+    assert not registry.is_admin(first)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("app", "fit", "--stream", "nowhere", "--bundle", "walk"), "register its device first"),
+        (("revoke", "nowhere"), "no stream 'nowhere' is registered"),
+        (("revoke", "watch", "--app", "fit"), "has no app 'fit'"),
+        (("device", "watch"), "has a device"),
+        (("device", "two\nlines"), "one printable line"),
+        (("device", "phone", "--platform", "windows"), "ios"),
+        (("app", "fit", "--stream", "watch", "--bundle", "walk", "--push", "ftp://x"), "https://host/"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(register, words, said):
+    register("device", "watch")
+    done = register(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1

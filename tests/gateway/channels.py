@@ -1,0 +1,49 @@
+"""Bundles with a channel for tests of the gateway, made by hand."""
+
+import numpy as np
+
+from deeprotect.bundle import Bundle
+from deeprotect.bundle.layers.decision import Argmax
+from deeprotect.bundle.manifest import TrainingRecord
+from deeprotect.bundle.network import Network
+from deeprotect.bundle.output_table import OutputTable
+from deeprotect.policy import Policy
+from deeprotect.privacy.channel.design import design
+from deeprotect.privacy.channel.rounding import make
+
+POLICY = """
+version = 1
+[stream]
+rate_hz = 10
+window = 4
+[stream.channels.acc_x]
+unit = "g"
+range = [-4.0, 4.0]
+[stream.channels.acc_y]
+unit = "g"
+range = [-4.0, 4.0]
+[inferences]
+useful = ["activity"]
+[privacy]
+epsilon = 5.0
+mechanism = "channel"
+[privacy.budget]
+per_hour = 600.0
+"""
+
+
+def channel_bundle(policy: Policy | None = None, *, prior=(1.0, 1.0, 1.0, 1.0)) -> Bundle:
+    """Four codes, ldp; what a window looks like on the way out is no matter here."""
+    policy = policy or Policy.from_toml(POLICY)
+    dim, codes = policy.schema().dim, len(prior)
+    return Bundle.make(
+        policy,
+        make(design(1.0 - np.eye(codes), np.array(prior), ldp_epsilon=policy.privacy.epsilon)),
+        encoder=Network((Argmax((dim,), np.arange(dim) % codes),), dim),
+        decoder=OutputTable(np.linspace(0.2, 0.8, codes, dtype=np.float32)[:, None] * np.ones((1, dim), np.float32)),
+        minimiser={"name": "code book", "expected_accuracy": 0.9},
+        training=TrainingRecord(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}, names_tell=[]),
+        results=[],
+        created="2026-01-01T00:00:00+00:00",
+        made_with={},
+    )
