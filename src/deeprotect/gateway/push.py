@@ -15,7 +15,7 @@ from deeprotect.gateway.wire.formats import JSON_TYPE, write
 TIMEOUT_SECONDS = 10.0  # of one attempt, from the connection to the end of the answer
 TRIES = 4
 FIRST_WAIT_SECONDS = 0.5  # before the second attempt; doubled each time
-MOST_WAITING = 64  # windows of one app; the oldest are dropped and counted
+MOST_WAITING = 128  # windows of one app; the oldest are dropped and counted
 _MOST_ANSWER = 1 << 16  # bytes that are read of an answer, so that the connection can be used again
 _WORTH_ANOTHER_TRY = frozenset({408, 425, 429})
 
