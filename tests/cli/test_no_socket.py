@@ -1,6 +1,6 @@
 """No verb opens a socket or leaves a file behind in the user's home, nor does any library it loads.
 
-`datasets fetch` downloads and `serve` listens; that is what they are for.
+`datasets fetch` downloads, `serve` listens and `replay` sends; that is what they are for.
 """
 
 import os
@@ -18,7 +18,7 @@ from deeprotect.cli.app import app
 pytestmark = pytest.mark.skipif(not no_network.KNOWN, reason="needs Linux on x86_64 or aarch64, for seccomp")
 
 ROOT = Path(no_network.__file__).parents[2]
-NETWORKED = {"serve", "fetch"}
+NETWORKED = {"serve", "replay", "fetch"}
 COMMANDS = {
     "--help": "",
     "demo": "--out demo",

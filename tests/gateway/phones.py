@@ -35,7 +35,7 @@ def pushed(first, count, *, name="totalacceleration", session="anns-session", st
     return json.dumps(message).encode()
 
 
-def test_button():
+def button():
     message = {
         "messageId": 0,
         "sessionId": "s",

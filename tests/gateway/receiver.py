@@ -15,11 +15,15 @@ class Receiver:
         self.release = threading.Event()
         self.release.set()
 
-    def wait_for(self, count, seconds=20):
-        """The first bodies that were answered with 200."""
+    def wait_for(self, count, seconds=20, *, device=None):
+        """The first bodies that were answered with 200, of one device if it is named."""
         with self.came:
-            assert self.came.wait_for(lambda: len(self.bodies) >= count, seconds), f"{len(self.bodies)} of {count} came"
-            return [json.loads(body) for body in self.bodies[:count]]
+            assert self.came.wait_for(lambda: len(self._of(device)) >= count, seconds), f"fewer than {count} came"
+            return self._of(device)[:count]
+
+    def _of(self, device):
+        bodies = [json.loads(body) for body in self.bodies]
+        return [body for body in bodies if device in (None, body["deviceId"])]
 
 
 @contextmanager

@@ -141,3 +141,16 @@ def test_nothing_runs_on_after_a_stop_and_what_it_made_due_arrives(tmp_path):
 
         assert asyncio.run(run()) == []
         assert [body["messageId"] for body in receiver.wait_for(2)] == [0, 1]
+
+
+def test_a_hundred_receivers_that_hang_leave_a_connection_for_the_next(tmp_path):
+    stuck, well = Receiver(), Receiver()
+    stuck.release.clear()
+    with listening(stuck) as first, listening(well) as second:
+        gateway = phone_gateway(tmp_path, push=first)
+        for number in range(100):
+            gateway.registry.add_app(f"stuck {number}", stream="watch", bundle="protector", push=first)
+        gateway.registry.add_app("well", stream="watch", bundle="protector", push=second)
+        gateway.directory.refresh()
+        assert play(gateway, well, 1, readings=5)[0]["messageId"] == 0
+        assert stuck.bodies == []

@@ -44,6 +44,14 @@ def device(
     standardised: Annotated[
         bool, typer.Option("--standardised", help="Sensor Logger's own 'standardise units' is on.")
     ] = False,
+    acceleration: Annotated[
+        Literal["total", "linear", "uncalibrated"] | None,
+        typer.Option(help="What the policy's acceleration is: with gravity (total), without it, or as measured."),
+    ] = None,
+    channel: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CHANNEL=SENSOR.VALUE", help="Where Sensor Logger has it, as in light=light.lux."),
+    ] = None,
     at: Gateway = HERE,
 ) -> None:
     """Register what sends a stream, and print its address.
@@ -52,9 +60,18 @@ def device(
     """
     sensors: dict[str, Any] = {} if platform is None else {"platform": platform}
     sensors |= {"standardised": True} if standardised else {}
+    sensors |= {} if acceleration is None else {"acceleration": acceleration}
+    sensors |= {"channels": dict(_pair(each) for each in channel)} if channel else {}
     token = _registry(database).add_device(stream, person=person, sensors=sensors)
     _shown_once("what it sends goes to", f"{at.rstrip('/')}/in/{token}")
     _shown_once("or open this on a phone", f"{at.rstrip('/')}/phone/{token}")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, place = text.rpartition("=")
+    if not equals:
+        raise InputError(f"--channel {printable(text)}: write CHANNEL=SENSOR.VALUE, as in light=light.lux")
+    return name, place
 
 
 def app(

@@ -114,8 +114,6 @@ def _way(to: str | None, form: Form, *, broker: "Broker | None", topic: str) -> 
 
 
 def _told(played: "Played", *, answered: bool) -> str:
-    sent = (
-        f"sent {played.rows} rows in {played.messages} messages of {played.recordings} recordings "
-        f"in {played.seconds:.1f} s"
-    )
+    counts = f"messages: {played.messages}, recordings: {played.recordings}"
+    sent = f"sent {played.rows} rows in {played.seconds:.1f} s ({counts})"
     return f"{sent}; the gateway took {played.accepted} readings" if answered else f"{sent}; the broker confirmed them"

@@ -15,8 +15,10 @@ from deeprotect.gateway.wire.formats import JSON_TYPE, write
 TIMEOUT_SECONDS = 10.0  # of one attempt, from the connection to the end of the answer
 TRIES = 4
 FIRST_WAIT_SECONDS = 0.5  # before the second attempt; doubled each time
-MOST_WAITING = 64  # windows of one app; the oldest are dropped and counted
+MOST_WAITING = 128  # windows of one app; the oldest are dropped and counted
 _MOST_ANSWER = 1 << 16  # bytes that are read of an answer, so that the connection can be used again
+_KEPT = 200  # connections that stay open between messages
+_HEADERS = {"Content-Type": JSON_TYPE, "User-Agent": "deeprotect"}
 _WORTH_ANOTHER_TRY = frozenset({408, 425, 429})
 
 
@@ -58,8 +60,8 @@ class Push:
         return f"status {status}", status >= httpx.codes.INTERNAL_SERVER_ERROR or status in _WORTH_ANOTHER_TRY
 
     async def _status(self, address: str, body: bytes) -> int:
-        headers, read = {"Content-Type": JSON_TYPE}, 0
-        async with self._client.stream("POST", address, content=body, headers=headers) as response:
+        read = 0
+        async with self._client.stream("POST", address, content=body) as response:
             async for part in response.aiter_raw():
                 read += len(part)
                 if read > _MOST_ANSWER:
@@ -79,8 +81,9 @@ class Push:
 @asynccontextmanager
 async def pushing(gateway: Gateway, *, first_wait: float = FIRST_WAIT_SECONDS) -> AsyncIterator[Followers]:
     """While the server runs. No redirect is followed, and no proxy of the environment is used."""
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=_KEPT)  # hanging ones take nobody's turn
     async with httpx.AsyncClient(
-        follow_redirects=False, trust_env=False, timeout=TIMEOUT_SECONDS, headers={"user-agent": "deeprotect"}
+        follow_redirects=False, trust_env=False, timeout=TIMEOUT_SECONDS, limits=limits, headers=_HEADERS
     ) as client:
         push = Push(gateway, client, first_wait=first_wait)
         followers = Followers(gateway, push.follow, wanted=lambda app: app.push is not None)

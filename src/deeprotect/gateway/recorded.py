@@ -79,7 +79,7 @@ class Recorded:
                 yield from self._of_batch(batch, timeline)
                 self._row += batch.num_rows
         if self.only is not None and self._number < 0:
-            raise TableError(f"{self.source.where}: no recording '{printable(self.only)}'")
+            raise TableError(f"{self.source.where}: no recording '{printable(self.only)}'; correct --recording")
 
     def _of_batch(self, batch: pa.RecordBatch, timeline: Timeline | None) -> Iterator[Stretch]:
         seconds, names = self._seconds(batch, timeline), self.columns.recording(batch)

@@ -37,10 +37,20 @@ def test_a_released_message_has_the_form_of_the_apps_own():
     assert (message["messageId"], message["sessionId"], message["deviceId"]) == (7, "12", "walker")
     assert [each["name"] for each in message["payload"]] == ["totalacceleration", "gyroscope"]
     for each in message["payload"]:
-        assert list(each) == ["name", "time", "values"]
+        assert list(each) == ["name", "values", "accuracy", "time"]
+        assert each["accuracy"] == 3
         assert type(each["time"]) is int
         assert list(each["values"]) == ["z", "y", "x"]
         assert all(type(value) is float for value in each["values"].values())
+
+
+def test_a_reading_is_written_in_the_order_of_the_phones_platform():
+    sent = entry("gyroscope", T0, 1, 2, 3) | {"accuracy": 0}
+    android = sensor_logger.write(released(sensor_logger.read(body(sent), schema(), {}), schema()))
+    assert b'"accuracy":3,"time":' in android
+    del sent["accuracy"]
+    apple = json.loads(sensor_logger.write(released(sensor_logger.read(body(sent), schema(), {}), schema())))
+    assert list(apple["payload"][0]) == ["name", "time", "values"]
 
 
 def test_nothing_but_channels_of_the_policy_passes():

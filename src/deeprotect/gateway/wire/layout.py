@@ -11,7 +11,7 @@ from typing import Any
 
 from deeprotect.errors import InputError, printable
 from deeprotect.gateway.wire.sensor_settings import SensorSettings
-from deeprotect.gateway.wire.wire_sensor import Kind, WireSensor
+from deeprotect.gateway.wire.wire_sensor import Kind, Style, WireSensor
 from deeprotect.policy.known_sensors import recognise
 from deeprotect.policy.known_sensors import spelt as unit_spelt
 from deeprotect.signals.channel import Channel
@@ -45,8 +45,8 @@ class Group:
     kind: Kind = "plain"
     usual: tuple[str, ...] = ()  # names for readings that came in another wire format
 
-    def sensor(self, names: tuple[str, ...]) -> str:
-        return str(WireSensor(tuple((name, self.factors[name]) for name in names), self.keys, self.kind))
+    def sensor(self, names: tuple[str, ...], style: Style = "apple") -> str:
+        return str(WireSensor(tuple((name, self.factors[name]) for name in names), self.keys, self.kind, style))
 
 
 def layout(schema: Schema, sensors: Mapping[str, Any]) -> tuple[Group, ...]:

@@ -12,10 +12,11 @@ from deeprotect.gateway.wire import strict_json
 from deeprotect.gateway.wire.acceleration import parts_of_total, total_of
 from deeprotect.gateway.wire.layout import Group, layout
 from deeprotect.gateway.wire.message import Message, Nanoseconds, Readings, ReleasedWindow
-from deeprotect.gateway.wire.wire_sensor import WireSensor, spelt
+from deeprotect.gateway.wire.wire_sensor import Style, WireSensor, spelt
 from deeprotect.signals.schema import Floats, Schema
 
 TEST = "test"  # what the app's test button sends
+ACCURACY = 3  # of Android's scale from 0 to 3; what the phone said about its own readings is not told
 
 
 def read(body: bytes, schema: Schema, sensors: Mapping[str, Any]) -> Message:
@@ -65,7 +66,8 @@ def _readings(group: Group, by_name: dict[str, list[dict[str, Any]]]) -> Reading
     times, values = total_of(series) if group.kind == "total" else next(iter(series.values()), (None, None))
     if times is None or values is None or not len(times):
         return None
-    return Readings(group.sensor(came), group.channels, times, values)
+    style: Style = "android" if "accuracy" in by_name[came[0]][0] else "apple"
+    return Readings(group.sensor(came, style), group.channels, times, values)
 
 
 def _series(entries: list[dict[str, Any]], group: Group, name: str) -> tuple[Nanoseconds, Floats]:
@@ -91,7 +93,14 @@ def _entries(readings: Readings) -> Iterator[dict[str, Any]]:
     keys = [sensor.keys[place] for place in order]
     for name, values in _released(sensor, readings.values):
         for time, row in zip(readings.times_ns.tolist(), values[:, order].tolist(), strict=True):
-            yield {"name": name, "time": time, "values": dict(zip(keys, row, strict=True))}
+            yield _entry(sensor.style, name, time, values=dict(zip(keys, row, strict=True)))
+
+
+def _entry(style: Style, name: str, time: int, *, values: dict[str, float]) -> dict[str, Any]:
+    """In the order that the app has on the phone's platform, for some receivers go by it; the accuracy is no news."""
+    if style == "apple":
+        return {"name": name, "time": time, "values": values}
+    return {"name": name, "values": values, "accuracy": ACCURACY, "time": time}
 
 
 def _released(sensor: WireSensor, values: Floats) -> Iterator[tuple[str, Floats]]:

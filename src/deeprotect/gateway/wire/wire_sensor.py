@@ -6,6 +6,8 @@ from functools import lru_cache
 from typing import Literal, Self
 
 Kind = Literal["plain", "total"]
+Style = Literal["apple", "android"]
+"""How the app writes a reading: name, time, values; or name, values, accuracy, time."""
 
 
 @dataclass(frozen=True)
@@ -18,17 +20,18 @@ class WireSensor:
     factors: tuple[tuple[str, float], ...]
     keys: tuple[str, ...]  # of the app's `values`, one for each channel
     kind: Kind = "plain"
+    style: Style = "apple"
 
     def __str__(self) -> str:
         return _line(self)
 
     def spell(self) -> str:
-        return json.dumps([self.kind, dict(self.factors), list(self.keys)], separators=(",", ":"))
+        return json.dumps([self.kind, self.style, dict(self.factors), list(self.keys)], separators=(",", ":"))
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        kind, factors, keys = json.loads(text)
-        return cls(tuple(factors.items()), tuple(keys), kind)
+        kind, style, factors, keys = json.loads(text)
+        return cls(tuple(factors.items()), tuple(keys), kind, style)
 
 
 @lru_cache(maxsize=4096)
