@@ -5,8 +5,8 @@ from urllib.parse import quote
 
 import pytest
 from markupsafe import escape
-from tests.gateway.console.conftest import HOSTILE
 from tests.gateway.conftest import message
+from tests.gateway.console.conftest import HOSTILE
 
 from deeprotect.bundle.card import card_of
 
