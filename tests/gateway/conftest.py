@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.postgres import Cluster
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.layers.decision import Argmax
@@ -74,3 +75,23 @@ def readings(first: int, count: int, *, value: float = 0.5, sensor: str = "rows"
 
 def message(first: int, count: int, *, session: str = "s", value: float = 0.5) -> Message:
     return Message(session, (readings(first, count, value=value),))
+
+
+@pytest.fixture
+def gateway(tmp_path):
+    """A place for a real gateway; its processes end with the test."""
+    from tests.gateway.live import Gateway
+
+    made = Gateway(tmp_path / "work")
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def cluster():
+    """A PostgreSQL server that may be stopped and started again."""
+    made = Cluster()
+    made.start()
+    yield made
+    made.stop()
+    made.remove()

@@ -20,11 +20,12 @@ class Assembly:
 
     def __init__(self, schema: Schema, ticks: Ticks, *, first_tick: int) -> None:
         self._schema, self._ticks = schema, ticks
+        self._place = {name: place for place, name in enumerate(schema.names)}
         self._grace = self._ticks.ticks_in(GRACE_SECONDS)
         self._next = -(-first_tick // schema.window)  # window that comes out next: the first that can be whole
         self._first = self._next
         self._base = self._next * schema.window - GAP  # tick of the first row below
-        self._rows: Floats = np.full((GAP + 2 * schema.window, len(schema.channels)), np.nan)
+        self._rows: Floats = np.full((GAP + schema.window + GAP, len(schema.channels)), np.nan)
         self._stamps: list[tuple[Readings, NDArray[np.int64]]] = []
         self.newest = first_tick
         self.late = 0
@@ -32,7 +33,7 @@ class Assembly:
     def push(self, readings: Readings, ticks: NDArray[np.int64]) -> int:
         """How many are in time; the others belong to windows that are closed."""
         start = self._next * self._schema.window
-        kept = ticks >= self._base if self._next == self._first else ticks >= start
+        kept = ticks >= (start - GAP if self._next == self._first else start)
         self.late += int(np.count_nonzero(ticks < start)) if self._next > self._first else 0
         if not kept.any():
             return 0
@@ -57,16 +58,16 @@ class Assembly:
 
     def missing(self) -> tuple[str, ...]:
         """Channels of which nothing has come in the window that is open."""
-        rows = self._rows[GAP : GAP + self._schema.window]
+        rows = self._open_rows()[GAP : GAP + self._schema.window]
         return tuple(name for place, name in enumerate(self._schema.names) if not np.isfinite(rows[:, place]).any())
 
     def _places(self, channels: Sequence[str]) -> tuple[int, ...]:
-        return tuple(self._schema.names.index(name) for name in channels)
+        return tuple(self._place[name] for name in channels)
 
     def _samples(self) -> Floats | None:
         """Of the open window, small gaps bridged; None where a channel has a larger one."""
         length = self._schema.window
-        rows = self._rows[: GAP + length + GAP]
+        rows = self._open_rows()
         own = rows[GAP : GAP + length]
         if np.isfinite(own).all():
             return own.copy()
@@ -90,18 +91,23 @@ class Assembly:
                 ticks = self._ticks.nearest(each_once) - start
                 yield Stamps(sensor, channels, self._places(channels), each_once, ticks)
 
+    def _open_rows(self) -> Floats:
+        """Of the open window, and as many before and after it as may be needed to bridge a gap."""
+        start = self._next * self._schema.window - GAP - self._base
+        return self._rows[start : start + GAP + self._schema.window + GAP]
+
     def _advance(self) -> None:
-        length = self._schema.window
         self._next += 1
-        self._base += length
-        self._rows = np.concatenate([self._rows[length:], np.full((length, self._rows.shape[1]), np.nan)])
-        start = self._next * length
+        start = self._next * self._schema.window
         self._stamps = [each for each in self._stamps if int(each[1].max()) >= start]
 
     def _make_room(self) -> None:
-        short = self.newest - self._base + 1 - len(self._rows)
-        if short > 0:
-            self._rows = np.concatenate([self._rows, np.full((short, self._rows.shape[1]), np.nan)])
+        """Rows for the newest tick and a window after it; those of windows that are closed make way."""
+        first = self._next * self._schema.window - GAP
+        rows = self._rows[first - self._base :]
+        short = self.newest + 1 + self._schema.window + GAP - first - len(rows)
+        self._rows = np.concatenate([rows, np.full((max(0, short), rows.shape[1]), np.nan)])
+        self._base = first
 
 
 def _each_once(times: Nanoseconds) -> Nanoseconds:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from deeprotect.bundle.network import one_thread
-from deeprotect.errors import BudgetError, LedgerUnavailableError
+from deeprotect.errors import BudgetError, LedgerError, LedgerUnavailableError
 from deeprotect.gateway.episode import ClockEpisode
 from deeprotect.gateway.flow import Flow, Leaving, settle
+from deeprotect.gateway.logs import event_seldom
 from deeprotect.gateway.registry import App
 from deeprotect.gateway.session import Session
 from deeprotect.gateway.track import TrackWindow
@@ -19,6 +20,8 @@ from deeprotect.release.ledger.database import Database
 from deeprotect.release.pipe import Pipeline
 from deeprotect.release.together import DrawRequest, draw_together
 from deeprotect.signals.schema import Floats
+
+UNREACHABLE = "nothing is released now: the ledger that pays for it cannot be used; the operator's log says why"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,19 +59,21 @@ def release_jobs(jobs: Sequence[Job], *, database: Database, entropy: SystemEntr
 def _take(jobs: Sequence[Job]) -> None:
     """Every window to its flow, with what the encoder sees in it: one call for all that share an encoder."""
     for evidence, windows in _encoded(jobs):
-        for (flow, each), row in zip(windows, evidence, strict=True):
-            flow.take(each, row)
+        for (job, each), row in zip(windows, evidence, strict=True):
+            if job.over and row is None:  # its end was never sent: the draw is made from what came before it
+                job.flow.end()
+            job.flow.take(each, row)
     for job in jobs:
         if job.over:
             job.flow.end()
 
 
-def _encoded(jobs: Iterable[Job]) -> Iterator[tuple[list[Floats | None], list[tuple[Flow, TrackWindow]]]]:
-    alike: defaultdict[int, list[tuple[Flow, TrackWindow]]] = defaultdict(list)
+def _encoded(jobs: Iterable[Job]) -> Iterator[tuple[list[Floats | None], list[tuple[Job, TrackWindow]]]]:
+    alike: defaultdict[int, list[tuple[Job, TrackWindow]]] = defaultdict(list)
     pipelines: dict[int, Pipeline] = {}
     for job in jobs:
         pipelines[id(job.flow.pipeline)] = job.flow.pipeline
-        alike[id(job.flow.pipeline)].extend((job.flow, each) for each in job.windows)
+        alike[id(job.flow.pipeline)].extend((job, each) for each in job.windows)
     for number, windows in alike.items():
         pipeline = pipelines[number]
         whole = [each.window.samples for _, each in windows if each.window.samples is not None]
@@ -84,8 +89,9 @@ def _draw(jobs: Sequence[Job], *, database: Database, entropy: SystemEntropy) ->
     ]
     try:
         answers = draw_together([request for *_, request in asked], database=database, entropy=entropy)
-    except LedgerUnavailableError as failure:  # nothing was drawn, or it is kept: the next window asks again
-        return {place: str(failure) for place, *_ in asked}
+    except (LedgerError, LedgerUnavailableError) as failure:  # nothing was drawn, or it is kept: it is asked again
+        event_seldom("ledger unavailable", reason=str(failure))
+        return {place: UNREACHABLE for place, *_ in asked}
     for (_, episode, _), answer in zip(asked, answers, strict=True):
         settle(episode, answer)
     return {

@@ -47,11 +47,11 @@ class Gateway:
 
         varied = VariedBundles()
 
-        def pipeline_of(app: App) -> Bundle:
+        def bundle_of(app: App) -> Bundle:
             return varied.get(bundles.get(app.bundle), app.epsilon, app.every)
 
-        releaser = Releaser(pipeline_of, database)
-        mediator = Mediator(directory, pipeline_of, releaser=releaser, metrics=metrics)
+        releaser = Releaser(database)
+        mediator = Mediator(directory, bundle_of, releaser=releaser, metrics=metrics)
         here = place or Place()
         return cls(settings, database, registry, directory, bundles, mediator, metrics, here, Peers(here))
 

@@ -8,6 +8,7 @@ from typing import Self
 from deeprotect.gateway.wire.message import ReleasedWindow
 
 MOST_WAITING = 64
+MOST_LISTENERS = 16  # on one topic; the one that came first makes way for one more
 
 
 class Subscription:
@@ -59,6 +60,8 @@ class Hub:
 
     def subscribe(self, topic: Hashable, *, most: int = MOST_WAITING) -> Subscription:
         subscription = Subscription(self, topic, most)
+        if len(self._listeners[topic]) >= MOST_LISTENERS:
+            self._listeners[topic][0].close()
         self._listeners[topic].append(subscription)
         return subscription
 

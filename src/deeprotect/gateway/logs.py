@@ -3,7 +3,9 @@
 import json
 import logging
 import sys
+import time
 import traceback
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +16,19 @@ def event(what: str, **facts: Any) -> None:
     """Something that an operator may want to know."""
     line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": what}
     shown = {name: printable(value, 300) if isinstance(value, str) else value for name, value in facts.items()}
-    print(json.dumps(line | shown, ensure_ascii=False), file=sys.stderr, flush=True)
+    with suppress(OSError, ValueError):  # a full disk or a closed pipe stops the log, and nothing else
+        print(json.dumps(line | shown, ensure_ascii=True), file=sys.stderr, flush=True)
+
+
+_said: dict[str, float] = {}
+
+
+def event_seldom(what: str, **facts: Any) -> None:
+    """Something that may be so for every batch: said once a second at most."""
+    now = time.monotonic()
+    if now - _said.get(what, -1.0) >= 1.0:
+        _said[what] = now
+        event(what, **facts)
 
 
 def failure(what: str, error: BaseException) -> None:
@@ -31,13 +45,14 @@ class JsonHandler(logging.Handler):
         if record.exc_info and record.exc_info[1] is not None:
             failure("server", record.exc_info[1])
         elif record.levelno >= logging.WARNING:
-            event("server", level=record.levelname.lower(), text=record.msg.split("%")[0])
+            event("server", level=record.levelname.lower(), text=str(record.msg).split("%")[0])
 
 
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "handlers": {"json": {"class": "deeprotect.gateway.logs.JsonHandler"}},
+    "root": {"handlers": ["json"], "level": "WARNING"},
     "loggers": {
         "uvicorn": {"handlers": ["json"], "level": "WARNING", "propagate": False},
         "uvicorn.error": {"level": "WARNING"},

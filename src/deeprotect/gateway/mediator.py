@@ -3,11 +3,12 @@
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
 
+from deeprotect.bundle import Bundle
 from deeprotect.errors import BundleError
 from deeprotect.gateway.directory import Directory
 from deeprotect.gateway.hub import MOST_WAITING, Hub, Subscription
@@ -15,7 +16,7 @@ from deeprotect.gateway.logs import event, failure
 from deeprotect.gateway.metrics import Metrics
 from deeprotect.gateway.raw_view import raw_windows
 from deeprotect.gateway.registry import App, Device
-from deeprotect.gateway.releaser import Delivery, Order, PipelineOf, Releaser
+from deeprotect.gateway.releaser import FAILED, Delivery, Order, Releaser
 from deeprotect.gateway.session import Session
 from deeprotect.gateway.status import AppStatus, Receipt, StreamStatus, Tally
 from deeprotect.gateway.track import TrackWindow
@@ -26,17 +27,19 @@ BATCH_SECONDS = 0.005  # that windows of other streams are waited for
 IDLE_SECONDS = 30.0  # after which a session that sends nothing is over
 MOST_SESSIONS = 4  # of one stream; the one that was silent longest ends when there would be more
 MOST_QUEUED = 20_000  # windows; more are refused, for memory is finite
-RAW = "raw"
 _Due = dict[Schema, list[TrackWindow]]
+_Served = Sequence[tuple[App, Bundle]]
 
 
 class Mediator:
     """Sessions belong to the event loop, flows to the releaser's thread; between them go orders and deliveries."""
 
-    def __init__(self, directory: Directory, pipeline_of: PipelineOf, *, releaser: Releaser, metrics: Metrics) -> None:
-        self._directory, self._pipeline_of, self._releaser = directory, pipeline_of, releaser
+    def __init__(
+        self, directory: Directory, bundle_of: Callable[[App], Bundle], *, releaser: Releaser, metrics: Metrics
+    ) -> None:
+        self._directory, self._bundle_of, self._releaser = directory, bundle_of, releaser
         self._metrics = metrics
-        self._hub = Hub()
+        self._hub, self._raw = Hub(), Hub()  # apart: no name of a stream or an app leads from one to the other
         self._sessions: dict[tuple[str, str], Session] = {}
         self._tallies: defaultdict[tuple[str, str], Tally] = defaultdict(Tally)
         self._queue: list[tuple[Order, asyncio.Future[Delivery]]] = []
@@ -58,8 +61,9 @@ class Mediator:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-        for topic in self._hub.topics():
-            self._hub.close_topic(topic)
+        for hub in (self._hub, self._raw):
+            for topic in hub.topics():
+                hub.close_topic(topic)
         self._thread.shutdown(wait=True)
 
     async def receive(self, device: Device, message: Message) -> Receipt:
@@ -71,8 +75,8 @@ class Mediator:
         came = time.monotonic()
         session = await self._session(device, message.session)
         late_before = session.late
-        apps, refused = self._served(device.stream)
-        due = session.take(message, {schema for _, schema in apps})
+        apps, refused = self._served(session)
+        due = session.take(message, {bundle.schema for _, bundle in apps})
         session.last_seen = time.monotonic()
         self._show_raw(device.stream, session, due)
         readings, late = sum(map(len, message.readings)), session.late - late_before
@@ -97,18 +101,18 @@ class Mediator:
 
     def close_revoked(self) -> None:
         """Subscriptions of apps that are no more."""
-        valid = {(app.stream, app.name) for app in self._directory.apps()}
+        valid = {_topic(app) for app in self._directory.apps()}
         for topic in self._hub.topics():
-            if isinstance(topic, tuple) and topic[0] != RAW and topic not in valid:
+            if topic not in valid:
                 self._hub.close_topic(topic)
 
     def subscribe(self, app: App, *, most: int = MOST_WAITING) -> Subscription:
         """What this app is to get, from now on."""
-        return self._hub.subscribe((app.stream, app.name), most=most)
+        return self._hub.subscribe(_topic(app), most=most)
 
     def watch_raw(self, stream: str) -> Subscription:
         """Raw windows, for their owner's eyes: they stay in this process unless its console hands them on."""
-        return self._hub.subscribe((RAW, stream))
+        return self._raw.subscribe(stream)
 
     def status(self) -> Sequence[StreamStatus]:
         return [self._status(device) for device in self._directory.devices()]
@@ -128,9 +132,12 @@ class Mediator:
                 deliveries = await loop.run_in_executor(self._thread, self._releaser.run, orders)
         except Exception as error:
             failure("release failed", error)
-            deliveries = [Delivery(order, None, "nothing was released: the gateway failed") for order in orders]
+            deliveries = [Delivery(order, None, FAILED) for order in orders]
         for (_, future), delivery in zip(queue, deliveries, strict=True):
-            self._publish(delivery)
+            try:
+                self._publish(delivery)
+            except Exception as error:
+                failure("a delivery failed", error)
             if not future.done():
                 future.set_result(delivery)
 
@@ -145,15 +152,16 @@ class Mediator:
             tally.released += 1
             tally.placeholders += int(window.placeholder)
             self._metrics.windows.inc()
-            self._hub.publish((app.stream, app.name), window)
+            self._hub.publish(_topic(app), window)
 
     async def _deliver(
-        self, device: Device, session: Session, apps: Sequence[tuple[App, Schema]], due: _Due, *, over: bool = False
+        self, device: Device, session: Session, apps: _Served, due: _Due, *, over: bool = False
     ) -> list[Delivery]:
         futures = []
-        for app, schema in apps:
-            if due.get(schema) or over:
-                order = Order(device, session, app, due.get(schema, []), over)
+        for app, bundle in apps:
+            windows = due.get(bundle.schema, [])
+            if windows or over:
+                order = Order(device, session, app, bundle, windows, over)
                 future: asyncio.Future[Delivery] = asyncio.get_running_loop().create_future()
                 self._queue.append((order, future))
                 futures.append(future)
@@ -161,17 +169,17 @@ class Mediator:
             self._queued.set()
         return list(await asyncio.gather(*futures))
 
-    def _served(self, stream: str) -> tuple[list[tuple[App, Schema]], str | None]:
-        """Apps of a stream with the form in which they want it, and why one of them gets nothing."""
+    def _served(self, session: Session) -> tuple[_Served, str | None]:
+        """Apps of a session with their bundles, and why one of them gets nothing."""
         apps, refused = [], None
-        for app in self._directory.apps_of(stream):
+        for app in self._directory.apps_of(session.stream):
             try:
-                apps.append((app, self._pipeline_of(app).schema))
+                apps.append((app, session.bundle_of(app, self._bundle_of)))
             except BundleError as error:
                 refused = self._tallies[app.stream, app.name].refusal = str(error)
         return apps, refused
 
-    def _refusal(self, stream: str, apps: Sequence[tuple[App, Schema]]) -> str | None:
+    def _refusal(self, stream: str, apps: _Served) -> str | None:
         refusals = (self._tallies[stream, app.name].refusal for app, _ in apps)
         return next((each for each in refusals if each), None)
 
@@ -179,10 +187,11 @@ class Mediator:
         key = (device.stream, name)
         if key not in self._sessions:
             own = [each for each in self._sessions.values() if each.stream == device.stream]
+            session = self._sessions[key] = Session(device.stream, name, last_seen=time.monotonic())
+            self._metrics.sessions.set(len(self._sessions))
             if len(own) >= MOST_SESSIONS:
                 await self._end(min(own, key=lambda each: each.last_seen))
-            self._sessions.setdefault(key, Session(device.stream, name, last_seen=time.monotonic()))
-            self._metrics.sessions.set(len(self._sessions))
+            return session
         return self._sessions[key]
 
     async def _end(self, session: Session) -> None:
@@ -190,13 +199,13 @@ class Mediator:
         self._metrics.sessions.set(len(self._sessions))
         device = self._directory.device(session.stream)
         if device is not None:
-            apps, _ = self._served(session.stream)
+            apps, _ = self._served(session)
             await self._deliver(device, session, apps, session.finish(), over=True)
 
     def _show_raw(self, stream: str, session: Session, due: _Due) -> None:
-        if self._hub.heard((RAW, stream)):
+        if self._raw.heard(stream):
             for window in raw_windows(stream, session.released_as, due):
-                self._hub.publish((RAW, stream), window)
+                self._raw.publish(stream, window)
 
     def _status(self, device: Device) -> StreamStatus:
         sessions = [each for each in self._sessions.values() if each.stream == device.stream]
@@ -215,7 +224,10 @@ class Mediator:
         )
 
     def _app_status(self, app: App) -> AppStatus:
-        topic = (app.stream, app.name)
-        tally = self._tallies[topic]
-        dropped = self._hub.dropped(topic)
+        tally = self._tallies[app.stream, app.name]
+        dropped = self._hub.dropped(_topic(app))
         return AppStatus(app.name, app.bundle, tally.released, tally.placeholders, tally.refusal, dropped)
+
+
+def _topic(app: App) -> tuple[str, str]:
+    return app.stream, app.key

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self
 
-from sqlalchemy import Row, Table, func, insert, select, update
+from sqlalchemy import Connection, Row, Table, func, insert, select, update
 
 from deeprotect.errors import InputError, printable
 from deeprotect.gateway.push_address import check_address
@@ -14,6 +14,7 @@ from deeprotect.gateway.registry_tables import admins, apps, create, devices
 from deeprotect.gateway.tokens import new_token, token_hash
 from deeprotect.privacy.names import check_names
 from deeprotect.release.ledger.database import Database
+from deeprotect.release.ledger.database_tables import streams
 from deeprotect.release.ledger.history import microseconds, moment_of
 from deeprotect.release.ledger.ledger import Clock, utc_now
 
@@ -44,6 +45,16 @@ class App:
     epsilon: str | None = None
     every: int | None = None
 
+    @property
+    def key(self) -> str:
+        """Another one when it was revoked and registered again under the same name."""
+        return f"{self.name}\n{self.created.isoformat()}"
+
+    @property
+    def terms(self) -> str:
+        """Another one whenever what it is given is chosen anew."""
+        return f"{self.key}\n{self.epsilon}\n{self.every}"
+
 
 @dataclass(frozen=True)
 class Known:
@@ -70,9 +81,13 @@ class Registry:
         """Its token, shown this once."""
         owner = stream if person is None else person
         check_names([stream, owner], "the name of a stream or a person")
-        if any(device.stream == stream for device in self.devices()):
-            raise InputError(f"stream '{printable(stream)}' has a device; revoke it first, or choose another name")
-        return self._add(devices, stream=stream, person=owner, sensors=json.dumps(sensors or {}))
+        columns = {"stream": stream, "person": owner, "sensors": json.dumps(sensors or {})}
+        with self._database.writing(_LOCK) as connection:
+            if self._valid(connection, devices, stream=stream):
+                raise InputError(f"stream '{printable(stream)}' has a device; revoke it first, or choose another name")
+            if _owner(connection, stream) not in (None, owner):
+                raise InputError(f"stream '{printable(stream)}' was another person's; choose another name")
+            return self._add(connection, devices, **columns)
 
     def add_app(
         self,
@@ -92,11 +107,13 @@ class Registry:
             raise InputError(f"no bundle '{printable(bundle)}' is served; there is: {there}")
         if push is not None:
             check_address(push)
-        if not any(device.stream == stream for device in self.devices()):
-            raise InputError(f"no stream '{printable(stream)}' is registered; register its device first")
-        if any((app.name, app.stream) == (name, stream) for app in self.apps()):
-            raise InputError(f"stream '{printable(stream)}' has an app '{printable(name)}'; revoke it first")
-        return self._add(apps, name=name, stream=stream, bundle=bundle, push=push, epsilon=epsilon, every=every)
+        columns = {"name": name, "stream": stream, "bundle": bundle, "push": push, "epsilon": epsilon, "every": every}
+        with self._database.writing(_LOCK) as connection:
+            if not self._valid(connection, devices, stream=stream):
+                raise InputError(f"no stream '{printable(stream)}' is registered; register its device first")
+            if self._valid(connection, apps, stream=stream, name=name):
+                raise InputError(f"stream '{printable(stream)}' has an app '{printable(name)}'; revoke it first")
+            return self._add(connection, apps, **columns)
 
     def new_admin(self) -> str:
         """The admin's token, shown this once; it replaces the one before."""
@@ -127,17 +144,18 @@ class Registry:
         return None if row is None or row.revoked is not None else _app(row)
 
     def known(self) -> Known:
-        """Everything that was not revoked."""
-        return Known(
-            {bytes(row.token_hash): _device(row) for row in self._valid(devices)},
-            {bytes(row.token_hash): _app(row) for row in self._valid(apps)},
-        )
+        """Everything that was not revoked, at one moment."""
+        with self._database.reading() as connection:
+            return Known(
+                {bytes(row.token_hash): _device(row) for row in self._valid(connection, devices)},
+                {bytes(row.token_hash): _app(row) for row in self._valid(connection, apps)},
+            )
 
     def devices(self) -> Sequence[Device]:
-        return [_device(row) for row in self._valid(devices)]
+        return list(self.known().devices.values())
 
     def apps(self) -> Sequence[App]:
-        return [_app(row) for row in self._valid(apps)]
+        return list(self.known().apps.values())
 
     def revoke_device(self, stream: str) -> None:
         """And with it all apps of its stream."""
@@ -154,11 +172,10 @@ class Registry:
         if not self._change(apps, epsilon=epsilon, every=every, name=name, stream=stream):
             raise InputError(_NO_APP.format(printable(stream), printable(name)))
 
-    def _add(self, table: Table, **columns: Any) -> str:
+    def _add(self, connection: Connection, table: Table, **columns: Any) -> str:
         token = new_token()
-        with self._database.writing(_LOCK) as connection:
-            row = {"token_hash": token_hash(token), "created": self._now(), **columns}
-            connection.execute(insert(table).values(**row))
+        row = {"token_hash": token_hash(token), "created": self._now(), **columns}
+        connection.execute(insert(table).values(**row))
         return token
 
     def _change(self, table: Table, *, stream: str, name: str | None = None, **columns: Any) -> bool:
@@ -168,12 +185,13 @@ class Registry:
             done = connection.execute(update(table).where(table.c.revoked.is_(None), *same).values(**columns))
             return bool(done.rowcount)
 
-    def _valid(self, table: Table) -> Sequence[Row[Any]]:
-        with self._database.reading() as connection:
-            return connection.execute(select(table).where(table.c.revoked.is_(None)).order_by(table.c.id)).all()
+    @staticmethod
+    def _valid(connection: Connection, table: Table, **named: str) -> Sequence[Row[Any]]:
+        same = [table.c[column] == value for column, value in named.items()]
+        return connection.execute(select(table).where(table.c.revoked.is_(None), *same).order_by(table.c.id)).all()
 
     @staticmethod
-    def _found(connection: Any, table: Table, token: str) -> Row[Any] | None:
+    def _found(connection: Connection, table: Table, token: str) -> Row[Any] | None:
         row: Row[Any] | None = connection.execute(
             select(table).where(table.c.token_hash == token_hash(token))
         ).one_or_none()
@@ -181,6 +199,12 @@ class Registry:
 
     def _now(self) -> int:
         return microseconds(self._clock())
+
+
+def _owner(connection: Connection, stream: str) -> str | None:
+    """Whose stream it is in the ledger, where it stays with the person that it began with."""
+    person: str | None = connection.execute(select(streams.c.person).where(streams.c.name == stream)).scalar()
+    return person
 
 
 def _device(row: Row[Any]) -> Device:

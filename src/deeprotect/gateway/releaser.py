@@ -1,12 +1,13 @@
 """Orders of many sessions made into releases; runs in one thread of its own, which alone touches flows and ledgers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deeprotect.bundle import Bundle
-from deeprotect.errors import BundleError, DeeprotectError, LedgerUnavailableError
-from deeprotect.gateway.batch import Job, Outcome, release_jobs
+from deeprotect.errors import DeeprotectError
+from deeprotect.gateway.batch import UNREACHABLE, Job, Outcome, release_jobs
 from deeprotect.gateway.flow import Flow
+from deeprotect.gateway.logs import event_seldom, failure
 from deeprotect.gateway.registry import App, Device
 from deeprotect.gateway.session import Session
 from deeprotect.gateway.track import TrackWindow
@@ -16,7 +17,7 @@ from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.stored import StoredLedger
 from deeprotect.release.pricing import price_of
 
-PipelineOf = Callable[[App], Bundle]
+FAILED = "nothing was released: the gateway failed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +27,7 @@ class Order:
     device: Device
     session: Session
     app: App
+    bundle: Bundle
     windows: Sequence[TrackWindow]
     over: bool = False
 
@@ -42,26 +44,40 @@ class Delivery:
 class Releaser:
     """Keeps one ledger for each app and price; a flow keeps the bundle that its session began with."""
 
-    def __init__(self, pipeline_of: PipelineOf, database: Database) -> None:
-        self._pipeline_of, self._database = pipeline_of, database
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._entropy = SystemEntropy()
-        self._ledgers: dict[tuple[str, str, str], StoredLedger] = {}
+        self._ledgers: dict[tuple[str, str, str, str], StoredLedger] = {}
 
     def run(self, orders: Sequence[Order]) -> list[Delivery]:
-        """In order. When anything unforeseen happens, nobody gets anything, and all flows begin anew."""
+        """In order. When anything unforeseen happens, all flows begin anew, and each order is tried by itself."""
+        try:
+            return self._together(orders)
+        except Exception as error:
+            failure("a batch failed; its orders are tried one by one", error)
+        for order in orders:
+            order.session.flows.clear()
+        return [self._alone(order) for order in orders]
+
+    def _alone(self, order: Order) -> Delivery:
+        """What was drawn for it before is kept in the ledger, and found there again."""
+        try:
+            return self._together([order])[0]
+        except Exception as error:
+            failure("an order failed", error)
+            order.session.flows.pop(order.app.terms, None)
+            return Delivery(order, None, FAILED)
+
+    def _together(self, orders: Sequence[Order]) -> list[Delivery]:
         refusals: dict[int, str] = {}
         jobs: dict[int, Job] = {}
         for place, order in enumerate(orders):
             try:
                 jobs[place] = Job(order.session, order.app, self._flow(order), order.windows, order.over)
-            except (BundleError, LedgerUnavailableError, DeeprotectError) as error:
-                refusals[place] = str(error)
-        try:
-            outcomes = release_jobs(list(jobs.values()), database=self._database, entropy=self._entropy)
-        except BaseException:
-            for order in orders:
-                order.session.flows.clear()
-            raise
+            except DeeprotectError as error:
+                event_seldom("no account", stream=order.device.stream, app=order.app.name, reason=str(error))
+                refusals[place] = UNREACHABLE
+        outcomes = release_jobs(list(jobs.values()), database=self._database, entropy=self._entropy)
         by_place = dict(zip(jobs, outcomes, strict=True))
         return [self._delivery(order, by_place.get(place), refusals.get(place)) for place, order in enumerate(orders)]
 
@@ -70,17 +86,16 @@ class Releaser:
         return Delivery(order, outcome, refusal if outcome is None else outcome.refusal)
 
     def _flow(self, order: Order) -> Flow:
-        key = f"{order.app.name}\n{order.app.created.isoformat()}"
-        flow = order.session.flows.get(key)
+        flow = order.session.flows.get(order.app.terms)
         if flow is None:
-            bundle = self._pipeline_of(order.app)
-            ledger = self._ledger(order.device, order.app, bundle).of_session(order.session.name)
-            fill_gaps = bundle.policy.stream.when_missing == "placeholder"
-            flow = order.session.flows[key] = Flow(bundle, ledger, fill_gaps=fill_gaps)
+            ledger = self._ledger(order).of_session(order.session.name)
+            fill_gaps = order.bundle.policy.stream.when_missing == "placeholder"
+            flow = order.session.flows[order.app.terms] = Flow(order.bundle, ledger, fill_gaps=fill_gaps)
         return flow
 
-    def _ledger(self, device: Device, app: App, bundle: Bundle) -> StoredLedger:
-        key = (device.stream, app.name, bundle.digest)
+    def _ledger(self, order: Order) -> StoredLedger:
+        device, app, bundle = order.device, order.app, order.bundle
+        key = (device.stream, device.person, app.name, bundle.digest)
         if key not in self._ledgers:
             account = Account(device.stream, device.person, app.name)
             self._ledgers[key] = StoredLedger(self._database, account, price_of(bundle))

@@ -1,5 +1,6 @@
 """Where devices send to: one unguessable address each, by HTTP or WebSocket."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -10,16 +11,21 @@ from starlette.websockets import WebSocketDisconnect
 
 from deeprotect.gateway.gateway import Gateway
 from deeprotect.gateway.intake import OK, Answer, Intake
+from deeprotect.gateway.openapi import ACCEPTED, MESSAGE, said
 from deeprotect.gateway.wire.formats import ARROW_TYPE
 
 UNKNOWN = "no device has this address; register one"
 POLICY_VIOLATION = 1008
+BODY_SECONDS = 30
 REPLIES: dict[int | str, dict[str, Any]] = {
-    404: {"description": UNKNOWN},
-    413: {"description": "a message that is too large"},
-    429: {"description": "messages that come too often"},
-    499: {"description": "the budget is spent; the text is for the person"},
-    503: {"description": "too much is waiting"},
+    200: ACCEPTED,
+    404: said(UNKNOWN),
+    408: said("a message that does not come to its end"),
+    413: said("a message that is too large"),
+    422: said("a message that is not what it should be"),
+    429: said("messages that come too often"),
+    499: said("the budget is spent; the text is for the person"),
+    503: said("too much is waiting"),
 }
 
 
@@ -27,13 +33,15 @@ def router_in(gateway: Gateway, intake: Intake) -> APIRouter:
     """`/in/{token}`."""
     router = APIRouter(tags=["devices"])
 
-    @router.post("/in/{token}", responses=REPLIES)
+    @router.post("/in/{token}", responses=REPLIES, response_class=Response, openapi_extra=MESSAGE)
     async def send(token: str, request: Request) -> Response:
         """A message: Sensor Logger's JSON, columns as JSON, or an Arrow stream."""
         device = gateway.directory.device_of(token)
         if device is None:
             return PlainTextResponse(UNKNOWN, status_code=404)
         body = await _body(request, gateway.settings.most_bytes)
+        if body is None:
+            return PlainTextResponse(f"a message must arrive within {BODY_SECONDS} s; send it again", status_code=408)
         return _reply(await intake.take(device, body, request.headers.get("content-type")))
 
     @router.websocket("/in/{token}")
@@ -52,17 +60,18 @@ def router_in(gateway: Gateway, intake: Intake) -> APIRouter:
     return router
 
 
-async def _body(request: Request, most: int) -> bytes:
-    """Never more of it in memory than a message may have, and one byte to tell."""
+async def _body(request: Request, most: int) -> bytes | None:
+    """Never much more of it in memory than a message may have; None where it does not come to its end."""
     parts, size = [], 0
     try:
-        async for part in request.stream():
-            parts.append(part)
-            size += len(part)
-            if size > most:
-                break
-    except ClientDisconnect:
-        return b""
+        async with asyncio.timeout(BODY_SECONDS):
+            async for part in request.stream():
+                parts.append(part)
+                size += len(part)
+                if size > most:
+                    break
+    except (ClientDisconnect, TimeoutError):
+        return None
     return b"".join(parts)
 
 

@@ -1,12 +1,16 @@
 """For operators: is it alive, is it ready, how much does it do."""
 
+from typing import Any
+
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from deeprotect.errors import DeeprotectError
 from deeprotect.gateway.gateway import Gateway
+from deeprotect.gateway.openapi import said
 
 BEARER = "bearer "
+_METRICS: dict[int | str, dict[str, Any]] = {404: said("for this machine and the admin alone")}
 
 
 def router_operator(gateway: Gateway) -> APIRouter:
@@ -26,7 +30,7 @@ def router_operator(gateway: Gateway) -> APIRouter:
             return JSONResponse({"status": "not ready", "reason": str(error)}, status_code=503)
         return JSONResponse({"status": "ready"})
 
-    @router.get("/metrics", responses={404: {"description": "for this machine and the admin alone"}})
+    @router.get("/metrics", responses=_METRICS, response_class=PlainTextResponse)
     def metrics(request: Request) -> Response:
         header = request.headers.get("authorization", "")
         local = request.client is not None and request.client.host in ("127.0.0.1", "::1")

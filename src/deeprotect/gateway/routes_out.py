@@ -1,28 +1,31 @@
 """Where apps receive: released windows as they are made, by HTTP or WebSocket."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
 
 from fastapi import APIRouter, Request, Response, WebSocket
 from fastapi.responses import PlainTextResponse, StreamingResponse
-from starlette.websockets import WebSocketDisconnect
 
 from deeprotect.gateway.gateway import Gateway
+from deeprotect.gateway.openapi import LINES_TYPE, RELEASED, said
 from deeprotect.gateway.outlet import outlet
 from deeprotect.gateway.registry import App
 from deeprotect.gateway.wire.formats import ARROW_TYPE, FORMS, Form
 
 UNKNOWN = "no app has this token; register one"
-LINES_TYPE = "application/x-ndjson"
 POLICY_VIOLATION = 1008
 BEARER = "bearer "
+REPLIES: dict[int | str, dict[str, Any]] = {200: RELEASED, 404: said(UNKNOWN), 422: said("no such form")}
 
 
 def router_out(gateway: Gateway) -> APIRouter:
     """`/out` with the token in a header, or `/out/{token}` where no header can be set."""
     router = APIRouter(tags=["apps"])
 
-    @router.get("/out", responses={404: {"description": UNKNOWN}, 422: {"description": "no such form"}})
-    @router.get("/out/{token}", responses={404: {"description": UNKNOWN}, 422: {"description": "no such form"}})
+    @router.get("/out", responses=REPLIES, response_class=Response)
+    @router.get("/out/{token}", responses=REPLIES, response_class=Response)
     async def receive(request: Request, token: str = "", form: str = "") -> Response:
         """JSON lines, or with `form=arrow` (or by Accept) Arrow streams one after the other."""
         app, chosen = gateway.directory.app_of(_token(request, token)), _form(request, form)
@@ -48,20 +51,33 @@ def router_out(gateway: Gateway) -> APIRouter:
 
 
 async def _lines(gateway: Gateway, app: App, form: Form) -> AsyncIterator[bytes]:
-    async for part in outlet(gateway, app, form):
-        yield part if form == "arrow" else part + b"\n"
+    async with aclosing(outlet(gateway, app, form)) as parts:
+        async for part in parts:
+            yield part if form == "arrow" else part + b"\n"
 
 
 async def _hand_on(socket: WebSocket, gateway: Gateway, app: App, form: Form) -> None:
-    parts = outlet(gateway, app, form)
+    """Until there is no more, or nobody is there any more: a socket that was closed keeps nothing in memory."""
+    tasks = [asyncio.create_task(each) for each in (_send_all(socket, gateway, app, form=form), _gone(socket))]
     try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _send_all(socket: WebSocket, gateway: Gateway, app: App, *, form: Form) -> None:
+    async with aclosing(outlet(gateway, app, form)) as parts:
         async for part in parts:
             await (socket.send_bytes(part) if form == "arrow" else socket.send_text(part.decode()))
-        await socket.close(POLICY_VIOLATION, "revoked, or the gateway stops")
-    except WebSocketDisconnect:
-        return
-    finally:
-        await parts.aclose()
+    await socket.close(POLICY_VIOLATION, "revoked, or the gateway stops")
+
+
+async def _gone(socket: WebSocket) -> None:
+    """Whatever an app sends here is not looked at."""
+    while (await socket.receive())["type"] != "websocket.disconnect":
+        continue
 
 
 def _token(connection: Request | WebSocket, in_address: str) -> str:

@@ -1,8 +1,10 @@
 """Starting a gateway: the socket, TLS, a first admin, and a stop that loses nothing."""
 
 import asyncio
+import resource
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -16,14 +18,17 @@ from deeprotect.gateway.peers import Place
 from deeprotect.gateway.processes import run_processes
 from deeprotect.gateway.service import create_service
 from deeprotect.gateway.settings import Settings
+from deeprotect.gateway.silence import Silence
 
 STOP_SECONDS = 10
+SWITCH_SECONDS = 0.0005  # between the thread that receives and the one that releases
 BACKLOG = 2048
 
 
 def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
     """Until it is told to stop; `say` gets lines for the person who started it."""
     broker_of(settings)  # a mistake is told before anything is listened to
+    _many_files()
     gateway = Gateway.of(settings)
     with _listening(settings) as listener:
         port = listener.getsockname()[1]
@@ -35,6 +40,7 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
 
         def work(place: Place) -> None:
             here = gateway if place.folder is None else Gateway.of(settings, place)
+            sys.setswitchinterval(SWITCH_SECONDS)
             server = _Server(here)
             with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
                 runner.run(server.serve(sockets=[listener]))
@@ -46,12 +52,24 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
         event("stopped")
 
 
+def _many_files() -> None:
+    """Every connection is one, so that the usual thousand would soon be reached."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 class _Server(uvicorn.Server):
     """Stops in order: sessions end and what they made due leaves, then apps are told, then the rest is closed."""
 
     def __init__(self, gateway: Gateway) -> None:
         super().__init__(_config(gateway))
-        self._gateway = gateway
+        self._gateway, self._silence = gateway, Silence()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second."""
+        if counter % 50 == 0:
+            self._silence.close_long(self.server_state.connections)
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await self._gateway.mediator.stop()

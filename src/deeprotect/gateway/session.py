@@ -2,10 +2,12 @@
 
 import hashlib
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from deeprotect.bundle import Bundle
 from deeprotect.gateway.flow import Flow
+from deeprotect.gateway.registry import App
 from deeprotect.gateway.track import Track, TrackWindow
 from deeprotect.gateway.wire.message import Message
 from deeprotect.signals.schema import Schema
@@ -34,9 +36,16 @@ class Session:
     name: str  # the producer's
     released_as: str = field(default_factory=own_name)
     tracks: dict[Schema, Track] = field(default_factory=dict)
+    bundles: dict[str, Bundle] = field(default_factory=dict)  # by app: those that it began with
     flows: dict[str, Flow] = field(default_factory=dict)  # by app
     numbers: dict[str, int] = field(default_factory=dict)  # messages that left, by app
     last_seen: float = 0.0
+
+    def bundle_of(self, app: App, current: Callable[[App], Bundle]) -> Bundle:
+        """The one that it began with, whatever was put in its place since."""
+        if app.terms not in self.bundles:
+            self.bundles[app.terms] = current(app)
+        return self.bundles[app.terms]
 
     def take(self, message: Message, schemas: Iterable[Schema]) -> dict[Schema, list[TrackWindow]]:
         """Windows that are due now, for each form in which somebody wants them."""

@@ -15,7 +15,9 @@ from deeprotect.signals.ticks import SECOND, Ticks
 JUMP_SECONDS = 3.0
 """A step of the stamps by more than this, either way, is a gap or a clock set anew: nothing is bridged across it."""
 LONGEST_SECONDS = 600
-"""That one message may cover, so that nobody makes a gateway count through years."""
+"""That one message may cover, so that nobody makes a gateway count through years,"""
+LONGEST_TICKS = 1 << 19
+"""or through a minute of sound."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Track:
         """Windows that are due now."""
         there = [each.only(self._schema.names) for each in message.readings if len(each)]
         readings = [each for each in there if each.channels]
-        check_span(readings)
+        check_span(readings, self._ticks)
         return [window for piece in self._pieces(readings) for window in self._through(piece)]
 
     def finish(self) -> list[TrackWindow]:
@@ -87,10 +89,11 @@ class Track:
         yield from (TrackWindow(self._part, window) for window in assembly.due())
 
 
-def check_span(readings: list[Readings]) -> None:
+def check_span(readings: list[Readings], ticks: Ticks) -> None:
     """A message is about now, not about a life."""
     if not readings:
         return
     first, last = min(int(each.times_ns.min()) for each in readings), max(int(each.times_ns.max()) for each in readings)
-    if last - first > LONGEST_SECONDS * SECOND:
-        raise InputError(f"a message covers at most {LONGEST_SECONDS} s; send smaller ones")
+    longest = min(LONGEST_SECONDS, LONGEST_TICKS * ticks.seconds // ticks.count)
+    if last - first > longest * SECOND:
+        raise InputError(f"a message covers at most {longest} s; send smaller ones")

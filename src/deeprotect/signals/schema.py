@@ -31,6 +31,14 @@ class Schema:
         if not all(math.isfinite(channel.high - channel.low) for channel in self.channels):
             raise PolicyError("a channel's range is too wide to compute with; give the sensor's")
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Once: live streams look schemas up all the time."""
+        return hash((self.channels, self.rate_hz, self.window))
+
     @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(channel.name for channel in self.channels)

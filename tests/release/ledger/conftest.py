@@ -1,57 +1,26 @@
 """Ledgers on both databases: a file, and a real PostgreSQL server that the tests start for themselves."""
 
-import os
-import shutil
-import subprocess
-import tempfile
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from pathlib import Path
 
 import pytest
+from tests.postgres import Cluster
 from tests.release.ledger.prices import price
 
 from deeprotect.release.ledger import Account
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.stored import StoredLedger
 
-WANTED = "needs PostgreSQL and psycopg; apt-get install postgresql, and install deeprotect[ledger]"
-
-
-def _program(name):
-    """Debian keeps the server's programs out of the path."""
-    found = [shutil.which(name), *sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))]
-    return next((str(path) for path in reversed(found) if path), None)
-
-
-def _as_server(*command):
-    """PostgreSQL refuses to run as root."""
-    alone = ("runuser", "-u", "postgres", "--") if os.geteuid() == 0 else ()
-    subprocess.run([*alone, *command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/")
-
 
 @pytest.fixture(scope="session")
 def server():
-    """A cluster of its own in a folder of its own, reached by a socket there; gone after the tests."""
-    try:
-        import psycopg
-    except ModuleNotFoundError:
-        psycopg = None
-    if psycopg is None or _program("initdb") is None:
-        (pytest.fail if os.environ.get("DEEPROTECT_REQUIRE_SERVICES") == "1" else pytest.skip)(WANTED)
-    folder = Path(tempfile.mkdtemp(prefix="ledger-"))  # short: a socket's path has at most 107 characters
-    if os.geteuid() == 0:
-        shutil.chown(folder, "postgres")
-    data, settings = (
-        str(folder / "data"),
-        f"-c listen_addresses= -c fsync=off -c default_transaction_isolation=serializable -k {folder}",
-    )
-    _as_server(_program("initdb"), "-D", data, "-A", "trust", "-U", "postgres", "--no-sync", "--locale=C", "-E", "UTF8")
-    _as_server(_program("pg_ctl"), "-D", data, "-w", "-o", settings, "-l", str(folder / "log"), "start")
-    yield f"host={folder} user=postgres"
-    _as_server(_program("pg_ctl"), "-D", data, "-m", "immediate", "stop")
-    shutil.rmtree(folder)
+    """A server of its own; gone after the tests."""
+    cluster = Cluster()
+    cluster.start()
+    yield f"host={cluster.folder} user=postgres"
+    cluster.stop()
+    cluster.remove()
 
 
 _numbers = count()
