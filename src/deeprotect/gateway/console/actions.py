@@ -67,6 +67,8 @@ async def show_raw(desk: Desk, request: Request, session: Session, form: Form) -
     shown = form.get("show") == "on"
     if shown and not is_local(request):
         raise RefusedError(403, "raw samples are shown on the machine of the gateway only; open the console there")
+    if shown and desk.gateway.place.count > 1:
+        raise RefusedError(403, "raw samples stay in the process that reads them; start the gateway with one process")
     await desk.apart(lambda: desk.sessions.show_raw(session, int(shown)))
     back = urlencode({"stream": form.get("stream", ""), "app": form.get("app", "")})
     return RedirectResponse(f"/console/stream?{back}", 303)
