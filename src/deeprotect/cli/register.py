@@ -72,7 +72,7 @@ def app(
     Example: deeprotect register app fitness --stream watch --bundle exercise --database gateway.sqlite
     """
     token = _registry(database).add_app(name, stream=stream, bundle=bundle, push=push)
-    _shown_once(f"GET {at.rstrip('/')}/out with the header Authorization: Bearer", token)
+    _shown_once(f"its token, for {at.rstrip('/')}/out and the header Authorization: Bearer TOKEN", token)
 
 
 def listing(

@@ -1,5 +1,6 @@
 """What the admin does: register and revoke, and switch the view of raw samples."""
 
+from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import Request, Response
@@ -17,8 +18,8 @@ from deeprotect.gateway.console.sessions import Session
 async def register_device(desk: Desk, request: Request, session: Session, form: Form) -> Response:
     """Its address, on this one page."""
     stream, person = form.get("stream", "").strip(), form.get("person", "").strip()
-    sensors = {"platform": form["platform"]} if form.get("platform") in ("ios", "android") else {}
-    sensors |= {"standardised": True} if form.get("standardised") else {}  # type: ignore[dict-item]
+    sensors: dict[str, Any] = {"platform": "ios"} if form.get("platform") == "ios" else {}
+    sensors |= {"standardised": True} if form.get("standardised") else {}
     try:
         token = await desk.apart(
             lambda: desk.gateway.registry.add_device(stream, person=person or None, sensors=sensors)

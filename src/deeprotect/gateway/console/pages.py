@@ -63,10 +63,13 @@ def _watched(desk: Desk, bundle: Bundle | None) -> dict[str, Any]:
 
 
 async def policy_page(desk: Desk, request: Request, session: Session) -> Response:
-    """The card of a bundle: the same words as `describe` prints."""
-    name = request.query_params.get("bundle", "")
+    """The card of a bundle, or of what an app is given of it: the same words as `describe` prints."""
+    app = await desk.apart(lambda: app_of(desk, request))
+    name = request.query_params.get("bundle", "") if app is None else app.bundle
     bundle = await desk.apart(lambda: desk.gateway.bundles.get(name))
-    return rendering.page("policy.html", **frame(desk, session, "policy"), name=name, card=card_of(bundle))
+    given = None if app is None else await desk.apart(lambda: desk.bundle_of(app))
+    card = card_of(given or bundle)
+    return rendering.page("policy.html", **frame(desk, session, "policy"), name=name, card=card, app=app)
 
 
 async def policies_page(desk: Desk, request: Request, session: Session) -> Response:
