@@ -76,5 +76,5 @@ class Schema:
 
 
 def _decimal(values: Floats, resolution: float) -> Floats:
-    """Drop the binary dust of steps * resolution, so that 0.30000000000000004 prints as 0.3."""
+    """Drop the rounding error of steps * resolution, so that 0.30000000000000004 prints as 0.3."""
     return np.round(values, max(0, 3 - int(np.floor(np.log10(resolution)))))
