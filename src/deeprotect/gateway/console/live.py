@@ -23,10 +23,11 @@ from deeprotect.gateway.wire.message import ReleasedWindow
 
 SECONDS = 1.0
 MOST_WAITING = 64
-MOST_PAGES = 32
-"""Open at a time, for all who are signed in: each holds a connection and asks the ledger every second."""
+MOST_PAGES = 8
+"""Open at a time, of one process: each asks the ledger every second, and listens where apps listen."""
 Event = tuple[str, Any]
 STOP = "stop"
+"""Ends a page's stream without a word: its browser asks again, until there is a gateway."""
 _open: Counter[str] = Counter()
 
 
@@ -106,13 +107,14 @@ class LivePage:
                 }
                 await self._events.put(("state", body))
             await asyncio.sleep(SECONDS)
-        await self._events.put((STOP, {}))  # the page's browser asks again, until there is a gateway
+        await self._events.put((STOP, {}))
 
     async def _pass_on(self, kind: str, windows: AsyncIterator[ReleasedWindow], guesses: Guesses) -> None:
         async for window in windows:
             body = window_json(window) | {"guesses": guesses.of(kind, window)}
             if not self._events.full():  # a page that cannot keep up loses windows, and nobody waits for it
                 self._events.put_nowait((kind, body))
+        await self._events.put((STOP, {}))
 
 
 def window_json(window: ReleasedWindow) -> dict[str, Any]:
