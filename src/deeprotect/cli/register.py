@@ -44,6 +44,14 @@ def device(
     standardised: Annotated[
         bool, typer.Option("--standardised", help="Sensor Logger's own 'standardise units' is on.")
     ] = False,
+    acceleration: Annotated[
+        Literal["total", "linear", "uncalibrated"] | None,
+        typer.Option(help="Which of its accelerations the channels are (default: by their names)."),
+    ] = None,
+    channel: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=SENSOR.VALUE", help="A channel that its name does not tell, light=light.lux."),
+    ] = None,
     at: Gateway = HERE,
 ) -> None:
     """Register what sends a stream, and print its address.
@@ -52,6 +60,8 @@ def device(
     """
     sensors: dict[str, Any] = {} if platform is None else {"platform": platform}
     sensors |= {"standardised": True} if standardised else {}
+    sensors |= {} if acceleration is None else {"acceleration": acceleration}
+    sensors |= {"channels": dict(map(_channel, channel))} if channel else {}
     token = _registry(database).add_device(stream, person=person, sensors=sensors)
     _shown_once("what it sends goes to", f"{at.rstrip('/')}/in/{token}")
     _shown_once("or open this on a phone", f"{at.rstrip('/')}/phone/{token}")
@@ -139,6 +149,13 @@ def _registry(database: str) -> "Registry":
     except ModuleNotFoundError as missing:
         raise InputError(f"{missing.name} is not installed; install deeprotect[gateway]") from None
     return Registry.at(database)
+
+
+def _channel(text: str) -> tuple[str, str]:
+    name, equals, place = text.rpartition("=")
+    if not equals:
+        raise InputError(f"--channel {printable(text)} names no sensor; write it as light=light.lux")
+    return name, place
 
 
 def _shown_once(what: str, secret: str) -> None:

@@ -12,6 +12,7 @@ from deeprotect.errors import InputError, printable
 from deeprotect.gateway.push_address import check_address
 from deeprotect.gateway.registry_tables import admins, apps, create, devices
 from deeprotect.gateway.tokens import new_token, token_hash
+from deeprotect.gateway.wire.sensor_settings import SensorSettings
 from deeprotect.privacy.names import check_names
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import streams
@@ -81,6 +82,7 @@ class Registry:
         """Its token, shown this once."""
         owner = stream if person is None else person
         check_names([stream, owner], "the name of a stream or a person")
+        SensorSettings.of(sensors or {})  # a mistake is told now, and not with every message
         columns = {"stream": stream, "person": owner, "sensors": json.dumps(sensors or {})}
         with self._database.writing(_LOCK) as connection:
             if self._valid(connection, devices, stream=stream):
