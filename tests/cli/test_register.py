@@ -27,6 +27,15 @@ def test_a_device_gets_an_address_that_is_printed_once_and_stored_nowhere(regist
     assert token.encode() not in (folder / "gateway.sqlite").read_bytes()
 
 
+def test_how_a_devices_messages_are_read_is_registered_with_it(register, folder):
+    said = ("--platform", "ios", "--standardised", "--acceleration", "total", "--channel", "light=light.lux")
+    done = register("device", "watch", *said)
+    assert done.returncode == 0, done.stderr
+    token = done.stdout.split()[0].rpartition("/")[2]
+    expected = {"platform": "ios", "standardised": True, "acceleration": "total", "channels": {"light": "light.lux"}}
+    assert Registry.at(str(folder / "gateway.sqlite")).device_of(token).sensors == expected
+
+
 def test_an_app_gets_a_token_and_is_listed(register, folder):
     register("device", "watch", "--person", "anna")
     done = register(
@@ -73,6 +82,8 @@ def test_the_admins_token_replaces_the_one_before(register, folder):
         (("device", "watch"), "has a device"),
         (("device", "two\nlines"), "one printable line"),
         (("device", "phone", "--platform", "windows"), "ios"),
+        (("device", "phone", "--channel", "light"), "light=light.lux"),
+        (("device", "phone", "--channel", "light=<x>"), "sensors: "),
         (("app", "fit", "--stream", "watch", "--bundle", "walk", "--push", "ftp://x"), "https://host/"),
     ],
 )

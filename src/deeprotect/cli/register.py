@@ -46,11 +46,11 @@ def device(
     ] = False,
     acceleration: Annotated[
         Literal["total", "linear", "uncalibrated"] | None,
-        typer.Option(help="What the policy's acceleration is: with gravity (total), without it, or as measured."),
+        typer.Option(help="Which of its accelerations the channels are (default: by their names)."),
     ] = None,
     channel: Annotated[
         list[str] | None,
-        typer.Option(metavar="CHANNEL=SENSOR.VALUE", help="Where Sensor Logger has it, as in light=light.lux."),
+        typer.Option(metavar="NAME=SENSOR.VALUE", help="A channel that its name does not tell, light=light.lux."),
     ] = None,
     at: Gateway = HERE,
 ) -> None:
@@ -61,17 +61,10 @@ def device(
     sensors: dict[str, Any] = {} if platform is None else {"platform": platform}
     sensors |= {"standardised": True} if standardised else {}
     sensors |= {} if acceleration is None else {"acceleration": acceleration}
-    sensors |= {"channels": dict(_pair(each) for each in channel)} if channel else {}
+    sensors |= {"channels": dict(map(_channel, channel))} if channel else {}
     token = _registry(database).add_device(stream, person=person, sensors=sensors)
     _shown_once("what it sends goes to", f"{at.rstrip('/')}/in/{token}")
     _shown_once("or open this on a phone", f"{at.rstrip('/')}/phone/{token}")
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, place = text.rpartition("=")
-    if not equals:
-        raise InputError(f"--channel {printable(text)}: write CHANNEL=SENSOR.VALUE, as in light=light.lux")
-    return name, place
 
 
 def app(
@@ -89,7 +82,7 @@ def app(
     Example: deeprotect register app fitness --stream watch --bundle exercise --database gateway.sqlite
     """
     token = _registry(database).add_app(name, stream=stream, bundle=bundle, push=push)
-    _shown_once(f"GET {at.rstrip('/')}/out with the header Authorization: Bearer", token)
+    _shown_once(f"its token, for {at.rstrip('/')}/out and the header Authorization: Bearer TOKEN", token)
 
 
 def listing(
@@ -156,6 +149,13 @@ def _registry(database: str) -> "Registry":
     except ModuleNotFoundError as missing:
         raise InputError(f"{missing.name} is not installed; install deeprotect[gateway]") from None
     return Registry.at(database)
+
+
+def _channel(text: str) -> tuple[str, str]:
+    name, equals, place = text.rpartition("=")
+    if not equals:
+        raise InputError(f"--channel {printable(text)} names no sensor; write it as light=light.lux")
+    return name, place
 
 
 def _shown_once(what: str, secret: str) -> None:

@@ -23,6 +23,10 @@ def serve(
         str, typer.Option(metavar="ADDRESS", help="Where to listen; this machine only, unless told.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 8765,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST", help="A host name for the console, beside addresses; repeatable."),
+    ] = None,
     processes: Annotated[
         int, typer.Option(min=1, max=64, help="That share the port; more than one needs PostgreSQL.")
     ] = 1,
@@ -55,6 +59,7 @@ def serve(
         database=ledger,
         host=host,
         port=port,
+        names=tuple(name or ()),
         processes=processes,
         tls_certificate=_there(tls_certificate),
         tls_key=_there(tls_key),

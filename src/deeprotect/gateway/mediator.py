@@ -48,6 +48,10 @@ class Mediator:
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
 
+    @property
+    def stopping(self) -> bool:
+        return self._stopping
+
     def start(self) -> None:
         self._task = asyncio.create_task(self._run())
 

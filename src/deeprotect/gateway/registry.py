@@ -82,7 +82,7 @@ class Registry:
         """Its token, shown this once."""
         owner = stream if person is None else person
         check_names([stream, owner], "the name of a stream or a person")
-        SensorSettings.of(sensors or {})
+        SensorSettings.of(sensors or {})  # a mistake is told now, and not with every message
         columns = {"stream": stream, "person": owner, "sensors": json.dumps(sensors or {})}
         with self._database.writing(_LOCK) as connection:
             if self._valid(connection, devices, stream=stream):

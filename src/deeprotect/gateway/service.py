@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse
@@ -10,9 +9,11 @@ from starlette.requests import Request
 
 from deeprotect.gateway.console.routes import console_router
 from deeprotect.gateway.feeds import feeding
+from deeprotect.gateway.frames import Header
 from deeprotect.gateway.gateway import Gateway
 from deeprotect.gateway.intake import Intake
 from deeprotect.gateway.logs import failure
+from deeprotect.gateway.onlookers import STATUS, WINDOWS, fed_windows, own_statuses
 from deeprotect.gateway.outlet import fed
 from deeprotect.gateway.routes_in import router_in
 from deeprotect.gateway.routes_operator import router_operator
@@ -25,9 +26,15 @@ def create_service(gateway: Gateway) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        peers = gateway.peers.answering(take=intake.answer_peer, feed=partial(fed, gateway))
+        peers = gateway.peers.answering(take=answer_peer, feed=feed_peer)
         async with gateway.running(), peers, feeding(gateway, intake):
             yield
+
+    async def answer_peer(header: Header, body: bytes) -> Header:
+        return own_statuses(gateway) if header["ask"] == STATUS else await intake.answer_peer(header, body)
+
+    def feed_peer(header: Header) -> AsyncIterator[bytes]:
+        return fed_windows(gateway, header) if header.get("look") == WINDOWS else fed(gateway, header)
 
     intake = Intake(gateway)
     service = FastAPI(title="DEEProtect gateway", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)

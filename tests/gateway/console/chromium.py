@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from websockets.sync.client import connect
@@ -41,7 +42,9 @@ class Browser:
             stderr=subprocess.DEVNULL,
         )
         port, path = _when(lambda: _address(Path(self.profile) / "DevToolsActivePort"))
-        self._socket = connect(f"ws://127.0.0.1:{port}{path}", max_size=1 << 26, open_timeout=PATIENCE)
+        self._stack = ExitStack()
+        joined = connect(f"ws://127.0.0.1:{port}{path}", max_size=1 << 26, open_timeout=PATIENCE)
+        self._socket = self._stack.enter_context(joined)
         self._next, self.pages = 1, {}
 
     def send(self, method, session=None, **params):
@@ -81,7 +84,7 @@ class Browser:
         return page
 
     def close(self):
-        self._socket.close()
+        self._stack.close()
         self._child.terminate()
         try:
             self._child.wait(10)
@@ -154,7 +157,8 @@ class Page:
     def click(self, selector):
         """With the mouse, where it is on the screen."""
         where = self.evaluate(
-            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'center'}});"
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
+            "e.scrollIntoView({block: 'center'});"
             "const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; })()"
         )
         for kind in ("mousePressed", "mouseReleased"):

@@ -1,5 +1,6 @@
 """What the admin does: register and revoke, and switch the view of raw samples."""
 
+from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import Request, Response
@@ -17,8 +18,8 @@ from deeprotect.gateway.console.sessions import Session
 async def register_device(desk: Desk, request: Request, session: Session, form: Form) -> Response:
     """Its address, on this one page."""
     stream, person = form.get("stream", "").strip(), form.get("person", "").strip()
-    sensors = {"platform": form["platform"]} if form.get("platform") in ("ios", "android") else {}
-    sensors |= {"standardised": True} if form.get("standardised") else {}  # type: ignore[dict-item]
+    sensors: dict[str, Any] = {"platform": "ios"} if form.get("platform") == "ios" else {}
+    sensors |= {"standardised": True} if form.get("standardised") else {}
     try:
         token = await desk.apart(
             lambda: desk.gateway.registry.add_device(stream, person=person or None, sensors=sensors)
@@ -67,6 +68,8 @@ async def show_raw(desk: Desk, request: Request, session: Session, form: Form) -
     shown = form.get("show") == "on"
     if shown and not is_local(request):
         raise RefusedError(403, "raw samples are shown on the machine of the gateway only; open the console there")
+    if shown and desk.gateway.place.count > 1:
+        raise RefusedError(403, "raw samples stay in the process that reads them; start the gateway with one process")
     await desk.apart(lambda: desk.sessions.show_raw(session, int(shown)))
     back = urlencode({"stream": form.get("stream", ""), "app": form.get("app", "")})
     return RedirectResponse(f"/console/stream?{back}", 303)

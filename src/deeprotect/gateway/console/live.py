@@ -17,14 +17,17 @@ from deeprotect.gateway.console.guesses import Guesses
 from deeprotect.gateway.console.overview import overview
 from deeprotect.gateway.console.requests import RefusedError, is_local
 from deeprotect.gateway.console.sessions import Session
+from deeprotect.gateway.onlookers import released_windows, statuses
 from deeprotect.gateway.registry import App
 from deeprotect.gateway.wire.message import ReleasedWindow
 
 SECONDS = 1.0
 MOST_WAITING = 64
-MOST_PAGES = 32
-"""Open at a time, for all who are signed in: each holds a connection and asks the ledger every second."""
+MOST_PAGES = 8
+"""Open at a time, of one process: each asks the ledger every second, and listens where apps listen."""
 Event = tuple[str, Any]
+STOP = "stop"
+"""Ends a page's stream without a word: its browser asks again, until there is a gateway."""
 _open: Counter[str] = Counter()
 
 
@@ -33,7 +36,7 @@ async def live(desk: Desk, request: Request, session: Session) -> Response:
     app = await desk.apart(lambda: app_of(desk, request))
     if _open["pages"] >= MOST_PAGES:
         raise RefusedError(503, "too many pages are open; close one")
-    raw = app is not None and session.shows_raw and is_local(request)
+    raw = app is not None and session.shows_raw and is_local(request) and desk.gateway.place.count == 1
     page = LivePage(desk, session, app, shows_raw=raw)
     return StreamingResponse(page.stream(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
@@ -69,6 +72,8 @@ class LivePage:
             yield "retry: 2000\n\n"
             while True:
                 name, body = await self._events.get()
+                if name == STOP:
+                    return
                 yield f"event: {name}\ndata: {json.dumps(body, separators=(',', ':'), allow_nan=False)}\n\n"
                 if name == "end":
                     return
@@ -77,22 +82,21 @@ class LivePage:
         work = [self._tick()]
         if self.app is not None:
             guesses = self._guesses = Guesses(self.desk, self.app)
-            mediator = self.desk.gateway.mediator
-            subscribed = {"released": stack.enter_context(mediator.subscribe(self.app, most=MOST_WAITING))}
+            work.append(self._pass_on("released", released_windows(self.desk.gateway, self.app), guesses))
             if self.shows_raw:
-                subscribed["raw"] = stack.enter_context(mediator.watch_raw(self.app.stream))
-            work += [self._pass_on(kind, windows, guesses) for kind, windows in subscribed.items()]
+                raw = stack.enter_context(self.desk.gateway.mediator.watch_raw(self.app.stream))
+                work.append(self._pass_on("raw", raw, guesses))
         return work
 
     async def _tick(self) -> None:
         """Texts of the page; and whether it may go on."""
-        while True:
+        while not self.desk.gateway.mediator.stopping:
             try:
                 now = await self.desk.apart(lambda: self.desk.sessions.find(self.session.cookie))
                 if now is None or now.shows_raw != self.session.shows_raw:
                     await self._events.put(("end", {}))
                     return
-                found = await asyncio.to_thread(overview, self.desk, self.desk.gateway.mediator.status())
+                found = await asyncio.to_thread(overview, self.desk, await statuses(self.desk.gateway))
             except DeeprotectError as error:  # the database is away: the page says so, and goes on
                 await self._events.put(("trouble", {"line": str(error)}))
             else:
@@ -103,12 +107,14 @@ class LivePage:
                 }
                 await self._events.put(("state", body))
             await asyncio.sleep(SECONDS)
+        await self._events.put((STOP, {}))
 
     async def _pass_on(self, kind: str, windows: AsyncIterator[ReleasedWindow], guesses: Guesses) -> None:
         async for window in windows:
             body = window_json(window) | {"guesses": guesses.of(kind, window)}
             if not self._events.full():  # a page that cannot keep up loses windows, and nobody waits for it
                 self._events.put_nowait((kind, body))
+        await self._events.put((STOP, {}))
 
 
 def window_json(window: ReleasedWindow) -> dict[str, Any]:

@@ -13,10 +13,11 @@ from deeprotect.gateway.console.live import app_of
 from deeprotect.gateway.console.overview import overview
 from deeprotect.gateway.console.requests import RefusedError, is_local
 from deeprotect.gateway.console.sessions import Session
+from deeprotect.gateway.onlookers import statuses
 
 
 async def overview_page(desk: Desk, request: Request, session: Session) -> Response:
-    status = desk.gateway.mediator.status()
+    status = await statuses(desk.gateway)
     found = await desk.apart(lambda: overview(desk, status))
     return rendering.page("overview.html", **frame(desk, session, "overview"), found=found)
 
@@ -26,7 +27,7 @@ async def stream_page(desk: Desk, request: Request, session: Session) -> Respons
     app = await desk.apart(lambda: app_of(desk, request))
     if app is None:
         raise RefusedError(404, "name a stream; the overview links to each")
-    status = desk.gateway.mediator.status()
+    status = await statuses(desk.gateway)
     found = await desk.apart(lambda: overview(desk, status))
     place = next((i for i, each in enumerate(found.streams) if each.name == app.stream), None)
     if place is None:
@@ -34,7 +35,7 @@ async def stream_page(desk: Desk, request: Request, session: Session) -> Respons
     bundle = await desk.apart(lambda: desk.bundle_of(app))
     channels = [] if bundle is None else [(each.name, each.unit) for each in bundle.schema.channels]
     watched = await desk.apart(lambda: _watched(desk, bundle))
-    local = is_local(request)
+    local = is_local(request) and desk.gateway.place.count == 1
     return rendering.page(
         "stream.html",
         **frame(desk, session, "overview"),
@@ -62,10 +63,13 @@ def _watched(desk: Desk, bundle: Bundle | None) -> dict[str, Any]:
 
 
 async def policy_page(desk: Desk, request: Request, session: Session) -> Response:
-    """The card of a bundle: the same words as `describe` prints."""
-    name = request.query_params.get("bundle", "")
+    """The card of a bundle, or of what an app is given of it: the same words as `describe` prints."""
+    app = await desk.apart(lambda: app_of(desk, request))
+    name = request.query_params.get("bundle", "") if app is None else app.bundle
     bundle = await desk.apart(lambda: desk.gateway.bundles.get(name))
-    return rendering.page("policy.html", **frame(desk, session, "policy"), name=name, card=card_of(bundle))
+    given = None if app is None else await desk.apart(lambda: desk.bundle_of(app))
+    card = card_of(given or bundle)
+    return rendering.page("policy.html", **frame(desk, session, "policy"), name=name, card=card, app=app)
 
 
 async def policies_page(desk: Desk, request: Request, session: Session) -> Response:

@@ -49,13 +49,14 @@ class Plot {
     const [low, high] = this.range(), end = this.end();
     const x = (time) => ((time - end + this.span) / this.span) * width;
     const y = (value) => height - ((value - low) / (high - low)) * height;
-    this.axes(pen, { low, high, y, width, height, soft: colour("--soft"), line: colour("--line") });
+    this.zero(pen, { low, high, y, width, colour: colour("--line") });
     for (const segment of this.lines.raw) this.line(pen, segment, x, y, colour("--raw"), 1.25, []);
     this.canvas.dataset.points = this.lines.released.reduce((sum, each) => sum + each.times.length, 0);
     for (const segment of this.lines.released) {
       const held = segment.placeholder;
       this.line(pen, segment, x, y, colour(held ? "--held" : "--released"), held ? 1.25 : 1.75, held ? [4, 4] : []);
     }
+    this.labels(pen, { low, high, height, ink: colour("--soft"), ground: colour("--inset") });
   }
 
   line(pen, segment, x, y, colour, width, dashes) {
@@ -69,19 +70,25 @@ class Plot {
     pen.setLineDash([]);
   }
 
-  axes(pen, { low, high, y, width, height, soft, line }) {
-    pen.font = "11px system-ui, sans-serif";
-    pen.fillStyle = soft;
-    pen.strokeStyle = line;
+  zero(pen, { low, high, y, width, colour }) {
+    if (!(low < 0 && high > 0)) return;
+    pen.strokeStyle = colour;
     pen.lineWidth = 1;
-    if (low < 0 && high > 0) {
-      pen.beginPath();
-      pen.moveTo(0, Math.round(y(0)) + 0.5);
-      pen.lineTo(width, Math.round(y(0)) + 0.5);
-      pen.stroke();
+    pen.beginPath();
+    pen.moveTo(0, Math.round(y(0)) + 0.5);
+    pen.lineTo(width, Math.round(y(0)) + 0.5);
+    pen.stroke();
+  }
+
+  // Over the lines, on a ground of their own: they can always be read.
+  labels(pen, { low, high, height, ink, ground }) {
+    pen.font = "11px system-ui, sans-serif";
+    for (const [value, base] of [[high, 14], [low, height - 6]]) {
+      const text = String(Number(value.toPrecision(2))).replace("-", "−");
+      pen.fillStyle = ground;
+      pen.fillRect(3, base - 11, pen.measureText(text).width + 6, 15);
+      pen.fillStyle = ink;
+      pen.fillText(text, 6, base);
     }
-    const text = (value) => String(Number(value.toPrecision(2))).replace("-", "−");
-    pen.fillText(text(high), 6, 14);
-    pen.fillText(text(low), 6, height - 6);
   }
 }

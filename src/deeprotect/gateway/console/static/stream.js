@@ -15,7 +15,7 @@
     for (const [reader, [same, both]] of Object.entries(agreement))
       for (const cell of document.querySelectorAll("[data-agreement]"))
         if (cell.dataset.agreement === reader)
-          cell.textContent = `as from raw: ${same} of ${both} (${Math.round((100 * same) / both)} %)`;
+          cell.textContent = `as from raw: ${same} of ${both}`;
   };
 
   const take = (kind) => (event) => {
