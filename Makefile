@@ -4,7 +4,7 @@
 # make smoke  the wheel and every extra in fresh environments, a command of each
 # make check  format, lint, types, import rule
 # make docs   the documentation site, out/site/index.html; broken links fail
-# make browser  what `deeprotect export --target browser` writes; needs node 20 and npm
+# make browser  what `deeprotect export --target browser` writes, and what measures it; needs node 20 and npm
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,7 +20,7 @@ test: $(INSTALLED)
 	$(BIN)/pytest -n auto --dist worksteal
 
 bench: $(INSTALLED)
-	$(BIN)/deeprotect bench --out out/bench
+	$(BIN)/deeprotect bench --out out/bench --force
 
 smoke:
 	$(PYTHON) .ci/smoke.py
@@ -32,7 +32,7 @@ check: $(INSTALLED)
 	$(BIN)/lint-imports
 
 browser: browser/node_modules
-	cd browser && npm run --silent build
+	cd browser && npm run --silent build -- proof
 
 browser/node_modules: browser/package-lock.json
 	cd browser && npm ci --silent --no-audit --no-fund

@@ -33,7 +33,7 @@ async function tests() {
 async function proof() {
   await build({ ...options, entryPoints: ["proof/app.ts"], outdir: "out/proof" });
   const node = { platform: "node", target: "node20", format: "esm", minify: false };
-  await build({ ...options, ...node, entryPoints: ["proof/replay.ts", "proof/overhead.ts"], outdir: "out/proof", outExtension: { ".js": ".mjs" } });
+  await build({ ...options, ...node, entryPoints: ["proof/replay.ts", "proof/overhead.ts", "proof/walk.ts"], outdir: "out/proof", outExtension: { ".js": ".mjs" } });
 }
 
 await exported();

@@ -13,8 +13,8 @@ interface Recogniser {
 
 const RATE_HZ = 50;
 
-/** What the app has read, for whoever looks at its screen: when a window ended, the window, and the activity. */
-const readings: { end: number; window: number[]; read: string }[] = [];
+/** What the app has read, for whoever looks at its screen: when a window ended, of how many events, and the activity. */
+const readings: { end: number; events: number; window: number[]; read: string }[] = [];
 let network: Network;
 let app: Recogniser;
 let events: [number, ...number[]][] = [];
@@ -47,11 +47,13 @@ function recognise(): void {
     const share = after[0] > before[0] ? Math.min(Math.max((time - before[0]) / (after[0] - before[0]), 0), 1) : 0;
     for (let axis = 1; axis <= app.channels; axis += 1) window.push(before[axis]! + share * (after[axis]! - before[axis]!));
   }
+  const from = next;
   next += (app.window * 1000) / RATE_HZ;
+  const heard = events.filter(([time]) => time >= from && time < next).length;
   events = events.filter(([time]) => time >= next - 100);
   const scores = network.run(Float64Array.from(window));
   const best = scores.reduce((top, score, index) => (score > scores[top]! ? index : top), 0);
-  readings.push({ end: next, window, read: app.classes[best]! });
+  readings.push({ end: next, events: heard, window, read: app.classes[best]! });
 }
 
 Object.assign(window, { start, readings });

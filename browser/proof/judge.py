@@ -15,22 +15,25 @@ from deeprotect.bundle.layers.structure import Concatenation, Unflatten
 from deeprotect.bundle.layers.summaries import Spectrum, Statistics
 from deeprotect.bundle.network import Network
 
-SETTLE_MS = 2500  # of each piece are left out: the protected page is a window and a little behind
+SETTLE_MS = 9100  # of each piece are left out: what plays then was heard in it, two windows of 4 s and one of the app's
 
 
 def main(folders: list[Path]) -> None:
-    print("| recordings | page | windows | activity, by the app | person, retrained on what the page saw | chance |")
-    print("|---|---|---|---|---|---|")
+    print("| recordings | page | windows | events/s | activity, by the app | person, retrained on what the page saw | chance |")
+    print("|---|---|---|---|---|---|---|")
     for folder in folders:
-        for page, seen in json.loads((folder / "seen.json").read_text()).items():
+        replayed = json.loads((folder / "seen.json").read_text())
+        for page, seen in replayed["seen"].items():
             print(row(folder.name, page, seen))
+        print(f"{folder.name}: {replayed['fed']:.1%} of the recordings' samples were fed in time", file=sys.stderr)
 
 
 def row(name: str, page: str, seen: list[dict]) -> str:
     kept = [each for each in seen if each["after"] >= SETTLE_MS]
     right = [each["read"] == each["activity"] for each in kept]
     person, chance = retrained(kept)
-    cells = (name, page, str(len(kept)), share(right), share(person), f"{chance:.3f}")
+    rate = f"{np.median([each['events'] for each in kept]):.0f}"
+    cells = (name, page, str(len(kept)), rate, share(right), share(person), f"{chance:.3f}")
     return f"| {' | '.join(cells)} |"
 
 

@@ -79,7 +79,8 @@ async function alone(): Promise<{ start: number; window: number }> {
 const memory = () => new Ledger({ load: async () => undefined, save: async () => {} });
 const choices = (bundle: Bundle) => ({ hold: bundle.policy.hold, uncovered: "rest", whenSpent: "placeholder" }) as const;
 
-const page = `<!doctype html><script>window.n = 0; addEventListener("devicemotion", () => n++)</script>`;
+const page = `<!doctype html><script>window.n = 0; window.late = []; addEventListener("devicemotion", () => n++);
+  const sensor = new Accelerometer({ frequency: 60 }); sensor.onreading = () => late.push(performance.now() - sensor.timestamp); sensor.start();</script>`;
 const site = await serve(() => page);
 const off = await Device.bare();
 const on = await Device.start(SEALED, folder);
@@ -99,7 +100,8 @@ await pause(Number(seconds) * 1000);
 const after = [usage(off.browser.pid), usage(on.browser.pid)] as const;
 running = false;
 await feeding;
-const events = [await tabs[0].evaluate<number>("n"), await tabs[1].evaluate<number>("n")];
+const events = await Promise.all(tabs.map((tab) => tab.evaluate<number>("n")));
+const late = await Promise.all(tabs.map(async (tab) => median(await tab.evaluate<number[]>("late"))));
 await on.browser.close();
 await off.close();
 site.server.closeAllConnections();
@@ -107,8 +109,8 @@ site.server.close();
 const scripts = readdirSync(folder).filter((name) => name.endsWith(".js")).map((name) => `${folder}/${name}`);
 console.log(
   JSON.stringify({
-    off: { cpu: (after[0].cpu - before[0].cpu) / Number(seconds), memory: after[0].memory, events: events[0] },
-    on: { cpu: (after[1].cpu - before[1].cpu) / Number(seconds), memory: after[1].memory, events: events[1] },
+    off: { cpu: (after[0].cpu - before[0].cpu) / Number(seconds), memory: after[0].memory, events: events[0], late: late[0] },
+    on: { cpu: (after[1].cpu - before[1].cpu) / Number(seconds), memory: after[1].memory, events: events[1], late: late[1] },
     alone: await alone(),
     kilobytes: sum(scripts.map((name) => gzipSync(readFileSync(name)).length)) / 1000,
     bundle_kilobytes: statSync(`${folder}/bundle/tensors.safetensors`).size / 1000,

@@ -26,7 +26,8 @@ from deeprotect.protector import Protector
 
 USEFUL = {"watch": "exercise", "hapt": "mode"}
 SECONDS = {"watch": 20, "hapt": 16}  # of each person and activity, from what nothing was learnt from
-RATE, WINDOW = 50, 50
+RATE, WINDOW = 50, 50  # of the app; the protector's windows are longer, so that few of the app's lie across two draws
+PROTECTED = 200
 
 
 def main(name: str, out: Path) -> None:
@@ -39,7 +40,7 @@ def main(name: str, out: Path) -> None:
             "version": 1,
             "stream": {
                 "rate_hz": RATE,
-                "window": WINDOW,
+                "window": PROTECTED,
                 "channels": {c.name: {"unit": c.unit, "range": [c.low, c.high]} for c in data.channels},
             },
             "inferences": {"useful": [useful], "sensitive": ["person"]},

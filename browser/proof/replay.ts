@@ -40,26 +40,29 @@ const pages = {
   with: await open(device.browser, site.origin, async () => {}),
 };
 const schedule: { start: number; end: number; person: string; activity: string }[] = [];
+let [fed, wanted] = [0, 0]; // samples: a machine that is too busy leaves some out
 for (const [number, { person, activity, samples }] of segments.entries()) {
   const start = Date.now();
   for (let at = 0; at < samples.length; at = Math.floor(((Date.now() - start) * RATE_HZ) / 1000)) {
     await feed([pages.without, device.offscreen], samples[at]!);
+    fed += 1;
     await pause(Math.max(0, start + ((at + 1) * 1000) / RATE_HZ - Date.now()));
   }
+  wanted += samples.length;
   schedule.push({ start, end: Date.now(), person, activity });
-  if (number % 10 === 9) console.log(`${number + 1} of ${segments.length}`);
+  if (number % 10 === 9) console.log(`${number + 1} of ${segments.length}, ${((100 * fed) / wanted).toFixed(1)} % of samples fed`);
 }
 await pause(2000);
 const seen: { [page: string]: object[] } = {};
 for (const [name, page] of Object.entries(pages)) {
-  const readings = await page.evaluate<{ end: number; window: number[]; read: string }[]>("readings");
-  seen[name] = readings.flatMap(({ end, window, read }) => {
+  const readings = await page.evaluate<{ end: number; events: number; window: number[]; read: string }[]>("readings");
+  seen[name] = readings.flatMap(({ end, events, window, read }) => {
     const piece = schedule.find((each) => each.start <= end && end <= each.end);
-    return piece ? [{ ...piece, after: end - piece.start, length: piece.end - piece.start, window: window.map((each) => Number(each.toFixed(2))), read }] : [];
+    return piece ? [{ ...piece, after: end - piece.start, length: piece.end - piece.start, events, window: window.map((each) => Number(each.toFixed(2))), read }] : [];
   });
   console.log(name, readings.length, "windows");
 }
-writeFileSync(`${folder}/seen.json`, JSON.stringify(seen));
+writeFileSync(`${folder}/seen.json`, JSON.stringify({ fed: fed / wanted, seen }));
 await device.browser.close();
 await bare.close();
 site.server.closeAllConnections();

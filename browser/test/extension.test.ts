@@ -2,27 +2,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Page, findChromium, pause } from "./chromium";
-import { Device, ID, SEALED, serve } from "./harness";
+import { Device, ID, SEALED, read, serve } from "./harness";
 
 const skip = findChromium() ? false : "Chromium is missing: install chromium";
-const LISTENING = `
-  window.motion = []; window.turned = []; window.log = [];
-  const v = (a) => a && [a.x ?? a.alpha, a.y ?? a.beta, a.z ?? a.gamma];
-  addEventListener("devicemotion", (e) => motion.push({ t: performance.now(), a: v(e.acceleration),
-    g: v(e.accelerationIncludingGravity), r: v(e.rotationRate), i: e.interval }));
-  addEventListener("deviceorientation", (e) => turned.push([e.alpha, e.beta, e.gamma]));
-  function sense(name, options) {
-    const sensor = new window[name](options), seen = [];
-    sensor.onactivate = () => log.push(name + " activate");
-    sensor.onerror = (e) => log.push(name + " " + e.error.name);
-    sensor.onreading = () => seen.push([sensor.x, sensor.y, sensor.z, sensor.timestamp]);
-    sensor.start();
-    return (window.sensing ??= {})[name] = { sensor, seen };
-  }`;
-const PAGES: { [path: string]: string | { text: string; headers: { [name: string]: string } } } = {
+const LISTENING = skip ? "" : read("test/pages/listening.js");
+const PAGES: { [path: string]: string } = {
   "/": `<!doctype html><title>listening</title><script>${LISTENING}</script>`,
   "/silent": "<!doctype html><title>silent</title><p>",
-  "/denies": { text: `<!doctype html><script>${LISTENING}</script>`, headers: { "Permissions-Policy": "accelerometer=(), gyroscope=()" } },
 };
 
 let device: Device;
@@ -101,32 +87,6 @@ test("a hidden tab gets nothing", { skip }, async () => {
   assert.equal(await hidden.evaluate("motion.length"), before);
   await shown.close();
   await hidden.close();
-});
-
-test("frames get motion where the page's own policy lets them", { skip }, async () => {
-  await listening("/silent");
-  const other = `http://127.0.0.1:${site.port}/`;
-  const load = (allow: string, src: string) => `new Promise((done) => { const f = document.createElement("iframe"); f.allow = "${allow}"; f.src = "${src}"; f.onload = done; document.body.append(f); })`;
-  await page.evaluate(`${load("", "/")}.then(() => ${load("", other)}).then(() => ${load("accelerometer; gyroscope", other)}).then(() => 1)`);
-  assert.ok(await device.playUntil(page, "frames[0].motion.length > 60", still), "a frame of the same origin");
-  const counted: number[] = [];
-  const frames = await page.browser.send("Target.getTargets", { filter: [{ type: "iframe" }] });
-  for (const { targetId } of frames["targetInfos"]) {
-    const frame = await device.browser.attach(targetId);
-    counted.push(await frame.evaluate<number>(`motion.filter((each) => each.g?.[0] != null).length`));
-  }
-  assert.equal(counted.length, 2);
-  assert.equal(counted.filter((count) => count === 0).length, 1, "not the one that is not allowed");
-  assert.equal(counted.filter((count) => count > 10).length, 1, "the one that is");
-  await page.close();
-});
-
-test("a page that denies itself motion gets none", { skip }, async () => {
-  await listening("/denies");
-  await device.play(1000, still);
-  assert.equal(await page.evaluate("motion.filter((each) => each.g?.[0] != null).length"), 0);
-  assert.equal(await page.evaluate("(() => { try { new Accelerometer(); } catch (error) { return error.name; } })()"), "SecurityError");
-  await page.close();
 });
 
 const choose = (change: string) => device.choose(site.origin, change);

@@ -33,11 +33,12 @@ const HARDWARE = [/capped to the maximum supported/, /limited to the minimum sup
 /** They need files of the suite that are not there, another driver, or an insecure host. */
 const NOT_HERE = [/allows (same|cross)-origin|disallows (same|cross)-origin|allow="accelerometer"/, /unfocused sensors in cross-origin frames/, /permissionsPolicy.features/];
 
+/** Whatever is there of the parts of the suite that are about motion. */
 function files(): string[] {
-  const folders = ["accelerometer", "generic-sensor", "orientation-event", "orientation-event/motion", "orientation-event/orientation"];
-  const all = folders.flatMap((folder) => readdirSync(join(ROOT, folder)).map((name) => `${folder}/${name}`));
-  const tests = all.filter((name) => /\.(html|window\.js)$/.test(name) && !/manual|insecure/.test(name));
-  return tests.map((name) => name.replace(".window.js", ".window.html"));
+  const folders = ["accelerometer", "generic-sensor", "gyroscope", "orientation-event", "orientation-sensor"].filter((name) => existsSync(join(ROOT, name)));
+  const all = folders.flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true }).map((name) => `${folder}/${name}`));
+  const tests = all.filter((name) => /\.(html|window\.js)$/.test(name) && !/manual|insecure|resources/.test(name));
+  return tests.map((name) => name.replace(".window.js", ".window.html")).sort();
 }
 
 const wanted = (name: string): "pass" | "fail" | "any" => {

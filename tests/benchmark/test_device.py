@@ -36,6 +36,7 @@ def test_the_verb_prints_figures(path, monkeypatch):
     monkeypatch.setattr(device, "SECONDS", 1)
     done = CliRunner().invoke(app, ["bench", "device", str(path), "--json"])
     assert {each["place"] for each in json.loads(done.stdout)["overheads"]} == {"Python"}
+    assert "left out: the browser" in done.stderr
 
 
 def test_the_verb_asks_for_a_bundle():

@@ -110,7 +110,7 @@ def forge(tmp_path):
             *parents, last = place.split("__")
             inner = body
             for parent in parents:
-                inner = inner[parent]
+                inner = inner[int(parent) if isinstance(inner, list) else parent]
             inner[last] = value
         (path / "manifest.json").write_text(json.dumps({**body, "digest": digest(body)}))
         return path

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deeprotect.bundle.card import card_of
-from deeprotect.bundle.card_opening import factor, opening, span
+from deeprotect.bundle.card_opening import Combinations, factor, opening, span
 from deeprotect.privacy.events import Event
 
 JARGON = ("neighbour", "Pufferfish", "code", "ε", "LDP", "epsilon", "mechanism", "adversary", "posterior")
@@ -49,6 +49,17 @@ def test_a_promise_beyond_the_useful_label_says_what_the_label_itself_tells():
     promised, not_covered = opening(event, seconds=1.0, classes={"person": 10})
     assert promised.startswith("Beyond what exercise itself tells, from one stretch")
     assert "what exercise alone tells, such as who does what how often" in not_covered
+
+
+def test_combinations_that_nothing_is_promised_about_are_counted_in_the_opening():
+    event = Event("named", 3.0, inferences=("person",), confidence=0.95, given=("mode",))
+    some, none = (opening(event, seconds=1.0, combinations=Combinations(18, rare)) for rare in (27, 0))
+    assert "classes of person that were recorded often enough by more than a factor" in some.promised
+    assert "27 of the 45 combinations of mode and person, which were hardly recorded, " in some.not_covered
+    assert "recorded" not in none.promised.partition("by more than")[0]
+    assert "hardly" not in none.not_covered
+    assert "combinations of mode and person that were hardly recorded, " in opening(event, seconds=1.0).not_covered
+    assert [len(sentences(each)) for each in some] == [1, 1]
 
 
 def test_without_a_bound_for_the_rest_none_is_claimed():

@@ -23,7 +23,7 @@ def folder(tmp_path, bundle):
 
 
 @dataclass(frozen=True)
-class Done:
+class Finished:
     returncode: int
     stdout: str
     stderr: str
@@ -43,6 +43,6 @@ def deeprotect(folder, monkeypatch, capfdbinary):
         with pytest.raises(SystemExit) as end:
             main()
         out, err = capfdbinary.readouterr()
-        return Done(end.value.code, out.decode(), err.decode())
+        return Finished(end.value.code, out.decode(), err.decode())
 
     return run

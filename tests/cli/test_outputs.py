@@ -1,6 +1,7 @@
 """Nothing that exists is overwritten unasked, no input ever, and nothing is removed that we did not write."""
 
 import zipfile
+from pathlib import Path
 
 import pytest
 from tests.cli.test_wrong_input import snapshot
@@ -22,6 +23,7 @@ REPORTS = {
     "evaluate over figures": ("evaluate policy.toml --data walk.csv --out out", "figures"),
     "reproduce": ("reproduce --out out", "tables"),
     "studies": ("reproduce --study demo --out out", "studies.json"),
+    "bench": ("bench --part start --out out", "bench.json"),
     "features": ("reproduce --features demo --out out", "features.json"),
 }
 
@@ -35,6 +37,17 @@ def test_a_file_that_exists_is_refused_before_the_work(folder, deeprotect, verb)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "exists" in done.stderr
     assert snapshot(folder) == before
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_an_export_replaces_an_earlier_one_only_by_force(folder, deeprotect, monkeypatch, force):
+    """Whether it is one of ours is looked at where it is written."""
+    written = []
+    monkeypatch.setattr("deeprotect.exporting.browser.export_browser", lambda _, out: written.append(out) or 1 / 0)
+    (folder / "out" / "extension").mkdir(parents=True)
+    done = deeprotect("export", "protector", "--out", "out", *(["--force"] if force else []))
+    assert written == ([Path("out")] if force else [])
+    assert force or (done.returncode == 2 and "it exists already" in done.stderr)
 
 
 @pytest.mark.parametrize("verb", REPORTS)

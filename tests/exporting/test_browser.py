@@ -79,6 +79,25 @@ def test_the_verb_says_where_the_parts_are(built, bundle, tmp_path):
     assert str(tmp_path / "out" / "extension") in done.output
 
 
+def test_the_verb_replaces_an_earlier_export_when_asked_to_and_nothing_else(built, bundle, tmp_path):
+    bundle.save(tmp_path / "bundle")
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+
+    def said(name, *more):
+        done = CliRunner().invoke(app, ["export", str(tmp_path / "bundle"), "--out", str(tmp_path / name), *more])
+        return done.exit_code, str(done.exception or "")
+
+    assert said("out")[0] == 0
+    assert "--force" in said("out")[1]
+    assert said("out", "--force")[0] == 0
+    assert "is no export" in said("mine", "--force")[1]
+    assert "not a folder" in said("file", "--force")[1]
+    assert "is the input" in said("bundle", "--force")[1]
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
+
+
 def test_another_target_is_refused(bundle, tmp_path):
     bundle.save(tmp_path / "bundle")
     done = CliRunner().invoke(app, ["export", str(tmp_path / "bundle"), "--target", "toaster"])

@@ -40,10 +40,10 @@ START = EPOCH + phase_of("watch") % 20 * STEP  # and there for the stream `watch
 NAMES = ("acc_x", "acc_y")
 
 
-def channel_bundle(**privacy: object) -> Bundle:
+def channel_bundle(text: str = POLICY, **privacy: object) -> Bundle:
     """Four codes, each the place of the largest of the window's first four samples; outputs are four flat windows."""
     stream = {"when_missing": privacy.pop("when_missing")} if "when_missing" in privacy else {}
-    policy = Policy.from_toml(POLICY).vary(privacy=privacy, stream=stream)
+    policy = Policy.from_toml(text).vary(privacy=privacy, stream=stream)
     dim = policy.schema().dim
     mechanism = make(design(1.0 - np.eye(4), np.ones(4), ldp_epsilon=policy.privacy.epsilon))
     levels = np.repeat(np.array([[0.2], [0.4], [0.6], [0.8]], dtype=np.float32), dim, axis=1)

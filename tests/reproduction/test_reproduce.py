@@ -46,7 +46,7 @@ def experiment() -> CaseExperiment:
         }
     )
     return CaseExperiment(
-        "1x", "mode against person", windows, policy, SplitSpec(folds=2, most=300), CHEAP, ["made up"], curves=True
+        "1x", "mode against person", windows, policy, SplitSpec(folds=2, most=300), CHEAP, ["made up"], curves=2
     )
 
 

@@ -1,5 +1,5 @@
 // In every page, in a world of its own: connects the shim to the released stream while the page may have it.
-import { allowedByPage } from "./header";
+import { allowedByPage, permitted } from "./header";
 import { type Asked, type FromWorker, PORT_EVENT, READY_EVENT, STREAM, type Said, type ToWorker } from "./messages";
 
 class Relay {
@@ -55,10 +55,10 @@ class Relay {
   }
 
   private changed(): void {
-    const wanted = this.listens && !this.refused && document.visibilityState === "visible" && allowedByPage();
+    const allowed = allowedByPage("accelerometer") || allowedByPage("gyroscope");
+    const wanted = this.listens && !this.refused && document.visibilityState === "visible" && allowed;
     if (wanted && !this.stream) void this.connect();
     if (!wanted) this.disconnect();
-    if (this.listens && !allowedByPage()) this.say({ kind: "unavailable" });
   }
 
   private async connect(): Promise<void> {
@@ -71,7 +71,8 @@ class Relay {
   }
 
   private said(said: Said): void {
-    if (document.visibilityState === "visible") this.say(said);
+    if (document.visibilityState !== "visible") return;
+    this.say(said.kind === "reading" ? { ...said, reading: permitted(said.reading) } : said);
   }
 
   /** By the other side: settings changed, or the document was made anew. */

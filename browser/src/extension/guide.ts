@@ -16,7 +16,7 @@ async function show(): Promise<void> {
   const open = unsealed(reports);
   const [sealed, blocked] = [isSealed(reports), reports.sites.some(([, state]) => state === "denied")];
   element("blocked").textContent = blocked ? "done" : reports.sites.length ? "not yet" : "open or reload any site to see";
-  element("granted").textContent = reports.own === "granted" ? "done" : "not yet";
+  element("granted").textContent = !blocked ? "after step 1" : reports.own === "granted" ? "done" : "not yet";
   element("verdict").textContent = !sealed
     ? "Partial: raw motion can still reach some pages."
     : open.length

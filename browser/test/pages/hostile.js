@@ -9,7 +9,8 @@ addEventListener("message", (event) => event.data?.way && report(event.data.way,
 new BroadcastChannel("seen").onmessage = (event) => report(event.data.way, event.data.numbers);
 function trick(name, action) {
   tricks.push(name);
-  try { action(name); } catch (error) { report(`${name}/failed ${error.name}`, []); }
+  const failed = (error) => report(`${name}/failed ${error.name}`, []);
+  try { Promise.resolve(action(name)).catch(failed); } catch (error) { failed(error); }
 }
 function frame(attributes = {}, parent = document.documentElement) {
   const made = document.createElement("iframe");

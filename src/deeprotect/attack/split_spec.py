@@ -14,6 +14,7 @@ from deeprotect.training.splits import ONE_WINDOW, Mask, blocks, contiguous, fol
 KINDS = ("time", "pieces", "recording", "group", "strangers")
 ENROLLED = 0.5
 """Share of the windows of strangers that attackers learn from."""
+MOST_FOLDS = 100
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class SplitSpec:
             raise InputError(f"split '{self.kind}' is unknown; use one of: {', '.join(KINDS)}")
         if self.folds < 1 or self.repeats < 1:
             raise InputError("folds and repeats count from 1")
+        if self.folds > MOST_FOLDS or self.repeats > MOST_FOLDS:
+            raise InputError(f"folds and repeats are {MOST_FOLDS} at most: each fits everything anew")
         if self.kind == "pieces" and self.folds > 1:
             raise InputError("pieces are held out once; ask for one fold, and for repeats")
 

@@ -73,7 +73,11 @@ def measure_all(names: Sequence[str] = (), *, progress: Progress = lambda _: Non
 
 def measure_short(names: Sequence[str] = (), *, progress: Progress = lambda _: None) -> BenchResults:
     """What has a short form; a minute in all."""
-    return _measured({name: part.short for name, part in _chosen(names).items() if part.short}, progress)
+    chosen = _chosen(names)
+    for name in names:
+        if chosen[name].short is None:
+            raise InputError(f"--part {name} has no short form; leave out --short")
+    return _measured({name: part.short for name, part in chosen.items() if part.short}, progress)
 
 
 def _chosen(names: Sequence[str]) -> dict[str, BenchPart]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from deeprotect.bundle import card_sections
 from deeprotect.bundle.bundle import Bundle
-from deeprotect.bundle.card_opening import Opening, opening
+from deeprotect.bundle.card_opening import Combinations, Opening, opening
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,13 @@ def card_of(bundle: Bundle) -> Card:
     event, certificate = bundle.mechanism.event, bundle.manifest.certificate
     classes = {each["inference"]: each["classes"] for each in certificate.get("secrets", ())}
     seconds = bundle.policy.seconds_per_draw
-    first = opening(event, seconds=seconds, classes=classes, ldp_epsilon=certificate["ldp_epsilon"])
+    first = opening(
+        event,
+        seconds=seconds,
+        classes=classes,
+        ldp_epsilon=certificate["ldp_epsilon"],
+        combinations=_combinations(bundle),
+    )
     sections = {
         "What it is for": card_sections.use_lines(bundle),
         "What is promised, to the letter": card_sections.promise_lines(bundle),
@@ -54,6 +60,13 @@ def card_of(bundle: Bundle) -> Card:
         first,
         tuple(CardSection(title, tuple(lines)) for title, lines in sections.items()),
     )
+
+
+def _combinations(bundle: Bundle) -> Combinations:
+    """Of all named inferences together."""
+    secrets = bundle.manifest.certificate.get("secrets", ())
+    promised = sum(secret.get("combinations", 0) for secret in secrets)
+    return Combinations(promised, sum(len(secret.get("without_promise", ())) for secret in secrets))
 
 
 def _bullet(line: str) -> str:

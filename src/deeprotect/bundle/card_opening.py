@@ -18,18 +18,32 @@ class Opening(NamedTuple):
     not_covered: str
 
 
+class Combinations(NamedTuple):
+    """Of a useful class and a sensitive one: how many are promised something, and how many were hardly recorded."""
+
+    promised: int
+    rare: int
+
+
 def opening(
-    event: Event, *, seconds: float, classes: Mapping[str, int] | None = None, ldp_epsilon: float | None = None
+    event: Event,
+    *,
+    seconds: float,
+    classes: Mapping[str, int] | None = None,
+    ldp_epsilon: float | None = None,
+    combinations: Combinations | None = None,
 ) -> Opening:
     """Of one draw, which covers `seconds` of a recording.
 
-    `classes` are how many each named inference has; `ldp_epsilon` is what holds beside a named promise, if anything.
+    `classes` are how many each named inference has; `ldp_epsilon` is what holds beside a named promise, if anything;
+    `combinations` are those of a promise beyond a useful label, where they were counted.
     """
     match event.guarantee:
         case "ldp":
             return _for_anything(event, seconds)
         case "named":
-            return _for_named(event, seconds, classes or {}, ldp_epsilon)
+            rare = _rare(event, combinations) if event.given else ""
+            return _for_named(event, seconds, classes or {}, ldp_epsilon=ldp_epsilon, rare=rare)
     return _for_linear(event, seconds)
 
 
@@ -61,19 +75,30 @@ def _for_anything(event: Event, seconds: float) -> Opening:
     )
 
 
-def _for_named(event: Event, seconds: float, classes: Mapping[str, int], ldp_epsilon: float | None) -> Opening:
+def _rare(event: Event, found: Combinations | None) -> str:
+    """Combinations that nothing is promised about; none where all were recorded often enough."""
+    pair = f"{' and '.join(event.given)} and {' or '.join(event.inferences)}"
+    if found is None:
+        return f"combinations of {pair} that were hardly recorded"
+    return f"{found.rare} of the {sum(found)} combinations of {pair}, which were hardly recorded" if found.rare else ""
+
+
+def _for_named(
+    event: Event, seconds: float, classes: Mapping[str, int], *, ldp_epsilon: float | None, rare: str
+) -> Opening:
     names, known = " or ".join(event.inferences), " and ".join(event.given)
     counted = [f"any two of the {classes[name]} classes of {name}" for name in event.inferences if name in classes]
     between = " or ".join(counted) or f"any two classes of {names}"
     beside = f" (where {_multiple(ldp_epsilon)} holds, whatever is assumed)" if ldp_epsilon is not None else ""
     told = f"what {known} alone tells, such as who does what how often, " if known else ""
+    often = " that were recorded often enough" if rare else ""
     return Opening(
         f"{f'Beyond what {known} itself tells, from' if known else 'From'} one {_stretch(seconds)} nobody, whatever "
-        f"model or computer they use, can shift their odds between {between} by more than "
+        f"model or computer they use, can shift their odds between {between}{often} by more than "
         f"{factor(event.epsilon)}; this holds for all of them together with "
         f"{100 * event.confidence:.4g} % confidence, if what is released later is like the recordings that it was "
         "calibrated on.",
-        f"It does not cover {told}several stretches together, anything but {names}{beside}, people who were not in "
+        f"It does not cover {told}{f'{rare}, ' if rare else ''}several stretches together, anything but {names}{beside}, people who were not in "
         f"those recordings, an observer who knows more about the stretch, or {_BESIDE}.",
     )
 

@@ -31,6 +31,7 @@ FICTION = {
     "other": "The output is noisy and made from few numbers: step counts, angles, distances and pulses read from it "
     "are not measurements.",
 }
+READ_BY = "random forests, the attackers' own trained on released windows with their labels"
 _READERS = {
     "clean": "app on raw windows",
     "app": "the same app on released ones",
@@ -173,6 +174,8 @@ def measured(bundle: Bundle) -> Iterator[str]:
             yield f"{name} (sensitive), share read rightly: {_listed(numbers)}"
     if not any(result.sensitive for result in bundle.manifest.results):
         yield "No attacker was run in training; `deeprotect evaluate --bundle` runs several."
+    else:
+        yield f"Apps and attackers here are {READ_BY}; `deeprotect evaluate --bundle` runs stronger attackers, too."
 
 
 def _useful_lines(result: Measured) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -12,8 +12,11 @@ from deeprotect.errors import BundleError
 FORMAT: Literal["deeprotect-bundle"] = "deeprotect-bundle"
 VERSION: Literal[2] = 2
 LONGEST_TEXT = 1000
-_NUMBERS = re.compile(r"[0-9 /]*")  # rows of a channel's integers are longer than any name
+LARGEST_NUMBER = 1e300
+DEEPEST_NESTING = 32
+_NUMBERS = re.compile(r"[0-9 ]*")
 Json = dict[str, Any]
+Count = Annotated[int, Field(ge=0, lt=1 << 53)]
 
 
 class Part(BaseModel):
@@ -31,11 +34,11 @@ class Part(BaseModel):
 class TrainingRecord(BaseModel):
     """Which data the protector was learnt from; `fingerprint` is a hash of the table's training columns."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
     fingerprint: str
-    rows: int
-    windows: int
-    recordings: int
+    rows: Count
+    windows: Count
+    recordings: Count
     classes: dict[str, list[str]]
     names_tell: list[str] | None = None  # sensitive inferences that a recording's name determines; None: not known
 
@@ -48,11 +51,11 @@ class TrainingRecord(BaseModel):
 class Measured(BaseModel):
     """What an unchanged app and a retrained attacker read of held-out windows, as the bundle's maker says."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
     mechanism: str
     guarantee: str
     epsilon: float
-    windows: int
+    windows: Count
     useful: dict[str, dict[str, float]]
     sensitive: dict[str, dict[str, float]] = Field(default_factory=dict)
 
@@ -99,9 +102,9 @@ class Manifest(BaseModel):
         if body.get("format") != FORMAT:
             raise BundleError(f"{where}: not a DEEProtect bundle (manifest.json has no format '{FORMAT}')")
         _check_version(body.get("version"), where)
+        _check_values(body, where)
         if body.pop("digest", None) != digest(body):
             raise BundleError(f"{where}: manifest.json was altered after the bundle was made; get a fresh copy")
-        _check_texts(body, where)
         try:
             return cls.model_validate(body)
         except ValidationError as error:
@@ -123,23 +126,31 @@ def _check_version(version: Any, where: str) -> None:
         raise BundleError(f"{where}: bundle version {known} is newer than this program knows ({VERSION}); upgrade")
 
 
-def _check_texts(value: Any, where: str) -> None:
-    """Names are printed: one with line breaks or escapes in it could write a verdict of its own."""
+def _check_values(value: Any, where: str, *, key: str = "", depth: int = 0) -> None:
+    """Names are printed: one with line breaks or escapes in it could write a verdict of its own. Numbers are computed
+    with, and nesting is walked: none of them may be beyond what everything that reads a manifest can hold."""
+    if depth > DEEPEST_NESTING:
+        raise BundleError(f"{where}: manifest.json is nested deeper than {DEEPEST_NESTING}; refused")
     if isinstance(value, dict):
         for name, inner in value.items():
-            _check_texts(name, where)
-            _check_texts(inner, where)
+            _check_values(name, where)
+            _check_values(inner, where, key=name, depth=depth + 1)
     elif isinstance(value, list):
         for inner in value:
-            _check_texts(inner, where)
-    elif isinstance(value, str) and not _harmless(value):
+            _check_values(inner, where, key=key, depth=depth + 1)
+    elif isinstance(value, int | float) and not abs(value) < LARGEST_NUMBER:
+        raise BundleError(f"{where}: manifest.json holds a number that is too large to compute with; refused")
+    elif isinstance(value, str) and not _harmless(value, key):
         raise BundleError(
             f"{where}: manifest.json holds a text that is not printable or longer than {LONGEST_TEXT}; refused"
         )
 
 
-def _harmless(text: str) -> bool:
-    return (text.isprintable() and len(text) <= LONGEST_TEXT) or _NUMBERS.fullmatch(text) is not None
+def _harmless(text: str, key: str) -> bool:
+    """Rows of a channel's integers are longer than any name, and are not printed."""
+    if key == "weights" and _NUMBERS.fullmatch(text):
+        return True
+    return text.isprintable() and len(text) <= LONGEST_TEXT
 
 
 def _object(content: bytes, where: str) -> Json:

@@ -9,14 +9,17 @@ from typing import Any, Self
 import numpy as np
 
 from deeprotect.bundle.layers.layer import Layer, Shape, bounded
-from deeprotect.bundle.layers.structure import Concatenation, Residual, run
+from deeprotect.bundle.layers.structure import Concatenation, Residual, run, work_of
 from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
 from deeprotect.bundle.layers.vocabulary import read_layers
+from deeprotect.errors import BundleError
 from deeprotect.signals.schema import Floats
 
 CACHED_VALUES = 3 << 16
 """Values of the widest layer for a block of rows: with more, fresh memory is asked for again and again."""
 MOST_ROWS = 512
+MOST_WORK = 1 << 30
+"""Multiplications for one row, about a second: a bundle of few bytes could name one large layer again and again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +31,8 @@ class Network:
 
     def __post_init__(self) -> None:
         _ = self.outputs  # shapes that do not fit are refused before anything is run
+        if work_of(self.layers, (self.inputs,)) > MOST_WORK:
+            raise BundleError(f"a network takes more than {MOST_WORK} multiplications for one window; train again")
 
     @cached_property
     def outputs(self) -> int:

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import struct
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,12 @@ CARD = "card.html"
 OURS = {MANIFEST, TENSORS, CARD, "manifest.sig", "encoder.onnx", "decoder.onnx"}  # the last two of bundles of version 1
 LARGEST_FILE = 1 << 26
 """64 MB: a file of more is not one of ours, whatever it says."""
+LARGEST_MANIFEST = 1 << 24
+"""16 MB: the room that text takes once it is read is many times its own."""
+MOST_FILES, LONGEST_LIST = 64, 1 << 16
+"""Of a zip file: files, and bytes of their list."""
+_LOCATOR = 20  # bytes before that record, where the list of a larger zip is
+_END = struct.Struct("<4s3H H2IH")  # the last record of a zip file: files, bytes of their list, where it begins
 
 
 def write(path: Path, files: Mapping[str, bytes]) -> None:
@@ -92,13 +99,28 @@ def _from_zip(path: Path, name: str, size: int | None) -> bytes:
     with _regular(path) as stream:
         if os.fstat(stream.fileno()).st_size > 2 * LARGEST_FILE:
             raise BundleError(f"{path}: is too large to be a bundle; refused")
+        _check_end(path, stream)
         with zipfile.ZipFile(stream) as archive:
             if len(set(archive.namelist())) < len(archive.namelist()):
                 raise BundleError(f"{path}: holds two files of one name; refused")
-            found = archive.getinfo(name).file_size
-            _check_size(path, name, found, size)
-            with archive.open(name) as inner:
-                return inner.read(found)
+            member = archive.getinfo(name)
+            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise BundleError(f"{path}: {name} is packed in an unusual way; zip the bundle again")
+            _check_size(path, name, member.file_size, size)
+            with archive.open(member) as inner:
+                return inner.read(member.file_size)
+
+
+def _check_end(path: Path, stream: BinaryIO) -> None:
+    """How many files a zip lists, before the list is read: each takes far more memory than its line."""
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(max(0, size - _LOCATOR - _END.size))
+    large, record = stream.read(_LOCATOR), stream.read(_END.size)
+    if len(record) < _END.size or not record.startswith(b"PK\5\6"):
+        raise zipfile.BadZipFile
+    *_, count, listed, _, _ = _END.unpack(record)
+    if large.startswith(b"PK\6\7") or count > MOST_FILES or listed > LONGEST_LIST:
+        raise BundleError(f"{path}: lists more files than a bundle has; refused")
 
 
 def _regular(path: Path) -> BinaryIO:
@@ -111,7 +133,7 @@ def _regular(path: Path) -> BinaryIO:
 
 
 def _check_size(path: Path, name: str, found: int, wanted: int | None) -> None:
-    if found > LARGEST_FILE:
+    if found > (LARGEST_MANIFEST if name == MANIFEST else LARGEST_FILE):
         raise BundleError(f"{path}: {name} is too large to be part of a bundle; refused")
     if wanted is not None and found != wanted:
         raise BundleError(f"{path}: {name} was altered or truncated (its size differs); get a fresh copy")

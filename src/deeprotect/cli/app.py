@@ -2,7 +2,7 @@
 
 import typer
 
-from deeprotect.cli import budget, bundles, data, evaluate, exports, paper, protect, serve, tables
+from deeprotect.cli import budget, bundles, data, evaluate, exports, paper, protect, replay, serve, tables
 from deeprotect.cli import register as registering
 from deeprotect.cli.help_text import Verb, with_examples
 
@@ -19,6 +19,7 @@ SUMMARIES: dict[Verb, str] = {
     protect.protect: "Release tables: the same form, other content.",
     budget.budget: "What has been spent, and what is left.",
     serve.serve: "The gateway: live streams from sensors to apps.",
+    replay.replay: "Play a table as if it were live.",
     exports.export: "Take a protector to the browser: an extension, a script.",
     evaluate.evaluate: "What apps and attackers read of a release; a report.",
     paper.reproduce: "The paper's case studies again, on public data.",

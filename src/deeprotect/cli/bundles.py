@@ -8,6 +8,7 @@ import typer
 from deeprotect.cli.json_output import json_text
 from deeprotect.cli.progress import bar
 from deeprotect.cli.tables import Force, refuse_output
+from deeprotect.errors import InputError
 
 BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE", help="A bundle: a folder or a .zip file.")]
 Key = Annotated[
@@ -30,6 +31,8 @@ def describe(
     from deeprotect.bundle.card_page import card_page
     from deeprotect.tables.atomic import whole_file
 
+    if page is not None and as_json:
+        raise InputError("--json prints the manifest and --html writes the card; ask for one at a time")
     if page is not None:
         refuse_output(page, [bundle], force=force)
     found = Bundle.load(bundle)
@@ -73,7 +76,6 @@ def audit(
     """
     from deeprotect.audit.audit import audit as run
     from deeprotect.bundle import Bundle
-    from deeprotect.errors import InputError
     from deeprotect.evaluation.report.figures.audit_bounds import write
     from deeprotect.tables.several import paths_of
     from deeprotect.training.labelled_windows import read_windows

@@ -26,6 +26,8 @@ def inferences(
     from deeprotect.cli.printing import inference_card, inferences_table
     from deeprotect.policy import Repository
 
+    if name and sensor:
+        raise InputError("give a NAME or --sensor: one inference, or what one sensor reveals")
     repository = Repository.load(*(also or []))
     chosen = repository.reveals([sensor]) if sensor else list(repository.inferences.values())
     if name:
@@ -120,10 +122,13 @@ def init(
     from deeprotect.tables.checking.check import first_look
     from deeprotect.tables.column_map import ColumnMap
     from deeprotect.tables.csv_reader import column_names
+    from deeprotect.tables.files import READERS, kind_of
     from deeprotect.tables.several import paths_of
     from deeprotect.tables.survey import settled_rate, survey
 
     refuse_output(out, paths_of(table), force=force)
+    if kind_of(out) in READERS:
+        raise InputError(f"{out}: that is the name of a table, and a policy is TOML; give a name such as policy.toml")
     labels, names = [*useful, *(sensitive or [])], column_names(columns)
     mapping = ColumnMap.without_policy(mapped or [], labels=labels)
     seen = survey(table, mapping=mapping, columns=names)

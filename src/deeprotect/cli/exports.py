@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from deeprotect.cli.bundles import BundlePath
-from deeprotect.cli.tables import Force, refuse_output
+from deeprotect.cli.tables import Force, refuse_folder
 
 
 def export(
@@ -25,7 +25,7 @@ def export(
     from deeprotect.exporting.browser import export_browser
 
     folder = out or Path(f"{bundle.name.removesuffix('.zip')}-{target}")
-    refuse_output(folder, [bundle], force=force)
+    refuse_folder(folder, [bundle], force=force)
     exported = export_browser(Bundle.load(bundle), folder)
     typer.echo(f"{exported.extension}: load it in chrome://extensions (developer mode, load unpacked)", err=True)
     typer.echo(f"{exported.script}: for a site that embeds it; about.html beside it says what that is worth", err=True)

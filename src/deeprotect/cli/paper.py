@@ -11,6 +11,7 @@ from deeprotect.cli.progress import bar
 from deeprotect.cli.tables import Force
 from deeprotect.errors import InputError
 
+BENCH = ("bench.json", "bench.svg", "performance.md")
 if TYPE_CHECKING:
     from deeprotect.reproduction.reproduce import ReproduceRequest
 
@@ -126,6 +127,7 @@ def bench(
         typer.Option(metavar="JSON", help="Exit code 1 where a ratio is worse than in this file by over a third."),
     ] = None,
     streams: Annotated[int, typer.Option(min=1, metavar="N", help="With gateway: how many to begin with.")] = 1000,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Speed and memory as ratios against peers, measured in the same run.
@@ -139,12 +141,18 @@ def bench(
 
     Example: deeprotect bench gateway protector --streams 1000
     """
+    if what != "peers" and (short or part or out or against):
+        raise InputError(f"bench {what} takes a bundle and --json only; leave out the rest")
     if what == "device":
         _bench_device(bundle, as_json=as_json)
         return
     if what == "gateway":
         _bench_gateway(bundle, streams, as_json=as_json)
         return
+    if bundle is not None:
+        raise InputError("only `bench device` and `bench gateway` take a bundle; leave it out")
+    if out is not None:
+        refuse_report(out, BENCH, force=force)
     from deeprotect.benchmark.benchmark import measure_all, measure_short
     from deeprotect.benchmark.reference import held_against, read_reference
     from deeprotect.cli.printing import ratios_table
@@ -175,6 +183,8 @@ def _bench_device(bundle: Path | None, *, as_json: bool) -> None:
         typer.echo(json_text({"schema": 1, "overheads": [each.to_json() for each in overheads]}))
     else:
         overheads_table(overheads)
+    if not any(each.place == "browser" for each in overheads):
+        typer.echo("left out: the browser; in a clone with node and Chromium, run `make browser` first", err=True)
 
 
 def _bench_gateway(bundle: Path | None, streams: int, *, as_json: bool) -> None:

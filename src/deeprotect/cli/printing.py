@@ -148,12 +148,12 @@ def case_table(layout: "CaseLayout", epsilon: float) -> None:
 
 def _add_case_rows(table: Table, result: "ExperimentResult", epsilon: float) -> None:
     experiment = result.experiment
-    for line in dict.fromkeys(row.line for row in result.rows):
-        row = result.row(line, epsilon)
+    for name in dict.fromkeys(map(result.name, result.rows)):
+        row = result.row(name, epsilon)
         if row is not None:
             app, attack = row.useful[experiment.useful], row.sensitive[experiment.sensitive]
             shares = (app.app, app.clean, app.chance, attack.adaptive, attack.raw, attack.chance)
-            table.add_row(experiment.name, line, f"{row.epsilon:g}", *map(_number, shares))
+            table.add_row(experiment.name, name, f"{row.epsilon:g}", *map(_number, shares))
 
 
 _BETTER = {"throughput": "more", "time": "less", "memory": "less"}

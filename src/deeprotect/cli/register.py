@@ -71,9 +71,7 @@ def app(
 
     Example: deeprotect register app fitness --stream watch --bundle exercise --database gateway.sqlite
     """
-    from deeprotect.gateway.addresses import checked_push
-
-    token = _registry(database).add_app(name, stream=stream, bundle=bundle, push=checked_push(push))
+    token = _registry(database).add_app(name, stream=stream, bundle=bundle, push=push)
     _shown_once(f"GET {at.rstrip('/')}/out with the header Authorization: Bearer", token)
 
 
@@ -152,7 +150,9 @@ def _shown_once(what: str, secret: str) -> None:
 def _app_line(app: "App") -> str:
     choice = "" if app.epsilon is None else f", ε = {app.epsilon}"
     choice += "" if app.every is None else f", one draw for {app.every} windows"
-    pushed = "" if app.push is None else f", pushed to {printable(app.push)}"
+    from deeprotect.gateway.push_address import shown_address
+
+    pushed = "" if app.push is None else f", pushed to {shown_address(app.push)}"
     return f"app {printable(app.name)}, bundle {printable(app.bundle)}{choice}{pushed}, since {app.created:%Y-%m-%d}"
 
 
@@ -166,11 +166,13 @@ def _device_json(each: "Device") -> dict[str, Any]:
 
 
 def _app_json(each: "App") -> dict[str, Any]:
+    from deeprotect.gateway.push_address import shown_address
+
     return {
         "name": each.name,
         "stream": each.stream,
         "bundle": each.bundle,
-        "push": each.push,
+        "push": None if each.push is None else shown_address(each.push),
         "epsilon": each.epsilon,
         "every": each.every,
         "created": each.created.isoformat(),

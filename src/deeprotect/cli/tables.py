@@ -101,6 +101,16 @@ def prepare(
     )
 
 
+def refuse_folder(out: Path, inputs: Sequence[str | Path], *, force: bool) -> None:
+    """The same for a folder that is written as a whole."""
+    from deeprotect.tables import output_checks as outputs
+
+    outputs.refuse_input(out, inputs)
+    if not force:
+        outputs.refuse_existing(out)
+    outputs.refuse_unwritable_folder(out)
+
+
 def refuse_output(out: str | Path, inputs: Sequence[str | Path], *, force: bool) -> None:
     """Before the work: nothing that exists is overwritten unasked, and no input ever."""
     from deeprotect.tables import output_checks as outputs

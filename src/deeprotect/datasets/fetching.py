@@ -70,6 +70,8 @@ def require_root(entry: Entry, folder: Path) -> Path:
 def _from_local(entry: Entry, source: Path, home: Path) -> Path:
     for path in (source / f"{entry.name}.tar.xz", source / f"{entry.name}.zip", source):
         if path.is_file():
+            if not path.name.endswith((".tar.xz", ".zip")):
+                raise DatasetError(_how_to_get(entry, f"is not {path.name}, which is no .tar.xz or .zip"))
             _verify(path, entry.archive_sha256 if path.name.endswith(".tar.xz") else entry.address_sha256)
             return find_root(entry, home) or _unpack(entry, path, home)
     folder = source / entry.name

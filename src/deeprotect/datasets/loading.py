@@ -21,6 +21,8 @@ def load(name: str, *, directory: Path | str | None = None, rate_hz: float | Non
     root = fetching.locate(name, None if directory is None else Path(directory))
     reader = _reader(name)
     table = tidy(reader.read(root, rate_hz=rate), reader.CHANNELS, labels=reader.LABELS, rate_hz=rate)
+    if not table.num_rows:
+        raise DatasetError(f"rate_hz = {rate:g} leaves no row of any recording; choose a higher one")
     return Dataset(name, table, tuple(reader.CHANNELS), tuple(reader.LABELS), rate, entry)
 
 

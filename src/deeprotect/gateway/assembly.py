@@ -20,6 +20,7 @@ class Assembly:
 
     def __init__(self, schema: Schema, ticks: Ticks, *, first_tick: int) -> None:
         self._schema, self._ticks = schema, ticks
+        self._place = {name: place for place, name in enumerate(schema.names)}
         self._grace = self._ticks.ticks_in(GRACE_SECONDS)
         self._next = -(-first_tick // schema.window)  # window that comes out next: the first that can be whole
         self._first = self._next
@@ -61,7 +62,7 @@ class Assembly:
         return tuple(name for place, name in enumerate(self._schema.names) if not np.isfinite(rows[:, place]).any())
 
     def _places(self, channels: Sequence[str]) -> tuple[int, ...]:
-        return tuple(self._schema.names.index(name) for name in channels)
+        return tuple(self._place[name] for name in channels)
 
     def _samples(self) -> Floats | None:
         """Of the open window, small gaps bridged; None where a channel has a larger one."""
@@ -85,7 +86,7 @@ class Assembly:
             inside = (ticks >= start) & (ticks < end)
             by_sensor.setdefault((readings.sensor, readings.channels), []).append(readings.times_ns[inside])
         for (sensor, channels), times in by_sensor.items():
-            each_once = np.unique(np.concatenate(times))
+            each_once = _each_once(np.concatenate(times))
             if len(each_once):
                 ticks = self._ticks.nearest(each_once) - start
                 yield Stamps(sensor, channels, self._places(channels), each_once, ticks)
@@ -107,6 +108,11 @@ class Assembly:
         short = self.newest + 1 + self._schema.window + GAP - first - len(rows)
         self._rows = np.concatenate([rows, np.full((max(0, short), rows.shape[1]), np.nan)])
         self._base = first
+
+
+def _each_once(times: Nanoseconds) -> Nanoseconds:
+    """In order, which they mostly are."""
+    return times if (times[1:] > times[:-1]).all() else np.unique(times)
 
 
 def _bridged(column: Floats, start: int, end: int) -> Floats | None:

@@ -1,6 +1,7 @@
 """The bundles that a gateway serves, by name; one that was replaced is loaded anew, for sessions that begin later."""
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deeprotect.bundle import Bundle
@@ -8,11 +9,14 @@ from deeprotect.bundle.store import MANIFEST
 from deeprotect.errors import BundleError, InputError, printable
 from deeprotect.signals import Channel, Schema
 
+LOOK_SECONDS = 1.0  # between looks at the disk
+
 
 @dataclass(frozen=True)
 class _Loaded:
     bundle: Bundle
     version: tuple[int, ...]
+    looked: float
 
 
 class Bundles:
@@ -31,17 +35,23 @@ class Bundles:
         return list(self._paths)
 
     def get(self, name: str) -> Bundle:
-        """As it is on disk now."""
+        """As it is on disk, or was a second ago."""
         if name not in self._paths:
             raise BundleError(
                 f"no bundle '{printable(name)}' here; it serves: {printable(', '.join(self._paths), 300)}"
             )
-        path = self._paths[name]
-        version, loaded = _version(path), self._loaded.get(name)
+        loaded, now = self._loaded.get(name), time.monotonic()
+        if loaded is None or now - loaded.looked > LOOK_SECONDS:
+            loaded = self._looked(name, loaded, now)
+        return loaded.bundle
+
+    def _looked(self, name: str, loaded: _Loaded | None, now: float) -> _Loaded:
+        version = _version(self._paths[name])
         if loaded is None or loaded.version != version:
             self._loaded.pop(name, None)
-            loaded = self._loaded[name] = _Loaded(Bundle.load(path), version)
-        return loaded.bundle
+            loaded = _Loaded(Bundle.load(self._paths[name]), version, now)
+        self._loaded[name] = replace(loaded, looked=now)
+        return self._loaded[name]
 
     def channels(self) -> Schema:
         """All channels that any of them reads: what may come in at all. One name means one unit."""

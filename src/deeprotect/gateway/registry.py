@@ -9,6 +9,7 @@ from typing import Any, Self
 from sqlalchemy import Connection, Row, Table, func, insert, select, update
 
 from deeprotect.errors import InputError, printable
+from deeprotect.gateway.push_address import check_address
 from deeprotect.gateway.registry_tables import admins, apps, create, devices
 from deeprotect.gateway.tokens import new_token, token_hash
 from deeprotect.privacy.names import check_names
@@ -104,6 +105,8 @@ class Registry:
         if served is not None and bundle not in served:
             there = ", ".join(map(printable, served)) or "none"
             raise InputError(f"no bundle '{printable(bundle)}' is served; there is: {there}")
+        if push is not None:
+            check_address(push)
         columns = {"name": name, "stream": stream, "bundle": bundle, "push": push, "epsilon": epsilon, "every": every}
         with self._database.writing(_LOCK) as connection:
             if not self._valid(connection, devices, stream=stream):

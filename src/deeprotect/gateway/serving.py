@@ -4,12 +4,14 @@ import asyncio
 import resource
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
 
 from deeprotect.errors import InputError, printable
+from deeprotect.gateway.feeds import broker_of
 from deeprotect.gateway.gateway import Gateway
 from deeprotect.gateway.logs import LOGGING, event
 from deeprotect.gateway.peers import Place
@@ -19,11 +21,13 @@ from deeprotect.gateway.settings import Settings
 from deeprotect.gateway.silence import Silence
 
 STOP_SECONDS = 10
+SWITCH_SECONDS = 0.0005  # between the thread that receives and the one that releases
 BACKLOG = 2048
 
 
 def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
     """Until it is told to stop; `say` gets lines for the person who started it."""
+    broker_of(settings)  # a mistake is told before anything is listened to
     _many_files()
     gateway = Gateway.of(settings)
     with _listening(settings) as listener:
@@ -36,7 +40,10 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
 
         def work(place: Place) -> None:
             here = gateway if place.folder is None else Gateway.of(settings, place)
-            asyncio.run(_Server(here).serve(sockets=[listener]))
+            sys.setswitchinterval(SWITCH_SECONDS)
+            server = _Server(here)
+            with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
+                runner.run(server.serve(sockets=[listener]))
 
         if settings.processes == 1:
             work(Place())

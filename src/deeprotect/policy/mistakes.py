@@ -13,7 +13,10 @@ Location = tuple[int | str, ...]
 
 _LONGEST = 600  # of a line; what a policy says is cut long before
 _MEANING = {
-    "epsilon": "per window; smaller is more private",
+    "epsilon": "for one draw; smaller is more private",
+    "every": 'how long one draw stands, such as "30 s"',
+    "listen": "windows of an episode that are looked at",
+    "when_spent": "what leaves once a limit is reached",
     "ldp_ceiling": "a hard LDP bound; smaller is more private",
     "given": "useful: a promise for each useful class | nothing: for all of them as they are mixed in calibration",
     "confidence": "probability that the whole promise holds",
@@ -120,6 +123,8 @@ def _demand(mistake: ErrorDetails) -> str:
             return "must not be empty"
         case "too_long":
             return f"must have {given['max_length']} values"
+    if kind == "string_type" and _meaning(mistake["loc"]):
+        return "must be text in quotes"  # such as the meaning says
     return f"must be {_KIND[kind]}" if kind in _KIND else f"is wrong: {mistake['msg']}"
 
 

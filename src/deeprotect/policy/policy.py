@@ -139,9 +139,11 @@ class Policy(Section):
         """What `to_json` gave."""
         try:
             channels = {spec["name"]: _without(spec, "name") for spec in manifest["stream"]["channels"]}
-            stream = {**manifest["stream"], "channels": channels}
+            stream, listed = {**manifest["stream"], "channels": channels}, len(manifest["stream"]["channels"])
         except (KeyError, TypeError):
             raise PolicyError(f"{where}: stream.channels must be a list of named channels") from None
+        if len(channels) < listed:
+            raise PolicyError(f"{where}: stream.channels has two channels of one name; rename one")
         return cls.from_tables({**manifest, "stream": stream}, where=where)
 
     def to_json(self) -> Json:

@@ -12,6 +12,8 @@ RESERVED_COLUMNS = ("recording", "time")
 # So that nobody's policy makes another's machine run out of memory.
 MOST_CHANNELS = 1024
 MOST_VALUES = 1 << 20  # in a window
+SLOWEST, FASTEST = 1e-6, 1e9  # samples a second
+FINEST, LEAST_RESOLUTION = 2.0**-52, 1e-200  # of the range, and of all: steps below are lost, or no numbers at all
 
 
 class ChannelSpec(Section):
@@ -37,6 +39,8 @@ class ChannelSpec(Section):
         low, high = self.range
         if self.resolution is not None and self.resolution > high - low:
             raise ValueError(f"has resolution {self.resolution}, wider than its range; make it smaller")
+        if self.resolution is not None and self.resolution < max(FINEST * max(-low, high), LEAST_RESOLUTION):
+            raise ValueError(f"has resolution {self.resolution}, finer than numbers in its range; leave it out")
         return self
 
 
@@ -59,6 +63,13 @@ class Stream(Section):
     @property
     def window_seconds(self) -> Fraction:
         return self.window / Fraction(repr(self.rate_hz))
+
+    @field_validator("rate_hz")
+    @classmethod
+    def _is_rate(cls, rate: float) -> float:
+        if not SLOWEST <= rate <= FASTEST:
+            raise ValueError(f"is no rate of a sensor; give samples per second, {SLOWEST:g} to {FASTEST:g}")
+        return rate
 
     @field_validator("channels")
     @classmethod

@@ -21,7 +21,18 @@ _RECORDING = frozenset(
     {"recording", "recordingid", "recordingname", "rec", "recid", "trial", "trialid", "trialnumber", "trialno"}
     | {"session", "sessionid", "segment", "segmentid", "take", "bout", "episode", "runid", "runnumber", "seriesid"}
     | {"experiment", "experimentid", "expid", "file", "filename", "fileid", "sourcefile", "clip", "clipid"}
-    | {"measurementid", "activityid"}
+    | {
+        "measurementid",
+        "activityid",
+        "trip",
+        "tripid",
+        "tripnumber",
+        "tripno",
+        "ride",
+        "rideid",
+        "journey",
+        "journeyid",
+    }
 )
 _PERSON = frozenset(
     {"person", "personid", "subject", "subjectid", "subj", "subjid", "participant", "participantid", "user", "userid"}

@@ -1,4 +1,4 @@
-"""The one home of randomness: bits from the operating system, and an unrelated seeded source for the laboratory."""
+"""The one home of randomness: bits from the operating system, and an unrelated seeded source for experiments."""
 
 import os
 from typing import Protocol

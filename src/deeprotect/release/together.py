@@ -9,9 +9,10 @@ from sqlalchemy import Connection
 
 from deeprotect.errors import BudgetError
 from deeprotect.privacy.entropy import SystemEntropy, require_system
-from deeprotect.release.held_draws import as_rows, as_windows
+from deeprotect.release.ledger.charges import Charge
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.ledger import Paid
+from deeprotect.release.ledger.single_draws import Booked, charge_all, record_all
 from deeprotect.release.ledger.stored import StoredLedger
 from deeprotect.release.pipe import Pipeline, privatise
 from deeprotect.signals import Run
@@ -48,22 +49,19 @@ def draw_together(
     if not requests:
         return []
     with database.writing(*(request.ledger.lock for request in requests)) as connection:
-        charged = [_charged(connection, request) for request in requests]
-        paid = {place: each for place, each in enumerate(charged) if not isinstance(each, BudgetError)}
+        booked = charge_all(connection, [(request.ledger, request.run) for request in requests])
+        charged = {place: each.charge for place, each in enumerate(booked) if each.charge is not None}
+        paid = {place: np.array([charge.paid]) for place, charge in charged.items()}
         held = _privatised(requests, paid, entropy=system)
-        kept = {place: _kept(connection, requests[place], held[place]) for place in paid}
+        kept = _kept(connection, charged, held)
     return [
-        each if isinstance(each, BudgetError) else Drawn(kept[place], placeholder=not each.all())
-        for place, each in enumerate(charged)
+        Drawn(kept[place], placeholder=not each.charge.paid) if each.charge is not None else _refused(each)
+        for place, each in enumerate(booked)
     ]
 
 
-def _charged(connection: Connection, request: DrawRequest) -> Paid | BudgetError:
-    try:
-        paid, _ = request.ledger.charge_within(connection, [request.run], count=1)
-    except BudgetError as refusal:
-        return refusal
-    return paid
+def _refused(booked: Booked) -> BudgetError:
+    return booked.refusal or BudgetError("no charge was made; nothing was released")
 
 
 def _privatised(requests: Sequence[DrawRequest], paid: dict[int, Paid], *, entropy: SystemEntropy) -> dict[int, Floats]:
@@ -84,8 +82,14 @@ def _privatised(requests: Sequence[DrawRequest], paid: dict[int, Paid], *, entro
     return held
 
 
-def _kept(connection: Connection, request: DrawRequest, held: Floats) -> Floats:
-    longest = request.pipeline.hold.windows
-    counts = np.array([longest])
-    rows = request.ledger.record_within(connection, [request.run], as_rows(held, counts, longest=longest))
-    return as_windows(rows, counts, longest=longest)
+def _kept(connection: Connection, charged: dict[int, Charge], held: dict[int, Floats]) -> dict[int, Floats]:
+    """What leaves, by place: what was kept first for its charge. Rows of one length are written together."""
+    alike: defaultdict[int, list[int]] = defaultdict(list)
+    for place in charged:
+        alike[held[place].size].append(place)
+    kept: dict[int, Floats] = {}
+    for places in alike.values():
+        flat = np.stack([held[place].ravel() for place in places])
+        rows = record_all(connection, [charged[place] for place in places], flat)
+        kept |= {place: row.reshape(held[place].shape) for place, row in zip(places, rows, strict=True)}
+    return kept

@@ -1,7 +1,7 @@
 """A case study: where its data come from, the experiments it is made of, and what is compared in them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deeprotect.attack.split_spec import SplitSpec
@@ -12,16 +12,15 @@ from deeprotect.errors import InputError
 from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.experiment import Plan
 from deeprotect.evaluation.methods import MAIN_METHODS, Method
-from deeprotect.evaluation.settings import grid
+from deeprotect.evaluation.settings import Setting, grid
 from deeprotect.policy import Policy
 from deeprotect.reproduction.size import Size
 from deeprotect.training.labelled_windows import LabelledWindows
 
 SHOWN_EPSILON = 5.0
 """The ε whose numbers the paper states."""
-TRADE = tuple(method for method in MAIN_METHODS if method.line in ("baseline", "paper rldp", "subspace")) + tuple(
-    method for method in MAIN_METHODS if method.mechanism == "channel"
-)
+CHANNEL = tuple(method for method in MAIN_METHODS if method.mechanism == "channel")
+TRADE = tuple(method for method in MAIN_METHODS if method.line in ("paper rldp", "subspace", "channel named"))
 """What the paper's trade-offs are drawn with; all mechanisms are compared on one experiment only, as in the paper."""
 
 
@@ -29,7 +28,8 @@ TRADE = tuple(method for method in MAIN_METHODS if method.line in ("baseline", "
 class CaseExperiment:
     """One experiment of a case study; `facts` tell what a reader must know about its windows.
 
-    `curves`: whether the number of features is varied on it, too. `files`: where each recording is one to listen to.
+    `curves`: on how many of its folds the number of features is varied, too. `files`: where each recording is one to
+    listen to. `every`: how long draws are held, where that is compared with a draw for each window, at one ε.
     """
 
     name: str
@@ -39,12 +39,20 @@ class CaseExperiment:
     split: SplitSpec
     methods: Sequence[Method] = TRADE
     facts: Sequence[str] = ()
-    curves: bool = False
+    curves: int = 0
     files: Sequence[Path] = ()
+    every: str | None = None
 
     def plan(self, size: Size, *, jobs: int, seed: int) -> Plan:
         setup = Setup(app=size.app, attackers=size.attackers, pools=(), seed=seed)
-        return Plan(grid(self.methods, size.epsilons), setup, self.split, jobs)
+        return Plan(self.settings(size.epsilons), setup, self.split, jobs)
+
+    def settings(self, epsilons: Sequence[float]) -> list[Setting]:
+        """The channel in every promise at the ε that is shown, whatever else is drawn."""
+        shown = grid(CHANNEL, [SHOWN_EPSILON])
+        if self.every is None:
+            return list(dict.fromkeys([*grid(self.methods, epsilons), *shown]))
+        return [*shown, *(replace(setting, every=self.every) for setting in shown)]
 
     @property
     def useful(self) -> str:

@@ -10,6 +10,7 @@ from deeprotect.reproduction import case_figures as drawings
 from deeprotect.reproduction import listening
 from deeprotect.reproduction.case import SHOWN_EPSILON
 from deeprotect.reproduction.case_result import CaseResult, ExperimentResult
+from deeprotect.reproduction.held_draws import compare_holds
 from deeprotect.reproduction.paper_comparison import PaperComparison, compare_with_paper
 
 
@@ -24,7 +25,11 @@ class CaseLayout:
     @classmethod
     def of(cls, result: CaseResult) -> "CaseLayout":
         drawn = [drawing for each in result.experiments for drawing in _drawings(each)]
-        lines = [(each.experiment.name, line) for each in result.experiments for line in compare_with_paper(each)]
+        lines = [
+            (each.experiment.name, line)
+            for each in result.experiments
+            for line in (*compare_with_paper(each), *compare_holds(each))
+        ]
         return cls(result, drawn, lines)
 
     @property
@@ -46,7 +51,7 @@ def _drawings(result: ExperimentResult) -> list[Drawing]:
         drawn.append(drawings.informativeness_of_features(experiment.name, result.points, experiment.useful))
     if any(row.line == "laplace" for row in result.rows):
         drawn.append(drawings.useful_of_mechanisms(experiment.name, result.rows, experiment.useful))
-    if result.rows:
+    if result.rows and experiment.every is None:
         drawn.append(
             drawings.trade_off(experiment.name, result.rows, experiment.useful, sensitive=experiment.sensitive)
         )

@@ -24,10 +24,15 @@ class ExperimentResult:
     def rows(self) -> Sequence[Row]:
         return self.results.rows
 
-    def row(self, line: str, epsilon: float) -> Row | None:
+    def row(self, name: str, epsilon: float) -> Row | None:
         """The row of a mechanism at the measured ε nearest to this one."""
-        own = [row for row in self.rows if row.line == line and row.epsilon is not None]
+        own = [row for row in self.rows if self.name(row) == name and row.epsilon is not None]
         return min(own, key=lambda row: abs((row.epsilon or 0.0) - epsilon), default=None)
+
+    def name(self, row: Row) -> str:
+        """Its mechanism, and for how long a draw is held where it is."""
+        held = row.useful[self.experiment.useful].held is not None
+        return f"{row.line}, a draw every {row.seconds_per_draw:g} s" if held else row.line
 
     def to_json(self) -> dict[str, Any]:
         points = Results(rows=[], run={"features": [vars(point) for point in self.points]}).to_json()

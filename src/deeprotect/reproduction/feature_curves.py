@@ -71,10 +71,10 @@ def weight(size: Size, folds: int) -> float:
     return _WEIGHT * sum(task.weight for task in split_into_tasks(settings(size, 1), folds=folds))
 
 
-def curves(runner: Runner, size: Size, *, progress: Progress = lambda _: None) -> list[CurvePoint]:
-    """Every kind and number of features, all folds joined."""
+def curves(runner: Runner, size: Size, *, folds: int, progress: Progress = lambda _: None) -> list[CurvePoint]:
+    """Every kind and number of features, on the first folds, joined."""
     wanted = settings(size, runner.policy.stream.dim)
-    results = runner.measure(wanted, partial(_read, steps=size.steps), progress=progress)
+    results = runner.measure(wanted, partial(_read, steps=size.steps), folds=folds, progress=progress)
     return [_point(setting, readings) for setting, readings in results.by_setting().items()]
 
 

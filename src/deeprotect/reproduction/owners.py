@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from deeprotect.attack.split_spec import Fold, SplitSpec
-from deeprotect.reproduction.subsampling import spread
+from deeprotect.reproduction.subsampling import RUN, spread
 from deeprotect.signals import Hold
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.splits import ONE_WINDOW
@@ -20,13 +20,16 @@ def choose(windows: LabelledWindows, *, person: str, count: int, seed: int) -> l
     return sorted(drawn.tolist())
 
 
-def against_the_rest(windows: LabelledWindows, *, person: str, owners: list[str], seed: int) -> LabelledWindows:
+def against_the_rest(
+    windows: LabelledWindows, *, person: str, owners: list[str], seed: int, run: int = RUN
+) -> LabelledWindows:
     """For each owner their windows and as many of others, so that chance is one half; the group is the owner.
 
     The label `owner` replaces `person`. A window of someone who is `other` in several experiments stands here several
-    times, and must not be learnt from in one and tested in another: split with EachGroupSplit.
+    times, and must not be learnt from in one and tested in another: split with EachGroupSplit. `run` neighbours of
+    others are drawn together.
     """
-    drawn = [_drawn(windows, windows.labels[person] == name, seed=seed) for name in owners]
+    drawn = [_drawn(windows, windows.labels[person] == name, seed=seed, run=run) for name in owners]
     rows = np.concatenate(drawn)
     group = np.repeat(np.arange(len(owners)), [len(each) for each in drawn])
     chosen = windows[rows]
@@ -36,10 +39,10 @@ def against_the_rest(windows: LabelledWindows, *, person: str, owners: list[str]
     return replace(chosen, labels=labels, group=group)
 
 
-def _drawn(windows: LabelledWindows, own: Indices, *, seed: int) -> Indices:
+def _drawn(windows: LabelledWindows, own: Indices, *, seed: int, run: int) -> Indices:
     """All windows of the owner, and others in runs of neighbours spread over all other people."""
     others = np.flatnonzero(~own)
-    drawn = spread(windows, others, windows.people, count=int(own.sum()), seed=seed)
+    drawn = spread(windows, others, windows.people, count=int(own.sum()), seed=seed, run=run)
     return np.sort(np.concatenate([np.flatnonzero(own), drawn]))
 
 

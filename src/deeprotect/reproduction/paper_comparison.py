@@ -45,7 +45,7 @@ TRADE = {
 
 def compare_with_paper(result: ExperimentResult) -> list[PaperComparison]:
     """Every number that the paper states and this experiment measured."""
-    found = [*_features(result), *_mechanisms(result), *_trade(result)]
+    found = [*_features(result), *_mechanisms(result), *([] if result.experiment.every else _trade(result))]
     return [each for each in found if each.ours]
 
 
@@ -57,9 +57,9 @@ def _features(result: ExperimentResult) -> Iterator[PaperComparison]:
         return
     best = max(classical, key=lambda point: point.accuracy)
     ours = (
-        f"{_share(at['default'].accuracy)} with {SHOWN} learnt features, {_share(at['paper'].accuracy)} with the "
-        f"paper's own autoencoder, {_share(best.accuracy)} with the best classical ones ({best.minimiser}), "
-        f"{_share(raw.accuracy)} with all {raw.features} values; guessing {_share(raw.chance)}"
+        f"{share(at['default'].accuracy)} with {SHOWN} learnt features, {share(at['paper'].accuracy)} with the "
+        f"paper's own autoencoder, {share(best.accuracy)} with the best classical ones ({best.minimiser}), "
+        f"{share(raw.accuracy)} with all {raw.features} values; guessing {share(raw.chance)}"
     )
     why = [*_floor(raw.chance), _gap(at["default"], best), *_literal(at), _kept(at["default"], raw)]
     stated = "86.13 % with 7 features, less than 41.02 % with others, 88.39 % with all 30 values"
@@ -70,7 +70,7 @@ def _features(result: ExperimentResult) -> Iterator[PaperComparison]:
 def _floor(chance: float) -> Iterator[str]:
     if chance > _FEATURES_ELSEWHERE:
         yield (
-            f"Owner and others are equally many here, so guessing is right in {_share(chance)}, more than the paper's "
+            f"Owner and others are equally many here, so guessing is right in {share(chance)}, more than the paper's "
             "41.02 %: its task was another one, and ratios are small here by construction."
         )
 
@@ -97,7 +97,7 @@ def _literal(at: dict[str, CurvePoint]) -> Iterator[str]:
 def _kept(learnt: CurvePoint, raw: CurvePoint) -> str:
     if learnt.accuracy >= raw.accuracy:
         return f"A linear reader does better with them than with all {raw.features} values: the encoder is not linear."
-    return f"They keep {_share(learnt.accuracy / raw.accuracy)} of what all values give; the paper's kept 97 %."
+    return f"They keep {share(learnt.accuracy / raw.accuracy)} of what all values give; the paper's kept 97 %."
 
 
 def _informativeness(learnt: CurvePoint, classical: Sequence[CurvePoint], useful: str) -> PaperComparison:
@@ -119,8 +119,8 @@ def _mechanisms(result: ExperimentResult) -> Iterator[PaperComparison]:
     if "laplace" not in known or "baseline" not in known:
         return
     base = known["baseline"]
-    listed = ", ".join(f"{line} {_share(each.app)}" for line, each in known.items())
-    ours = f"{listed}; raw {_share(base.clean)}, guessing {_share(base.chance)}"
+    listed = ", ".join(f"{line} {share(each.app)}" for line, each in known.items())
+    ours = f"{listed}; raw {share(base.clean)}, guessing {share(base.chance)}"
     why = [*_ratio(known), *_noise(known, result), *_promises(known)]
     stated = "79.58 % at ε = 5 under mode 2, 8× the baseline"
     yield PaperComparison(f"mechanisms at {_epsilon(rows)}, {result.experiment.useful}", stated, ours, " ".join(why))
@@ -132,7 +132,7 @@ def _ratio(known: dict[str, Useful]) -> Iterator[str]:
     yield f"The best, {best}, reads {known[best].app / base.app:.1f}× as often right as the baseline."
     if base.chance > 1 / 8:
         yield (
-            f"8× is out of reach where guessing alone is right in {_share(base.chance)}: "
+            f"8× is out of reach where guessing alone is right in {share(base.chance)}: "
             "a baseline of noise cannot be much worse than that."
         )
 
@@ -169,9 +169,9 @@ def _trade(result: ExperimentResult) -> Iterator[PaperComparison]:
     useful, sensitive = experiment.useful, experiment.sensitive
     app, attack = row.useful[useful], row.sensitive[sensitive]
     ours = (
-        f"{useful} {_share(app.app)} (raw {_share(app.clean)}) against {sensitive} {_share(attack.adaptive)} "
-        f"(raw {_share(attack.raw)}, guessing {_share(attack.chance)}, told only {useful} "
-        f"{_share(attack.from_useful)})"
+        f"{useful} {share(app.app)} (raw {share(app.clean)}) against {sensitive} {share(attack.adaptive)} "
+        f"(raw {share(attack.raw)}, guessing {share(attack.chance)}, told only {useful} "
+        f"{share(attack.from_useful)})"
     )
     why = [*_chance(experiment.name, attack), _gain(attack), *([_cost(app, stated)] if stated else [])]
     words = stated.words if stated else "not in the paper: its first case study the other way round"
@@ -183,31 +183,32 @@ def _chance(name: str, attack: Sensitive) -> Iterator[str]:
     if name in ("1a", "1c") and attack.chance > 0.05:
         yield (
             f"1/20 is the chance for 20 people, not for activity modes: of these {classes} classes the most common one "
-            f"is right in {_share(attack.chance)}, and an attacker at 5 % would only have to avoid its own guesses."
+            f"is right in {share(attack.chance)}, and an attacker at 5 % would only have to avoid its own guesses."
         )
     if name == "3" and attack.chance > 0.07:
-        yield f"Among {classes} speakers guessing is right in {_share(attack.chance)}, so 7 % cannot be reached."
+        yield f"Among {classes} speakers guessing is right in {share(attack.chance)}, so 7 % cannot be reached."
 
 
 def _gain(attack: Sensitive) -> str:
     floor = max(attack.chance, attack.from_useful)
     if attack.adaptive_ci[0] > floor:
         gain = f"{100 * (attack.adaptive - floor):.1f}"
-        return f"The best retrained attacker still gains {gain} points over {_share(floor)}."
-    return f"The best retrained attacker gains nothing that these windows could show over {_share(floor)}."
+        return f"The best retrained attacker still gains {gain} points over {share(floor)}."
+    return f"The best retrained attacker gains nothing that these windows could show over {share(floor)}."
 
 
 def _cost(app: Useful, stated: PaperStatement) -> str:
     if app.app >= stated.useful:
-        return f"The app keeps more than the paper's {_share(stated.useful)}."
+        return f"The app keeps more than the paper's {share(stated.useful)}."
     if app.clean < stated.useful:
-        return f"The app is below the paper's level on raw windows already ({_share(app.clean)}): these are other data."
-    return f"The app falls {100 * (stated.useful - app.app):.0f} points short of the paper's {_share(stated.useful)}."
+        return f"The app is below the paper's level on raw windows already ({share(app.clean)}): these are other data."
+    return f"The app falls {100 * (stated.useful - app.app):.0f} points short of the paper's {share(stated.useful)}."
 
 
 def _epsilon(rows: dict[str, Row | None]) -> str:
     return next(f"ε = {row.epsilon:g}" for row in rows.values() if row is not None)
 
 
-def _share(value: float) -> str:
+def share(value: float) -> str:
+    """For readers."""
     return f"{100 * value:.1f} %"

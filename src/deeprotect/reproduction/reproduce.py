@@ -9,7 +9,7 @@ from deeprotect.errors import DatasetError, InputError
 from deeprotect.evaluation.experiment import RunResult, measure_rows
 from deeprotect.evaluation.results import Results
 from deeprotect.evaluation.runner import Progress, split_into_tasks
-from deeprotect.evaluation.settings import grid
+from deeprotect.evaluation.settings import Setting
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.reproduction import authentication, feature_curves, listening, speech, transport
 from deeprotect.reproduction import case_files as files
@@ -103,8 +103,10 @@ def _run(experiment: CaseExperiment, request: ReproduceRequest, meter: "_Meter")
     samples: list[SpeechSample] = []
     with plan.prepared(experiment.windows, experiment.policy) as runner:
         found = measure_rows(runner, plan, progress=meter.stage(experiment.name))
-        if experiment.curves:
-            points = feature_curves.curves(runner, size, progress=meter.stage(f"features {experiment.name}"))
+        if some := min(len(runner.folds), experiment.curves):
+            points = feature_curves.curves(
+                runner, size, folds=some, progress=meter.stage(f"features {experiment.name}")
+            )
         if experiment.files:
             samples = listening.listen(experiment, runner, voices=size.voices)
             meter.stage(f"sounds {experiment.name}")(1.0)
@@ -130,16 +132,16 @@ def _weights(experiments: dict[int, list[CaseExperiment]], size: Size, seed: int
     weights: dict[str, float] = {}
     for experiment in (experiment for several in experiments.values() for experiment in several):
         folds = len(experiment.split.make_folds(experiment.windows, seed=seed))
-        weights[experiment.name] = _seconds(experiment, size.epsilons, folds=folds)
+        weights[experiment.name] = _seconds(experiment.settings(size.epsilons), folds=folds)
         if experiment.curves:
-            weights[f"features {experiment.name}"] = feature_curves.weight(size, folds)
+            weights[f"features {experiment.name}"] = feature_curves.weight(size, min(folds, experiment.curves))
         if experiment.files:
-            weights[f"sounds {experiment.name}"] = _seconds(experiment, [SHOWN_EPSILON], folds=1)
+            weights[f"sounds {experiment.name}"] = _seconds(experiment.settings([SHOWN_EPSILON]), folds=1)
     return weights
 
 
-def _seconds(experiment: CaseExperiment, epsilons: Sequence[float], *, folds: int) -> float:
-    return sum(task.weight for task in split_into_tasks(grid(experiment.methods, epsilons), folds=folds))
+def _seconds(settings: Sequence[Setting], *, folds: int) -> float:
+    return sum(task.weight for task in split_into_tasks(settings, folds=folds))
 
 
 class _Meter:

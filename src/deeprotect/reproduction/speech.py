@@ -1,6 +1,5 @@
 """Case study 3: what was said, against who said it; the release can be listened to."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +17,7 @@ STUDY = Study("fsdd", "fsdd", 64, "digit", "speaker", people="speaker")
 
 def read(directory: Path | None, size: Size, seed: int) -> list[CaseExperiment]:
     data = open_data("fsdd", directory)
-    # Frames of speech are long windows, whose networks learn slowly but need few epochs.
-    policy = trained(STUDY.policy(data), replace(size, epochs=max(1, size.epochs // 2)), seed)
+    policy = trained(STUDY.policy(data), size.half, seed)
     windows = utterances(STUDY.windows(data, policy))
     facts = [
         f"fsdd: {len(windows)} utterances of {len(set(windows.labels['speaker']))} speakers, 10 digits. A window is an "

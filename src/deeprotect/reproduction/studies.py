@@ -53,9 +53,9 @@ _WINDOW_BY_WINDOW = (
 _BY_NAME = {study.name: study for study in _WINDOW_BY_WINDOW}
 
 
-def _held(name: str, every: str, split: SplitSpec | None = None) -> Study:
+def _held(name: str, every: str, split: SplitSpec | None = None, *, called: str = "held") -> Study:
     """A study again, with draws that are held."""
-    return replace(_BY_NAME[name], name=f"{name}-held", every=every, split=split or SplitSpec())
+    return replace(_BY_NAME[name], name=f"{name}-{called}", every=every, split=split or SplitSpec())
 
 
 def _strangers(name: str, every: str, *, orientation: str) -> Study:
@@ -72,6 +72,7 @@ STUDIES = (
     _held("watch-exercise", "10 s"),
     _held("watch-person", "5 s"),
     _held("hapt-person", "10 s", SplitSpec("pieces")),
+    _held("hapt-person", "10 s", called="held-ends"),  # of runs of labels: nothing changes inside an episode
     _held("hapt-mode", "20 s", SplitSpec("recording")),
     *(_strangers("hapt-mode", "20 s", orientation=each) for each in ("kept", "free")),
     *(_strangers("watch-exercise", "10 s", orientation=each) for each in ("kept", "free")),

@@ -25,7 +25,7 @@ STUDY = Study("transport", "tmd", WINDOW, TRANSPORT, DIGIT, people=TRIP, rate_hz
 
 def read(directory: Path | None, size: Size, seed: int) -> list[CaseExperiment]:
     trips, taps = (open_data(name, directory, rate_hz=RATE_HZ) for name in ("tmd", "taps"))
-    policy = trained(STUDY.policy(trips), size, seed)
+    policy = trained(STUDY.policy(trips), size.half, seed)
     windows = some(read_windows(stack(trips.table, taps.table), policy, group=TRIP), count=size.transport, seed=seed)
     counts = {name: int(windows.labelled(name).sum()) for name in (TRANSPORT, DIGIT)}
     facts = [
@@ -75,11 +75,12 @@ def _piece(source: str, table: pa.Table, labels: dict[str, Any]) -> pa.Table:
     )
 
 
-def some(windows: LabelledWindows, *, count: int, seed: int) -> LabelledWindows:
-    """All presses, and about `count` windows of trips: as many of each mode, in runs spread over its trips."""
+def some(windows: LabelledWindows, *, count: int | None, seed: int) -> LabelledWindows:
+    """All presses, and about `count` windows of trips, or all: as many of each mode, in runs spread over its trips."""
     labels = windows.labels[TRANSPORT]
     by_mode = [np.flatnonzero(labels == mode) for mode in MODES]
-    share = min([count // len(MODES), *map(len, by_mode)])
+    fewest = min(map(len, by_mode))
+    share = fewest if count is None else min(fewest, count // len(MODES))
     drawn: list[Indices] = [spread(windows, rows, windows.groups, count=share, seed=seed) for rows in by_mode]
     return windows[np.sort(np.concatenate([*drawn, np.flatnonzero(windows.labelled(DIGIT))]))]
 

@@ -31,6 +31,14 @@ class Schema:
         if not all(math.isfinite(channel.high - channel.low) for channel in self.channels):
             raise PolicyError("a channel's range is too wide to compute with; give the sensor's")
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Once: live streams look schemas up all the time."""
+        return hash((self.channels, self.rate_hz, self.window))
+
     @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(channel.name for channel in self.channels)
@@ -68,5 +76,5 @@ class Schema:
 
 
 def _decimal(values: Floats, resolution: float) -> Floats:
-    """Drop the binary dust of steps * resolution, so that 0.30000000000000004 prints as 0.3."""
+    """Drop the rounding error of steps * resolution, so that 0.30000000000000004 prints as 0.3."""
     return np.round(values, max(0, 3 - int(np.floor(np.log10(resolution)))))

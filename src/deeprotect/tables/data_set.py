@@ -9,6 +9,7 @@ from pathlib import Path
 
 from deeprotect.errors import InputError, TableError, printable
 from deeprotect.tables.files import READERS, kind_of
+from deeprotect.tables.several import refuse_blank
 from deeprotect.tables.sinks import WRITERS
 
 _PARTITION = re.compile(r"([^=]+)=.*")
@@ -24,6 +25,7 @@ class DataSetPart:
 
 def is_folder(output: str) -> bool:
     """Whether an output is a folder of tables: it is one already, ends in a slash, or has no suffix."""
+    refuse_blank(output)
     return output != "-" and (Path(output).is_dir() or output.endswith("/") or not Path(output).suffix)
 
 
@@ -48,6 +50,7 @@ def parts_of(inputs: Sequence[str], *, passing: Collection[str]) -> list[DataSet
 
 def _found(given: str) -> Iterator[tuple[Path, Path]]:
     """The folder that structure is counted from, with each file in it."""
+    refuse_blank(given)
     path = Path(given)
     if given == "-":
         raise TableError("standard input is one table; give the name of a file to write, or - for standard output")

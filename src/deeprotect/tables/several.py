@@ -25,12 +25,19 @@ def paths_of(table: str | Path | Sequence[str | Path]) -> list[str]:
         if not paths or ("-" in paths and len(paths) > 1):
             raise TableError("give at least one file; standard input (-) cannot be joined with others")
         return paths
+    refuse_blank(table)
     path = Path(table)
     if str(table) != "-" and _is_folder(path) and not kind_of(path):
         return _tables_in(path)
     if any(mark in str(table) for mark in "*?[") and not path.exists():
         return _matching(path)
     return [str(table)]
+
+
+def refuse_blank(name: str | Path) -> None:
+    """An empty name would stand for the folder that one is in, and all tables there."""
+    if not str(name).strip():
+        raise TableError("the name of a file is empty; is a variable of the shell not set?")
 
 
 @contextmanager

@@ -33,7 +33,7 @@ class Standardise(nn.Module):
     def __init__(self, windows: Floats) -> None:
         super().__init__()
         scale = windows.std(axis=0)
-        # A value that never moves carries nothing: leave its scale alone rather than divide by dust.
+        # A value that never moves carries nothing: leave its scale alone rather than divide by a rounding error.
         scale[scale < 1e-6] = 1.0
         scale = significant(scale, bits=SCALE_BITS)
         mean = to_grid(windows.mean(axis=0), np.minimum(power_of_two(scale) / MEAN_STEPS, LARGEST_STEP))

@@ -13,14 +13,14 @@ from deeprotect.privacy.channel.ratios import WHOLE
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.mechanisms.mechanism import load
 
-EVERY = {
+ALL_CHANNELS = {
     "ldp": ldp(variants=4),
     "named": named(codes=("a", "b", "c", "d"), outputs=("a", "b", "c", "d")),
     "both": named(1.0, 1.5),
 }
 
 
-@pytest.mark.parametrize("channel", EVERY.values(), ids=EVERY.keys())
+@pytest.mark.parametrize("channel", ALL_CHANNELS.values(), ids=ALL_CHANNELS.keys())
 def test_a_channel_survives_its_json(channel):
     again = load(json.loads(json.dumps(channel.to_json())))
     assert again.to_json() == channel.to_json()
@@ -31,25 +31,25 @@ def test_a_channel_survives_its_json(channel):
 
 
 def test_permuted_rows_and_edited_counts_change_the_certificate():
-    fields = EVERY["ldp"].to_json()
+    fields = ALL_CHANNELS["ldp"].to_json()
     fields["weights"] = fields["weights"][::-1]
-    assert load(fields).certificate() != EVERY["ldp"].certificate()
-    fields = EVERY["both"].to_json()
+    assert load(fields).certificate() != ALL_CHANNELS["ldp"].certificate()
+    fields = ALL_CHANNELS["both"].to_json()
     fields["secrets"]["person"]["counts"][0][0] -= 1
     fields["event"]["epsilon"] = fields["secrets"]["person"]["epsilon"] = 1.2
     changed = load(fields).certificate()
-    assert changed["integers_sha256"] != EVERY["both"].certificate()["integers_sha256"]
-    assert changed["derived_epsilon"] != EVERY["both"].certificate()["derived_epsilon"]
+    assert changed["integers_sha256"] != ALL_CHANNELS["both"].certificate()["integers_sha256"]
+    assert changed["derived_epsilon"] != ALL_CHANNELS["both"].certificate()["derived_epsilon"]
 
 
 def shifted(amount):
     """The first row gives `amount` more to its first output, taken from its second."""
-    row = [int(part) for part in EVERY["ldp"].to_json()["weights"][0].split()]
+    row = [int(part) for part in ALL_CHANNELS["ldp"].to_json()["weights"][0].split()]
     return " ".join(map(str, [row[0] + amount, row[1] - amount, *row[2:]]))
 
 
 def broken(path, value, source="named"):
-    return edited(EVERY[source].to_json(), path, value)
+    return edited(ALL_CHANNELS[source].to_json(), path, value)
 
 
 WRONG = {
@@ -73,7 +73,7 @@ WRONG = {
     "more confidence": broken(["event", "confidence"], 0.999),
     "fewer windows": broken(["secrets", "person", "counts"], (COUNTS // 4).tolist()),
     "permuted codes": broken(
-        ["weights"], EVERY["named"].to_json()["weights"][1:] + EVERY["named"].to_json()["weights"][:1]
+        ["weights"], ALL_CHANNELS["named"].to_json()["weights"][1:] + ALL_CHANNELS["named"].to_json()["weights"][:1]
     ),
     "counts of five codes": broken(["secrets", "person", "counts"], np.ones((3, 5)).tolist()),
     "half counts": broken(["secrets", "person", "counts"], (COUNTS / 7).tolist()),
@@ -89,7 +89,7 @@ WRONG = {
     "prior": broken(["prior"], [1.0]),
     "cost": broken(["cost"], [[1.0]]),
     "delta": broken(["event", "delta"], 0.1),
-    "unsure ldp": broken(["event", "confidence"], 0.9, "ldp"),
+    "uncertain ldp": broken(["event", "confidence"], 0.9, "ldp"),
     "lines in a code": broken(["codes"], ["a\nverdict: holds", "b", "c", "d"]),
     "escapes in an output": broken(["outputs"], ["a\x1b[2K", "b", "c", "d"]),
     "lines in a class": broken(["secrets", "person", "classes"], ["a\nb", "b", "c"]),

@@ -200,8 +200,8 @@ def without_promise(weights):
 
 
 def test_a_channel_without_noise_says_so():
-    dust = ((WHOLE - 9, 4, 5), *FIXED[1:])
-    for channel in (without_promise(FIXED), without_promise(dust)):
+    tiny = ((WHOLE - 9, 4, 5), *FIXED[1:])
+    for channel in (without_promise(FIXED), without_promise(tiny)):
         assert channel.codes_without_noise == 3
         assert channel.noise.startswith("none: each code leaves as one fixed output")
         assert channel.certificate()["noise"] == channel.noise
@@ -219,8 +219,8 @@ def test_noise_on_every_code_is_said_and_so_is_a_channel_that_tells_nothing():
     for channel in (ldp(5, 2.0), ldp(5, 10.0), named(1.0, 5.0)):
         assert channel.codes_without_noise == 0
         assert channel.noise == f"on each of {len(channel.weights)} codes"
-    dust = tuple((WHOLE - n, n, 0) for n in (7, 8, 9))
-    for weights in (((0, WHOLE, 0),) * 3, dust):
+    tiny = tuple((WHOLE - n, n, 0) for n in (7, 8, 9))
+    for weights in (((0, WHOLE, 0),) * 3, tiny):
         assert without_promise(weights).codes_without_noise == 0
         assert without_promise(weights).noise.startswith("not needed: all windows leave as one and the same output")
 

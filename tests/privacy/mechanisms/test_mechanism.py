@@ -20,7 +20,7 @@ from deeprotect.privacy.mechanisms.subspace import subspace
 DIRECTIONS = basis(np.random.default_rng(0).normal(size=(12, 2)))
 WIDE = Box((-4.0,) * 3, (4.0,) * 3)
 SUBJECTS = SensitiveCounts("subject", ("ann", "bob"), np.array([[40, 30, 20, 10], [10, 20, 30, 40]]), 5.0)
-EVERY = {
+ALL_MECHANISMS = {
     "baseline": (baseline(12, 5.0), 12),
     "paper mode 1": (paper_mode1(Box.unit(3), 5.0, dim_x=12), 3),
     "paper mode 2": (
@@ -33,7 +33,7 @@ EVERY = {
     "channel": (make(design(1.0 - np.eye(4), np.ones(4), ldp_epsilon=5.0), variants=3), 1),
     "channel, named": (make(design(1.0 - np.eye(4), np.ones(4), secrets=[SUBJECTS], ldp_epsilon=5.0), variants=3), 1),
 }
-every = pytest.mark.parametrize(("mechanism", "width"), EVERY.values(), ids=EVERY.keys())
+every = pytest.mark.parametrize(("mechanism", "width"), ALL_MECHANISMS.values(), ids=ALL_MECHANISMS.keys())
 
 
 @every
@@ -120,7 +120,7 @@ def test_a_smaller_stated_epsilon_is_refused(mechanism, width):
 
 
 def broken(path, value, source="laplace, uneven"):
-    return edited(EVERY[source][0].to_json(), path, value)
+    return edited(ALL_MECHANISMS[source][0].to_json(), path, value)
 
 
 WRONG = [

@@ -189,3 +189,37 @@ def test_a_policy_says_which_columns_are_channels(run, policy, bundle):
         run(table)
     counts, _ = run(put(table, "u", [None] * 100 + [0.5] * 100), policy=mapped, mapping=ColumnMap.of(mapped))
     assert counts.with_missing_cells == 100
+
+
+def uneven(*rates_hz, seconds=20):
+    """One recording for each rate, whose rows come by turns half a step early and late."""
+    times = [np.arange(0, seconds, 1 / rate) for rate in rates_hz]
+    times = [time + np.where(np.arange(len(time)) % 2, 0.4, 0) * (time[1] - time[0]) for time in times]
+    both = np.concatenate(times)
+    recording = np.repeat([f"r{number}" for number in range(len(times))], [len(time) for time in times])
+    return pa.table({"time": both, "acc_x": np.sin(both), "acc_y": np.cos(both), "recording": recording})
+
+
+def test_gaps_are_those_of_the_rate_that_is_asked_for(run):
+    """A phone that is slower than the others has no gaps at a rate that it reaches."""
+    table = uneven(50, 50, 50, 12)
+    assert run(table)[0].gaps > 50
+    counts, out = run(table, rate_hz=10.0)
+    assert (counts.gaps, counts.recordings_out, counts.too_slow) == (0, 4, 0)
+    assert out.num_rows == pytest.approx(4 * 20 * 10, abs=8)
+    assert not check(out).problems
+
+
+def test_a_stretch_that_is_slower_than_the_rate_is_dropped_and_counted(run):
+    table = uneven(50, 50, 50, 6)
+    counts, out = run(table, rate_hz=10.0)
+    assert (counts.recordings_out, counts.too_slow) == (3, 6 * 20)
+    assert f"dropped rows of stretches that are slower than the rate asked for: {6 * 20}" in counts.lines()
+    assert out.num_rows == pytest.approx(3 * 20 * 10, abs=6)
+
+
+def test_a_gap_longer_than_two_and_a_half_rows_of_the_new_rate_still_splits(run):
+    table = uneven(50)
+    keep = (table["time"].to_numpy() < 8) | (table["time"].to_numpy() > 8.4)
+    counts, _ = run(table.filter(pa.array(keep)), rate_hz=10.0)
+    assert (counts.gaps, counts.recordings_out) == (1, 2)

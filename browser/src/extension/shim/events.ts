@@ -1,10 +1,17 @@
 // devicemotion, deviceorientation and deviceorientationabsolute with released values.
 import type { Reading, Vector } from "../../platform/reading";
+import { allowedByPage } from "../header";
 import type { Giver } from "./link";
 import { type Listener, addNative, dispatchNative, replace, stopNative } from "./natives";
 
-const TYPES = ["devicemotion", "deviceorientation", "deviceorientationabsolute"] as const;
-type Type = (typeof TYPES)[number];
+/** By event: what the page's policy must allow for it to fire at all. */
+const NEEDS = {
+  devicemotion: ["accelerometer", "gyroscope"],
+  deviceorientation: ["accelerometer", "gyroscope"],
+  deviceorientationabsolute: ["accelerometer", "gyroscope", "magnetometer"],
+};
+type Type = keyof typeof NEEDS;
+const TYPES = Object.keys(NEEDS) as Type[];
 const INTERVAL_MS = 16;
 
 interface Registered {
@@ -52,7 +59,7 @@ export class Events {
   }
 
   private fire(type: Type, make: () => Event): void {
-    if (!this.wants(type)) return;
+    if (!this.wants(type) || !allowedByPage(...NEEDS[type])) return;
     const once = this.registered.filter((each) => each.type === type && each.once);
     dispatchNative.call(window, make());
     this.registered = this.registered.filter((each) => !once.includes(each));

@@ -10,14 +10,3 @@ export function quaternion([alpha, beta, gamma]: Vector): readonly number[] {
   const [cz, sz] = [Math.cos(alpha * HALF), Math.sin(alpha * HALF)];
   return [sx * cy * cz - cx * sy * sz, cx * sy * cz + sx * cy * sz, cx * cy * sz + sx * sy * cz, cx * cy * cz - sx * sy * sz];
 }
-
-/** The rotation matrix as 16 numbers, as populateMatrix writes them. */
-export function rotationMatrix(values: readonly number[]): number[] {
-  const [x, y, z, w] = values as [number, number, number, number];
-  return [
-    1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w), 0,
-    2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w), 0,
-    2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y), 0,
-    0, 0, 0, 1,
-  ];
-}

@@ -5,7 +5,9 @@ import { hasFocus } from "./focus";
 import { HANDLERS, handlerOf, setHandler } from "./handlers";
 import type { Giver } from "./link";
 import { dispatchNative, replace, timeOrigin } from "./natives";
-import { quaternion, rotationMatrix } from "./quaternion";
+import { populate } from "./matrix";
+import { quaternion } from "./quaternion";
+import { type Frame, frameOf, seenFrom } from "./frame";
 
 const RADIANS = Math.PI / 180;
 const FASTEST_HZ = 60;
@@ -30,7 +32,7 @@ class State {
   values: readonly number[] | null = null;
   timestamp: number | null = null;
 
-  constructor(readonly kind: Kind, readonly periodMs: number, readonly isNative: boolean) {}
+  constructor(readonly kind: Kind, readonly periodMs: number, readonly frame: Frame, readonly isNative: boolean) {}
 
   /** Nothing is kept of a stopped sensor. */
   clear(): void {
@@ -84,9 +86,7 @@ export class Sensors {
     const values = state.kind.values(reading);
     if (state.phase !== "activated" || !values || !hasFocus()) return;
     if (state.timestamp !== null && timestamp - state.timestamp < state.periodMs - JITTER_MS) return;
-    const changed = values.some((value, at) => value !== state.values?.[at]);
-    if (!changed) return; // as the platform: on change only
-    state.values = values;
+    state.values = seenFrom(state.frame, values);
     state.timestamp = timestamp;
     fire(sensor, new Event("reading"));
   }
@@ -127,7 +127,7 @@ export class Sensors {
     const wrapped = new Proxy(native, {
       construct: (target, args: unknown[], self: new () => object) => {
         const [made, isNative] = this.construct(target, args, self);
-        this.states.set(made, new State(kind, periodOf(args[0]), isNative));
+        this.states.set(made, new State(kind, periodOf(args[0]), frameOf(args[0]), isNative));
         return made;
       },
     });
@@ -197,17 +197,3 @@ function periodOf(options: unknown): number {
   return 1000 / Math.min(frequency > 0 ? frequency : FASTEST_HZ, FASTEST_HZ);
 }
 
-function populate([target]: unknown[], values: readonly number[] | null): void {
-  if (!values) throw new DOMException("Sensor data is not available.", "NotReadableError");
-  const matrix = rotationMatrix(values);
-  if (target instanceof DOMMatrix) {
-    matrix.forEach((value, at) => {
-      const name = `m${Math.floor(at / 4) + 1}${(at % 4) + 1}` as "m11";
-      target[name] = value;
-    });
-    return;
-  }
-  if (!(target instanceof Float32Array || target instanceof Float64Array)) throw new TypeError("Unexpected type");
-  if (target.length < 16) throw new TypeError("Target buffer must have at least 16 elements.");
-  target.set(matrix);
-}

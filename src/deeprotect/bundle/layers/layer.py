@@ -1,5 +1,6 @@
 """What every layer is: a pure function of one row, whose shapes are known before anything is computed."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -29,6 +30,10 @@ class Layer(ABC):
     @abstractmethod
     def shape(self, given: Shape) -> Shape:
         """The shape of a result; a BundleError where rows of the given shape do not fit."""
+
+    def work(self, given: Shape) -> int:
+        """Multiplications, roughly, for one row of the given shape."""
+        return math.prod(self.shape(given))
 
     @abstractmethod
     def __call__(self, rows: Float32s) -> Float32s: ...

@@ -25,6 +25,9 @@ class Affine(Layer):
             raise BundleError(f"layer {self.op}: {inputs} × {outputs} weights do not fit; train again")
         return (outputs,)
 
+    def work(self, _: Shape) -> int:
+        return self.weights.size
+
     def __call__(self, rows: Float32s) -> Float32s:
         product = self.weights.T @ rows
         product += self.bias[:, None]
@@ -80,11 +83,15 @@ class Convolution(Layer):
     def shape(self, given: Shape) -> Shape:
         (length, channels), (width, inputs, outputs) = series(given, self.op), self.kernel.shape
         fits = channels == inputs and self.bias.shape == (outputs,)
-        if not (fits and 0 <= self.padding < width and self.stride >= 1 and width <= length + 2 * self.padding):
+        padded = length + 2 * self.padding
+        if not (fits and 0 <= self.padding < width <= padded and 1 <= self.stride <= padded):
             raise BundleError(f"layer {self.op}: a kernel of {width} × {inputs} × {outputs} does not fit; train again")
         steps = self._steps(length)
         bounded((steps, width * inputs), self.op)
         return bounded((steps, outputs), self.op)
+
+    def work(self, given: Shape) -> int:
+        return self.shape(given)[0] * self.kernel.size
 
     def __call__(self, rows: Float32s) -> Float32s:
         length, inputs, count = rows.shape

@@ -68,6 +68,9 @@ class Concatenation(Layer):
         widths = [flat(through(branch, given), self.op) for branch in self.branches]
         return bounded((sum(widths),), self.op)
 
+    def work(self, given: Shape) -> int:
+        return sum(work_of(branch, given) for branch in self.branches)
+
     def __call__(self, rows: Float32s) -> Float32s:
         return np.concatenate([run(branch, rows) for branch in self.branches])
 
@@ -88,6 +91,9 @@ class Residual(Layer):
             raise BundleError(f"layer {self.op}: what is added has another shape; train again")
         return given
 
+    def work(self, given: Shape) -> int:
+        return work_of(self.layers, given)
+
     def __call__(self, rows: Float32s) -> Float32s:
         return np.asarray(rows + run(self.layers, rows))
 
@@ -100,6 +106,14 @@ def through(layers: Sequence[Layer], given: Shape) -> Shape:
     for layer in layers:
         given = layer.shape(given)
     return given
+
+
+def work_of(layers: Sequence[Layer], given: Shape) -> int:
+    """Multiplications, roughly, of all layers for one row; shapes fit."""
+    total = 0
+    for layer in layers:
+        total, given = total + layer.work(given), layer.shape(given)
+    return total
 
 
 def run(layers: Sequence[Layer], rows: Float32s) -> Float32s:

@@ -49,6 +49,9 @@ class Spectrum(Layer):
         samples, channels = series(given, self.op)
         return bounded(((samples // 2 + 1) * channels,), self.op)
 
+    def work(self, given: Shape) -> int:
+        return self.shape(given)[0] * min(2 * given[0], LONGEST_PRODUCT)
+
     def __call__(self, rows: Float32s) -> Float32s:
         samples, count = len(rows), rows.shape[-1]
         if samples > LONGEST_PRODUCT:

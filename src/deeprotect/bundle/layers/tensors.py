@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from deeprotect.errors import BundleError
 
 TENSORS = "tensors.safetensors"
+LONGEST_HEADER = 1 << 20
+"""Bytes of the list of tensors: some thousands of them. Each becomes an array, far larger than its entry."""
 
 
 class TensorWriter:
@@ -36,6 +38,8 @@ class TensorReader:
         from safetensors import SafetensorError
         from safetensors.numpy import load
 
+        if LONGEST_HEADER < int.from_bytes(content[:8], "little") < len(content):
+            raise BundleError(f"{TENSORS} lists more tensors than a bundle has; get a fresh copy of the bundle")
         try:
             self._arrays = load(content)
         except (SafetensorError, KeyError, ValueError, TypeError):

@@ -19,7 +19,7 @@ RIDGE = 1e-9
 Erasure is exact for any positive definite matrix in its place; only the least change depends on it.
 """
 SMALLEST = 1e-10
-"""Correlations with the labels, which are of size 1, that are rounding dust; erasing dust would erase anything."""
+"""Correlations with the labels, which are of size 1, that are rounding errors; erasing those would erase anything."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from deeprotect.errors import InputError
-from deeprotect.gateway.addresses import checked_push
 from deeprotect.gateway.console import rendering
 from deeprotect.gateway.console.desk import Desk
 from deeprotect.gateway.console.guard import Form
@@ -34,9 +33,8 @@ async def register_device(desk: Desk, request: Request, session: Session, form: 
 async def register_app(desk: Desk, request: Request, session: Session, form: Form) -> Response:
     """Its token, on this one page."""
     name, stream, bundle = (form.get(key, "").strip() for key in ("name", "stream", "bundle"))
-    gateway = desk.gateway
+    gateway, push = desk.gateway, form.get("push", "").strip() or None
     try:
-        push = checked_push(form.get("push"))
         token = await desk.apart(
             lambda: gateway.registry.add_app(
                 name, stream=stream, bundle=bundle, push=push, served=gateway.bundles.names()

@@ -8,7 +8,7 @@ import numpy as np
 
 from deeprotect.gateway.consequences import Accuracy
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 560, 240, 44, 34, 14, 14
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 460, 220, 46, 38, 14, 14
 
 
 @dataclass(frozen=True)

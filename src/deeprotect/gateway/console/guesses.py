@@ -22,6 +22,14 @@ class Guesses:
         self._seen: dict[int, dict[str, Said]] = {}  # by a window's first tick: what was said of it, raw and released
         self._agreement: dict[str, tuple[int, int]] = {}
 
+    @property
+    def ready(self) -> bool:
+        """Whether observers have learnt, or cannot."""
+        try:
+            return self._bundle is not None and self._desk.observers.of(self._bundle) is not None
+        except DeeprotectError:
+            return True
+
     def of(self, kind: str, window: ReleasedWindow) -> dict[str, Any]:
         """What each reader says of a `raw` or `released` window, and all agreement so far: the same, of how many."""
         watching = self._watching()

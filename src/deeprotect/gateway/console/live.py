@@ -57,6 +57,7 @@ class LivePage:
     session: Session
     app: App | None
     shows_raw: bool
+    _guesses: Guesses | None = None
     _events: asyncio.Queue[Event] = field(default_factory=lambda: asyncio.Queue(MOST_WAITING))
 
     async def stream(self) -> AsyncIterator[str]:
@@ -75,7 +76,7 @@ class LivePage:
     def _work(self, stack: ExitStack) -> list[Any]:
         work = [self._tick()]
         if self.app is not None:
-            guesses = Guesses(self.desk, self.app)
+            guesses = self._guesses = Guesses(self.desk, self.app)
             mediator = self.desk.gateway.mediator
             subscribed = {"released": stack.enter_context(mediator.subscribe(self.app, most=MOST_WAITING))}
             if self.shows_raw:
@@ -95,7 +96,12 @@ class LivePage:
             except DeeprotectError as error:  # the database is away: the page says so, and goes on
                 await self._events.put(("trouble", {"line": str(error)}))
             else:
-                await self._events.put(("state", {"shape": found.shape, "texts": found.texts()}))
+                body = {
+                    "shape": found.shape,
+                    "texts": found.texts(),
+                    "learnt": self._guesses is not None and self._guesses.ready,
+                }
+                await self._events.put(("state", body))
             await asyncio.sleep(SECONDS)
 
     async def _pass_on(self, kind: str, windows: AsyncIterator[ReleasedWindow], guesses: Guesses) -> None:

@@ -5,10 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from deeprotect.bundle.bundle import Bundle
+from deeprotect.bundle.card_opening import span
 from deeprotect.errors import DeeprotectError
 from deeprotect.gateway.console.budget_view import PersonView, person_view
 from deeprotect.gateway.console.desk import Desk
 from deeprotect.gateway.console.words import ago, is_live, listed
+from deeprotect.gateway.push_address import shown_address
 from deeprotect.gateway.registry import App
 from deeprotect.gateway.status import AppStatus, StreamStatus
 from deeprotect.release.ledger.ledger import utc_now
@@ -123,12 +126,16 @@ def _app(desk: Desk, app: App, found: AppStatus | None) -> AppView:
     return AppView(
         app.name,
         app.bundle,
-        "its bundle cannot be had" if bundle is None else str(bundle.mechanism.event),
+        "its bundle cannot be had" if bundle is None else _promise(bundle),
         ", ".join(parts),
         trouble or ("" if bundle is not None else _why(desk, app)),
-        app.push,
+        None if app.push is None else shown_address(app.push),
         bundle is not None and bundle.mechanism.event.guarantee == "ldp",
     )
+
+
+def _promise(bundle: Bundle) -> str:
+    return f"{bundle.mechanism.event}, one draw for {span(bundle.policy.seconds_per_draw)}"
 
 
 def _why(desk: Desk, app: App) -> str:

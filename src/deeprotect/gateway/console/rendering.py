@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from deeprotect.gateway.console import words
+from deeprotect.gateway.push_address import shown_address
 
 HERE = Path(__file__).parent
 STATIC = {
@@ -77,5 +78,5 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["static"] = _static
-    environment.filters |= {"percent": words.percent, "number": words.number, "lasting": words.lasting}
+    environment.filters |= {"percent": words.percent, "number": words.number, "address": shown_address}
     return environment

@@ -26,9 +26,9 @@ def lasting(time: timedelta) -> str:
 def ago(then: datetime | None, now: datetime) -> str:
     """When something was last heard from."""
     if then is None:
-        return "never"
+        return "not heard from"
     seconds = (now - then).total_seconds()
-    return "now" if seconds < 2 else f"{lasting(timedelta(seconds=seconds))} ago"
+    return "heard now" if seconds < 2 else f"heard {lasting(timedelta(seconds=seconds))} ago"
 
 
 def is_live(last_reading: datetime | None, now: datetime) -> bool:

@@ -102,7 +102,8 @@ def _values(column: pa.Array, name: str) -> Floats:
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise WireError(f"'{printable(name)}' must be numbers; cast it to float64")
-    plain = pc.cast(arrow_frames.checked(column), pa.float64(), safe=False)
+    whole = arrow_frames.checked(column)
+    plain = whole if pa.types.is_float64(kind) else pc.cast(whole, pa.float64(), safe=False)
     values = np.asarray(plain.to_numpy(zero_copy_only=False), dtype=np.float64)
     if np.isinf(values).any():
         raise WireError(f"'{printable(name)}' must be numbers that a sensor can read; one is infinite")

@@ -20,12 +20,20 @@ class WireSensor:
     kind: Kind = "plain"
 
     def __str__(self) -> str:
+        return _line(self)
+
+    def spell(self) -> str:
         return json.dumps([self.kind, dict(self.factors), list(self.keys)], separators=(",", ":"))
 
     @classmethod
     def parse(cls, text: str) -> Self:
         kind, factors, keys = json.loads(text)
         return cls(tuple(factors.items()), tuple(keys), kind)
+
+
+@lru_cache(maxsize=4096)
+def _line(sensor: WireSensor) -> str:
+    return sensor.spell()
 
 
 @lru_cache(maxsize=4096)

@@ -20,7 +20,7 @@ UNIT = 1 << 30  # ends of intervals are whole multiples of 2^-30, so that they c
 FEWEST_GIVEN = 20
 """Calibration windows of a useful class and a class of a secret together, below which they are promised nothing."""
 LONGEST_CODE = 1000  # a useful class joins the classes of all useful inferences
-_MOST_COUNTS = 1 << 31
+_MOST_COUNTS = 1 << 31  # of a class; times UNIT it fits a machine's integer
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +40,12 @@ class SensitiveCounts:
     def __post_init__(self) -> None:
         check_names((self.inference,), "the name of an inference")
         check_names(self.classes, f"the name of a class of '{self.inference}'")
+        if len(set(self.classes)) < len(self.classes):
+            raise PolicyError(f"'{self.inference}' has two classes of one name; count again")
         counts = np.asarray(self.counts)
         if counts.ndim != 2 or counts.shape[0] != len(self.classes) or counts.size == 0:
             raise PolicyError(f"'{self.inference}' needs one row of counts for each class and one column for each code")
-        if not (np.isfinite(counts).all() and counts.min() >= 0 and counts.max() <= _MOST_COUNTS):
+        if not (np.isfinite(counts).all() and counts.min() >= 0 and counts.sum(axis=1).max() <= _MOST_COUNTS):
             raise PolicyError(f"'{self.inference}' has counts that are no numbers of windows")
         if (counts != np.rint(counts)).any():
             raise PolicyError(f"'{self.inference}' has counts that are not whole numbers")

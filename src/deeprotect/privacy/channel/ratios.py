@@ -8,12 +8,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from deeprotect.errors import PolicyError
 from deeprotect.privacy.channel.calibration import UNIT, Integers, SensitiveCounts, sets, worst
 
 Weights = tuple[tuple[int, ...], ...]
 
 WHOLE = 1 << 64
 _LIMB = 22  # 2^30 (a conditional) * 2^22 (a limb) * 2^11 (codes) = 2^63
+_AT_ONCE, _MOST_PRODUCTS = 1 << 20, 1 << 28
+"""Of a class, a code and an output: how many are in memory at a time, and how many are checked at all."""
 _UP = Context(prec=60, rounding=ROUND_CEILING)
 
 
@@ -44,11 +47,20 @@ def named_ratio(weights: Weights, low: Integers, high: Integers) -> Fraction | N
     """The largest P(output | class) / P(output | other class) over all conditionals in one of the `integer_sets`."""
     if len(low) == 1:
         return Fraction(1)
-    matrix = np.array(weights, dtype=object)
+    outputs = len(weights[0])
+    if low.size * outputs > _MOST_PRODUCTS:
+        raise PolicyError("a channel has too many codes, outputs and classes to be checked; name fewer classes")
+    matrix, step = np.array(weights, dtype=object), max(1, _AT_ONCE // low.size)
+    parts = [matrix[:, start : start + step] for start in range(0, outputs, step)]
+    return _largest([pair for part in parts for pair in _extreme_pairs(part, low, high)])
+
+
+def _extreme_pairs(matrix: NDArray[np.object_], low: Integers, high: Integers) -> list[tuple[int, int]]:
+    """Of each output, a column of the matrix: the pairs among which its largest ratio is."""
     # Order by rank: exact, and small enough for machine integers.
     rank = np.stack([np.unique(column, return_inverse=True)[1] for column in matrix.T], axis=1)
     most, least = _sums(worst(rank, low, high), matrix), _sums(worst(-rank, low, high), matrix)
-    return _largest([pair for output in range(matrix.shape[1]) for pair in _pairs(most[:, output], least[:, output])])
+    return [pair for output in range(matrix.shape[1]) for pair in _pairs(most[:, output], least[:, output])]
 
 
 def _sums(conditional: Integers, matrix: NDArray[np.object_]) -> NDArray[np.object_]:

@@ -17,6 +17,7 @@ from deeprotect.privacy.mechanisms.sensitivity import Maximum, inflate, sign_vec
 
 _MOST_PROGRAMMES = 512
 _MOST_RAYS = 4096
+_LARGEST_PROGRAMME = 1 << 16  # coefficients; what is larger is bounded without solving, which takes no time
 
 
 def basis(weights: ArrayLike) -> Floats:
@@ -35,7 +36,9 @@ def basis(weights: ArrayLike) -> Floats:
 
 def check_orthonormal(directions: Floats) -> None:
     dim, rank = directions.shape
-    if rank > dim or np.abs(directions.T @ directions - np.eye(rank)).max() > 1e-9:
+    with np.errstate(all="ignore"):  # entries may be anything; what is no number is not orthonormal
+        off = np.abs(directions.T @ directions - np.eye(rank)).max()
+    if rank > dim or not off <= 1e-9:
         raise PolicyError("sensitive directions must be orthonormal columns; make them with relaxed.basis")
 
 
@@ -51,7 +54,7 @@ def largest_l1(matrix: Floats, directions: Floats) -> Maximum:
     if directions.shape[1] == 1:
         value = float(np.abs(matrix).sum() / np.abs(directions).max())
         return Maximum(inflate(value), exact=True, method="one direction")
-    signs = _sign_patterns(matrix)
+    signs = _sign_patterns(matrix) if directions.size <= _LARGEST_PROGRAMME else None
     if signs is None:
         return _bound_from_above(matrix, directions)
     value = max(_support(row, directions) for row in signs @ matrix)
@@ -121,9 +124,10 @@ def _bound_from_above(matrix: Floats, directions: Floats) -> Maximum:
     dim = len(directions)
     # ‖Mα‖₁ ≤ √p ‖M‖₂ ‖α‖₂ and ‖α‖₂ ≤ √d
     bounds = {"Euclidean norm": float(np.sqrt(rows * dim) * np.linalg.norm(matrix, 2))}
-    if rows <= _MOST_PROGRAMMES:
+    solvable = directions.size <= _LARGEST_PROGRAMME
+    if solvable and rows <= _MOST_PROGRAMMES:
         bounds["row by row"] = sum(_support(row, directions) for row in matrix)
-    if 1 << (rank - 1) <= _MOST_PROGRAMMES:
+    if solvable and 1 << (rank - 1) <= _MOST_PROGRAMMES:
         # ‖Mα‖₁ ≤ Σ_j |α_j| ‖M_:j‖₁
         weighted = np.concatenate(list(sign_vectors(rank))) * np.abs(matrix).sum(axis=0)
         bounds["column by column"] = max(_support(row, directions) for row in weighted)

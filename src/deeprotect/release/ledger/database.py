@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, func, inspect, make_url, select
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, inspect, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
 from deeprotect.errors import DeeprotectError, LedgerError, LedgerUnavailableError, printable
@@ -17,6 +17,8 @@ from deeprotect.release.ledger import database_tables as schema
 WAIT_SECONDS = 60
 POSTGRES = "postgresql+psycopg"
 _CREATING = "deeprotect: tables"
+_LOCK_ALL = "SELECT pg_advisory_xact_lock(n) FROM (SELECT unnest(%s::bigint[]) AS n ORDER BY 1) AS locks"
+"""In one order, so that no two who need several wait in a ring."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,7 @@ class Database:
         with self._said_in_one_line(), self.engine.begin() as connection:
             if self._path is None:
                 connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{math.ceil(1000 * self.wait_seconds)}ms'")
-                for number in sorted({_number(lock) for lock in locks}):  # in one order, so that no two wait in a ring
-                    connection.execute(select(func.pg_advisory_xact_lock(number)))
+                connection.exec_driver_sql(_LOCK_ALL, (sorted({_number(lock) for lock in locks}),))
             else:
                 # A commit that is reported has reached the disk, journal's folder included: no release without charge.
                 connection.exec_driver_sql("PRAGMA synchronous = EXTRA")

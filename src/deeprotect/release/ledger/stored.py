@@ -51,38 +51,39 @@ class StoredLedger:
         return other
 
     def charge(self, runs: Sequence[Run], *, count: int) -> Paid:
-        with self._database.writing(self.lock) as connection:
-            paid, counts = self.charge_within(connection, runs, count=count)
-        self.tally += counts
-        return paid
-
-    def charge_within(self, connection: Connection, runs: Sequence[Run], *, count: int) -> tuple[Paid, DrawCounts]:
-        """In a transaction of the caller's that holds this ledger's lock; nothing counts until it is committed."""
         spans = self._spans(runs, count)
-        now = self._clock()  # under the lock: who waited is charged when the wait was over
-        booked = charges_of(connection, self._entry.stream, spans)
-        fresh = list(uncharged(spans, booked))
-        room = self._room(connection, sum(map(len, fresh)), now)
-        added = list(in_order(fresh, room))
-        if added:
-            connection.execute(insert(charges), [self._row(charge, now) for charge in added])
+        with self._database.writing(self.lock) as connection:
+            now = self._clock()  # under the lock: who waited is charged when the wait was over
+            booked = charges_of(connection, self._entry.stream, spans)
+            fresh = list(uncharged(spans, booked))
+            room = self._room(connection, sum(map(len, fresh)), now)
+            added = list(in_order(fresh, room))
+            if added:
+                connection.execute(insert(charges), [self._row(charge, now) for charge in added])
         for charge in added:
             booked[charge.span.key].append(charge)
         paid = paid_draws(spans, booked)
         in_all = int(np.count_nonzero(paid))
-        return paid, DrawCounts(charged=room, repeated=in_all - room, placeholders=count - in_all)
+        self.tally += DrawCounts(charged=room, repeated=in_all - room, placeholders=count - in_all)
+        return paid
 
     def record(self, runs: Sequence[Run], drawn: Floats) -> Floats:
-        with self._database.writing(self.lock) as connection:
-            return self.record_within(connection, runs, drawn)
-
-    def record_within(self, connection: Connection, runs: Sequence[Run], drawn: Floats) -> Floats:
-        """In a transaction of the caller's; what comes back may leave once it is committed."""
         spans = self._spans(runs, len(drawn))
-        booked = charges_of(connection, self._entry.stream, spans)
-        if list(uncharged(spans, booked)):
-            raise BudgetError("draws must be charged before they are recorded; nothing was released")
-        return keep(connection, spans, booked, drawn=drawn)
+        with self._database.writing(self.lock) as connection:
+            booked = charges_of(connection, self._entry.stream, spans)
+            if list(uncharged(spans, booked)):
+                raise BudgetError("draws must be charged before they are recorded; nothing was released")
+            return keep(connection, spans, booked, drawn=drawn)
+
+    def key_of(self, run: Run) -> tuple[int, Span]:
+        """The stream, and the one draw of a run."""
+        (span,) = self._spans([run], 1)
+        return self._entry.stream, span
+
+    def new_charge(self, connection: Connection, span: Span) -> dict[str, Any]:
+        """The row of a single draw that was not charged before; in a transaction that holds this ledger's lock."""
+        now = self._clock()
+        return self._row(Charge(span, self._room(connection, 1, now) == 1), now)
 
     @property
     def lock(self) -> str:

@@ -22,6 +22,7 @@ class Counts:
     moved: int = 0
     restarts: int = 0
     gaps: int = 0
+    too_slow: int = 0
     resampled_to_hz: float | None = None
     converted: dict[str, str] = field(default_factory=dict)  # column → unit
 
@@ -37,6 +38,7 @@ class Counts:
             (self.with_missing_cells, "rows with missing, infinite or unreadable samples"),
             (self.duplicates, "rows that stood there twice"),
             (self.repeated_times, "other rows with a time that was taken"),
+            (self.too_slow, "rows of stretches that are slower than the rate asked for"),
         )
         done = (
             (self.moved, "rows moved to their place in time"),

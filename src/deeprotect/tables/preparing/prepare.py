@@ -118,9 +118,10 @@ def _stretches(
     pieces: Iterable[Piece], order: Order, counts: Counts, *, rate: Rate | None, beside: Path | None, where: str
 ) -> Stretches:
     """Rows in their final order, each part with whether a new recording begins with it."""
-    splitter = GapSplitter(order.period or 1.0, counts)
+    period = order.period or 1.0
+    splitter = GapSplitter(period if rate is None else max(period, rate.period), counts)
     parts = _split(pieces, order, splitter, Mender(where, counts), beside=beside)
-    return parts if rate is None else _resampled(parts, rate)
+    return parts if rate is None else _resampled(parts, rate, counts)
 
 
 def _split(
@@ -138,18 +139,22 @@ def _split(
             yield from splitter.split(run)
 
 
-def _resampled(parts: Stretches, rate: Rate) -> Stretches:
+def _resampled(parts: Stretches, rate: Rate, counts: Counts) -> Stretches:
     held: list[Piece] = []
     for part, begins in parts:
         if begins and held:
-            yield from _at_rate(held, rate)
+            yield from _at_rate(held, rate, counts)
             held = []
         held.append(part)
     if held:
-        yield from _at_rate(held, rate)
+        yield from _at_rate(held, rate, counts)
 
 
-def _at_rate(stretch: list[Piece], rate: Rate) -> Stretches:
-    rows = resample(joined(stretch), rate)
-    if len(rows):
-        yield rows, True
+def _at_rate(stretch: list[Piece], rate: Rate, counts: Counts) -> Stretches:
+    rows = joined(stretch)
+    if rate.is_above(rows):
+        counts.too_slow += len(rows)
+        return
+    slower = resample(rows, rate)
+    if len(slower):
+        yield slower, True

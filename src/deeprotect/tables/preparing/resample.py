@@ -20,6 +20,16 @@ class Rate:
     found_hz: float
     per_second: float
 
+    @property
+    def period(self) -> float:
+        """From one row to the next at the rate that is asked for, in the unit of the time column."""
+        return self.per_second / self.wanted_hz
+
+    def is_above(self, stretch: Piece) -> bool:
+        """Whether this stretch has fewer rows in a second than are asked for: some would be made up."""
+        span = float(stretch.time[-1] - stretch.time[0])
+        return (len(stretch) - 1) * (1 + RATE_TOLERANCE) * self.period < span
+
 
 def check_rate(wanted_hz: float, found_hz: float, where: str) -> None:
     """Only downwards: samples between samples would be made up."""

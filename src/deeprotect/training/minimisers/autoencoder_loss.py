@@ -12,7 +12,7 @@ from deeprotect.training.losses import Loss, misread, softmax, useful_loss
 from deeprotect.training.networks import Standardise
 
 JITTER = 0.1
-"""Standard deviations of noise on the windows a reader learns from: its gradients should follow shape, not dust."""
+"""Standard deviations of noise on the windows a reader learns from: its gradients should follow shape, not noise."""
 
 
 GAIN = 5.0

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from deeprotect.evaluation.methods import Look
@@ -63,11 +64,7 @@ def lines(
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.minorticks_off()
     axes.set_ylim(0, 1)
-    axes.set_xlabel(xlabel)
-    axes.set_ylabel(ylabel)
-    axes.yaxis.set_major_formatter(PERCENT)
-    if series:
-        legend(figure, len(series))
+    _label(figure, axes, series=series, xlabel=xlabel, ylabel=ylabel)
     return Drawing(name, caption, figure)
 
 
@@ -90,12 +87,17 @@ def bars(name: str, series: Sequence[Series], *, xlabel: str, ylabel: str, capti
         )
     axes.set_xticks(list(places.values()), [f"{x:g}" for x in places])
     axes.set_ylim(bottom=0)
+    _label(figure, axes, series=series, xlabel=xlabel, ylabel=ylabel)
+    return Drawing(name, caption, figure)
+
+
+def _label(figure: Figure, axes: Axes, *, series: Sequence[Series], xlabel: str, ylabel: str) -> None:
+    """Shares in percent, and who is who, where there is anyone."""
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     axes.yaxis.set_major_formatter(PERCENT)
     if series:
         legend(figure, len(series))
-    return Drawing(name, caption, figure)
 
 
 def _line(axes: Axes, series: Series, look: Look, x: Floats) -> None:

@@ -83,8 +83,5 @@ class Plot {
     const text = (value) => String(Number(value.toPrecision(2))).replace("-", "−");
     pen.fillText(text(high), 6, 14);
     pen.fillText(text(low), 6, height - 6);
-    pen.textAlign = "right";
-    pen.fillText(`${Math.round(this.span / 1000)} s`, width - 6, height - 6);
-    pen.textAlign = "left";
   }
 }

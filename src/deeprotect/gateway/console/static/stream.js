@@ -30,6 +30,8 @@
   const source = window.deeprotectEvents;
   for (const kind of ["released", "raw"]) source.addEventListener(kind, take(kind));
 
-  // The observers are still learning: look again soon.
-  if (document.getElementById("learning")) setTimeout(() => location.reload(), 4000);
+  // The observers have learnt: the table is there to be seen.
+  source.addEventListener("state", (event) => {
+    if (document.getElementById("learning") && JSON.parse(event.data).learnt) location.reload();
+  });
 })();

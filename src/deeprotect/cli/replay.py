@@ -1,0 +1,121 @@
+"""The verb replay: a table as if it were live."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from deeprotect.cli.progress import bar
+from deeprotect.cli.tables import Columns, Map, PolicyPath
+from deeprotect.errors import InputError
+
+if TYPE_CHECKING:
+    from deeprotect.gateway.broker import Broker
+    from deeprotect.gateway.recorded import Recorded
+    from deeprotect.gateway.replay import Pace, Played, Send
+
+Form = Literal["rows", "sensor-logger", "arrow"]
+
+
+def replay(
+    table: Annotated[
+        str, typer.Argument(metavar="TABLE", help="CSV, Parquet or Arrow; a file, a folder, a pattern, -.")
+    ],
+    to: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A device's address, as it was shown when registered.")
+    ] = None,
+    speed: Annotated[float, typer.Option(metavar="N", min=0.001, help="So many times as fast as recorded.")] = 1.0,
+    every: Annotated[float, typer.Option(metavar="SECONDS", min=0.001, help="Between two messages.")] = 0.2,
+    form: Annotated[
+        Form,
+        typer.Option("--format", help="sensor-logger: as the phone app sends; needs --policy, for the units."),
+    ] = "rows",
+    recording: Annotated[str | None, typer.Option(metavar="NAME", help="Only this recording.")] = None,
+    policy: PolicyPath = None,
+    keep_time: Annotated[
+        bool, typer.Option("--keep-time", help="The table's own time stamps; without it, they begin now.")
+    ] = False,
+    rate_hz: Annotated[float | None, typer.Option(metavar="R", min=0.001, help="Of a table without a time.")] = None,
+    loop: Annotated[bool, typer.Option("--loop", help="Again and again, until it is stopped.")] = False,
+    mqtt: Annotated[str | None, typer.Option(metavar="URL", help="To a broker: mqtt://user@host or mqtts://…")] = None,
+    topic: Annotated[str | None, typer.Option(metavar="TOPIC", help="Of the broker: deeprotect/raw/STREAM.")] = None,
+    mqtt_password: Annotated[Path | None, typer.Option(metavar="FILE", help="With the broker's password.")] = None,
+    mqtt_ca: Annotated[Path | None, typer.Option(metavar="FILE", help="To check the broker's certificate.")] = None,
+    mapped: Map = None,
+    columns: Columns = None,
+) -> None:
+    """Play a table as if it were live: to a gateway's address for a device, or to a broker.
+
+    It ends with the table, or with the first message that the gateway does not take, and says why.
+
+    Example: deeprotect replay walk.csv --to http://127.0.0.1:8765/in/TOKEN --speed 10
+    """
+    from deeprotect.gateway.broker import Broker
+    from deeprotect.gateway.recorded import recorded
+    from deeprotect.gateway.replay import Pace, Played
+    from deeprotect.policy import Policy
+    from deeprotect.tables.csv_reader import column_names
+
+    _refuse(table, to=to, mqtt=mqtt, topic=topic, unmeasured=form == "sensor-logger" and policy is None, loop=loop)
+    rules, played = Policy.load(policy) if policy else None, Played()
+    broker = Broker.at(mqtt, password=mqtt_password, ca=mqtt_ca) if mqtt else None
+    opened = partial(
+        recorded, table, rules, mapped=mapped or (), columns=column_names(columns), rate_hz=rate_hz, only=recording
+    )
+    way = _way(to, form, broker=broker, topic=topic or "")
+    try:
+        asyncio.run(_play(opened, way, form=form, pace=Pace(speed, every, keep_time), played=played, loop=loop))
+    finally:
+        if played.messages:
+            typer.echo(_told(played, answered=broker is None), err=True)
+
+
+async def _play(
+    opened: "Callable[[], AbstractContextManager[Recorded]]",
+    way: "AbstractAsyncContextManager[Send]",
+    *,
+    form: Form,
+    pace: "Pace",
+    played: "Played",
+    loop: bool,
+) -> None:
+    """Once, or until it is stopped; the table is opened anew each time."""
+    from deeprotect.gateway.replay import Player
+
+    player = None
+    async with way as send:
+        with bar("playing") as progress:
+            while player is None or loop:
+                with opened() as table:
+                    player = player or Player(table.schema, form, send, pace)
+                    player.told = lambda: progress(table.source.position())
+                    await player.play(table.stretches(), played)
+
+
+def _refuse(table: str, *, to: str | None, mqtt: str | None, topic: str | None, unmeasured: bool, loop: bool) -> None:
+    if (to is None) == (mqtt is None):
+        raise InputError("say where to: --to ADDRESS, or --mqtt URL with --topic TOPIC")
+    if (mqtt is None) != (topic is None):
+        raise InputError("--mqtt and --topic go together; give both")
+    if unmeasured:
+        raise InputError("--format sensor-logger needs the units of the channels; give --policy")
+    if loop and table == "-":
+        raise InputError("standard input cannot be read again; leave --loop out")
+
+
+def _way(to: str | None, form: Form, *, broker: "Broker | None", topic: str) -> "AbstractAsyncContextManager[Send]":
+    from deeprotect.gateway.senders import to_address, to_topic
+
+    return to_topic(broker, topic) if broker else to_address(to or "", form)
+
+
+def _told(played: "Played", *, answered: bool) -> str:
+    sent = (
+        f"sent {played.rows} rows in {played.messages} messages of {played.recordings} recordings "
+        f"in {played.seconds:.1f} s"
+    )
+    return f"{sent}; the gateway took {played.accepted} readings" if answered else f"{sent}; the broker confirmed them"

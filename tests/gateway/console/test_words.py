@@ -1,0 +1,36 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from deeprotect.gateway.console.words import ago, is_live, lasting, number
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0, "0 s"),
+        (59.9, "59 s"),
+        (60, "1 min"),
+        (61, "1 min 1 s"),
+        (15600, "4 h 20 min"),
+        (90000, "1 d 1 h"),
+        (1e9, "more than a year"),
+    ],
+)
+def test_a_time_has_two_units_and_is_never_longer_than_it_is(seconds, said):
+    assert lasting(timedelta(seconds=seconds)) == said
+
+
+def test_when_something_was_heard():
+    assert ago(None, NOW) == "not heard from"
+    assert ago(NOW, NOW) == "heard now"
+    assert ago(NOW - timedelta(minutes=2), NOW) == "heard 2 min ago"
+    assert is_live(NOW - timedelta(seconds=1), NOW)
+    assert not is_live(NOW - timedelta(minutes=1), NOW)
+    assert not is_live(None, NOW)
+
+
+def test_numbers_are_written_out():
+    assert [number(each) for each in (0.5, 12.345, 4500, 108000)] == ["0.5", "12.3", "4,500", "108,000"]
