@@ -87,9 +87,8 @@ def test_ten_thousand_messages_break_nothing_and_show_nothing(gateway):
         answers = sum(asyncio.run(sockets()), Counter()) + sum((each.result() for each in posted), Counter())
         stop.append(True)
         longest, sent = watching.result()
-    print(
-        f"{answers}; {time.monotonic() - began:.0f} s; others waited {longest:.2f} s at most; {gateway.memory() - memory:.0f} MiB"
-    )
+    took, grown = time.monotonic() - began, gateway.memory() - memory
+    print(f"{answers}; {took:.0f} s; others waited {longest:.2f} s at most; {grown:.0f} MiB")
     assert answers.total() == MESSAGES
     assert set(answers) <= ANSWERS
     assert answers[200] > MESSAGES / 10

@@ -50,8 +50,11 @@ def router_in(gateway: Gateway, intake: Intake) -> APIRouter:
         """The same messages one after the other, text for JSON and bytes for Arrow; each is answered."""
         await socket.accept()
         try:
-            while (device := gateway.directory.device_of(token)) is not None:
+            while gateway.directory.device_of(token) is not None:
                 body, content_type = await _message(socket)
+                device = gateway.directory.device_of(token)
+                if device is None:  # it was revoked while nothing came
+                    break
                 answer = await intake.take(device, body, content_type)
                 await socket.send_text(json.dumps({"status": answer.status, **_facts(answer)}, ensure_ascii=False))
             await socket.close(POLICY_VIOLATION, UNKNOWN)
