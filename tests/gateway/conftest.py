@@ -42,7 +42,7 @@ NAMES = ("acc_x", "acc_y")
 
 def channel_bundle(text: str = POLICY, **privacy: object) -> Bundle:
     """Four codes, each the place of the largest of the window's first four samples; outputs are four flat windows."""
-    stream = {"when_missing": privacy.pop("when_missing")} if "when_missing" in privacy else {}
+    stream = {name: privacy.pop(name) for name in ("when_missing", "window") if name in privacy}
     policy = Policy.from_toml(text).vary(privacy=privacy, stream=stream)
     dim = policy.schema().dim
     mechanism = make(design(1.0 - np.eye(4), np.ones(4), ldp_epsilon=policy.privacy.epsilon))

@@ -74,12 +74,12 @@ class Gateway:
             self.register(*people)
         return self
 
-    def register(self, *streams: str, person: str | None = None, app: str = "fitness") -> None:
+    def register(self, *streams: str, person: str | None = None, bundle: str = "protector") -> None:
         """Known within a second where the gateway runs already."""
         registry = self.registry()
         for stream in streams:
             self.tokens[stream] = registry.add_device(stream, person=person)
-            self.tokens[f"{stream}/{app}"] = registry.add_app(app, stream=stream, bundle="protector")
+            self.tokens[f"{stream}/fitness"] = registry.add_app("fitness", stream=stream, bundle=bundle)
 
     def registry(self) -> Registry:
         return Registry.at(self.address)

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Self
 
 from deeprotect.gateway.wire.message import ReleasedWindow
 
-MOST_WAITING = 64
+MOST_WAITING = 256  # windows that one reader may be behind
 MOST_LISTENERS = 16  # on one topic; the one that came first makes way for one more
 
 
@@ -54,7 +54,8 @@ class Subscription:
 class Hub:
     """Topics and who listens to them; only ever touched by the event loop's thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, lost: Callable[[], None] | None = None) -> None:
+        self._lost = lost
         self._listeners: defaultdict[Hashable, list[Subscription]] = defaultdict(list)
         self._dropped: defaultdict[Hashable, int] = defaultdict(int)
 
@@ -77,6 +78,8 @@ class Hub:
 
     def count_dropped(self, topic: Hashable) -> None:
         self._dropped[topic] += 1
+        if self._lost is not None:
+            self._lost()
 
     def leave(self, topic: Hashable, subscription: Subscription) -> None:
         others = [each for each in self._listeners.get(topic, ()) if each is not subscription]

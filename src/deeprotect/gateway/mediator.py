@@ -26,6 +26,7 @@ from deeprotect.signals.schema import Schema
 BATCH_SECONDS = 0.005  # that windows of other streams are waited for
 IDLE_SECONDS = 30.0  # after which a session that sends nothing is over
 MOST_SESSIONS = 4  # of one stream; the one that was silent longest ends when there would be more
+AT_ONCE = MOST_WAITING // 4  # windows that are handed on before those who read them have their turn
 MOST_QUEUED = 20_000  # windows; more are refused, for memory is finite
 _Due = dict[Schema, list[TrackWindow]]
 _Served = Sequence[tuple[App, Bundle]]
@@ -39,7 +40,10 @@ class Mediator:
     ) -> None:
         self._directory, self._bundle_of, self._releaser = directory, bundle_of, releaser
         self._metrics = metrics
-        self._hub, self._raw = Hub(), Hub()  # apart: no name of a stream or an app leads from one to the other
+        self._hub, self._raw = (
+            Hub(metrics.lost.labels("slow").inc),
+            Hub(),
+        )  # apart: no name of a stream or an app leads from one to the other
         self._sessions: dict[tuple[str, str], Session] = {}
         self._tallies: defaultdict[tuple[str, str], Tally] = defaultdict(Tally)
         self._queue: list[tuple[Order, asyncio.Future[Delivery]]] = []
@@ -58,8 +62,7 @@ class Mediator:
     async def stop(self) -> None:
         """What has begun is finished or dropped; nothing more comes in or out afterwards, whoever asks."""
         self._stopping = True
-        for session in list(self._sessions.values()):
-            await self._end(session)
+        await asyncio.gather(*map(self._end, list(self._sessions.values())))
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -99,9 +102,11 @@ class Mediator:
     async def end_idle(self) -> None:
         """Sessions that have been silent for long, or whose device was revoked."""
         oldest = time.monotonic() - IDLE_SECONDS
-        for session in list(self._sessions.values()):
-            if session.last_seen < oldest or self._directory.device(session.stream) is None:
-                await self._end(session)
+        silent = [each for each in self._sessions.values() if each.last_seen < oldest or self._is_revoked(each)]
+        await asyncio.gather(*map(self._end, silent))
+
+    def _is_revoked(self, session: Session) -> bool:
+        return self._directory.device(session.stream) is None
 
     def close_revoked(self) -> None:
         """Subscriptions of apps that are no more."""
@@ -139,20 +144,22 @@ class Mediator:
             deliveries = [Delivery(order, None, FAILED) for order in orders]
         for (_, future), delivery in zip(queue, deliveries, strict=True):
             try:
-                self._publish(delivery)
+                await self._publish(delivery)
             except Exception as error:
                 failure("a delivery failed", error)
             if not future.done():
                 future.set_result(delivery)
 
-    def _publish(self, delivery: Delivery) -> None:
+    async def _publish(self, delivery: Delivery) -> None:
         app, outcome = delivery.order.app, delivery.outcome
         tally = self._tallies[app.stream, app.name]
         if delivery.refusal and delivery.refusal != tally.refusal:
             event("refused", stream=app.stream, app=app.name, reason=delivery.refusal)
         if outcome is None or delivery.refusal or outcome.released:
             tally.refusal = delivery.refusal
-        for window in outcome.released if outcome else ():
+        for place, window in enumerate(outcome.released if outcome else ()):
+            if place % AT_ONCE == AT_ONCE - 1:  # an app that reads must not lose any of many windows
+                await asyncio.sleep(0)
             tally.released += 1
             tally.placeholders += int(window.placeholder)
             self._metrics.windows.inc()

@@ -6,7 +6,7 @@ from deeprotect.gateway.wire.formats import ARROW_TYPE, JSON_TYPE
 
 LINES_TYPE, TEXT_TYPE = "application/x-ndjson", "text/plain"
 _TIME = {"type": "integer", "minimum": 0, "maximum": 2**62 - 1, "description": "nanoseconds of UTC since 1970"}
-_NAME = {"type": "string", "maxLength": 200}
+_NAME = {"type": "string", "maxLength": 200, "pattern": "^[A-Za-z0-9._-]*$"}
 _LIST = {"type": "array", "items": {"type": ["number", "null"]}}
 _COLUMNS = {
     "type": "object",

@@ -17,6 +17,7 @@ from deeprotect.gateway.wire.formats import ARROW_TYPE
 UNKNOWN = "no device has this address; register one"
 POLICY_VIOLATION = 1008
 BODY_SECONDS = 30
+UNREAD = (408, 413)  # the rest of such a message is not waited for
 REPLIES: dict[int | str, dict[str, Any]] = {
     200: ACCEPTED,
     404: said(UNKNOWN),
@@ -41,7 +42,7 @@ def router_in(gateway: Gateway, intake: Intake) -> APIRouter:
             return PlainTextResponse(UNKNOWN, status_code=404)
         body = await _body(request, gateway.settings.most_bytes)
         if body is None:
-            return PlainTextResponse(f"a message must arrive within {BODY_SECONDS} s; send it again", status_code=408)
+            return _reply(Answer(408, f"a message must arrive within {BODY_SECONDS} s; send it again"))
         return _reply(await intake.take(device, body, request.headers.get("content-type")))
 
     @router.websocket("/in/{token}")
@@ -49,8 +50,11 @@ def router_in(gateway: Gateway, intake: Intake) -> APIRouter:
         """The same messages one after the other, text for JSON and bytes for Arrow; each is answered."""
         await socket.accept()
         try:
-            while (device := gateway.directory.device_of(token)) is not None:
+            while gateway.directory.device_of(token) is not None:
                 body, content_type = await _message(socket)
+                device = gateway.directory.device_of(token)
+                if device is None:  # it was revoked while nothing came
+                    break
                 answer = await intake.take(device, body, content_type)
                 await socket.send_text(json.dumps({"status": answer.status, **_facts(answer)}, ensure_ascii=False))
             await socket.close(POLICY_VIOLATION, UNKNOWN)
@@ -92,4 +96,5 @@ def _reply(answer: Answer) -> Response:
     """Plain text where something is wrong: it is shown to people as it is."""
     if answer.status == OK:
         return JSONResponse({"accepted": answer.accepted})
-    return PlainTextResponse(answer.text, status_code=answer.status)
+    headers = {"connection": "close"} if answer.status in UNREAD else None
+    return PlainTextResponse(answer.text, status_code=answer.status, headers=headers)
