@@ -66,12 +66,12 @@ after(async () => {
 });
 
 for (const name of Object.keys(APPS)) {
-  test(`${name} runs on released motion`, { skip, timeout: 30_000 }, async () => {
+  test(`${name} runs on released motion`, { skip, timeout: 180_000 }, async () => {
     const tab = await device.browser.open(`${site.origin}/app/${name}`, async (opened) => {
       await opened.send("Emulation.setUserAgentOverride", { userAgent: "Mozilla/5.0 (Linux; Android 14) Chrome/150 Mobile" });
     });
     await tab.send("Page.bringToFront");
-    const noticed = await device.playUntil(tab, `${APPS[name]!.noticed} > 3`, (at) => [3 * Math.sin(at / 100), 1, 9.8], 20_000);
+    const noticed = await device.playUntil(tab, `${APPS[name]!.noticed} > 3`, (at) => [3 * Math.sin(at / 100), 1, 9.8]);
     assert.deepEqual(await tab.evaluate("errors"), []);
     assert.ok(noticed, "it noticed motion");
     await tab.close();

@@ -74,7 +74,7 @@ export class Chromium {
   }
 
   /** The first target that fits, now or later. */
-  async target(fits: (info: Message) => boolean, milliseconds = 30_000): Promise<Message> {
+  async target(fits: (info: Message) => boolean, milliseconds = 60_000): Promise<Message> {
     for (const end = Date.now() + milliseconds; Date.now() < end; ) {
       const { targetInfos } = await this.send("Target.getTargets", { filter: [{}] });
       const found = targetInfos.find(fits);
@@ -145,7 +145,7 @@ export class Page {
       });
     });
     await this.send("Page.navigate", { url });
-    await Promise.race([loaded, pause(10_000)]);
+    await Promise.race([loaded, pause(30_000)]);
   }
 
   /** The value of an expression, awaited; a page's error becomes ours. */

@@ -80,7 +80,8 @@ test("a hidden tab gets nothing", { skip }, async () => {
   const hidden = await listening();
   assert.ok(await device.playUntil(hidden, "motion.length > 10", still));
   const shown = await listening("/silent");
-  await pause(300);
+  while ((await hidden.evaluate("document.visibilityState")) !== "hidden") await pause(50);
+  await pause(1000); // what was on its way has come
   const before = await hidden.evaluate<number>("motion.length");
   await device.play(1000, still);
   assert.equal(await hidden.evaluate("document.visibilityState"), "hidden");
@@ -164,28 +165,32 @@ async function claim(on: Device, origin: string): Promise<[string, string]> {
   return said;
 }
 
+/** What it says in the end, however slow the machine. */
+async function claims(on: Device, origin: string, state: string): Promise<string> {
+  for (const end = Date.now() + 30_000; ; await pause(200)) {
+    const [found, text] = await claim(on, origin);
+    if (found === state || Date.now() > end) return assert.equal(found, state, text) ?? text;
+  }
+}
+
 test("it claims to be sealed where the browser denies the page what it grants to the extension", { skip }, async () => {
-  assert.equal((await claim(device, site.origin))[0], "Sealed");
+  await claims(device, site.origin, "Sealed");
 });
 
 test("it warns of a site that was allowed apart, and takes the claim back", { skip }, async () => {
   const origin = site.origin;
   await device.browser.send("Browser.setPermission", { permission: { name: "accelerometer" }, setting: "granted", origin });
   await listening();
-  await pause(500);
-  const [state, text] = await claim(device, origin);
-  assert.equal(state, "Partial", text);
+  await claims(device, origin, "Partial");
   await device.browser.send("Browser.resetPermissions");
-  await pause(500);
-  assert.equal((await claim(device, origin))[0], "Sealed");
+  await claims(device, origin, "Sealed");
   await page.close();
 });
 
 test("before the setting is made it says partial", { skip }, async () => {
   const open = await Device.start({});
   await open.learnSeal(`${site.origin}/silent`);
-  const [state, text] = await claim(open, site.origin);
+  const text = await claims(open, site.origin, "Partial");
   await open.close();
-  assert.equal(state, "Partial");
   assert.match(text, /service worker .* pop-ups still leak/);
 });

@@ -116,15 +116,15 @@ export class Device {
   async learnSeal(url: string): Promise<void> {
     const page = await this.browser.open(url);
     while (!(await this.kept<{ sites: unknown[] }>("reports"))?.sites.length) await pause(50);
-    await pause(100); // rules for headers follow at once
+    await this.offscreen.evaluate(`chrome.runtime.sendMessage({ kind: "recheck" }).then(() => 1)`); // and has set its rules
     await page.close();
   }
 
   /** Feeds until the page says so, however slow the machine; false when it never does. */
-  async playUntil(page: Page, condition: string, sample: (at: number) => number[], most = 30_000): Promise<boolean> {
+  async playUntil(page: Page, condition: string, sample: (at: number) => number[], most = 120_000, to?: Page[]): Promise<boolean> {
     for (const start = Date.now(); Date.now() - start < most; ) {
       if (await page.evaluate<boolean>(`Boolean(${condition})`)) return true;
-      await this.play(200, sample);
+      await this.play(200, sample, to);
     }
     return false;
   }
@@ -135,7 +135,7 @@ export class Device {
     const { targetId } = await this.browser.send("Target.createTarget", { url, background: true });
     const popup = await this.browser.attach(targetId);
     const shown = `document.getElementById("seal")?.dataset.shown`;
-    for (const end = Date.now() + 5000; Date.now() < end && !(await popup.evaluate(shown)); ) await pause(20);
+    for (const end = Date.now() + 30_000; Date.now() < end && !(await popup.evaluate(shown)); ) await pause(20);
     await popup.evaluate(`(async () => {
       const $ = (id) => document.getElementById(id);
       const changed = async (id) => {
