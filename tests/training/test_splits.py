@@ -82,8 +82,11 @@ def test_where_no_episode_begins_late_enough_the_last_one_is_held_out():
     assert np.flatnonzero(train).tolist() == [*range(4), *range(9, 13), *range(18, 22)]
 
 
-@pytest.mark.parametrize(("hold", "says"), [(Hold(), "record more$"), (Hold(5), "or lower `every`$")])
-def test_recordings_too_short_to_measure_on_are_refused_in_one_line(hold, says):
-    windows = windows_of([(1, "walk", 3), (1, "sit", 3)])
+@pytest.mark.parametrize(
+    ("hold", "count", "says"), [(Hold(), 1, "record more$"), (Hold(5), 3, "record more, or lower `every`$")]
+)
+def test_recordings_too_short_to_measure_on_are_refused_in_one_line(hold, count, says):
+    windows = windows_of([(1, "walk", count), (1, "sit", count)])
+    windows = replace(windows, position=np.array([*range(count), *range(count)]))
     with pytest.raises(TableError, match=says):
         measurable(windows, held_out=0.2, seed=0, hold=hold)

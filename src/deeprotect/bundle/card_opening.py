@@ -99,8 +99,8 @@ def _for_named(
         f"{factor(event.epsilon)}; this holds for all of them together with "
         f"{100 * event.confidence:.4g} % confidence, if what is released later is like the recordings that it was "
         "calibrated on.",
-        f"It does not cover {uncovered}several stretches together, anything but {names}{beside}, people who were not in "
-        f"those recordings, an observer who knows more about the stretch, or {_BESIDE}.",
+        f"It does not cover {uncovered}several stretches together, anything but {names}{beside}, people who were not "
+        f"in those recordings, an observer who knows more about the stretch, or {_BESIDE}.",
     )
 
 
