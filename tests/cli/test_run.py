@@ -1,5 +1,7 @@
 """What the command says is one line of its own, whatever names it has to show."""
 
+import logging
+
 import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 import pytest
@@ -71,3 +73,8 @@ def test_training_still_refuses_what_is_in_another_unit(folder, deeprotect):
         assert done.returncode == 2
         assert "column 'acc_x' lies largely outside its public range [-4, 4] g" in done.stderr
         assert "%" not in done.stderr
+
+
+def test_what_other_packages_log_is_no_second_line(deeprotect):
+    deeprotect("inferences")
+    assert not logging.getLogger("matplotlib.font_manager").isEnabledFor(logging.WARNING)

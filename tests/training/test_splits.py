@@ -1,10 +1,14 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deeprotect.errors import TableError
+from deeprotect.signals import Hold
 from deeprotect.training.labelled_windows import LabelledWindows
-from deeprotect.training.splits import contiguous, folds
+from deeprotect.training.splits import contiguous, folds, measurable
 
 SEGMENTS = st.lists(
     st.tuples(st.integers(0, 3), st.sampled_from(["walk", "sit", None]), st.integers(1, 30)), min_size=1, max_size=12
@@ -67,3 +71,22 @@ def test_no_fold_trains_on_a_neighbour_of_what_it_tests(segments, count):
     for train, test in folds(windows, count=count, seed=0):
         assert not (train & test).any()
         assert not (same & ((train[1:] & test[:-1]) | (test[1:] & train[:-1]))).any()
+
+
+def test_where_no_episode_begins_late_enough_the_last_one_is_held_out():
+    """Nine windows in episodes of five: the last fifth begins inside the second episode."""
+    windows = windows_of([(1, "walk", 9), (1, "sit", 9), (1, "walk", 4)])
+    windows = replace(windows, position=np.array([*range(9), *range(9), *range(4)]))
+    train, test = contiguous(windows, held_out=0.2, seed=0, hold=Hold(5))
+    assert np.flatnonzero(test).tolist() == [*range(5, 9), *range(14, 18)]
+    assert np.flatnonzero(train).tolist() == [*range(4), *range(9, 13), *range(18, 22)]
+
+
+@pytest.mark.parametrize(
+    ("hold", "count", "says"), [(Hold(), 1, "record more$"), (Hold(5), 3, "record more, or lower `every`$")]
+)
+def test_recordings_too_short_to_measure_on_are_refused_in_one_line(hold, count, says):
+    windows = windows_of([(1, "walk", count), (1, "sit", count)])
+    windows = replace(windows, position=np.array([*range(count), *range(count)]))
+    with pytest.raises(TableError, match=says):
+        measurable(windows, held_out=0.2, seed=0, hold=hold)

@@ -91,6 +91,7 @@ def _for_named(
     between = " or ".join(counted) or f"any two classes of {names}"
     beside = f" (where {_multiple(ldp_epsilon)} holds, whatever is assumed)" if ldp_epsilon is not None else ""
     told = f"what {known} alone tells, such as who does what how often, " if known else ""
+    uncovered = f"{told}{rare}{', ' if rare else ''}"
     often = " that were recorded often enough" if rare else ""
     return Opening(
         f"{f'Beyond what {known} itself tells, from' if known else 'From'} one {_stretch(seconds)} nobody, whatever "
@@ -98,8 +99,8 @@ def _for_named(
         f"{factor(event.epsilon)}; this holds for all of them together with "
         f"{100 * event.confidence:.4g} % confidence, if what is released later is like the recordings that it was "
         "calibrated on.",
-        f"It does not cover {told}{f'{rare}, ' if rare else ''}several stretches together, anything but {names}{beside}, people who were not in "
-        f"those recordings, an observer who knows more about the stretch, or {_BESIDE}.",
+        f"It does not cover {uncovered}several stretches together, anything but {names}{beside}, people who were not "
+        f"in those recordings, an observer who knows more about the stretch, or {_BESIDE}.",
     )
 
 

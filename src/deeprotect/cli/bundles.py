@@ -76,7 +76,6 @@ def audit(
     """
     from deeprotect.audit.audit import audit as run
     from deeprotect.bundle import Bundle
-    from deeprotect.evaluation.report.figures.audit_bounds import write
     from deeprotect.tables.several import paths_of
     from deeprotect.training.labelled_windows import read_windows
 
@@ -89,6 +88,8 @@ def audit(
     with bar("attacking") as progress:
         result = run(protector, runs=runs, windows=windows, progress=progress)
     if out is not None:
+        from deeprotect.evaluation.report.figures.audit_bounds import write
+
         write(out, result.findings)
     typer.echo(json_text(result.to_json()) if as_json else str(result))
     for line in result.left_out:

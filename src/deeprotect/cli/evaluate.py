@@ -86,7 +86,7 @@ def evaluate(
     from deeprotect.tables.csv_reader import column_names
 
     refuse_report(out, REPORT, force=force)
-    _check_asked(policy, bundle, data, chosen=bool(mechanism or epsilon))
+    _check_asked(policy, bundle, data, chosen=bool(mechanism or epsilon or strangers))
     if split == "group" and group is None:
         raise InputError("--split group needs the column to split by; give it with --group")
     request = EvaluateRequest(
@@ -121,7 +121,7 @@ def _check_asked(policy: Path | None, bundle: Path | None, data: list[str], *, c
     if (policy is None) == (bundle is None):
         raise InputError("give either a POLICY or --bundle, which brings its own policy")
     if bundle is not None and chosen:
-        raise InputError("--bundle is measured as it is; leave out --mechanism and --epsilon")
+        raise InputError("--bundle is measured as it is; leave out --mechanism, --epsilon and --strangers")
     if "-" in data:
         raise InputError("--data - cannot be read twice; give a file")
 

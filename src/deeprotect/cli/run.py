@@ -1,6 +1,7 @@
 """Running a command so that every mistake, failure or signal ends in one line and the right exit code."""
 
 import errno
+import logging
 import os
 import sys
 import traceback
@@ -49,6 +50,7 @@ def run(app: typer.Typer) -> int:
 
 def _invoke(app: typer.Typer) -> int:
     """What `app()` does, without its own idea of endings: it keeps silent on Ctrl-C and on a closed pipe."""
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # "building the font cache" would be a second line
     command = typer.main.get_command(app)
     command._main_shell_completion(ctx_args={}, prog_name=PROGRAM)  # ends here if a shell asks how a line may go on
     with command.make_context(PROGRAM, sys.argv[1:]) as context:

@@ -1,6 +1,7 @@
 """Labelled windows: what minimisers, apps and attackers learn from."""
 
 import hashlib
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -64,7 +65,7 @@ class LabelledWindows:
     @property
     def flat(self) -> Floats:
         """(window, time * channel), as classifiers and encoders take them."""
-        return self.samples.reshape(len(self), -1)
+        return self.samples.reshape(len(self), math.prod(self.samples.shape[1:]))  # -1 cannot be told of no windows
 
     def __getitem__(self, chosen: Indices | NDArray[np.bool_]) -> Self:
         return replace(

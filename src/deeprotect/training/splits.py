@@ -21,7 +21,8 @@ def contiguous(windows: LabelledWindows, *, held_out: float, seed: int, hold: Ho
 
     A segment is a run of windows of one recording with one combination of labels: cut so, every class is on both
     sides even where a recording goes through them one after the other. Segments too short to be cut go whole to one
-    side, a share of each combination of labels. An episode goes where its first window goes.
+    side, a share of each combination of labels. An episode goes where its first window goes; where that leaves nothing
+    to hold out, because no episode begins so late, the last episode of each segment is.
     """
     segments = segments_of(windows)
     counts = np.bincount(segments)
@@ -31,7 +32,24 @@ def contiguous(windows: LabelledWindows, *, held_out: float, seed: int, hold: Ho
     chosen = _whole_segments(windows, segments, np.flatnonzero(short), held_out=held_out, seed=seed)
     whole = chosen[segments]
     test = _together(np.where(short[segments], whole, place >= border), windows, hold)
+    test = test if test.any() else _together(_last_episodes(windows, segments, hold), windows, hold)
     return _apart(~test, test, windows), test
+
+
+def measurable(windows: LabelledWindows, *, held_out: float, seed: int, hold: Hold) -> tuple[Mask, Mask]:
+    """The same, where something is learnt and something measured; recordings too short for that are refused."""
+    train, test = contiguous(windows, held_out=held_out, seed=seed, hold=hold)
+    if not (train.any() and test.any()):
+        shorter = ", or lower `every`" if hold.windows > 1 else ""
+        raise TableError(f"{len(windows)} windows are too few to hold some out to measure on; record more{shorter}")
+    return train, test
+
+
+def _last_episodes(windows: LabelledWindows, segments: Indices, hold: Hold) -> Mask:
+    """The windows of the last episode of each segment that has several."""
+    episodes, borders = windows.episodes(hold), np.flatnonzero(np.diff(segments))
+    first, last = (episodes[places][segments] for places in (np.append(0, borders + 1), np.append(borders, -1)))
+    return np.asarray((episodes == last) & (first != last))
 
 
 def _shortest(held_out: float) -> int:

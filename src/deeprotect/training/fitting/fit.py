@@ -16,7 +16,7 @@ from deeprotect.training.fitting.select import select
 from deeprotect.training.fitting.trained import TrainedProtector
 from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 from deeprotect.training.misclassification import check_costs
-from deeprotect.training.splits import contiguous
+from deeprotect.training.splits import measurable
 from deeprotect.training.threads import single_thread
 
 Progress = Callable[[float], None]
@@ -35,7 +35,7 @@ def fit(
     """Learn a protector; the last part of each recording only measures it."""
     windows = read_windows(table, policy, mapped=mapped, columns=columns)
     _check_classes(windows, policy)
-    train, test = contiguous(windows, held_out=HELD_OUT, seed=policy.training.seed, hold=policy.hold)
+    train, test = measurable(windows, held_out=HELD_OUT, seed=policy.training.seed, hold=policy.hold)
     progress(READ)
     models = FittedModels(windows[train], policy.hold, progress=lambda share: progress(READ + CODED * share))
     protection = learn(models, policy)

@@ -11,7 +11,7 @@ from deeprotect.training.minimisers.linear import DCT, DFT, PCA, Haar
 from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.minimisers.paper_autoencoder import PaperAutoencoder
 from deeprotect.training.minimisers.sparse import BlindCompressiveSensing
-from deeprotect.training.splits import contiguous
+from deeprotect.training.splits import measurable
 from deeprotect.training.trainer import Progress
 
 STEPS, STEPS_PER_EPOCH = 3000, 50
@@ -56,7 +56,7 @@ class FittedModels:
         """Models of most of the windows, and the rest to measure them on."""
         if not self._validation:
             hold, seed = self.longest, policy.training.seed
-            fit, rest = contiguous(self.windows, held_out=HELD_OUT, seed=seed, hold=hold)
+            fit, rest = measurable(self.windows, held_out=HELD_OUT, seed=seed, hold=hold)
             self._validation.append(Validation(FittedModels(self.windows[fit], hold), self.windows[rest]))
         return self._validation[0]
 
