@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow.parquet as pa_parquet
 import pytest
 
-from deeprotect.benchmark import growth, live, made_up, noise_speed, own_process, throughput
+from deeprotect.benchmark import growth, learning, live, made_up, noise_speed, own_process, throughput
 from deeprotect.benchmark.made_up import Shape
 from deeprotect.errors import EntropyError
 from deeprotect.privacy.entropy import SystemEntropy, require_system
@@ -110,6 +110,24 @@ def test_a_live_window_is_measured_by_the_clock_and_by_the_processor() -> None:
     for median, late in (times[:2], times[2:]):
         assert 0 < median.ratio <= late.ratio
     assert 0 < share.ratio < 1
+
+
+def test_training_that_is_linear_has_exponents_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def linear(_program, source):
+        rows = pa_parquet.ParquetFile(source).metadata.num_rows
+        return own_process.TimedRun(rows * 1e-6, rows * 1000)
+
+    monkeypatch.setattr(learning, "run", linear)
+    *grown, large = learning.growth((20, 200, 2000))
+    for each in grown:
+        assert each.ratio == pytest.approx(1.0), each
+    assert large.ratio == pytest.approx(2000 * learning.SMALL.samples * 1000 / 1e9)
+
+
+def test_what_is_trained_to_see_growth_is_what_train_does(tmp_path) -> None:
+    source = tmp_path / "in.parquet"
+    throughput.write(made_up.recording(300 * learning.SMALL.samples, learning.SMALL, labelled=True), source)
+    assert own_process.run(learning.TRAIN, source).seconds > 0
 
 
 def test_growth_of_what_is_linear_is_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,7 +117,9 @@ def bench(
         ),
     ] = "peers",
     bundle: Annotated[Path | None, typer.Argument(metavar="BUNDLE", help="With device or gateway.")] = None,
-    short: Annotated[bool, typer.Option("--short", help="A minute instead of ten; some parts are left out.")] = False,
+    short: Annotated[
+        bool, typer.Option("--short", help="A minute instead of twenty; some parts are left out.")
+    ] = False,
     part: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this part; repeatable.")] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write bench.json, a picture and performance.md there.")
@@ -160,7 +162,7 @@ def bench(
     reference = read_reference(against) if against else {}
     with bar("measuring") as progress:
         measure = measure_short if short else measure_all
-        results, worse = held_against(lambda: measure(part or (), progress=progress), reference)
+        results, worse = held_against(lambda names: measure(names or part or (), progress=progress), reference)
     if out is not None:
         from deeprotect.benchmark.performance_page import write
 

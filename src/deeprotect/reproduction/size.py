@@ -44,8 +44,8 @@ class Size:
         yield f"{self._learnt_from} Owners: {self.owners}."
         yield (
             f"Networks stop after {self.epochs} epochs where people are told apart, {self.half.epochs} elsewhere. The "
-            f"paper's autoencoder takes {paper_steps(self.epochs)} steps a layer at most, {self.steps} where numbers of "
-            "features are compared."
+            f"paper's autoencoder takes {paper_steps(self.epochs)} steps a layer at most, {self.steps} where numbers "
+            "of features are compared."
         )
         epsilons = ", ".join(f"{epsilon:g}" for epsilon in self.epsilons)
         yield f"ε per window of {epsilons}; figures of one ε show 5, or the nearest of these."

@@ -67,9 +67,18 @@ def test_distances_taken_by_chunks_are_the_plain_ones(seed):
     random = np.random.default_rng(seed)
     left, right, people = random.uniform(size=(40, 6)), random.uniform(size=(30, 6)), random.integers(0, 3, 40)
     people[:2] = 0, 1
-    with mock.patch.object(distances, "CHUNK", 7):
+    with mock.patch.object(distances, "CHUNK", 7), mock.patch.object(distances, "CELLS", 5 * 40):
         near, gap = nearest(left, right), typical_gap(left, np.arange(40), people=people)
     np.testing.assert_allclose(near, np.linalg.norm(left[:, None] - right, axis=2).min(axis=1))
     between = np.linalg.norm(left[:, None] - left, axis=2)
     between[people[:, None] == people] = np.inf
     assert gap == pytest.approx(np.median(between.min(axis=1)))
+
+
+def test_of_very_many_windows_a_few_from_first_to_last_stand_for_all():
+    places = np.arange(200.0)[:, None]
+    windows, people = np.concatenate([places, places + places / 10]), np.repeat([0, 1], 200)
+    whole = typical_gap(windows, np.arange(200), people=people)
+    with mock.patch.object(distances, "MEMBERS", 21):
+        some = typical_gap(windows, np.arange(200), people=people)
+    assert some == pytest.approx(whole, rel=0.1)

@@ -5,8 +5,10 @@ import numpy as np
 from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import Indices
 
-CHUNK = 1024
-"""Rows of a distance matrix held at a time: with 15,000 windows they take 120 MB."""
+CHUNK, CELLS = 1024, 1 << 24
+"""Rows of a distance matrix held at a time, and numbers in them at most: 128 MB, however many windows there are."""
+MEMBERS = 8192
+"""Windows of a class that stand for all of them where a median is taken, spread over its recordings."""
 
 
 def pairwise(left: Floats, right: Floats) -> Floats:
@@ -23,11 +25,14 @@ def nearest(left: Floats, right: Floats) -> Floats:
 def typical_gap(windows: Floats, members: Indices, *, people: Indices) -> float:
     """The median over members of the distance to the nearest window of another person, whatever that one does.
 
-    Within one class there may be hardly anyone else: its few strangers would set a distance that no window can keep.
+    Of very many members some stand for all, so that the work grows with the windows and not with their square. Within
+    one class there may be hardly anyone else: its few strangers would set a distance that no window can keep.
     """
-    gaps = []
-    for start in range(0, len(members), CHUNK):
-        chunk = members[start : start + CHUNK]
+    gaps, rows = [], max(1, min(CHUNK, CELLS // len(windows)))
+    if len(members) > MEMBERS:
+        members = members[np.linspace(0, len(members) - 1, MEMBERS).astype(np.int64)]
+    for start in range(0, len(members), rows):
+        chunk = members[start : start + rows]
         between = _squares(windows[chunk], windows)
         between[people[chunk, None] == people] = np.inf
         gaps.append(between.min(axis=1))
