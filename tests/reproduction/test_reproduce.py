@@ -45,9 +45,8 @@ def experiment() -> CaseExperiment:
             "training": {"max_epochs": 2},
         }
     )
-    return CaseExperiment(
-        "1x", "mode against person", windows, policy, SplitSpec(folds=2, most=300), CHEAP, ["made up"], curves=True
-    )
+    split, facts = SplitSpec(folds=2, most=300), ["made up"]
+    return CaseExperiment("1x", "mode against person", windows, policy, split, CHEAP, facts, curves=True, every="2 s")
 
 
 def case(number: int, experiments) -> Case:
@@ -78,6 +77,12 @@ def test_what_is_missing_is_said_and_the_rest_runs(folder, written):
     assert [each["case"] for each in written["cases"]] == ["1x"]
     assert written["missing"] == ["case study 2: data set 'moon' is not here; run: deeprotect datasets fetch moon"]
     assert "datasets fetch moon" in (folder / "report.html").read_text()
+
+
+def test_held_draws_stand_beside_those_for_each_window(folder, written):
+    each, held = written["cases"][0]["holds"]
+    assert (each["epsilon_per_hour"], held["epsilon_per_hour"]) == (5 * 3600 / 0.4, 5 * 3600 / 2)
+    assert "a draw every 2 s at ε = 5, channel ldp" in (folder / "report.html").read_text()
 
 
 def test_where_nothing_can_run_the_message_says_how_to_get_the_data(cases, tmp_path):

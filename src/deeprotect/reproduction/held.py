@@ -14,7 +14,7 @@ CHANNEL = Method("channel", "ldp")
 
 
 def held_rows(experiment: CaseExperiment, plan: Plan, *, progress: Progress = lambda _: None) -> Sequence[Row]:
-    """One draw for each window, then one for each episode: by the plan's own apps and attackers, episodes kept whole."""
+    """One draw for each window, then one for each episode, by the plan's apps and attackers; episodes stay whole."""
     settings = [Setting(CHANNEL, SHOWN_EPSILON), Setting(CHANNEL, SHOWN_EPSILON, every=experiment.every)]
     return run(experiment.windows, experiment.policy, replace(plan, settings=settings), progress=progress).rows
 
