@@ -110,7 +110,7 @@ def test_rows_features_and_papers_numbers_are_all_there(written):
     kinds = {(point["minimiser"], point["features"]) for point in found["features"]}
     assert kinds == {(name, count) for name in NAMES for count in (1, 7)} | {("raw", 8)}
     assert all(len(point["informativeness"]) == 7 for point in found["features"] if point["features"] == 7)
-    assert len(written["paper"]) == 5  # two on features, one on mechanisms, one trade-off
+    assert len(written["paper"]) == 5  # two on features, one on mechanisms, one trade-off, one on held draws
 
 
 def test_figures_and_tables_stand_beside_a_page_that_needs_no_network(folder):
