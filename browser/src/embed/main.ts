@@ -46,7 +46,7 @@ async function makeSource(taken: Taken): Promise<Source> {
   const bundle = await Bundle.load(new TextEncoder().encode(manifest), Uint8Array.from(atob(tensors), (sign) => sign.charCodeAt(0)));
   const channels = Channels.read(parse(platform), bundle.policy.schema);
   const choices = { hold: bundle.policy.hold, uncovered: "rest", whenSpent: "placeholder" } as const;
-  return new Source(new Session(bundle, channels, new Ledger(store), choices), taken);
+  return new Source(new Session(bundle, channels, new Ledger(store, bundle.policy.budget), choices), taken);
 }
 
 /** Gives the page's own source while somebody listens and the page is seen. */

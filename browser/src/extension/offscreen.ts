@@ -1,7 +1,7 @@
 // The one place where raw readings are: an offscreen document that releases them and hands on what was released.
 import { Session } from "../platform/session";
 import { Source } from "../platform/source";
-import { Ledger } from "../runtime/ledger";
+import { Ledger, stricter } from "../runtime/ledger";
 import { loadExported } from "./files";
 import { STREAM, type Said } from "./messages";
 import { DEFAULTS, type Settings, holdOf, isOff, siteOf } from "./settings";
@@ -17,7 +17,7 @@ let source = load();
 async function load(): Promise<Source> {
   settings = (await get("settings")) ?? DEFAULTS;
   const { bundle, channels } = await loadExported();
-  ledger.budget = settings.budget;
+  ledger.budget = stricter(settings.budget, bundle.policy.budget);
   const { uncovered, whenSpent } = settings;
   const session = new Session(bundle, channels, ledger, { hold: holdOf(bundle, settings), uncovered, whenSpent });
   return new Source(session, natives as ConstructorParameters<typeof Source>[1]);

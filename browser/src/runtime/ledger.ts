@@ -14,6 +14,16 @@ export interface Budget {
 
 export const NO_BUDGET: Budget = { perHour: null, perDay: null, inAll: null };
 
+/** What two budgets both allow: a person's choice never loosens a policy's limit. */
+export function stricter(one: Budget, other: Budget): Budget {
+  const least = (a: number | null, b: number | null) => (a === null || b === null ? (a ?? b) : Math.min(a, b));
+  return {
+    perHour: least(one.perHour, other.perHour),
+    perDay: least(one.perDay, other.perDay),
+    inAll: least(one.inAll, other.inAll),
+  };
+}
+
 /** Charges by the minute of the last day, [minute, draws, ε], and the sums of those before. */
 export interface Charges {
   readonly minutes: readonly (readonly [minute: number, draws: number, epsilon: number])[];

@@ -3,6 +3,7 @@ import { readHold } from "./durations";
 import type { Hold } from "./episodes";
 import { BundleError } from "./errors";
 import { GUARANTEES, checkNames } from "./event";
+import type { Budget } from "./ledger";
 import { Record } from "./record";
 import { type Channel, Schema } from "./schema";
 
@@ -16,6 +17,8 @@ export interface Policy {
   readonly sensitive: readonly string[];
   readonly privacy: Privacy;
   readonly hold: Hold;
+  /** Limits that hold whatever a person chooses. */
+  readonly budget: Budget;
 }
 
 /** The promise: ε per window, of which kind, kept by which mechanism. */
@@ -30,7 +33,7 @@ export interface Privacy {
 }
 
 export function readPolicy(record: Record): Policy {
-  record.only("version", "stream", "inferences", "privacy", "training");
+  record.only("version", "stream", "inferences", "privacy", "training", "about");
   if (record.integer("version") !== 1) throw new BundleError("policy: its version is newer than this program knows; upgrade");
   const inferences = record.inner("inferences").only("useful", "sensitive");
   const [useful, sensitive] = [inferences.texts("useful"), inferences.has("sensitive") ? inferences.texts("sensitive") : []];
@@ -39,11 +42,22 @@ export function readPolicy(record: Record): Policy {
     throw new BundleError("policy: it needs useful inferences, none of which is sensitive");
   }
   const [schema, privacy] = [readSchema(record.inner("stream")), readPrivacy(record.inner("privacy"))];
-  return { schema, useful, sensitive, privacy, hold: readHold(record.inner("privacy"), schema) };
+  const budget = readBudget(record.inner("privacy"));
+  return { schema, useful, sensitive, privacy, hold: readHold(record.inner("privacy"), schema), budget };
+}
+
+function readBudget(privacy: Record): Budget {
+  const budget = privacy.has("budget") ? privacy.inner("budget").only("per_hour", "per_day", "in_all", "when_spent") : null;
+  const limit = (name: string): number | null => {
+    const most = budget?.has(name) ? budget.number(name) : null;
+    if (most !== null && !(most > 0)) throw new BundleError("policy: a limit of its budget is not positive; train again");
+    return most;
+  };
+  return { perHour: limit("per_hour"), perDay: limit("per_day"), inAll: limit("in_all") };
 }
 
 function readPrivacy(record: Record): Privacy {
-  record.only("epsilon", "every", "listen", "guarantee", "confidence", "given", "ldp_ceiling", "mechanism");
+  record.only("epsilon", "every", "listen", "guarantee", "confidence", "given", "ldp_ceiling", "mechanism", "budget");
   const given = record.has("given") ? record.text("given") : "nothing";
   if (given !== "useful" && given !== "nothing") throw new BundleError("policy: given must be useful or nothing; upgrade");
   const privacy = {
@@ -61,7 +75,7 @@ function readPrivacy(record: Record): Privacy {
 }
 
 function readSchema(record: Record): Schema {
-  record.only("rate_hz", "window", "channels", "columns");
+  record.only("rate_hz", "window", "channels", "columns", "when_missing");
   const [rate, window] = [record.number("rate_hz"), record.integer("window")];
   const channels = record.list("channels").map((fields) => readChannel(new Record(fields, "policy.stream.channels")));
   const names = new Set(channels.map((channel) => channel.name));

@@ -1,7 +1,7 @@
 // The popup: what this site may infer, its switch, the price and what is left of it, and whether it is sealed.
 import type { Bundle } from "../../runtime/bundle";
 import { chargeOf } from "../../runtime/mechanism";
-import { NO_BUDGET, NO_CHARGES, spending } from "../../runtime/ledger";
+import { NO_BUDGET, NO_CHARGES, spending, stricter } from "../../runtime/ledger";
 import { loadExported } from "../files";
 import type { FromWorker } from "../messages";
 import { type Reports, sealOf, unsealed } from "../seal";
@@ -71,7 +71,7 @@ async function showBudget(bundle: Bundle, settings: Settings): Promise<void> {
   const spent = spending((await get("charges")) ?? NO_CHARGES, Date.now());
   const lasts = holdSeconds(bundle, windowsHeld(bundle, settings));
   const epsilon = chargeOf(bundle.mechanism);
-  const left = secondsLeft(settings.budget, spent, epsilon, lasts);
+  const left = secondsLeft(stricter(settings.budget, bundle.policy.budget), spent, epsilon, lasts);
   const used = `ε = ${short(spent.day)} spent in the last day`;
   element("left").textContent = left === null ? `No limit. ${used}.` : `${duration(left)} of motion left. ${used}.`;
   const most = settings.budget.perDay;
