@@ -67,7 +67,7 @@ def test_a_message_that_is_too_large_is_refused_and_not_kept(running, place):
     connection.putheader("transfer-encoding", "chunked")
     connection.endheaders()
     with pytest.raises(ConnectionError):
-        connection.send((b"100000\r\n" + bytes(1 << 20) + b"\r\n" for _ in range(200)))
+        connection.send(b"100000\r\n" + bytes(1 << 20) + b"\r\n" for _ in range(200))
     connection.close()
     with connect(f"{running.url.replace('http', 'ws')}/in/{running.tokens['ann']}") as client:
         client.send(large.decode())
@@ -150,9 +150,7 @@ def test_a_slow_app_loses_windows_and_holds_up_neither_memory_nor_others(running
         assert sent >= 15 * MESSAGES - 1  # the first and the last may be cut
         quick.wait_for(sent)
         lost, taken = running.metric("lost_windows_total", why="slow"), running.memory() - memory
-        print(
-            f"an app that reads nothing lost {lost:.0f} of {sent} windows ({len(quick.raw) >> 20} MiB), +{taken:.1f} MiB"
-        )
+        print(f"an idle reader lost {lost:.0f} of {sent} windows ({len(quick.raw) >> 20} MiB), +{taken:.1f} MiB")
         assert lost > 0
         assert taken < 40
     works(running, "bob", place + 40)

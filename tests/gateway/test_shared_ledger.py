@@ -1,12 +1,14 @@
 """Two gateways on one ledger, many devices of one person, and a bundle that is replaced while they run."""
 
 import shutil
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests.gateway.conftest import channel_bundle
 from tests.gateway.live import Consumer, Gateway, check_paid, until
 
+LOOK_SECONDS = 1.5  # after which a gateway has seen that a bundle was replaced
 DEVICES = [f"device-{place}" for place in range(16)]
 
 
@@ -26,7 +28,7 @@ def pair(request, tmp_path):
 
 
 def test_two_gateways_never_spend_more_than_the_person_has_and_pay_once_for_what_both_are_told(pair):
-    first, second = pair
+    first, _ = pair
     apps = [Consumer(gateway, name) for gateway in pair for name in DEVICES[:4]]
 
     def play(place):
@@ -53,12 +55,14 @@ def test_a_replaced_bundle_is_for_new_sessions_and_a_broken_one_for_nobody(gatew
 
     shutil.rmtree(folder)
     channel_bundle(window=8).save(folder)
+    time.sleep(LOOK_SECONDS)
     gateway.send("ann", 4, 8, session="old")
     assert [len(window["time"]) for window in app.wait_for(3)] == [4, 4, 4]
     gateway.send("ann", 1000, 24, session="new")
     assert {len(window["time"]) for window in app.wait_for(5)[3:]} == {8}
 
     (folder / "manifest.json").write_text("{")
+    time.sleep(LOOK_SECONDS)
     gateway.send("ann", 12, 4, session="old")
     gateway.send("ann", 1024, 8, session="new")
     count = len(app.wait_for(7))
