@@ -171,7 +171,10 @@ def overheads_table(overheads: Sequence["Overhead"]) -> None:
     """One row per figure, without and with the protector."""
     table = Table("where", "what", "without", "with", "added", "unit")
     for each in overheads:
-        figures = ["" if value is None else f"{value:.3g}" for value in (each.off, each.on, each.added)]
+        figures = [
+            "" if value is None else f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+            for value in (each.off, each.on, each.added)
+        ]
         table.add_row(each.place, each.what, *figures, each.unit)
     Console().print(table)
 
