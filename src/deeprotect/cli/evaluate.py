@@ -76,6 +76,9 @@ def evaluate(
 
     Example: deeprotect evaluate --bundle protector --data held-back.csv --out report
     """
+    _check_asked(policy, bundle, data, chosen=bool(mechanism or epsilon or strangers))
+    if split == "group" and group is None:
+        raise InputError("--split group needs the column to split by; give it with --group")
     from deeprotect.bundle import Bundle
     from deeprotect.cli.printing import print_seconds, results_table
     from deeprotect.evaluation.report.report_files import REPORT
@@ -86,9 +89,6 @@ def evaluate(
     from deeprotect.tables.csv_reader import column_names
 
     refuse_report(out, REPORT, force=force)
-    _check_asked(policy, bundle, data, chosen=bool(mechanism or epsilon or strangers))
-    if split == "group" and group is None:
-        raise InputError("--split group needs the column to split by; give it with --group")
     request = EvaluateRequest(
         mechanisms=mechanism or (),
         epsilons=epsilon or (),

@@ -53,7 +53,6 @@ def train(
     from deeprotect.tables.csv_reader import column_names
     from deeprotect.tables.output_checks import refuse_existing, refuse_input
     from deeprotect.tables.several import paths_of
-    from deeprotect.training.fitting.fit import fit
 
     refuse_input(out, [*paths_of(data), policy])
     refuse_place(out)
@@ -62,6 +61,8 @@ def train(
     rules = shortened(Policy.load(policy)) if quick else Policy.load(policy)
     key = signing.private_key(sign) if sign else None  # a wrong key is said before the long work, not after
     with bar("training") as progress:
+        from deeprotect.training.fitting.fit import fit  # takes seconds; what is refused is refused before
+
         bundle = fit(rules, data, mapped=mapped or (), columns=column_names(columns), progress=progress)
     signing.save(bundle, out, key=key) if key else bundle.save(out)
     typer.echo(f"{out}: {bundle.mechanism.event}, mechanism {bundle.mechanism.name}", err=True)
