@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from deeprotect.gateway.registry import Registry
+from deeprotect.gateway.registration.device_registry import Registry
 
 DATABASE = ("--database", "gateway.sqlite")
 

@@ -11,7 +11,7 @@ from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.manifest import TrainingRecord
 from deeprotect.bundle.network import Network
 from deeprotect.bundle.output_table import OutputTable
-from deeprotect.gateway.session import phase_of
+from deeprotect.gateway.streams.live_session import phase_of
 from deeprotect.gateway.wire.message import Message, Readings
 from deeprotect.policy import Policy
 from deeprotect.privacy.channel.design import design

@@ -4,8 +4,8 @@ import json
 
 from tests.gateway.conftest import POLICY, START, STEP, channel_bundle
 
-from deeprotect.gateway.gateway import Gateway
-from deeprotect.gateway.settings import Settings
+from deeprotect.gateway.mediation.gateway import Gateway
+from deeprotect.gateway.mediation.gateway_settings import Settings
 
 CANARY = 1.23456789  # g; nothing that is released may show it
 THREE_AXES = POLICY.replace("[inferences]", '[stream.channels.acc_z]\nunit = "g"\nrange = [-4.0, 4.0]\n[inferences]')

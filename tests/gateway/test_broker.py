@@ -3,7 +3,7 @@
 import pytest
 
 from deeprotect.errors import InputError
-from deeprotect.gateway.broker import Broker
+from deeprotect.gateway.feeds.broker import Broker
 
 
 def test_an_address_says_host_port_user_and_whether_there_is_tls():

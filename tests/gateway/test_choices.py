@@ -8,7 +8,7 @@ from tests.gateway.channels import POLICY, channel_bundle
 
 from deeprotect.bundle import Bundle
 from deeprotect.errors import InputError
-from deeprotect.gateway.choices import mixed, share_of, varied
+from deeprotect.gateway.offers.choices import mixed, share_of, varied
 from deeprotect.policy import Policy
 from deeprotect.privacy.channel.ratios import WHOLE, ldp_ratio, log_up
 from deeprotect.release.ledger.price import Price

@@ -5,8 +5,15 @@ import numpy as np
 import pytest
 from tests.gateway.channels import channel_bundle
 
-from deeprotect.gateway.choices import varied
-from deeprotect.gateway.consequences import accuracy_at, accuracy_curve, expected_accuracy, lasts, limits_of, rate_of
+from deeprotect.gateway.offers.choices import varied
+from deeprotect.gateway.offers.consequences import (
+    accuracy_at,
+    accuracy_curve,
+    expected_accuracy,
+    lasts,
+    limits_of,
+    rate_of,
+)
 from deeprotect.release.ledger.limits import Limit
 
 BUNDLE = channel_bundle(prior=(0.4, 0.3, 0.2, 0.1))

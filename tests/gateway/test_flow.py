@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.gateway.conftest import channel_bundle
 
-from deeprotect.gateway.clock_window import ClockWindow, Stamps
-from deeprotect.gateway.flow import Flow, settle
-from deeprotect.gateway.track import TrackWindow
+from deeprotect.gateway.streams.clock_window import ClockWindow, Stamps
+from deeprotect.gateway.streams.flow import Flow, settle
+from deeprotect.gateway.streams.track import TrackWindow
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.together import Drawn
 

@@ -9,7 +9,7 @@ import pytest
 from tests.gateway.conftest import NAMES, START, STEP, message, readings
 from tests.gateway.test_mediator import draws, listening, made, run
 
-from deeprotect.gateway.mediator import MOST_SESSIONS
+from deeprotect.gateway.mediation.mediator import MOST_SESSIONS
 from deeprotect.gateway.silence import HEAD_SECONDS, Silence
 from deeprotect.gateway.wire.message import Message, Readings
 
@@ -94,7 +94,7 @@ def test_one_orders_failure_is_its_own(tmp_path, monkeypatch):
     gateway.registry.add_device("other", person="bob")
     gateway.registry.add_app("fitness", stream="other", bundle="protector")
     gateway.directory.refresh()
-    from deeprotect.gateway import releaser
+    from deeprotect.gateway.streams import releaser
 
     real = releaser.release_jobs
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from tests.gateway.conftest import START, STEP, channel_bundle, message, readings
 
-from deeprotect.gateway.gateway import Gateway
-from deeprotect.gateway.settings import Settings
+from deeprotect.gateway.mediation.gateway import Gateway
+from deeprotect.gateway.mediation.gateway_settings import Settings
 from deeprotect.gateway.wire.message import Message
 from deeprotect.release.ledger.summing import statement
 

@@ -9,9 +9,9 @@ import pytest
 from tests.gateway.mosquitto import PASSWORD, USER, Mosquitto, require_mosquitto
 from tests.gateway.phones import LEVELS, is_raw, phone_gateway, pushed
 
-from deeprotect.gateway.broker import Broker
-from deeprotect.gateway.intake import Intake
-from deeprotect.gateway.mqtt import bridged, raw_topic
+from deeprotect.gateway.feeds.broker import Broker
+from deeprotect.gateway.feeds.mqtt import bridged, raw_topic
+from deeprotect.gateway.mediation.intake import Intake
 
 SOON = 20  # seconds: long after which something is broken
 AT_ONCE = (0.05, 0.2)  # waits before coming back

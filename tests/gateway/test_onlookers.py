@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 from tests.gateway.conftest import message
 
-from deeprotect.gateway.gateway import Gateway
-from deeprotect.gateway.onlookers import own_statuses, read_window, released_windows, statuses, write_window
-from deeprotect.gateway.peers import Place
+from deeprotect.gateway.mediation.gateway import Gateway
+from deeprotect.gateway.mediation.gateway_settings import Settings
+from deeprotect.gateway.mediation.onlookers import own_statuses, read_window, released_windows, statuses, write_window
+from deeprotect.gateway.mediation.peers import ProcessPlace
 from deeprotect.gateway.service import create_service
-from deeprotect.gateway.settings import Settings
 from deeprotect.gateway.wire.message import ReleasedWindow
 
 CANARY = 3.141592
@@ -24,10 +24,10 @@ def test_a_process_sees_what_another_has(tmp_path, bundle_path):
 
 async def _look(tmp_path, bundle_path):
     settings = Settings(bundles={"walk": bundle_path}, database=str(tmp_path / "gateway.sqlite"))
-    first = Gateway.of(settings, Place(0, 2, tmp_path))
+    first = Gateway.of(settings, ProcessPlace(0, 2, tmp_path))
     first.registry.add_device("watch", person="anna")
     first.registry.add_app("fit", stream="watch", bundle="walk")
-    pair = [Gateway.of(settings, Place(index, 2, tmp_path)) for index in range(2)]
+    pair = [Gateway.of(settings, ProcessPlace(index, 2, tmp_path)) for index in range(2)]
     owner, other = sorted(pair, key=lambda each: not each.place.owns("watch"))
     async with AsyncExitStack() as stack:
         for each in pair:
@@ -47,7 +47,7 @@ async def _look(tmp_path, bundle_path):
 
 def test_a_process_that_is_gone_is_not_waited_for(tmp_path, bundle_path):
     settings = Settings(bundles={"walk": bundle_path}, database=str(tmp_path / "gateway.sqlite"))
-    alone = Gateway.of(settings, Place(0, 2, tmp_path))
+    alone = Gateway.of(settings, ProcessPlace(0, 2, tmp_path))
     alone.registry.add_device("watch")
     alone.directory.refresh()
     assert [each.stream for each in asyncio.run(statuses(alone))] == ["watch"]

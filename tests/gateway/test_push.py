@@ -7,9 +7,9 @@ import pytest
 from tests.gateway.phones import is_raw, phone_gateway, pushed
 from tests.gateway.receiver import Receiver, listening
 
-from deeprotect.gateway import push
-from deeprotect.gateway.intake import Intake
-from deeprotect.gateway.push import pushing
+from deeprotect.gateway.feeds import push
+from deeprotect.gateway.feeds.push import pushing
+from deeprotect.gateway.mediation.intake import Intake
 
 
 @asynccontextmanager

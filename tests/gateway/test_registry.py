@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from deeprotect.errors import InputError, LedgerError
-from deeprotect.gateway.registry import Registry
+from deeprotect.gateway.registration.device_registry import Registry
 from deeprotect.release.ledger.database import Database
 
 HOSTILE = "<script>alert(1)</script> & 'Ann' \"x\""

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.gateway.phones import THREE_AXES
 
 from deeprotect.errors import TableError
-from deeprotect.gateway.recorded import Stretch
-from deeprotect.gateway.replay import MOST_ROWS, Pace, Played, Player, parts
+from deeprotect.gateway.feeds.recorded import Stretch
+from deeprotect.gateway.feeds.replaying import MOST_ROWS, Pace, Played, Player, parts
 from deeprotect.gateway.wire import formats
 from deeprotect.policy import Policy
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.gateway.conftest import NAMES, POLICY, START, STEP, readings
 
 from deeprotect.errors import InputError
-from deeprotect.gateway.session import phase_of
-from deeprotect.gateway.track import Track
+from deeprotect.gateway.streams.live_session import phase_of
+from deeprotect.gateway.streams.track import Track
 from deeprotect.gateway.wire.message import Message, Readings
 from deeprotect.policy import Policy
 from deeprotect.signals.ticks import Ticks

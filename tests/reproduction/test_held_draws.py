@@ -10,7 +10,7 @@ from deeprotect.evaluation.results import Results, Row
 from deeprotect.reproduction.case import CHANNEL, CaseExperiment
 from deeprotect.reproduction.case_page import CaseLayout
 from deeprotect.reproduction.case_result import CaseResult, ExperimentResult
-from deeprotect.reproduction.held_draws import compare_holds
+from deeprotect.reproduction.held_comparison import compare_holds
 from deeprotect.reproduction.owners import OTHER, OWNER, against_the_rest
 from deeprotect.reproduction.reproduce import CASES
 from deeprotect.signals import Hold

@@ -16,7 +16,7 @@ from typing import Any
 
 from deeprotect.bundle import Bundle
 from deeprotect.errors import InputError
-from deeprotect.gateway.registry import Registry
+from deeprotect.gateway.registration.device_registry import Registry
 
 HELD = 0.99  # of the windows that are due must come
 MOST_DELAY = 1.0  # second, at the 99th percentile

@@ -16,7 +16,7 @@ SECOND = 10**9
 
 
 @dataclass(eq=False)
-class Stream:
+class LoadStream:
     """One device and its app; `sent` are the last stamps of messages and when they left."""
 
     token_in: str
@@ -39,7 +39,7 @@ class Load:
     settle: float  # seconds at the start that are not counted
 
 
-async def drive(load: Load, streams: list[Stream]) -> dict[str, Any]:
+async def drive(load: Load, streams: list[LoadStream]) -> dict[str, Any]:
     """Everything at once; the devices' messages are spread over their period."""
     begin = time.monotonic() + 1.0 + len(streams) / 200  # connecting takes its time
     jobs = [_device(load, stream, begin) for stream in streams] + [_app(load, stream, begin) for stream in streams]
@@ -60,7 +60,7 @@ async def drive(load: Load, streams: list[Stream]) -> dict[str, Any]:
     }
 
 
-async def _device(load: Load, stream: Stream, begin: float) -> None:
+async def _device(load: Load, stream: LoadStream, begin: float) -> None:
     rows = round(load.rate_hz * load.every)
     values = np.random.default_rng().normal(scale=0.5, size=(len(load.channels), rows)).round(3)
     body = ",".join(
@@ -81,7 +81,7 @@ async def _device(load: Load, stream: Stream, begin: float) -> None:
             number += 1
 
 
-async def _app(load: Load, stream: Stream, begin: float) -> None:
+async def _app(load: Load, stream: LoadStream, begin: float) -> None:
     async with websockets.connect(f"{load.address}/out/{stream.token_out}", compression=None) as socket:
         async for message in socket:
             now = time.monotonic()
@@ -96,7 +96,7 @@ async def _app(load: Load, stream: Stream, begin: float) -> None:
 def main() -> None:
     """Reads what to do from standard input as JSON, and writes what was found to standard output."""
     given = json.load(sys.stdin)
-    streams = [Stream(*tokens) for tokens in given.pop("tokens")]
+    streams = [LoadStream(*tokens) for tokens in given.pop("tokens")]
     print(json.dumps(asyncio.run(drive(Load(**given), streams))))
 
 

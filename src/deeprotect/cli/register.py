@@ -9,7 +9,7 @@ from deeprotect.cli.json_output import json_text
 from deeprotect.errors import InputError, printable
 
 if TYPE_CHECKING:
-    from deeprotect.gateway.registry import App, Device, Registry
+    from deeprotect.gateway.registration.device_registry import App, Device, Registry
 
 register = typer.Typer(
     help="Who may send a stream to the gateway, and which app gets it through which bundle. An address or token is "
@@ -145,7 +145,7 @@ for _name, _verb, _summary in (
 
 def _registry(database: str) -> "Registry":
     try:
-        from deeprotect.gateway.registry import Registry
+        from deeprotect.gateway.registration.device_registry import Registry
     except ModuleNotFoundError as missing:
         raise InputError(f"{missing.name} is not installed; install deeprotect[gateway]") from None
     return Registry.at(database)
@@ -167,7 +167,7 @@ def _shown_once(what: str, secret: str) -> None:
 def _app_line(app: "App") -> str:
     choice = "" if app.epsilon is None else f", ε = {app.epsilon}"
     choice += "" if app.every is None else f", one draw for {app.every} windows"
-    from deeprotect.gateway.push_address import shown_address
+    from deeprotect.gateway.registration.push_address import shown_address
 
     pushed = "" if app.push is None else f", pushed to {shown_address(app.push)}"
     return f"app {printable(app.name)}, bundle {printable(app.bundle)}{choice}{pushed}, since {app.created:%Y-%m-%d}"
@@ -183,7 +183,7 @@ def _device_json(each: "Device") -> dict[str, Any]:
 
 
 def _app_json(each: "App") -> dict[str, Any]:
-    from deeprotect.gateway.push_address import shown_address
+    from deeprotect.gateway.registration.push_address import shown_address
 
     return {
         "name": each.name,

@@ -14,9 +14,9 @@ from deeprotect.cli.tables import Columns, Map, PolicyPath
 from deeprotect.errors import InputError
 
 if TYPE_CHECKING:
-    from deeprotect.gateway.broker import Broker
-    from deeprotect.gateway.recorded import Recorded
-    from deeprotect.gateway.replay import Pace, Played, Send
+    from deeprotect.gateway.feeds.broker import Broker
+    from deeprotect.gateway.feeds.recorded import Recorded
+    from deeprotect.gateway.feeds.replaying import Pace, Played, Send
 
 Form = Literal["rows", "sensor-logger", "arrow"]
 
@@ -54,9 +54,9 @@ def replay(
 
     Example: deeprotect replay walk.csv --to http://127.0.0.1:8765/in/TOKEN --speed 10
     """
-    from deeprotect.gateway.broker import Broker
-    from deeprotect.gateway.recorded import recorded
-    from deeprotect.gateway.replay import Pace, Played
+    from deeprotect.gateway.feeds.broker import Broker
+    from deeprotect.gateway.feeds.recorded import recorded
+    from deeprotect.gateway.feeds.replaying import Pace, Played
     from deeprotect.policy import Policy
     from deeprotect.tables.csv_reader import column_names
 
@@ -84,7 +84,7 @@ async def _play(
     loop: bool,
 ) -> None:
     """Once, or until it is stopped; the table is opened anew each time."""
-    from deeprotect.gateway.replay import Player
+    from deeprotect.gateway.feeds.replaying import Player
 
     player = None
     async with way as send:
@@ -108,7 +108,7 @@ def _refuse(table: str, *, to: str | None, mqtt: str | None, topic: str | None, 
 
 
 def _way(to: str | None, form: Form, *, broker: "Broker | None", topic: str) -> "AbstractAsyncContextManager[Send]":
-    from deeprotect.gateway.senders import to_address, to_topic
+    from deeprotect.gateway.feeds.senders import to_address, to_topic
 
     return to_topic(broker, topic) if broker else to_address(to or "", form)
 

@@ -51,8 +51,8 @@ def serve(
     """
     if (tls_certificate is None) != (tls_key is None):
         raise InputError("--tls-certificate and --tls-key go together; give both")
+    from deeprotect.gateway.mediation.gateway_settings import Settings
     from deeprotect.gateway.serving import serve as run
-    from deeprotect.gateway.settings import Settings
 
     settings = Settings(
         bundles=_named(bundle),

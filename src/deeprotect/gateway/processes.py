@@ -7,15 +7,15 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from deeprotect.gateway.logs import event
-from deeprotect.gateway.peers import Place
+from deeprotect.gateway.mediation.peers import ProcessPlace
+from deeprotect.gateway.operation.logs import event
 
 
-def run_processes(count: int, work: Callable[[Place], None]) -> None:
+def run_processes(count: int, work: Callable[[ProcessPlace], None]) -> None:
     """`work` in so many processes, each told its place; when one ends, for whatever reason, all do."""
     with tempfile.TemporaryDirectory(prefix="deeprotect-") as folder:
         Path(folder).chmod(stat.S_IRWXU)
-        children = {_forked(work, Place(index, count, Path(folder))) for index in range(count)}
+        children = {_forked(work, ProcessPlace(index, count, Path(folder))) for index in range(count)}
         asked = _stopping(children)
         failed = False
         while children:
@@ -30,7 +30,7 @@ def run_processes(count: int, work: Callable[[Place], None]) -> None:
             raise SystemExit(1)
 
 
-def _forked(work: Callable[[Place], None], place: Place) -> int:
+def _forked(work: Callable[[ProcessPlace], None], place: ProcessPlace) -> int:
     child = os.fork()
     if child:
         return child

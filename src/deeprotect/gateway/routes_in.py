@@ -9,8 +9,8 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.requests import ClientDisconnect
 from starlette.websockets import WebSocketDisconnect
 
-from deeprotect.gateway.gateway import Gateway
-from deeprotect.gateway.intake import OK, Answer, Intake
+from deeprotect.gateway.mediation.gateway import Gateway
+from deeprotect.gateway.mediation.intake import OK, Answer, Intake
 from deeprotect.gateway.openapi import ACCEPTED, MESSAGE, said
 from deeprotect.gateway.wire.formats import ARROW_TYPE
 

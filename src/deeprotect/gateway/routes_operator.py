@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from deeprotect.errors import DeeprotectError
-from deeprotect.gateway.gateway import Gateway
+from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.openapi import said
 
 BEARER = "bearer "

@@ -8,10 +8,10 @@ from typing import Any
 from fastapi import APIRouter, Request, Response, WebSocket
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
-from deeprotect.gateway.gateway import Gateway
+from deeprotect.gateway.mediation.gateway import Gateway
+from deeprotect.gateway.mediation.outlet import outlet
 from deeprotect.gateway.openapi import LINES_TYPE, RELEASED, said
-from deeprotect.gateway.outlet import outlet
-from deeprotect.gateway.registry import App
+from deeprotect.gateway.registration.device_registry import App
 from deeprotect.gateway.wire.formats import ARROW_TYPE, FORMS, Form
 
 UNKNOWN = "no app has this token; register one"

@@ -8,13 +8,13 @@ from fastapi.responses import JSONResponse
 from starlette.requests import Request
 
 from deeprotect.gateway.console.routes import console_router
-from deeprotect.gateway.feeds import feeding
-from deeprotect.gateway.frames import Header
-from deeprotect.gateway.gateway import Gateway
-from deeprotect.gateway.intake import Intake
-from deeprotect.gateway.logs import failure
-from deeprotect.gateway.onlookers import STATUS, WINDOWS, fed_windows, own_statuses
-from deeprotect.gateway.outlet import fed
+from deeprotect.gateway.feeds.feeding import feeding
+from deeprotect.gateway.mediation.frames import Header
+from deeprotect.gateway.mediation.gateway import Gateway
+from deeprotect.gateway.mediation.intake import Intake
+from deeprotect.gateway.mediation.onlookers import STATUS, WINDOWS, fed_windows, own_statuses
+from deeprotect.gateway.mediation.outlet import fed
+from deeprotect.gateway.operation.logs import failure
 from deeprotect.gateway.routes_in import router_in
 from deeprotect.gateway.routes_operator import router_operator
 from deeprotect.gateway.routes_out import router_out

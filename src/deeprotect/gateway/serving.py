@@ -11,13 +11,13 @@ from contextlib import contextmanager
 import uvicorn
 
 from deeprotect.errors import InputError, printable
-from deeprotect.gateway.feeds import broker_of
-from deeprotect.gateway.gateway import Gateway
-from deeprotect.gateway.logs import LOGGING, event
-from deeprotect.gateway.peers import Place
+from deeprotect.gateway.feeds.feeding import broker_of
+from deeprotect.gateway.mediation.gateway import Gateway
+from deeprotect.gateway.mediation.gateway_settings import Settings
+from deeprotect.gateway.mediation.peers import ProcessPlace
+from deeprotect.gateway.operation.logs import LOGGING, event
 from deeprotect.gateway.processes import run_processes
 from deeprotect.gateway.service import create_service
-from deeprotect.gateway.settings import Settings
 from deeprotect.gateway.silence import Silence
 
 STOP_SECONDS = 10
@@ -38,7 +38,7 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
             say(f"admin token, shown this once: {gateway.registry.new_admin()}")
         event("started", bundles=", ".join(gateway.bundles.names()), host=settings.host, port=port)
 
-        def work(place: Place) -> None:
+        def work(place: ProcessPlace) -> None:
             here = gateway if place.folder is None else Gateway.of(settings, place)
             sys.setswitchinterval(SWITCH_SECONDS)
             server = _Server(here)
@@ -46,7 +46,7 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
                 runner.run(server.serve(sockets=[listener]))
 
         if settings.processes == 1:
-            work(Place())
+            work(ProcessPlace())
         else:
             run_processes(settings.processes, work)
         event("stopped")

@@ -10,7 +10,7 @@ from deeprotect.reproduction import case_figures as drawings
 from deeprotect.reproduction import listening
 from deeprotect.reproduction.case import SHOWN_EPSILON
 from deeprotect.reproduction.case_result import CaseResult, ExperimentResult
-from deeprotect.reproduction.held_draws import compare_holds
+from deeprotect.reproduction.held_comparison import compare_holds
 from deeprotect.reproduction.paper_comparison import PaperComparison, compare_with_paper
 
 

@@ -10,8 +10,8 @@ from fastapi import FastAPI
 from tests.gateway.conftest import channel_bundle
 
 from deeprotect.gateway.console.routes import console_router
-from deeprotect.gateway.gateway import Gateway
-from deeprotect.gateway.settings import Settings
+from deeprotect.gateway.mediation.gateway import Gateway
+from deeprotect.gateway.mediation.gateway_settings import Settings
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it would rather have another client than the one that we install

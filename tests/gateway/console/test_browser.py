@@ -15,9 +15,9 @@ from tests.gateway.console.chromium import Browser, find_chromium
 from tests.gateway.console.conftest import HOSTILE
 from tests.gateway.console.test_observers import table  # noqa: F401
 
-from deeprotect.gateway.gateway import Gateway
+from deeprotect.gateway.mediation.gateway import Gateway
+from deeprotect.gateway.mediation.gateway_settings import Settings
 from deeprotect.gateway.service import create_service
-from deeprotect.gateway.settings import Settings
 
 pytestmark = [
     pytest.mark.timeout(600),

@@ -8,7 +8,7 @@ import numpy as np
 from tests.gateway.conftest import message
 
 from deeprotect.gateway.console.desk import Desk
-from deeprotect.gateway.console.live import LivePage
+from deeprotect.gateway.console.live_page import LivePage
 
 CANARY = 3.141592
 

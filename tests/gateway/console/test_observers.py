@@ -7,7 +7,7 @@ import pytest
 from tests.gateway.conftest import channel_bundle
 
 from deeprotect.errors import DeeprotectError
-from deeprotect.gateway.console.features import Reader, features
+from deeprotect.gateway.console.features import SummaryModel, features
 from deeprotect.gateway.console.observers import Observers, watch
 
 PEOPLE = ("ann", "bob")
@@ -79,5 +79,5 @@ def test_a_reader_takes_windows_of_one_sample_and_constant_ones():
     flat = np.zeros((30, 1, 2))
     flat[15:] = 1.0
     labels = np.array(["a"] * 15 + ["b"] * 15, dtype=object)
-    assert Reader.fit(flat, labels).accuracy(flat, labels) == 1.0
+    assert SummaryModel.fit(flat, labels).accuracy(flat, labels) == 1.0
     assert np.isfinite(features(flat)).all()

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from deeprotect.gateway.console.sessions import LONGEST, Sessions, form_token
-from deeprotect.gateway.registry import Registry
+from deeprotect.gateway.registration.device_registry import Registry
 from deeprotect.release.ledger.database import Database
 
 

@@ -11,7 +11,7 @@ from tests.gateway.wire.windows import T0, G, body, entry, released, schema
 
 from deeprotect.errors import InputError, WireError
 from deeprotect.gateway.wire import sensor_logger
-from deeprotect.gateway.wire.layout import layout
+from deeprotect.gateway.wire.sensor_layout import layout
 from deeprotect.signals import Channel
 
 SECRET = 123.456789  # a canary

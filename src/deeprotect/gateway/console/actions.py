@@ -11,7 +11,7 @@ from deeprotect.gateway.console import rendering
 from deeprotect.gateway.console.desk import Desk
 from deeprotect.gateway.console.guard import Form
 from deeprotect.gateway.console.pages import frame, registering
-from deeprotect.gateway.console.requests import RefusedError, is_local
+from deeprotect.gateway.console.requests import RequestRefusedError, is_local
 from deeprotect.gateway.console.sessions import Session
 
 
@@ -67,9 +67,13 @@ async def show_raw(desk: Desk, request: Request, session: Session, form: Form) -
     """On only by who sits at this machine; off by anyone who is signed in."""
     shown = form.get("show") == "on"
     if shown and not is_local(request):
-        raise RefusedError(403, "raw samples are shown on the machine of the gateway only; open the console there")
+        raise RequestRefusedError(
+            403, "raw samples are shown on the machine of the gateway only; open the console there"
+        )
     if shown and desk.gateway.place.count > 1:
-        raise RefusedError(403, "raw samples stay in the process that reads them; start the gateway with one process")
+        raise RequestRefusedError(
+            403, "raw samples stay in the process that reads them; start the gateway with one process"
+        )
     await desk.apart(lambda: desk.sessions.show_raw(session, int(shown)))
     back = urlencode({"stream": form.get("stream", ""), "app": form.get("app", "")})
     return RedirectResponse(f"/console/stream?{back}", 303)

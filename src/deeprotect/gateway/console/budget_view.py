@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from deeprotect.bundle.bundle import Bundle
-from deeprotect.gateway.consequences import lasts, limits_of, rate_of
 from deeprotect.gateway.console.words import lasting
-from deeprotect.gateway.registry import App
+from deeprotect.gateway.offers.consequences import lasts, limits_of, rate_of
+from deeprotect.gateway.registration.device_registry import App
 from deeprotect.release.ledger.limits import SPANS, Limit, down, moment, up
 from deeprotect.release.ledger.statement import Person
 

@@ -11,18 +11,18 @@ from fastapi.responses import RedirectResponse
 from deeprotect.bundle.bundle import Bundle
 from deeprotect.bundle.card_opening import factor, span
 from deeprotect.errors import InputError
-from deeprotect.gateway.choices import can_mix, varied
-from deeprotect.gateway.consequences import accuracy_curve, holds_of, lasts, limits_of, rate_of
 from deeprotect.gateway.console import rendering
 from deeprotect.gateway.console.curve import Curve
 from deeprotect.gateway.console.desk import Desk
 from deeprotect.gateway.console.guard import Form
-from deeprotect.gateway.console.live import app_of
+from deeprotect.gateway.console.live_page import app_of
 from deeprotect.gateway.console.pages import frame
-from deeprotect.gateway.console.requests import RefusedError
+from deeprotect.gateway.console.requests import RequestRefusedError
 from deeprotect.gateway.console.sessions import Session
 from deeprotect.gateway.console.words import lasting
-from deeprotect.gateway.registry import App
+from deeprotect.gateway.offers.choices import can_mix, varied
+from deeprotect.gateway.offers.consequences import accuracy_curve, holds_of, lasts, limits_of, rate_of
+from deeprotect.gateway.registration.device_registry import App
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class HoldRow:
 async def choose_page(desk: Desk, request: Request, session: Session) -> Response:
     app = await desk.apart(lambda: app_of(desk, request))
     if app is None:
-        raise RefusedError(404, "name a stream and an app; the overview links to each")
+        raise RequestRefusedError(404, "name a stream and an app; the overview links to each")
     return await _shown(desk, session, app)
 
 
@@ -51,7 +51,7 @@ async def choose(desk: Desk, request: Request, session: Session, form: Form) -> 
     apps = await desk.apart(lambda: desk.apps_of(stream))
     app = next((each for each in apps if each.name == name), None)
     if app is None:
-        raise RefusedError(404, "there is no such app; it may have been revoked")
+        raise RequestRefusedError(404, "there is no such app; it may have been revoked")
     epsilon, every = form.get("epsilon", "").strip() or None, form.get("every", "").strip() or None
     try:
         await desk.apart(lambda: _choose(desk, app, epsilon, every))

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from deeprotect.gateway.consequences import Accuracy
+from deeprotect.gateway.offers.consequences import Accuracy
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 460, 220, 46, 38, 14, 14
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from deeprotect.bundle.bundle import Bundle
 from deeprotect.errors import DeeprotectError
-from deeprotect.gateway.choices import VariedBundles
 from deeprotect.gateway.console.attempts import Attempts
 from deeprotect.gateway.console.observers import Observers
 from deeprotect.gateway.console.sessions import Sessions
-from deeprotect.gateway.registry import App
+from deeprotect.gateway.offers.choices import VariedBundles
+from deeprotect.gateway.registration.device_registry import App
 
 if TYPE_CHECKING:
-    from deeprotect.gateway.gateway import Gateway
+    from deeprotect.gateway.mediation.gateway import Gateway
 
 Found = TypeVar("Found")
 

@@ -31,7 +31,7 @@ def features(windows: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Reader:
+class SummaryModel:
     """Names one of `classes` for each window; weights is (1 + feature, class)."""
 
     classes: Labels

@@ -9,7 +9,7 @@ from fastapi.responses import RedirectResponse
 from deeprotect.errors import DeeprotectError
 from deeprotect.gateway.console.desk import Desk
 from deeprotect.gateway.console.rendering import page, with_headers
-from deeprotect.gateway.console.requests import RefusedError, check_host, check_origin, read_form
+from deeprotect.gateway.console.requests import RequestRefusedError, check_host, check_origin, read_form
 from deeprotect.gateway.console.sessions import LONGEST, Session, form_token
 
 Form = dict[str, str]
@@ -90,7 +90,9 @@ def set_cookie(response: Response, request: Request, what: str, *, value: str) -
 
 def _check_token(form: Form, cookie: str) -> None:
     if not cookie or not hmac.compare_digest(form.get("token", "").encode(), form_token(cookie).encode()):
-        raise RefusedError(403, "this form is out of date, or from another site; go back, reload the page, try again")
+        raise RequestRefusedError(
+            403, "this form is out of date, or from another site; go back, reload the page, try again"
+        )
 
 
 def _answered(desk: Desk, endpoint: Endpoint) -> Endpoint:
@@ -100,7 +102,7 @@ def _answered(desk: Desk, endpoint: Endpoint) -> Endpoint:
         try:
             check_host(request, desk.names)
             response = await endpoint(request)
-        except RefusedError as refused:
+        except RequestRefusedError as refused:
             response = page("refused.html", status=refused.status, line=refused.line)
             if refused.retry_seconds is not None:
                 response.headers["Retry-After"] = str(refused.retry_seconds)

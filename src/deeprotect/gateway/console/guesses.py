@@ -4,8 +4,8 @@ from typing import Any
 
 from deeprotect.errors import DeeprotectError
 from deeprotect.gateway.console.desk import Desk
-from deeprotect.gateway.console.observers import Observer, Watching
-from deeprotect.gateway.registry import App
+from deeprotect.gateway.console.observers import InferenceObserver, Watching
+from deeprotect.gateway.registration.device_registry import App
 from deeprotect.gateway.wire.message import ReleasedWindow
 from deeprotect.signals.schema import Floats
 
@@ -62,7 +62,7 @@ class Guesses:
             return None  # the page says why
 
 
-def _read(observer: Observer, kind: str, scaled: Floats) -> Said:
+def _read(observer: InferenceObserver, kind: str, scaled: Floats) -> Said:
     """Who knows raw windows reads both kinds; who was taught on released ones reads those."""
     found = {"raw": str(observer.on_raw.read(scaled)[0])}
     if kind == "released" and observer.on_released is not None:

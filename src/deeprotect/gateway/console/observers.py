@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from deeprotect.bundle.bundle import Bundle
 from deeprotect.errors import DeeprotectError, InputError
-from deeprotect.gateway.console.features import Labels, Reader
+from deeprotect.gateway.console.features import Labels, SummaryModel
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger.memory import MemoryLedger
 from deeprotect.release.ledger.price import Price
@@ -30,13 +30,13 @@ FEWEST, MOST_CLASSES = 20, 100
 
 
 @dataclass(frozen=True)
-class Observer:
+class InferenceObserver:
     """Reads one inference; figures are shares read rightly of windows that nobody learnt from."""
 
     inference: str
     is_useful: bool
-    on_raw: Reader  # taught on raw windows: the app, or an attacker
-    on_released: Reader | None  # an attacker that was taught on released ones
+    on_raw: SummaryModel  # taught on raw windows: the app, or an attacker
+    on_released: SummaryModel | None  # an attacker that was taught on released ones
     figures: Mapping[str, float]  # raw, released, retrained, chance
 
 
@@ -44,7 +44,7 @@ class Observer:
 class Watching:
     """The observers of one bundle."""
 
-    observers: tuple[Observer, ...]
+    observers: tuple[InferenceObserver, ...]
     windows: int
 
 
@@ -128,7 +128,7 @@ def _is_test(raw: LabelledWindows) -> NDArray[np.bool_]:
 
 def _observer(
     name: str, bundle: Bundle, raw: LabelledWindows, *, released: Floats, test: NDArray[np.bool_]
-) -> Observer | None:
+) -> InferenceObserver | None:
     """None where there is too little to learn from."""
     known, labels = raw.labelled(name), raw.labels[name]
     learn, measure = known & ~test, known & test
@@ -136,8 +136,8 @@ def _observer(
     if learn.sum() < FEWEST or measure.sum() < FEWEST or not 2 <= classes <= MOST_CLASSES:
         return None
     is_useful = name in bundle.policy.inferences.useful
-    on_raw = Reader.fit(raw.samples[learn], labels[learn])
-    on_released = None if is_useful else Reader.fit(released[learn], labels[learn])
+    on_raw = SummaryModel.fit(raw.samples[learn], labels[learn])
+    on_released = None if is_useful else SummaryModel.fit(released[learn], labels[learn])
     truth = labels[measure]
     figures = {
         "raw": on_raw.accuracy(raw.samples[measure], truth),
@@ -146,7 +146,7 @@ def _observer(
     }
     if on_released is not None:
         figures["retrained"] = on_released.accuracy(released[measure], truth)
-    return Observer(name, is_useful, on_raw, on_released, figures)
+    return InferenceObserver(name, is_useful, on_raw, on_released, figures)
 
 
 def _chance(truth: Labels) -> float:

@@ -11,9 +11,9 @@ from deeprotect.errors import DeeprotectError
 from deeprotect.gateway.console.budget_view import PersonView, person_view
 from deeprotect.gateway.console.desk import Desk
 from deeprotect.gateway.console.words import ago, is_live, listed
-from deeprotect.gateway.push_address import shown_address
-from deeprotect.gateway.registry import App
-from deeprotect.gateway.status import AppStatus, StreamStatus
+from deeprotect.gateway.registration.device_registry import App
+from deeprotect.gateway.registration.push_address import shown_address
+from deeprotect.gateway.streams.status import AppStatus, StreamStatus
 from deeprotect.release.ledger.ledger import utc_now
 from deeprotect.release.ledger.summing import statement
 

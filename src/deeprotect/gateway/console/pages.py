@@ -9,11 +9,11 @@ from deeprotect.bundle.card import card_of
 from deeprotect.errors import DeeprotectError
 from deeprotect.gateway.console import rendering
 from deeprotect.gateway.console.desk import Desk
-from deeprotect.gateway.console.live import app_of
+from deeprotect.gateway.console.live_page import app_of
 from deeprotect.gateway.console.overview import overview
-from deeprotect.gateway.console.requests import RefusedError, is_local
+from deeprotect.gateway.console.requests import RequestRefusedError, is_local
 from deeprotect.gateway.console.sessions import Session
-from deeprotect.gateway.onlookers import statuses
+from deeprotect.gateway.mediation.onlookers import statuses
 
 
 async def overview_page(desk: Desk, request: Request, session: Session) -> Response:
@@ -26,12 +26,12 @@ async def stream_page(desk: Desk, request: Request, session: Session) -> Respons
     """Released samples as they leave; raw ones beside them where the owner wants that, on this machine."""
     app = await desk.apart(lambda: app_of(desk, request))
     if app is None:
-        raise RefusedError(404, "name a stream; the overview links to each")
+        raise RequestRefusedError(404, "name a stream; the overview links to each")
     status = await statuses(desk.gateway)
     found = await desk.apart(lambda: overview(desk, status))
     place = next((i for i, each in enumerate(found.streams) if each.name == app.stream), None)
     if place is None:
-        raise RefusedError(404, "there is no such stream; it may have been revoked")
+        raise RequestRefusedError(404, "there is no such stream; it may have been revoked")
     bundle = await desk.apart(lambda: desk.bundle_of(app))
     channels = [] if bundle is None else [(each.name, each.unit) for each in bundle.schema.channels]
     watched = await desk.apart(lambda: _watched(desk, bundle))

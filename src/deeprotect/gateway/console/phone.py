@@ -8,7 +8,7 @@ from deeprotect.errors import PolicyError
 from deeprotect.exporting.motion_places import places_of
 from deeprotect.gateway.console import rendering
 from deeprotect.gateway.console.desk import Desk
-from deeprotect.gateway.console.requests import RefusedError
+from deeprotect.gateway.console.requests import RequestRefusedError
 from deeprotect.signals import Schema
 
 
@@ -17,7 +17,7 @@ async def phone_page(desk: Desk, request: Request) -> Response:
     token: str = request.path_params["token"]
     device = await desk.apart(lambda: desk.gateway.registry.device_of(token))
     if device is None:
-        raise RefusedError(404, "there is no such device; its address may have been revoked")
+        raise RequestRefusedError(404, "there is no such device; its address may have been revoked")
     schema = await desk.apart(desk.gateway.bundles.channels)
     places = motion_channels(schema)
     response = rendering.page("phone.html", device=device, places=places, rate_hz=schema.rate_hz)

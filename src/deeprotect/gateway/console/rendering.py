@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from deeprotect.gateway.console import words
-from deeprotect.gateway.push_address import shown_address
+from deeprotect.gateway.registration.push_address import shown_address
 
 HERE = Path(__file__).parent
 STATIC = {

@@ -12,7 +12,7 @@ _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "
 
 
 @dataclass
-class RefusedError(Exception):
+class RequestRefusedError(Exception):
     """One line for a person, and the status that goes with it."""
 
     status: int
@@ -24,7 +24,9 @@ def check_host(request: Request, names: Collection[str]) -> None:
     """A name that somebody else pointed at this machine is not ours; addresses cannot be pointed elsewhere."""
     host = _host(request.headers.get("host", ""))
     if host is None or not (host == "localhost" or host in names or _address(host) is not None):
-        raise RefusedError(421, "this gateway is not known by that name; use its address, or start it with --name")
+        raise RequestRefusedError(
+            421, "this gateway is not known by that name; use its address, or start it with --name"
+        )
 
 
 def check_origin(request: Request) -> None:
@@ -32,7 +34,7 @@ def check_origin(request: Request) -> None:
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     ours = urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower() if origin else None
     if site not in (None, "same-origin") or ours is False or (site is None and ours is None):
-        raise RefusedError(403, "this came from another site; open the console itself and try again there")
+        raise RequestRefusedError(403, "this came from another site; open the console itself and try again there")
 
 
 def is_local(request: Request) -> bool:
@@ -47,16 +49,16 @@ def is_local(request: Request) -> bool:
 async def read_form(request: Request) -> dict[str, str]:
     """Fields of a small form; the last one of each name."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
-        raise RefusedError(415, "a form of the console is awaited here")
+        raise RequestRefusedError(415, "a form of the console is awaited here")
     body = bytearray()
     async for part in request.stream():
         body += part
         if len(body) > LARGEST_FORM:
-            raise RefusedError(413, "the form is too large")
+            raise RequestRefusedError(413, "the form is too large")
     try:
         return dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=50))
     except ValueError:
-        raise RefusedError(422, "the form cannot be read; reload the page and try again") from None
+        raise RequestRefusedError(422, "the form cannot be read; reload the page and try again") from None
 
 
 def _host(header: str) -> str | None:

@@ -7,12 +7,12 @@ from fastapi import APIRouter, Request, Response
 from deeprotect.gateway.console import actions, choosing, pages, rendering, signing_in
 from deeprotect.gateway.console.desk import Desk
 from deeprotect.gateway.console.guard import Action, Page, form_of_admin, form_of_anyone, to_admin, to_anyone
-from deeprotect.gateway.console.live import live
+from deeprotect.gateway.console.live_page import live
 from deeprotect.gateway.console.phone import phone_page
-from deeprotect.gateway.console.requests import RefusedError
+from deeprotect.gateway.console.requests import RequestRefusedError
 
 if TYPE_CHECKING:
-    from deeprotect.gateway.gateway import Gateway
+    from deeprotect.gateway.mediation.gateway import Gateway
 
 PAGES: dict[str, Page] = {
     "/": pages.overview_page,
@@ -51,5 +51,5 @@ def console_router(gateway: "Gateway") -> APIRouter:
 async def _static(desk: Desk, request: Request) -> Response:
     name: str = request.path_params["name"]
     if name not in rendering.STATIC:
-        raise RefusedError(404, "there is no such file")
+        raise RequestRefusedError(404, "there is no such file")
     return rendering.static_file(name, request.url.query)

@@ -20,8 +20,8 @@ from sqlalchemy import (
     update,
 )
 
-from deeprotect.gateway.registry_tables import admins
-from deeprotect.gateway.tokens import new_token, token_hash
+from deeprotect.gateway.registration.registry_tables import admins
+from deeprotect.gateway.registration.tokens import new_token, token_hash
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.history import microseconds, moment_of
 from deeprotect.release.ledger.ledger import Clock, utc_now

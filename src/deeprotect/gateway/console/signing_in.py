@@ -8,9 +8,9 @@ from fastapi.responses import RedirectResponse
 from deeprotect.gateway.console.desk import Desk
 from deeprotect.gateway.console.guard import Form, cookie_name, session_of, set_cookie
 from deeprotect.gateway.console.rendering import page
-from deeprotect.gateway.console.requests import RefusedError
+from deeprotect.gateway.console.requests import RequestRefusedError
 from deeprotect.gateway.console.sessions import Session, form_token
-from deeprotect.gateway.tokens import new_token
+from deeprotect.gateway.registration.tokens import new_token
 
 
 async def sign_in_page(desk: Desk, request: Request) -> Response:
@@ -25,7 +25,7 @@ async def sign_in(desk: Desk, request: Request, form: Form) -> Response:
     wait = desk.attempts.wait(client)
     if wait > 0:
         seconds = math.ceil(wait)
-        raise RefusedError(429, f"too many attempts; try again in {seconds} s", retry_seconds=seconds)
+        raise RequestRefusedError(429, f"too many attempts; try again in {seconds} s", retry_seconds=seconds)
     given = form.get("admin", "").strip()
     cookie = await desk.apart(lambda: desk.sessions.begin(given))
     if cookie is None:

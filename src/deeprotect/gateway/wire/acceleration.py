@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from deeprotect.gateway.wire.layout import GRAVITY, LINEAR, TOTAL, UNCALIBRATED
 from deeprotect.gateway.wire.message import Nanoseconds
+from deeprotect.gateway.wire.sensor_layout import GRAVITY, LINEAR, TOTAL, UNCALIBRATED
 from deeprotect.signals.schema import Floats
 
 Series = tuple[Nanoseconds, Floats]

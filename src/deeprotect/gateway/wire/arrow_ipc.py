@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from deeprotect.errors import WireError, printable
 from deeprotect.gateway.wire import arrow_frames, strict_json
-from deeprotect.gateway.wire.columns import readings_of, rows_of
+from deeprotect.gateway.wire.channel_columns import readings_of, rows_of
 from deeprotect.gateway.wire.message import Message, Nanoseconds, ReleasedWindow
 from deeprotect.signals.schema import Floats, Schema
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from deeprotect.errors import WireError, printable
 from deeprotect.gateway.wire import strict_json
-from deeprotect.gateway.wire.columns import readings_of, rows_of
+from deeprotect.gateway.wire.channel_columns import readings_of, rows_of
 from deeprotect.gateway.wire.message import Message, ReleasedWindow
 from deeprotect.signals.schema import Floats, Schema
 

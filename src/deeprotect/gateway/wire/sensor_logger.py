@@ -10,8 +10,8 @@ import numpy as np
 from deeprotect.errors import WireError
 from deeprotect.gateway.wire import strict_json
 from deeprotect.gateway.wire.acceleration import parts_of_total, total_of
-from deeprotect.gateway.wire.layout import Group, layout
 from deeprotect.gateway.wire.message import Message, Nanoseconds, Readings, ReleasedWindow
+from deeprotect.gateway.wire.sensor_layout import ChannelGroup, layout
 from deeprotect.gateway.wire.wire_sensor import Style, WireSensor, spelt
 from deeprotect.signals.schema import Floats, Schema
 
@@ -59,7 +59,7 @@ def _by_name(payload: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     return by_name
 
 
-def _readings(group: Group, by_name: dict[str, list[dict[str, Any]]]) -> Readings | None:
+def _readings(group: ChannelGroup, by_name: dict[str, list[dict[str, Any]]]) -> Readings | None:
     """Of one group, by the first of its names that came; they go out under all that came."""
     came = tuple(name for name in group.factors if name in by_name)
     series = {name: _series(by_name[name], group, name) for name in came}
@@ -70,7 +70,7 @@ def _readings(group: Group, by_name: dict[str, list[dict[str, Any]]]) -> Reading
     return Readings(group.sensor(came, style), group.channels, times, values)
 
 
-def _series(entries: list[dict[str, Any]], group: Group, name: str) -> tuple[Nanoseconds, Floats]:
+def _series(entries: list[dict[str, Any]], group: ChannelGroup, name: str) -> tuple[Nanoseconds, Floats]:
     """Times, and values in the policy's units; a reading that lacks one of them is left out."""
     rows, times = [], []
     for entry in entries:

@@ -10,7 +10,7 @@ from deeprotect.policy.mistakes import one_line
 from deeprotect.policy.name_types import Name
 from deeprotect.policy.section import Section
 
-Place = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,60}\.[A-Za-z0-9_-]{1,60}$")]
+WirePlace = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,60}\.[A-Za-z0-9_-]{1,60}$")]
 
 
 class SensorSettings(Section):
@@ -20,7 +20,7 @@ class SensorSettings(Section):
     platform: Literal["android", "ios"] = "android"
     standardised: bool = False
     acceleration: Literal["total", "linear", "uncalibrated"] | None = None  # None: by the channels' names
-    channels: dict[Name, Place] = Field(default_factory=dict)
+    channels: dict[Name, WirePlace] = Field(default_factory=dict)
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Self:

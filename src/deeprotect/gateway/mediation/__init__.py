@@ -1,0 +1,1 @@
+"""One gateway: what comes in, what goes out, and the mediator between."""

@@ -1,0 +1,1 @@
+"""The bundles that a gateway serves, and what an app may be given below one."""

@@ -1,0 +1,1 @@
+"""What operators see: logs and counts, nothing of it a sample."""

@@ -1,0 +1,131 @@
+"""Windows of many sessions through the pipe at once: encode, charge, privatise, decode; one transaction for all."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from deeprotect.bundle.network import one_thread
+from deeprotect.errors import BudgetError, LedgerError, LedgerUnavailableError
+from deeprotect.gateway.operation.logs import event_seldom
+from deeprotect.gateway.registration.device_registry import App
+from deeprotect.gateway.streams.clock_episode import ClockEpisode
+from deeprotect.gateway.streams.flow import Flow, Leaving, settle
+from deeprotect.gateway.streams.live_session import LiveSession
+from deeprotect.gateway.streams.track import TrackWindow
+from deeprotect.gateway.wire.message import ReleasedWindow
+from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.ledger.database import Database
+from deeprotect.release.pipe import Pipeline
+from deeprotect.release.together import DrawRequest, draw_together
+from deeprotect.signals.schema import Floats
+
+UNREACHABLE = "nothing is released now: the ledger that pays for it cannot be used; the operator's log says why"
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """Windows of one session for one app; when it is over, its flow ends with them."""
+
+    session: LiveSession
+    app: App
+    flow: Flow
+    windows: Sequence[TrackWindow]
+    over: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What one job comes to: windows for its app, and why there are none, where there is a reason."""
+
+    job: Job
+    released: tuple[ReleasedWindow, ...]
+    refusal: str | None
+
+
+def release_jobs(jobs: Sequence[Job], *, database: Database, entropy: SystemEntropy) -> list[Outcome]:
+    """Each job's outcome, in order. Whatever goes wrong for one app leaves the others alone; nothing raw leaves."""
+    with one_thread():
+        _take(jobs)
+        refusals = _draw(jobs, database=database, entropy=entropy)
+        leaving = [list(job.flow.leaving(entropy)) for job in jobs]
+        released = _decoded(jobs, leaving)
+    for job in jobs:
+        job.flow.expire()
+    return [Outcome(job, tuple(released[place]), refusals.get(place)) for place, job in enumerate(jobs)]
+
+
+def _take(jobs: Sequence[Job]) -> None:
+    """Every window to its flow, with what the encoder sees in it: one call for all that share an encoder."""
+    for evidence, windows in _encoded(jobs):
+        for (job, each), row in zip(windows, evidence, strict=True):
+            if job.over and row is None:  # its end was never sent: the draw is made from what came before it
+                job.flow.end()
+            job.flow.take(each, row)
+    for job in jobs:
+        if job.over:
+            job.flow.end()
+
+
+def _encoded(jobs: Iterable[Job]) -> Iterator[tuple[list[Floats | None], list[tuple[Job, TrackWindow]]]]:
+    alike: defaultdict[int, list[tuple[Job, TrackWindow]]] = defaultdict(list)
+    pipelines: dict[int, Pipeline] = {}
+    for job in jobs:
+        pipelines[id(job.flow.pipeline)] = job.flow.pipeline
+        alike[id(job.flow.pipeline)].extend((job, each) for each in job.windows)
+    for number, windows in alike.items():
+        pipeline = pipelines[number]
+        whole = [each.window.samples for _, each in windows if each.window.samples is not None]
+        rows = iter(pipeline.encode(pipeline.schema.scale(np.stack(whole))) if whole else ())
+        yield [None if each.window.samples is None else next(rows)[None] for _, each in windows], windows
+
+
+def _draw(jobs: Sequence[Job], *, database: Database, entropy: SystemEntropy) -> dict[int, str]:
+    """Make all draws that are due; why not, by the place of the job."""
+    first = {id(job.flow): place for place, job in reversed(list(enumerate(jobs)))}  # a flow may have two jobs
+    asked: list[tuple[int, ClockEpisode, DrawRequest]] = [
+        (place, episode, request) for place in first.values() for episode, request in jobs[place].flow.requests()
+    ]
+    try:
+        answers = draw_together([request for *_, request in asked], database=database, entropy=entropy)
+    except (LedgerError, LedgerUnavailableError) as failure:  # nothing was drawn, or it is kept: it is asked again
+        event_seldom("ledger unavailable", reason=str(failure))
+        return {place: UNREACHABLE for place, *_ in asked}
+    for (_, episode, _), answer in zip(asked, answers, strict=True):
+        settle(episode, answer)
+    return {
+        place: f"budget spent: {answer}"
+        for (place, *_), answer in zip(asked, answers, strict=True)
+        if isinstance(answer, BudgetError)
+    }
+
+
+def _decoded(jobs: Sequence[Job], leaving: Sequence[Sequence[Leaving]]) -> list[list[ReleasedWindow]]:
+    """Released windows of each job; one call for all that share a decoder."""
+    alike: defaultdict[int, list[tuple[int, Leaving]]] = defaultdict(list)
+    for place, some in enumerate(leaving):
+        alike[id(jobs[place].flow.pipeline)].extend((place, each) for each in some)
+    released: list[list[ReleasedWindow]] = [[] for _ in jobs]
+    for some_places in alike.values():
+        if not some_places:
+            continue
+        pipeline = jobs[some_places[0][0]].flow.pipeline
+        samples = pipeline.schema.unscale(pipeline.decode(np.concatenate([each.noisy_code for _, each in some_places])))
+        for (place, each), values in zip(some_places, samples, strict=True):
+            released[place].append(_window(jobs[place], each, values))
+    return released
+
+
+def _window(job: Job, leaving: Leaving, values: Floats) -> ReleasedWindow:
+    schema, window = job.flow.pipeline.schema, leaving.window
+    return ReleasedWindow(
+        stream=job.session.stream,
+        session=job.session.released_as,
+        number=job.session.next_number(job.app.name),
+        channels=schema.names,
+        times_ns=window.times_ns,
+        values=values,
+        readings=tuple(stamps.with_values(values) for stamps in window.stamps),
+        placeholder=leaving.placeholder,
+    )

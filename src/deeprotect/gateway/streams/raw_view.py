@@ -1,0 +1,19 @@
+"""Raw windows for their owner's own console; no other code makes them into something that could leave."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from deeprotect.gateway.streams.track import TrackWindow
+from deeprotect.gateway.wire.message import ReleasedWindow
+from deeprotect.signals.schema import Schema
+
+
+def raw_windows(stream: str, session: str, due: Mapping[Schema, Sequence[TrackWindow]]) -> Iterator[ReleasedWindow]:
+    """Whole windows in the form of the first schema, without the producer's names."""
+    for schema, windows in due.items():
+        for each in windows:
+            if each.window.samples is not None:
+                window = each.window
+                yield ReleasedWindow(
+                    stream, session, window.number, schema.names, window.times_ns, each.window.samples, ()
+                )
+        return

@@ -1,0 +1,99 @@
+"""A session's readings on the clock of one schema: windows in order, through gaps and clocks that jump."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from deeprotect.errors import InputError
+from deeprotect.gateway.streams.assembly import Assembly
+from deeprotect.gateway.streams.clock_window import ClockWindow
+from deeprotect.gateway.wire.message import Message, Readings
+from deeprotect.signals.schema import Schema
+from deeprotect.signals.ticks import SECOND, Ticks
+
+JUMP_SECONDS = 3.0
+"""A step of the stamps by more than this, either way, is a gap or a clock set anew: nothing is bridged across it."""
+LONGEST_SECONDS = 600
+"""That one message may cover, so that nobody makes a gateway count through years,"""
+LONGEST_TICKS = 1 << 19
+"""or through a minute of sound."""
+
+
+@dataclass(frozen=True)
+class TrackWindow:
+    """A window, and how often the clock had been set back before it: its draws must not count as those of before."""
+
+    part: int
+    window: ClockWindow
+
+
+class Track:
+    """Takes messages as they come; gives windows, in order inside each part, cut `phase` ticks after the clock's."""
+
+    def __init__(self, schema: Schema, *, phase: int = 0) -> None:
+        self._schema, self._ticks = schema, Ticks.of(schema.rate_hz, offset=phase)
+        self._jump = self._ticks.ticks_in(JUMP_SECONDS)
+        self._assembly: Assembly | None = None
+        self._part = 0
+        self._late = 0
+
+    @property
+    def late(self) -> int:
+        return self._late + (self._assembly.late if self._assembly else 0)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Channels that are awaited; none before anything came."""
+        return self._assembly.missing() if self._assembly else ()
+
+    def take(self, message: Message) -> list[TrackWindow]:
+        """Windows that are due now."""
+        there = [each.only(self._schema.names) for each in message.readings if len(each)]
+        readings = [each for each in there if each.channels]
+        check_span(readings, self._ticks)
+        return [window for piece in self._pieces(readings) for window in self._through(piece)]
+
+    def finish(self) -> list[TrackWindow]:
+        """What has begun and will not go on."""
+        assembly, self._assembly = self._assembly, None
+        if assembly is None:
+            return []
+        self._late += assembly.late
+        return [TrackWindow(self._part, window) for window in assembly.due(closing=True)]
+
+    def _pieces(self, readings: list[Readings]) -> Iterator[list[Readings]]:
+        """The same readings cut where the stamps of all sensors together jump, in order of time."""
+        if not readings:
+            return
+        every = np.sort(np.concatenate([each.times_ns for each in readings]))
+        borders = every[1:][np.diff(every) > JUMP_SECONDS * SECOND]
+        if not len(borders):
+            yield readings
+            return
+        for low, high in zip([every[0], *borders], [*borders, every[-1] + 1], strict=True):
+            parts = (each.where((each.times_ns >= low) & (each.times_ns < high)) for each in readings)
+            yield [each for each in parts if len(each)]
+
+    def _through(self, readings: list[Readings]) -> Iterator[TrackWindow]:
+        ticks = [self._ticks.nearest(each.times_ns) for each in readings]
+        first, last = min(int(each.min()) for each in ticks), max(int(each.max()) for each in ticks)
+        assembly = self._assembly
+        if assembly is None or first > assembly.newest + self._jump or last < assembly.newest - self._jump:
+            set_back = assembly is not None and last < assembly.newest
+            yield from self.finish()
+            self._part += int(set_back)
+            assembly = self._assembly = Assembly(self._schema, self._ticks, first_tick=first)
+        for each, its_ticks in zip(readings, ticks, strict=True):
+            assembly.push(each, its_ticks)
+        yield from (TrackWindow(self._part, window) for window in assembly.due())
+
+
+def check_span(readings: list[Readings], ticks: Ticks) -> None:
+    """A message is about now, not about a life."""
+    if not readings:
+        return
+    first, last = min(int(each.times_ns.min()) for each in readings), max(int(each.times_ns.max()) for each in readings)
+    longest = min(LONGEST_SECONDS, LONGEST_TICKS * ticks.seconds // ticks.count)
+    if last - first > longest * SECOND:
+        raise InputError(f"a message covers at most {longest} s; send smaller ones")
