@@ -11,6 +11,7 @@ import { type Frame, frameOf, seenFrom } from "./frame";
 
 const RADIANS = Math.PI / 180;
 const FASTEST_HZ = 60;
+const STILL_MS = 1000; // between readings of a sensor that rests; the platform reports changes
 const JITTER_MS = 4; // a tick of the stream may come early by so much
 
 interface Kind {
@@ -86,7 +87,10 @@ export class Sensors {
     const values = state.kind.values(reading);
     if (state.phase !== "activated" || !values || !hasFocus()) return;
     if (state.timestamp !== null && timestamp - state.timestamp < state.periodMs - JITTER_MS) return;
-    state.values = seenFrom(state.frame, values);
+    const seen = seenFrom(state.frame, values);
+    const changed = seen.some((value, at) => value !== state.values?.[at]);
+    if (!changed && timestamp - state.timestamp! < STILL_MS) return;
+    state.values = seen;
     state.timestamp = timestamp;
     fire(sensor, new Event("reading"));
   }
