@@ -28,7 +28,7 @@ def serve(
         typer.Option(metavar="HOST", help="A host name for the console, beside addresses; repeatable."),
     ] = None,
     processes: Annotated[
-        int, typer.Option(min=1, max=64, help="That share the port; more than one needs PostgreSQL.")
+        int, typer.Option(min=1, max=64, help="That share the port; several do best with PostgreSQL.")
     ] = 1,
     tls_certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="PEM; with --tls-key.")] = None,
     tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="PEM.")] = None,
