@@ -33,6 +33,7 @@ COMMANDS = {
     "export": "protector --out exported",
     "verify": "protector",
     "budget": "spent.sqlite",
+    "register": "device watch --ledger gateway.sqlite",
     "audit": "protector --runs 1000 --out audit.png",
     "evaluate": "policy.toml --data walk.csv --out e --quick --jobs 2 --mechanism baseline --epsilon 5",
     # These three read real data that a fresh home does not have: everything is loaded, then the data are missed.

@@ -1,6 +1,5 @@
 """The verb serve: the gateway between sensors and apps."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -68,7 +67,6 @@ def serve(
         mqtt_ca=_there(mqtt_ca),
         watch=_there(watch),
     )
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
     run(settings, say=typer.echo)
 
 
