@@ -1,4 +1,4 @@
-"""Build the wheel, install every extra into a fresh environment, import what it brings, and run a command of each.
+"""Build the wheel, install every extra into a fresh environment, and run a command of each.
 
 `make smoke`; plain Python, for nothing of ours is installed where it runs. With names of extras it tries only those.
 Versions are those of constraints.txt, so that pip finds what it has fetched before.
@@ -49,7 +49,7 @@ Path("key.pem").write_bytes(key.private_bytes(s.Encoding.PEM, s.PrivateFormat.PK
 Path("public.pem").write_bytes(key.public_key().public_bytes(s.Encoding.PEM, s.PublicFormat.SubjectPublicKeyInfo))
 signing.save(Bundle.load("protector"), Path("signed"), key=signing.private_key(Path("key.pem")))
 """
-# All that an extra asks for, by the names that its distributions have for Python.
+# All that an extra without a command asks for, by the names that its distributions have for Python.
 IMPORTS = """
 import importlib, re, sys
 from importlib import metadata
@@ -133,7 +133,7 @@ def smoke(extra: str, wheel: Path, folder: Path) -> None:
     if extra == BASE:
         check("base install", megabytes, MOST_MB[BASE], "MB")
         starts(place)
-    commands = [["python", "-c", IMPORTS, extra], *COMMANDS.get(extra, [["deeprotect", "--version"]])]
+    commands = COMMANDS.get(extra, [["deeprotect", "--version"], ["python", "-c", IMPORTS, extra]])
     for command in commands:
         run([str(place / "bin" / command[0]), *command[1:]], cwd=folder)
     shutil.rmtree(place)
