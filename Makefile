@@ -10,6 +10,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# Twice the cores: many tests wait for a browser, a server or a clock.
+TESTERS := $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 DOCS_INSTALLED := $(VENV)/.docs-installed
 
 .PHONY: demo test bench speed smoke check docs browser clean
@@ -18,7 +20,7 @@ demo: $(INSTALLED)
 	$(BIN)/deeprotect demo --out out/demo --force
 
 test: $(INSTALLED)
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n $(TESTERS) --dist worksteal
 
 bench: $(INSTALLED)
 	$(BIN)/deeprotect bench --out out/bench --force
