@@ -15,6 +15,7 @@ from deeprotect.errors import (
     PolicyError,
     StreamError,
     TableError,
+    WireError,
 )
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ __all__ = [
     "ReleasedTable",
     "StreamError",
     "TableError",
+    "WireError",
     "__version__",
 ]
 _HOMES = {
