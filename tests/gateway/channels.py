@@ -1,5 +1,7 @@
 """Bundles with a channel for tests of the gateway, made by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from deeprotect.bundle import Bundle
@@ -27,18 +29,18 @@ useful = ["activity"]
 [privacy]
 epsilon = 5.0
 mechanism = "channel"
-[privacy.budget]
-per_hour = 600.0
 """
+LIMITED = POLICY + "[privacy.budget]\nper_hour = 600.0\n"
 
 
 def channel_bundle(policy: Policy | None = None, *, prior=(1.0, 1.0, 1.0, 1.0)) -> Bundle:
-    """Four codes, ldp; what a window looks like on the way out is no matter here."""
-    policy = policy or Policy.from_toml(POLICY)
+    """Codes are places of the largest sample, modulo their number; outputs are as many flat windows."""
+    policy = policy or Policy.from_toml(LIMITED)
     dim, codes = policy.schema().dim, len(prior)
+    mechanism = make(design(1.0 - np.eye(codes), np.array(prior), ldp_epsilon=policy.privacy.epsilon))
     return Bundle.make(
         policy,
-        make(design(1.0 - np.eye(codes), np.array(prior), ldp_epsilon=policy.privacy.epsilon)),
+        replace(mechanism, event=replace(mechanism.event, per=policy.hold.per)),
         encoder=Network((Argmax((dim,), np.arange(dim) % codes),), dim),
         decoder=OutputTable(np.linspace(0.2, 0.8, codes, dtype=np.float32)[:, None] * np.ones((1, dim), np.float32)),
         minimiser={"name": "code book", "expected_accuracy": 0.9},

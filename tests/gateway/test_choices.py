@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.gateway.channels import POLICY, channel_bundle
+from tests.gateway.channels import LIMITED, channel_bundle
 
 from deeprotect.bundle import Bundle
 from deeprotect.errors import InputError
@@ -99,4 +99,4 @@ def test_a_varied_bundle_is_a_bundle_of_its_own(tmp_path):
 
 def test_limits_stay_with_a_varied_bundle():
     found = varied(BUNDLE, "2.5", 10)
-    assert found.policy.privacy.budget == Policy.from_toml(POLICY).privacy.budget
+    assert found.policy.privacy.budget == Policy.from_toml(LIMITED).privacy.budget

@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response, WebSocket
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.requests import ClientDisconnect
+from starlette.status import WS_1008_POLICY_VIOLATION
 from starlette.websockets import WebSocketDisconnect
 
 from deeprotect.gateway.mediation.gateway import Gateway
@@ -15,7 +16,6 @@ from deeprotect.gateway.openapi import ACCEPTED, MESSAGE, said
 from deeprotect.gateway.wire.formats import ARROW_TYPE
 
 UNKNOWN = "no device has this address; register one"
-POLICY_VIOLATION = 1008
 BODY_SECONDS = 30
 UNREAD = (408, 413)  # the rest of such a message is not waited for
 REPLIES: dict[int | str, dict[str, Any]] = {
@@ -57,7 +57,7 @@ def router_in(gateway: Gateway, intake: Intake) -> APIRouter:
                     break
                 answer = await intake.take(device, body, content_type)
                 await socket.send_text(json.dumps({"status": answer.status, **_facts(answer)}, ensure_ascii=False))
-            await socket.close(POLICY_VIOLATION, UNKNOWN)
+            await socket.close(WS_1008_POLICY_VIOLATION, UNKNOWN)
         except WebSocketDisconnect:
             return
 

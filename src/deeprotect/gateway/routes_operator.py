@@ -8,8 +8,8 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from deeprotect.errors import DeeprotectError
 from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.openapi import said
+from deeprotect.gateway.registration.tokens import bearer_token
 
-BEARER = "bearer "
 _METRICS: dict[int | str, dict[str, Any]] = {404: said("for this machine and the admin alone")}
 
 
@@ -32,9 +32,9 @@ def router_operator(gateway: Gateway) -> APIRouter:
 
     @router.get("/metrics", responses=_METRICS, response_class=PlainTextResponse)
     def metrics(request: Request) -> Response:
-        header = request.headers.get("authorization", "")
+        token = bearer_token(request.headers.get("authorization", ""))
         local = request.client is not None and request.client.host in ("127.0.0.1", "::1")
-        if not local and not (header.lower().startswith(BEARER) and gateway.registry.is_admin(header[len(BEARER) :])):
+        if not local and (token is None or not gateway.registry.is_admin(token)):
             return PlainTextResponse("not found", status_code=404)
         return PlainTextResponse(gateway.metrics.text(), media_type="text/plain; version=0.0.4")
 

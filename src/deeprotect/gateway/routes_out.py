@@ -7,16 +7,16 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response, WebSocket
 from fastapi.responses import PlainTextResponse, StreamingResponse
+from starlette.status import WS_1008_POLICY_VIOLATION
 
 from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.mediation.outlet import outlet
 from deeprotect.gateway.openapi import LINES_TYPE, RELEASED, said
 from deeprotect.gateway.registration.device_registry import App
+from deeprotect.gateway.registration.tokens import bearer_token
 from deeprotect.gateway.wire.formats import ARROW_TYPE, FORMS, Form
 
 UNKNOWN = "no app has this token; register one"
-POLICY_VIOLATION = 1008
-BEARER = "bearer "
 REPLIES: dict[int | str, dict[str, Any]] = {200: RELEASED, 404: said(UNKNOWN), 422: said("no such form")}
 
 
@@ -43,7 +43,9 @@ def router_out(gateway: Gateway) -> APIRouter:
         await socket.accept()
         app, chosen = gateway.directory.app_of(_token(socket, token)), _form(socket, form)
         if app is None or chosen is None:
-            await socket.close(POLICY_VIOLATION, UNKNOWN if app is None else f"form is one of {', '.join(FORMS)}")
+            await socket.close(
+                WS_1008_POLICY_VIOLATION, UNKNOWN if app is None else f"form is one of {', '.join(FORMS)}"
+            )
             return
         await _hand_on(socket, gateway, app, chosen)
 
@@ -71,7 +73,7 @@ async def _send_all(socket: WebSocket, gateway: Gateway, app: App, *, form: Form
     async with aclosing(outlet(gateway, app, form)) as parts:
         async for part in parts:
             await (socket.send_bytes(part) if form == "arrow" else socket.send_text(part.decode()))
-    await socket.close(POLICY_VIOLATION, "revoked, or the gateway stops")
+    await socket.close(WS_1008_POLICY_VIOLATION, "revoked, or the gateway stops")
 
 
 async def _gone(socket: WebSocket) -> None:
@@ -81,8 +83,8 @@ async def _gone(socket: WebSocket) -> None:
 
 
 def _token(connection: Request | WebSocket, in_address: str) -> str:
-    header = connection.headers.get("authorization", "")
-    return header[len(BEARER) :].strip() if header.lower().startswith(BEARER) else in_address
+    token = bearer_token(connection.headers.get("authorization", ""))
+    return in_address if token is None else token
 
 
 def _form(connection: Request | WebSocket, asked: str) -> Form | None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Nanoseconds = NDArray[np.int64]
+"""UTC since 1970; whole numbers all the way, for they are larger than a float holds exactly."""
 SECOND = 10**9
 MOST_HZ = 100_000
 _FINEST = 100  # denominator of a rate, so that products below stay inside 64 bits

@@ -32,8 +32,11 @@ class Intake:
         self._recent: dict[str, deque[float]] = {}
 
     async def take(self, device: Device, body: bytes, content_type: str | None) -> Answer:
-        """The answer of the process that the stream belongs to."""
-        if self._gateway.place.owns(device.stream):
+        """The answer of the process that the stream belongs to; what is too large goes no further."""
+        most = self._gateway.settings.most_bytes
+        if len(body) > most:
+            answer = Answer(413, f"a message holds at most {most} bytes; send smaller ones")
+        elif self._gateway.place.owns(device.stream):
             answer = await self._answered(device, body, content_type)
         else:
             answer = await self._handed_on(device, body, content_type)
@@ -41,11 +44,9 @@ class Intake:
         return answer
 
     async def _answered(self, device: Device, body: bytes, content_type: str | None) -> Answer:
-        settings = self._gateway.settings
-        if len(body) > settings.most_bytes:
-            return Answer(413, f"a message holds at most {settings.most_bytes} bytes; send smaller ones")
-        if self._too_often(device.stream, settings.most_messages):
-            return Answer(429, f"at most {settings.most_messages} messages a second; send larger ones less often")
+        most = self._gateway.settings.most_messages
+        if self._too_often(device.stream, most):
+            return Answer(429, f"at most {most} messages a second; send larger ones less often")
         try:
             message = formats.read(body, content_type, self._schema, device.sensors)
             receipt = await self._gateway.mediator.receive(device, message)
@@ -60,8 +61,6 @@ class Intake:
     async def _handed_on(self, device: Device, body: bytes, content_type: str | None) -> Answer:
         header = {"ask": "take", "stream": device.stream, "content_type": content_type}
         owner = self._gateway.place.owner(device.stream)
-        if len(body) > self._gateway.settings.most_bytes:
-            return Answer(413, f"a message holds at most {self._gateway.settings.most_bytes} bytes; send smaller ones")
         try:
             return Answer(**await self._gateway.peers.ask(owner, header, body))
         except OSError:

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.gateway.streams.clock_window import ClockWindow, Stamps
-from deeprotect.gateway.wire.message import Nanoseconds, Readings
+from deeprotect.gateway.wire.message import Readings
 from deeprotect.signals.clock import GAP_STEPS
 from deeprotect.signals.schema import Floats, Schema
-from deeprotect.signals.ticks import Ticks
+from deeprotect.signals.ticks import Nanoseconds, Ticks
 
 GRACE_SECONDS = 2.0  # that a window waits for what is missing, by the stamps of what comes after it
 GAP = int(GAP_STEPS)  # ticks between two readings that may be bridged; a file's rows may lie as far apart

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.gateway.wire.message import Nanoseconds, Readings
+from deeprotect.gateway.wire.message import Readings
 from deeprotect.signals.schema import Floats
+from deeprotect.signals.ticks import Nanoseconds
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from deeprotect.gateway.wire.message import Nanoseconds
 from deeprotect.gateway.wire.sensor_layout import GRAVITY, LINEAR, TOTAL, UNCALIBRATED
 from deeprotect.signals.schema import Floats
+from deeprotect.signals.ticks import Nanoseconds
 
 Series = tuple[Nanoseconds, Floats]
 APART_NS = 100_000_000

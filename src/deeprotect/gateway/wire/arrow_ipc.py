@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 from deeprotect.errors import WireError, printable
 from deeprotect.gateway.wire import arrow_frames, strict_json
 from deeprotect.gateway.wire.channel_columns import readings_of, rows_of
-from deeprotect.gateway.wire.message import Message, Nanoseconds, ReleasedWindow
+from deeprotect.gateway.wire.message import Message, ReleasedWindow
 from deeprotect.signals.schema import Floats, Schema
+from deeprotect.signals.ticks import Nanoseconds
 
 TIME = "time"
 STAMP = pa.timestamp("ns", tz="UTC")

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from deeprotect.gateway.wire.message import Nanoseconds, Readings, ReleasedWindow
+from deeprotect.gateway.wire.message import Readings, ReleasedWindow
 from deeprotect.gateway.wire.sensor_layout import OTHER, layout
 from deeprotect.gateway.wire.wire_sensor import WireSensor
 from deeprotect.signals.schema import Floats, Schema
+from deeprotect.signals.ticks import Nanoseconds
 
 
 def readings_of(

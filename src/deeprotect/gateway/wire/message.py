@@ -7,9 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.signals.schema import Floats
-
-Nanoseconds = NDArray[np.int64]
-"""UTC since 1970; whole numbers all the way, for they are larger than a float holds exactly."""
+from deeprotect.signals.ticks import Nanoseconds
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ import numpy as np
 from deeprotect.errors import WireError
 from deeprotect.gateway.wire import strict_json
 from deeprotect.gateway.wire.acceleration import parts_of_total, total_of
-from deeprotect.gateway.wire.message import Message, Nanoseconds, Readings, ReleasedWindow
+from deeprotect.gateway.wire.message import Message, Readings, ReleasedWindow
 from deeprotect.gateway.wire.sensor_layout import ChannelGroup, layout
 from deeprotect.gateway.wire.wire_sensor import Style, WireSensor, spelt
 from deeprotect.signals.schema import Floats, Schema
+from deeprotect.signals.ticks import Nanoseconds
 
 TEST = "test"  # what the app's test button sends
 ACCURACY = 3  # of Android's scale from 0 to 3; what the phone said about its own readings is not told

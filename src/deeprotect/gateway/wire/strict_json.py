@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from deeprotect.errors import WireError
-from deeprotect.gateway.wire.message import Nanoseconds
 from deeprotect.privacy.names import is_name
 from deeprotect.signals.schema import Floats
+from deeprotect.signals.ticks import Nanoseconds
 
 LATEST_NS = 2**62  # the year 2116: differences of two stamps stay inside 64 bits
 _MOST_DIGITS = 19
