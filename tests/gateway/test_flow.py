@@ -48,7 +48,9 @@ def played(pipeline, numbers, *, broken=(), available=lambda _: True):
     flow, left, draws = listening.of(pipeline), [], 0
     for number in numbers:
         each = window(number, whole=number not in broken)
-        flow.take(each, None if number in broken else np.full((1, 1), float(number)))
+        heard = flow.take(each)
+        if heard is not None:
+            heard.evidence = np.full((1, 1), float(number))
         for episode, _ in list(flow.requests()):
             if available(number):
                 draws += 1

@@ -22,8 +22,7 @@ class Stamps:
 
     def with_values(self, released: Floats) -> Readings:
         """The same readings with values of a released window (tick, channel)."""
-        columns = released if self.places == tuple(range(released.shape[1])) else released[:, list(self.places)]
-        return Readings(self.sensor, self.channels, self.times_ns, columns[self.ticks])
+        return Readings(self.sensor, self.channels, self.times_ns, released[self.ticks[:, None], list(self.places)])
 
 
 @dataclass(frozen=True)
