@@ -48,6 +48,7 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
         if settings.processes == 1:
             work(ProcessPlace())
         else:
+            gateway.database.disconnect()
             run_processes(settings.processes, work)
         event("stopped")
 

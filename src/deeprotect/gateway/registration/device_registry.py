@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Self
 
 from sqlalchemy import Connection, Row, Table, func, insert, select, update
@@ -19,6 +20,7 @@ from deeprotect.release.ledger.database_tables import streams
 from deeprotect.release.ledger.history import microseconds, moment_of
 from deeprotect.release.ledger.ledger import Clock, utc_now
 
+_Rows = tuple[Sequence[Row[Any]], Sequence[Row[Any]]]
 _LOCK = "deeprotect: registry"
 _NO_STREAM = "no stream '{}' is registered; `deeprotect register list` shows them"
 _NO_APP = "stream '{}' has no app '{}'; `deeprotect register list` shows them"
@@ -46,12 +48,12 @@ class App:
     epsilon: str | None = None
     every: int | None = None
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Another one when it was revoked and registered again under the same name."""
         return f"{self.name}\n{self.created.isoformat()}"
 
-    @property
+    @cached_property
     def terms(self) -> str:
         """Another one whenever what it is given is chosen anew."""
         return f"{self.key}\n{self.epsilon}\n{self.every}"
@@ -70,6 +72,7 @@ class Registry:
 
     def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database, self._clock = database, clock
+        self._read: tuple[_Rows, Known] = (([], []), Known({}, {}))
         with database.writing(_LOCK) as connection:
             create(connection)
 
@@ -146,12 +149,18 @@ class Registry:
         return None if row is None or row.revoked is not None else _app(row)
 
     def known(self) -> Known:
-        """Everything that was not revoked, at one moment."""
+        """Everything that was not revoked, at one moment; the same object as long as nothing changes."""
         with self._database.reading() as connection:
-            return Known(
-                {bytes(row.token_hash): _device(row) for row in self._valid(connection, devices)},
-                {bytes(row.token_hash): _app(row) for row in self._valid(connection, apps)},
+            rows = self._valid(connection, devices), self._valid(connection, apps)
+        if rows != self._read[0]:
+            self._read = (
+                rows,
+                Known(
+                    {bytes(row.token_hash): _device(row) for row in rows[0]},
+                    {bytes(row.token_hash): _app(row) for row in rows[1]},
+                ),
             )
+        return self._read[1]
 
     def devices(self) -> Sequence[Device]:
         return list(self.known().devices.values())

@@ -23,7 +23,8 @@ _LOCK_ALL = "SELECT pg_advisory_xact_lock(n) FROM (SELECT unnest(%s::bigint[]) A
 
 @dataclass(frozen=True)
 class Database:
-    """One address; every block below is one transaction, on a connection of its own."""
+    """One address; every block below is one transaction. A file is opened for each, so that none goes to one that was
+    moved away; connections to a server are kept."""
 
     engine: Engine
     where: str  # for messages, without a password
@@ -60,7 +61,10 @@ class Database:
         if url.drivername == POSTGRES:
             wait = {"connect_timeout": math.ceil(wait_seconds)}
             # Read committed, whatever the server's default: what is read after a wait for a lock must not be older.
-            engine = create_engine(url, poolclass=NullPool, isolation_level="READ COMMITTED", connect_args=wait)
+            # Connections are kept, and asked before use whether they still are: the server may have been restarted.
+            engine = create_engine(
+                url, isolation_level="READ COMMITTED", connect_args=wait, pool_pre_ping=True, pool_timeout=wait_seconds
+            )
             return cls(engine, printable(url.render_as_string(hide_password=True), 200), wait_seconds)
         path, where = Path(url.database or ""), printable(address, 200)
         if path.exists() and not path.is_file():
@@ -72,6 +76,10 @@ class Database:
     @property
     def _path(self) -> Path | None:
         return Path(self.engine.url.database or "") if self.engine.dialect.name == "sqlite" else None
+
+    def disconnect(self) -> None:
+        """Before a fork: no two processes may talk through one connection."""
+        self.engine.dispose()
 
     @contextmanager
     def writing(self, *locks: str) -> Iterator[Connection]:
