@@ -1,6 +1,7 @@
 """Starting a gateway: the socket, TLS, a first admin, and a stop that loses nothing."""
 
 import asyncio
+import os
 import resource
 import signal
 import socket
@@ -65,9 +66,12 @@ class _Server(uvicorn.Server):
     def __init__(self, gateway: Gateway) -> None:
         super().__init__(_config(gateway))
         self._gateway, self._silence = gateway, Silence()
+        self._parent = os.getppid()
 
     async def on_tick(self, counter: int) -> bool:
         """Ten times a second."""
+        if self._gateway.place.folder is not None and os.getppid() != self._parent:
+            self.should_exit = True  # whoever started it and the others was killed
         if counter % 50 == 0:
             self._silence.close_long(self.server_state.connections)
         return await super().on_tick(counter)
