@@ -38,7 +38,7 @@ class Listening:
 
 def window(number, *, whole=True):
     samples = np.zeros((4, 2)) if whole else None
-    stamps = Stamps("rows", ("acc_x",), (0,), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
+    stamps = Stamps("rows", ("acc_x",), [0], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
     return TrackWindow(0, ClockWindow(number, np.zeros(4, dtype=np.int64), samples, (stamps,)))
 
 

@@ -1,6 +1,6 @@
 """Readings as they come, out of order, twice, late or not at all: put on the clock's grid and cut into windows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ class Assembly:
     def __init__(self, schema: Schema, ticks: Ticks, *, first_tick: int) -> None:
         self._schema, self._ticks = schema, ticks
         self._place = {name: place for place, name in enumerate(schema.names)}
+        self._known: dict[tuple[str, ...], list[int]] = {}  # places of channels that are read together
         self._grace = self._ticks.ticks_in(GRACE_SECONDS)
         self._next = -(-first_tick // schema.window)  # window that comes out next: the first that can be whole
         self._first = self._next
@@ -44,7 +45,7 @@ class Assembly:
         self._make_room()
         rows = each.ticks - self._base
         for readings in each.together.readings:
-            self._rows[rows[:, None], list(self._places(readings.channels))] = readings.values
+            self._rows[rows[:, None], self._places(readings.channels)] = readings.values
         self._came.append(each)
         return len(rows)
 
@@ -64,8 +65,10 @@ class Assembly:
         rows = self._open_rows()[GAP : GAP + self._schema.window]
         return tuple(name for place, name in enumerate(self._schema.names) if not np.isfinite(rows[:, place]).any())
 
-    def _places(self, channels: Sequence[str]) -> tuple[int, ...]:
-        return tuple(self._place[name] for name in channels)
+    def _places(self, channels: tuple[str, ...]) -> list[int]:
+        if channels not in self._known:
+            self._known[channels] = [self._place[name] for name in channels]
+        return self._known[channels]
 
     def _samples(self) -> Floats | None:
         """Of the open window, small gaps bridged; None where a channel has a larger one."""

@@ -16,13 +16,13 @@ class Stamps:
 
     sensor: str
     channels: tuple[str, ...]
-    places: tuple[int, ...]  # of these channels in the schema
+    places: list[int]  # of these channels in the schema
     times_ns: Nanoseconds
     ticks: NDArray[np.int64]  # counted from the window's first
 
     def with_values(self, released: Floats) -> Readings:
         """The same readings with values of a released window (tick, channel)."""
-        return Readings(self.sensor, self.channels, self.times_ns, released[self.ticks[:, None], list(self.places)])
+        return Readings(self.sensor, self.channels, self.times_ns, released[self.ticks[:, None], self.places])
 
 
 @dataclass(frozen=True)
