@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, Table, func, insert, select, update
 
 from deeprotect.errors import InputError, printable
 from deeprotect.gateway.registration.push_address import check_address
-from deeprotect.gateway.registration.registry_tables import admins, apps, create, devices
+from deeprotect.gateway.registration.registry_tables import admins, apps, create, devices, registry
 from deeprotect.gateway.registration.tokens import new_token, token_hash
 from deeprotect.gateway.wire.sensor_settings import SensorSettings
 from deeprotect.privacy.names import check_names
@@ -20,7 +20,6 @@ from deeprotect.release.ledger.database_tables import streams
 from deeprotect.release.ledger.history import microseconds, moment_of
 from deeprotect.release.ledger.ledger import Clock, utc_now
 
-_Rows = tuple[Sequence[Row[Any]], Sequence[Row[Any]]]
 _LOCK = "deeprotect: registry"
 _NO_STREAM = "no stream '{}' is registered; `deeprotect register list` shows them"
 _NO_APP = "stream '{}' has no app '{}'; `deeprotect register list` shows them"
@@ -72,7 +71,7 @@ class Registry:
 
     def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database, self._clock = database, clock
-        self._read: tuple[_Rows, Known] = (([], []), Known({}, {}))
+        self._read: tuple[int, Known] | None = None
         with database.writing(_LOCK) as connection:
             create(connection)
 
@@ -151,16 +150,14 @@ class Registry:
     def known(self) -> Known:
         """Everything that was not revoked, at one moment; the same object as long as nothing changes."""
         with self._database.reading() as connection:
-            rows = self._valid(connection, devices), self._valid(connection, apps)
-        if rows != self._read[0]:
-            self._read = (
-                rows,
-                Known(
-                    {bytes(row.token_hash): _device(row) for row in rows[0]},
-                    {bytes(row.token_hash): _app(row) for row in rows[1]},
-                ),
-            )
-        return self._read[1]
+            changes = connection.execute(select(registry.c.changes)).scalar_one()
+            if self._read is None or self._read[0] != changes:
+                found = Known(
+                    {bytes(row.token_hash): _device(row) for row in self._valid(connection, devices)},
+                    {bytes(row.token_hash): _app(row) for row in self._valid(connection, apps)},
+                )
+                self._read = changes, found
+            return self._read[1]
 
     def devices(self) -> Sequence[Device]:
         return list(self.known().devices.values())
@@ -187,6 +184,7 @@ class Registry:
         token = new_token()
         row = {"token_hash": token_hash(token), "created": self._now(), **columns}
         connection.execute(insert(table).values(**row))
+        _changed(connection)
         return token
 
     def _change(self, table: Table, *, stream: str, name: str | None = None, **columns: Any) -> bool:
@@ -194,6 +192,7 @@ class Registry:
         same = [table.c.stream == stream, *([] if name is None else [table.c.name == name])]
         with self._database.writing(_LOCK) as connection:
             done = connection.execute(update(table).where(table.c.revoked.is_(None), *same).values(**columns))
+            _changed(connection)
             return bool(done.rowcount)
 
     @staticmethod
@@ -210,6 +209,10 @@ class Registry:
 
     def _now(self) -> int:
         return microseconds(self._clock())
+
+
+def _changed(connection: Connection) -> None:
+    connection.execute(update(registry).values(changes=registry.c.changes + 1))
 
 
 def _owner(connection: Connection, stream: str) -> str | None:
