@@ -31,9 +31,9 @@ class Listening:
         self.hold, self.windows = real.hold, real.windows
         return flow
 
-    def code(self, evidence):
-        self.heard.append([int(each[0, 0]) for each in evidence])
-        return np.zeros((1, 1))
+    def codes(self, episodes):
+        self.heard += [[int(each[0, 0]) for each in evidence] for evidence in episodes]
+        return np.zeros((len(episodes), 1))
 
 
 def window(number, *, whole=True):
@@ -51,7 +51,8 @@ def played(pipeline, numbers, *, broken=(), available=lambda _: True):
         heard = flow.take(each)
         if heard is not None:
             heard.evidence = np.full((1, 1), float(number))
-        for episode, _ in list(flow.requests()):
+        for episode in flow.drawing():
+            flow.codes([episode])
             if available(number):
                 draws += 1
                 settle(episode, Drawn(np.full((listening.hold, 1), float(draws)), placeholder=False))

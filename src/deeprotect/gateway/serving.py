@@ -25,7 +25,7 @@ from deeprotect.gateway.silence import Silence
 STOP_SECONDS = 10
 SWITCH_SECONDS = 0.0005  # between the thread that receives and the one that releases
 COLLECT_AFTER = (20_000, 20, 50)
-"""Objects, and young collections: with a thousand streams' objects in memory, Python's own numbers cost a tenth of it all."""
+"""Objects, and young collections: with a thousand streams in memory, Python's own numbers take a tenth of all time."""
 BACKLOG = 2048
 
 

@@ -87,10 +87,7 @@ def _encode(pipeline: Pipeline, windows: Sequence[Heard]) -> None:
 
 def _draw(jobs: Sequence[Job], *, database: Database, entropy: SystemEntropy) -> dict[int, str]:
     """Make all draws that are due; why not, by the place of the job."""
-    first = {id(job.flow): place for place, job in reversed(list(enumerate(jobs)))}  # a flow may have two jobs
-    asked: list[tuple[int, ClockEpisode, DrawRequest]] = [
-        (place, episode, request) for place in first.values() for episode, request in jobs[place].flow.requests()
-    ]
+    asked = list(_asked(jobs))
     try:
         answers = draw_together([request for *_, request in asked], database=database, entropy=entropy)
     except (LedgerError, LedgerUnavailableError) as failure:  # nothing was drawn, or it is kept: it is asked again
@@ -103,6 +100,19 @@ def _draw(jobs: Sequence[Job], *, database: Database, entropy: SystemEntropy) ->
         for (place, *_), answer in zip(asked, answers, strict=True)
         if isinstance(answer, BudgetError)
     }
+
+
+def _asked(jobs: Sequence[Job]) -> Iterator[tuple[int, ClockEpisode, DrawRequest]]:
+    """Draws that are due, with the place of their job; codes in one call for all that share an encoder."""
+    first = {id(job.flow): place for place, job in reversed(list(enumerate(jobs)))}  # a flow may have two jobs
+    alike: defaultdict[int, list[tuple[int, ClockEpisode]]] = defaultdict(list)
+    for place in first.values():
+        flow = jobs[place].flow
+        alike[id(flow.pipeline)].extend((place, episode) for episode in flow.drawing())
+    for some in alike.values():
+        codes = jobs[some[0][0]].flow.codes([episode for _, episode in some]) if some else ()
+        for (place, episode), code in zip(some, codes, strict=True):
+            yield place, episode, jobs[place].flow.request(episode, code[None])
 
 
 def _decoded(jobs: Sequence[Job], leaving: Sequence[Sequence[Leaving]]) -> list[list[ReleasedWindow]]:
@@ -130,6 +140,6 @@ def _window(job: Job, leaving: Leaving, values: Floats) -> ReleasedWindow:
         channels=schema.names,
         times_ns=window.times_ns,
         values=values,
-        readings=tuple(stamps.with_values(values) for stamps in window.stamps),
+        readings=tuple(window.with_values(values)),
         placeholder=leaving.placeholder,
     )

@@ -1,7 +1,7 @@
 """One app's part of a session: episodes one after the other, each with one draw; no window informs two of them."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,13 +69,18 @@ class Flow:
         if self._open:
             self._open[-1].end()
 
-    def requests(self) -> Iterator[tuple[ClockEpisode, DrawRequest]]:
-        """Draws that are to be made now, or to be tried again."""
-        for episode in self._open:
-            if episode.state == "drawing":
-                code = self._listening.code([each.evidence for each in episode.heard if each.evidence is not None])
-                run = Run(str(episode.part), episode.number, 1)
-                yield episode, DrawRequest(self.pipeline, self._ledger, run, code)
+    def drawing(self) -> list[ClockEpisode]:
+        """Those whose draws are to be made now, or to be tried again."""
+        return [episode for episode in self._open if episode.state == "drawing"]
+
+    def codes(self, episodes: Sequence[ClockEpisode]) -> Floats:
+        """One for each, (episode, k), of this flow or of others through the same pipeline."""
+        return self._listening.codes(
+            [[each.evidence for each in episode.heard if each.evidence is not None] for episode in episodes]
+        )
+
+    def request(self, episode: ClockEpisode, code: Floats) -> DrawRequest:
+        return DrawRequest(self.pipeline, self._ledger, Run(str(episode.part), episode.number, 1), code)
 
     def leaving(self, entropy: SystemEntropy) -> Iterator[Leaving]:
         """Windows that show something; of an episode that was given up, only where the policy wants a placeholder."""
