@@ -31,14 +31,14 @@ class Listening:
         self.hold, self.windows = real.hold, real.windows
         return flow
 
-    def code(self, evidence):
-        self.heard.append([int(each[0, 0]) for each in evidence])
-        return np.zeros((1, 1))
+    def codes(self, episodes):
+        self.heard += [[int(each[0, 0]) for each in evidence] for evidence in episodes]
+        return np.zeros((len(episodes), 1))
 
 
 def window(number, *, whole=True):
     samples = np.zeros((4, 2)) if whole else None
-    stamps = Stamps("rows", ("acc_x",), (0,), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
+    stamps = Stamps("rows", ("acc_x",), [0], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
     return TrackWindow(0, ClockWindow(number, np.zeros(4, dtype=np.int64), samples, (stamps,)))
 
 
@@ -48,8 +48,11 @@ def played(pipeline, numbers, *, broken=(), available=lambda _: True):
     flow, left, draws = listening.of(pipeline), [], 0
     for number in numbers:
         each = window(number, whole=number not in broken)
-        flow.take(each, None if number in broken else np.full((1, 1), float(number)))
-        for episode, _ in list(flow.requests()):
+        heard = flow.take(each)
+        if heard is not None:
+            heard.evidence = np.full((1, 1), float(number))
+        for episode in flow.drawing():
+            flow.codes([episode])
             if available(number):
                 draws += 1
                 settle(episode, Drawn(np.full((listening.hold, 1), float(draws)), placeholder=False))

@@ -6,13 +6,15 @@ import random
 import sys
 import time
 from collections import deque
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import websockets
+from websockets.asyncio.client import ClientConnection, connect
 
 SECOND = 10**9
+CONNECTING = 32
 
 
 @dataclass(eq=False)
@@ -40,19 +42,24 @@ class Load:
 
 
 async def drive(load: Load, streams: list[LoadStream]) -> dict[str, Any]:
-    """Everything at once; the devices' messages are spread over their period."""
-    begin = time.monotonic() + 1.0 + len(streams) / 200  # connecting takes its time
-    jobs = [_device(load, stream, begin) for stream in streams] + [_app(load, stream, begin) for stream in streams]
-    tasks = [asyncio.create_task(job) for job in jobs]
-    await asyncio.sleep(begin - time.monotonic() + load.settle + load.seconds + 3.0)
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    """Everything at once, after all have connected; the devices' messages are spread over their period."""
+    async with AsyncExitStack() as stack:
+        devices = await _connected(stack, [f"{load.address}/in/{stream.token_in}" for stream in streams])
+        apps = await _connected(stack, [f"{load.address}/out/{stream.token_out}" for stream in streams])
+        begin = time.monotonic() + 1.0
+        jobs = [_device(load, *each, begin=begin) for each in zip(streams, devices, strict=True)]
+        jobs += [_app(load, *each, begin=begin) for each in zip(streams, apps, strict=True)]
+        tasks = [asyncio.create_task(job) for job in jobs]
+        await asyncio.sleep(begin - time.monotonic() + load.settle + load.seconds + 3.0)
+        for task in tasks:
+            task.cancel()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+    broken = [each for each in ended if isinstance(each, Exception)]
     delays = np.array([delay for stream in streams for delay in stream.delays] or [np.nan])
     return {
         "windows": sum(stream.windows for stream in streams),
         "refused": sum(stream.refused for stream in streams),
-        "silent": sum(not stream.windows for stream in streams),
+        "broken": len(broken),
         "p50": float(np.median(delays)),
         "p99": float(np.quantile(delays, 0.99)),
         "worst": float(delays.max()),
@@ -60,37 +67,46 @@ async def drive(load: Load, streams: list[LoadStream]) -> dict[str, Any]:
     }
 
 
-async def _device(load: Load, stream: LoadStream, begin: float) -> None:
+async def _connected(stack: AsyncExitStack, addresses: list[str]) -> list[ClientConnection]:
+    """As many at once as a listener's queue likes."""
+    few = asyncio.Semaphore(CONNECTING)
+
+    async def one(address: str) -> ClientConnection:
+        async with few:
+            return await stack.enter_async_context(connect(address, compression=None, open_timeout=60))
+
+    return list(await asyncio.gather(*map(one, addresses)))
+
+
+async def _device(load: Load, stream: LoadStream, socket: ClientConnection, *, begin: float) -> None:
     rows = round(load.rate_hz * load.every)
     values = np.random.default_rng().normal(scale=0.5, size=(len(load.channels), rows)).round(3)
     body = ",".join(
         f"{json.dumps(name)}:{json.dumps(row.tolist())}" for name, row in zip(load.channels, values, strict=True)
     )
     step, start = SECOND // load.rate_hz, random.random() * load.every
-    async with websockets.connect(f"{load.address}/in/{stream.token_in}", compression=None) as socket:
-        number, stop = 0, begin + load.settle + load.seconds
-        await asyncio.sleep(begin + start - time.monotonic())
-        first = time.time_ns()
-        while (due := begin + start + (number + 1) * load.every) < stop:
-            await asyncio.sleep(max(0.0, due - time.monotonic()))
-            times = [first + (number * rows + row) * step for row in range(rows)]
-            stream.sent.append((times[-1], time.monotonic()))
-            await socket.send(f'{{"session":"load","time":{times},{body}}}')
-            answer = await socket.recv()
-            stream.refused += '"status": 200' not in answer
-            number += 1
+    number, stop = 0, begin + load.settle + load.seconds
+    await asyncio.sleep(begin + start - time.monotonic())
+    first = time.time_ns()
+    while (due := begin + start + (number + 1) * load.every) < stop:
+        await asyncio.sleep(max(0.0, due - time.monotonic()))
+        times = [first + (number * rows + row) * step for row in range(rows)]
+        stream.sent.append((times[-1], time.monotonic()))
+        await socket.send(f'{{"session":"load","time":{times},{body}}}')
+        answer = await socket.recv()
+        stream.refused += '"status": 200' not in str(answer)
+        number += 1
 
 
-async def _app(load: Load, stream: LoadStream, begin: float) -> None:
-    async with websockets.connect(f"{load.address}/out/{stream.token_out}", compression=None) as socket:
-        async for message in socket:
-            now = time.monotonic()
-            if begin + load.settle <= now <= begin + load.settle + load.seconds:
-                last = max(json.loads(message)["time"])
-                left = next((at for stamp, at in stream.sent if stamp >= last), None)
-                stream.windows += 1
-                if left is not None:
-                    stream.delays.append(now - left)
+async def _app(load: Load, stream: LoadStream, socket: ClientConnection, *, begin: float) -> None:
+    """Counts windows by when what they waited for was sent: none at one end of the time, and missed at the other."""
+    first, end = begin + load.settle, begin + load.settle + load.seconds
+    async for message in socket:
+        now, last = time.monotonic(), max(json.loads(message)["time"])
+        left = next((at for stamp, at in stream.sent if stamp >= last), None)
+        if left is not None and first <= left < end:
+            stream.windows += 1
+            stream.delays.append(now - left)
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ A file's episode is drawn from its own windows once it is whole. Live, nobody wa
 the beginning of its episode, or to the end of the one before. docs/claims.md#draws-of-a-live-stream
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -46,11 +46,16 @@ class Listening:
 
     def code(self, evidence: list[Floats]) -> Floats:
         """Of one episode, or of what there is of it."""
-        counts = np.array([len(evidence)])
+        return self.codes([evidence])
+
+    def codes(self, episodes: Sequence[list[Floats]]) -> Floats:
+        """Of several, in one call; each of them is at least one window."""
+        evidence = np.concatenate([each for some in episodes for each in some])
+        counts = np.array([len(some) for some in episodes])
         if not self.counted:
-            return self.bundle.pool(np.concatenate(evidence), counts)
+            return self.bundle.pool(evidence, counts)
         heard, heard_counts = self.bundle.hold.heard(counts)
-        return self.bundle.pool(np.concatenate(evidence)[heard], heard_counts)
+        return self.bundle.pool(evidence[heard], heard_counts)
 
 
 class Episodes(Protocol):

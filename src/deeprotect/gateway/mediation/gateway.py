@@ -41,7 +41,7 @@ class Gateway:
     def of(cls, settings: Settings, place: ProcessPlace | None = None) -> Self:
         """Bundles are loaded and checked, the database is opened or made; wrong input is refused here."""
         bundles, metrics = Bundles(settings.bundles), Metrics()
-        database = Database.existing_or_new(settings.database, wait_seconds=WAIT_SECONDS)
+        database = Database.existing_or_new(settings.database, wait_seconds=WAIT_SECONDS, keep_connections=True)
         registry = Registry(database)
         directory = Directory(registry)
 
@@ -67,6 +67,7 @@ class Gateway:
             with suppress(asyncio.CancelledError):
                 await keeping
             await self.mediator.stop()
+            self.database.disconnect()
 
     async def _keep(self) -> None:
         """Know who was registered and revoked, and end what has fallen silent."""

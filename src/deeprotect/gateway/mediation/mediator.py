@@ -23,7 +23,7 @@ from deeprotect.gateway.streams.track import TrackWindow
 from deeprotect.gateway.wire.message import Message
 from deeprotect.signals.schema import Schema
 
-BATCH_SECONDS = 0.005  # that windows of other streams are waited for
+BATCH_SECONDS = (0.005, 0.1)  # that windows of other streams are waited for: as long as the last batch took
 IDLE_SECONDS = 30.0  # after which a session that sends nothing is over
 MOST_SESSIONS = 4  # of one stream; the one that was silent longest ends when there would be more
 AT_ONCE = MOST_WAITING // 4  # windows that are handed on before those who read them have their turn
@@ -127,12 +127,15 @@ class Mediator:
         return [self._status(device) for device in self._directory.devices()]
 
     async def _run(self) -> None:
+        (least, most), took = BATCH_SECONDS, 0.0
         while True:
             await self._queued.wait()
-            await asyncio.sleep(BATCH_SECONDS)
+            await asyncio.sleep(min(max(least, took), most))
             self._queued.clear()
             queue, self._queue = self._queue, []
+            began = time.monotonic()
             await self._release(queue)
+            took = time.monotonic() - began
 
     async def _release(self, queue: list[tuple[ReleaseOrder, asyncio.Future[Delivery]]]) -> None:
         loop, orders = asyncio.get_running_loop(), [order for order, _ in queue]

@@ -4,13 +4,14 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Self
 
 from sqlalchemy import Connection, Row, Table, func, insert, select, update
 
 from deeprotect.errors import InputError, printable
 from deeprotect.gateway.registration.push_address import check_address
-from deeprotect.gateway.registration.registry_tables import admins, apps, create, devices
+from deeprotect.gateway.registration.registry_tables import admins, apps, create, devices, registry
 from deeprotect.gateway.registration.tokens import new_token, token_hash
 from deeprotect.gateway.wire.sensor_settings import SensorSettings
 from deeprotect.privacy.names import check_names
@@ -46,12 +47,12 @@ class App:
     epsilon: str | None = None
     every: int | None = None
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Another one when it was revoked and registered again under the same name."""
         return f"{self.name}\n{self.created.isoformat()}"
 
-    @property
+    @cached_property
     def terms(self) -> str:
         """Another one whenever what it is given is chosen anew."""
         return f"{self.key}\n{self.epsilon}\n{self.every}"
@@ -70,6 +71,7 @@ class Registry:
 
     def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database, self._clock = database, clock
+        self._read: tuple[int, Known] | None = None
         with database.writing(_LOCK) as connection:
             create(connection)
 
@@ -146,12 +148,16 @@ class Registry:
         return None if row is None or row.revoked is not None else _app(row)
 
     def known(self) -> Known:
-        """Everything that was not revoked, at one moment."""
+        """Everything that was not revoked, at one moment; the same object as long as nothing changes."""
         with self._database.reading() as connection:
-            return Known(
-                {bytes(row.token_hash): _device(row) for row in self._valid(connection, devices)},
-                {bytes(row.token_hash): _app(row) for row in self._valid(connection, apps)},
-            )
+            changes = connection.execute(select(registry.c.changes)).scalar_one()
+            if self._read is None or self._read[0] != changes:
+                found = Known(
+                    {bytes(row.token_hash): _device(row) for row in self._valid(connection, devices)},
+                    {bytes(row.token_hash): _app(row) for row in self._valid(connection, apps)},
+                )
+                self._read = changes, found
+            return self._read[1]
 
     def devices(self) -> Sequence[Device]:
         return list(self.known().devices.values())
@@ -178,6 +184,7 @@ class Registry:
         token = new_token()
         row = {"token_hash": token_hash(token), "created": self._now(), **columns}
         connection.execute(insert(table).values(**row))
+        _changed(connection)
         return token
 
     def _change(self, table: Table, *, stream: str, name: str | None = None, **columns: Any) -> bool:
@@ -185,6 +192,7 @@ class Registry:
         same = [table.c.stream == stream, *([] if name is None else [table.c.name == name])]
         with self._database.writing(_LOCK) as connection:
             done = connection.execute(update(table).where(table.c.revoked.is_(None), *same).values(**columns))
+            _changed(connection)
             return bool(done.rowcount)
 
     @staticmethod
@@ -201,6 +209,10 @@ class Registry:
 
     def _now(self) -> int:
         return microseconds(self._clock())
+
+
+def _changed(connection: Connection) -> None:
+    connection.execute(update(registry).values(changes=registry.c.changes + 1))
 
 
 def _owner(connection: Connection, stream: str) -> str | None:

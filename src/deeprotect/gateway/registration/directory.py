@@ -17,7 +17,9 @@ class Directory:
 
     def refresh(self) -> None:
         """Read it again; when that fails, what was known stays, and no draw can be paid for."""
-        self._use(self._registry.known())
+        known = self._registry.known()
+        if known is not self._known:
+            self._use(known)
 
     def device_of(self, token: str) -> Device | None:
         return self._known.devices.get(token_hash(token))

@@ -1,6 +1,6 @@
 """Tables of the registry, beside the ledger's in one database: who may send, who may have what, who administers."""
 
-from sqlalchemy import BigInteger, Column, Connection, Integer, LargeBinary, MetaData, Table, Text, inspect
+from sqlalchemy import BigInteger, Column, Connection, Integer, LargeBinary, MetaData, Table, Text, insert, inspect
 
 _tables = MetaData()
 _Id = BigInteger().with_variant(Integer, "sqlite")
@@ -40,8 +40,12 @@ admins = Table(
     Column("created", BigInteger, nullable=False),
 )
 
+registry = Table("deeprotect_registry", _tables, Column("changes", BigInteger, nullable=False))
+"""One row: how often devices and apps were changed, so that who has read them can tell whether to read again."""
+
 
 def create(connection: Connection) -> None:
     """Make the tables where there are none; the caller holds a lock."""
-    if not inspect(connection).has_table(devices.name):
+    if not inspect(connection).has_table(registry.name):
         _tables.create_all(connection, checkfirst=True)
+        connection.execute(insert(registry).values(changes=0))

@@ -1,12 +1,12 @@
 """Readings as they come, out of order, twice, late or not at all: put on the clock's grid and cut into windows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.gateway.streams.clock_window import ClockWindow, Stamps
-from deeprotect.gateway.wire.message import Readings
+from deeprotect.gateway.streams.simultaneous import OnTicks, increases
 from deeprotect.signals.clock import GAP_STEPS
 from deeprotect.signals.schema import Floats, Schema
 from deeprotect.signals.ticks import Nanoseconds, Ticks
@@ -21,29 +21,33 @@ class Assembly:
     def __init__(self, schema: Schema, ticks: Ticks, *, first_tick: int) -> None:
         self._schema, self._ticks = schema, ticks
         self._place = {name: place for place, name in enumerate(schema.names)}
+        self._known: dict[tuple[str, ...], list[int]] = {}  # places of channels that are read together
         self._grace = self._ticks.ticks_in(GRACE_SECONDS)
         self._next = -(-first_tick // schema.window)  # window that comes out next: the first that can be whole
         self._first = self._next
         self._base = self._next * schema.window - GAP  # tick of the first row below
         self._rows: Floats = np.full((GAP + schema.window + GAP, len(schema.channels)), np.nan)
-        self._stamps: list[tuple[Readings, NDArray[np.int64]]] = []
+        self._came: list[OnTicks] = []  # of which the open windows may have some
         self.newest = first_tick
         self.late = 0
 
-    def push(self, readings: Readings, ticks: NDArray[np.int64]) -> int:
+    def push(self, each: OnTicks) -> int:
         """How many are in time; the others belong to windows that are closed."""
         start = self._next * self._schema.window
-        kept = ticks >= (start - GAP if self._next == self._first else start)
-        self.late += int(np.count_nonzero(ticks < start)) if self._next > self._first else 0
-        if not kept.any():
-            return 0
-        if not kept.all():
-            readings, ticks = readings.where(kept), ticks[kept]
-        self.newest = max(self.newest, int(ticks.max()))
+        earliest = start - GAP if self._next == self._first else start
+        if each.first < earliest:
+            kept = each.ticks >= earliest
+            self.late += int(np.count_nonzero(each.ticks < start)) if self._next > self._first else 0
+            if not kept.any():
+                return 0
+            each = each.where(kept)
+        self.newest = max(self.newest, each.last)
         self._make_room()
-        self._rows[(ticks - self._base)[:, None], list(self._places(readings.channels))] = readings.values
-        self._stamps.append((readings, ticks))
-        return len(ticks)
+        rows = each.ticks - self._base
+        for readings in each.together.readings:
+            self._rows[rows[:, None], self._places(readings.channels)] = readings.values
+        self._came.append(each)
+        return len(rows)
 
     def due(self, *, closing: bool = False) -> Iterator[ClockWindow]:
         """Windows that are whole, and those that nothing more is awaited for; when closing, all that have begun."""
@@ -61,8 +65,10 @@ class Assembly:
         rows = self._open_rows()[GAP : GAP + self._schema.window]
         return tuple(name for place, name in enumerate(self._schema.names) if not np.isfinite(rows[:, place]).any())
 
-    def _places(self, channels: Sequence[str]) -> tuple[int, ...]:
-        return tuple(self._place[name] for name in channels)
+    def _places(self, channels: tuple[str, ...]) -> list[int]:
+        if channels not in self._known:
+            self._known[channels] = [self._place[name] for name in channels]
+        return self._known[channels]
 
     def _samples(self) -> Floats | None:
         """Of the open window, small gaps bridged; None where a channel has a larger one."""
@@ -80,16 +86,29 @@ class Assembly:
 
     def _taken(self) -> Iterator[Stamps]:
         """The stamps of the open window by sensor, each once, in order of time."""
+        sources: dict[tuple[str, tuple[str, ...]], tuple[int, ...]] = {}
+        for number, each in enumerate(self._came):
+            for readings in each.together.readings:
+                key = (readings.sensor, readings.channels)
+                sources[key] = (*sources.get(key, ()), number)
+        joined = {numbers: self._joined(numbers) for numbers in set(sources.values())}
+        for (sensor, channels), numbers in sources.items():
+            times, ticks = joined[numbers]
+            if len(times):
+                yield Stamps(sensor, channels, self._places(channels), times, ticks)
+
+    def _joined(self, numbers: tuple[int, ...]) -> tuple[Nanoseconds, NDArray[np.int64]]:
+        """Times of some of what came and their ticks, counted from the open window's first, where they are of it."""
         start, end = self._next * self._schema.window, (self._next + 1) * self._schema.window
-        by_sensor: dict[tuple[str, tuple[str, ...]], list[Nanoseconds]] = {}
-        for readings, ticks in self._stamps:
-            inside = (ticks >= start) & (ticks < end)
-            by_sensor.setdefault((readings.sensor, readings.channels), []).append(readings.times_ns[inside])
-        for (sensor, channels), times in by_sensor.items():
-            each_once = _each_once(np.concatenate(times))
-            if len(each_once):
-                ticks = self._ticks.nearest(each_once) - start
-                yield Stamps(sensor, channels, self._places(channels), each_once, ticks)
+        some = [self._came[number] for number in numbers]
+        times = np.concatenate([each.together.times_ns for each in some])
+        ticks = np.concatenate([each.ticks for each in some])
+        inside = (ticks >= start) & (ticks < end)
+        times, ticks = times[inside], ticks[inside] - start
+        if increases(times):
+            return times, ticks
+        times, places = np.unique(times, return_index=True)
+        return times, ticks[places]
 
     def _open_rows(self) -> Floats:
         """Of the open window, and as many before and after it as may be needed to bridge a gap."""
@@ -99,7 +118,7 @@ class Assembly:
     def _advance(self) -> None:
         self._next += 1
         start = self._next * self._schema.window
-        self._stamps = [each for each in self._stamps if int(each[1].max()) >= start]
+        self._came = [each for each in self._came if each.last >= start]
 
     def _make_room(self) -> None:
         """Rows for the newest tick and a window after it; those of windows that are closed make way."""
@@ -108,11 +127,6 @@ class Assembly:
         short = self.newest + 1 + self._schema.window + GAP - first - len(rows)
         self._rows = np.concatenate([rows, np.full((max(0, short), rows.shape[1]), np.nan)])
         self._base = first
-
-
-def _each_once(times: Nanoseconds) -> Nanoseconds:
-    """In order, which they mostly are."""
-    return times if (times[1:] > times[:-1]).all() else np.unique(times)
 
 
 def _bridged(column: Floats, start: int, end: int) -> Floats | None:

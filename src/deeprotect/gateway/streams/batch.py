@@ -1,7 +1,7 @@
 """Windows of many sessions through the pipe at once: encode, charge, privatise, decode; one transaction for all."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from deeprotect.bundle.network import one_thread
 from deeprotect.errors import BudgetError, LedgerError, LedgerUnavailableError
 from deeprotect.gateway.operation.logs import event_seldom
 from deeprotect.gateway.registration.device_registry import App
-from deeprotect.gateway.streams.clock_episode import ClockEpisode
+from deeprotect.gateway.streams.clock_episode import ClockEpisode, Heard
 from deeprotect.gateway.streams.flow import Flow, Leaving, settle
 from deeprotect.gateway.streams.live_session import LiveSession
 from deeprotect.gateway.streams.track import TrackWindow
@@ -57,36 +57,37 @@ def release_jobs(jobs: Sequence[Job], *, database: Database, entropy: SystemEntr
 
 
 def _take(jobs: Sequence[Job]) -> None:
-    """Every window to its flow, with what the encoder sees in it: one call for all that share an encoder."""
-    for evidence, windows in _encoded(jobs):
-        for (job, each), row in zip(windows, evidence, strict=True):
-            if job.over and row is None:  # its end was never sent: the draw is made from what came before it
-                job.flow.end()
-            job.flow.take(each, row)
-    for job in jobs:
-        if job.over:
-            job.flow.end()
-
-
-def _encoded(jobs: Iterable[Job]) -> Iterator[tuple[list[Floats | None], list[tuple[Job, TrackWindow]]]]:
-    alike: defaultdict[int, list[tuple[Job, TrackWindow]]] = defaultdict(list)
+    """Every window to its flow; those that a draw listens to through the encoder: one call for all that share it."""
+    heard: defaultdict[int, list[Heard]] = defaultdict(list)
     pipelines: dict[int, Pipeline] = {}
     for job in jobs:
         pipelines[id(job.flow.pipeline)] = job.flow.pipeline
-        alike[id(job.flow.pipeline)].extend((job, each) for each in job.windows)
-    for number, windows in alike.items():
-        pipeline = pipelines[number]
-        whole = [each.window.samples for _, each in windows if each.window.samples is not None]
-        rows = iter(pipeline.encode(pipeline.schema.scale(np.stack(whole))) if whole else ())
-        yield [None if each.window.samples is None else next(rows)[None] for _, each in windows], windows
+        heard[id(job.flow.pipeline)].extend(_heard(job))
+    for number, windows in heard.items():
+        _encode(pipelines[number], windows)
+
+
+def _heard(job: Job) -> Iterator[Heard]:
+    for each in job.windows:
+        if job.over and each.window.samples is None:  # its end was never sent: the draw is made from what came before
+            job.flow.end()
+        window = job.flow.take(each)
+        if window is not None:
+            yield window
+    if job.over:
+        job.flow.end()
+
+
+def _encode(pipeline: Pipeline, windows: Sequence[Heard]) -> None:
+    if windows:
+        evidence = pipeline.encode(pipeline.schema.scale(np.stack([each.samples for each in windows])))
+        for place, each in enumerate(windows):
+            each.evidence = evidence[place : place + 1]
 
 
 def _draw(jobs: Sequence[Job], *, database: Database, entropy: SystemEntropy) -> dict[int, str]:
     """Make all draws that are due; why not, by the place of the job."""
-    first = {id(job.flow): place for place, job in reversed(list(enumerate(jobs)))}  # a flow may have two jobs
-    asked: list[tuple[int, ClockEpisode, DrawRequest]] = [
-        (place, episode, request) for place in first.values() for episode, request in jobs[place].flow.requests()
-    ]
+    asked = list(_asked(jobs))
     try:
         answers = draw_together([request for *_, request in asked], database=database, entropy=entropy)
     except (LedgerError, LedgerUnavailableError) as failure:  # nothing was drawn, or it is kept: it is asked again
@@ -99,6 +100,19 @@ def _draw(jobs: Sequence[Job], *, database: Database, entropy: SystemEntropy) ->
         for (place, *_), answer in zip(asked, answers, strict=True)
         if isinstance(answer, BudgetError)
     }
+
+
+def _asked(jobs: Sequence[Job]) -> Iterator[tuple[int, ClockEpisode, DrawRequest]]:
+    """Draws that are due, with the place of their job; codes in one call for all that share an encoder."""
+    first = {id(job.flow): place for place, job in reversed(list(enumerate(jobs)))}  # a flow may have two jobs
+    alike: defaultdict[int, list[tuple[int, ClockEpisode]]] = defaultdict(list)
+    for place in first.values():
+        flow = jobs[place].flow
+        alike[id(flow.pipeline)].extend((place, episode) for episode in flow.drawing())
+    for some in alike.values():
+        codes = jobs[some[0][0]].flow.codes([episode for _, episode in some]) if some else ()
+        for (place, episode), code in zip(some, codes, strict=True):
+            yield place, episode, jobs[place].flow.request(episode, code[None])
 
 
 def _decoded(jobs: Sequence[Job], leaving: Sequence[Sequence[Leaving]]) -> list[list[ReleasedWindow]]:
@@ -126,6 +140,6 @@ def _window(job: Job, leaving: Leaving, values: Floats) -> ReleasedWindow:
         channels=schema.names,
         times_ns=window.times_ns,
         values=values,
-        readings=tuple(stamps.with_values(values) for stamps in window.stamps),
+        readings=tuple(window.with_values(values)),
         placeholder=leaving.placeholder,
     )

@@ -10,6 +10,14 @@ State = Literal["listening", "drawing", "drawn", "given up"]
 
 
 @dataclass(eq=False)
+class Heard:
+    """A window that a draw listens to: its samples (tick, channel), and what the encoder sees in them, (1, k)."""
+
+    samples: Floats
+    evidence: Floats | None = None
+
+
+@dataclass(eq=False)
 class ClockEpisode:
     """Windows that share one draw; it begins where the session does, and ends with the clock's stretch.
 
@@ -20,38 +28,38 @@ class ClockEpisode:
 
     part: int
     number: int
-    evidence: list[Floats] = field(default_factory=list)
+    heard: list[Heard] = field(default_factory=list)
     state: State = "listening"
     waiting: list[ClockWindow] = field(default_factory=list)
     held: Floats | None = None  # (window, value), one row for each place of the whole stretch
     placeholder: bool = False
 
     def __post_init__(self) -> None:
-        if self.evidence:
+        if self.heard:
             self.state = "drawing"
 
-    def listen(self, evidence: Floats | None, *, enough: int) -> bool:
+    def listen(self, window: Heard | None, *, enough: int) -> bool:
         """To one window more, if it still does; whether it did."""
         if self.state != "listening":
             return False
-        if evidence is None:
+        if window is None:
             self.give_up()
             return False
-        self.evidence.append(evidence)
-        if len(self.evidence) == enough:
+        self.heard.append(window)
+        if len(self.heard) == enough:
             self.state = "drawing"
         return True
 
     def end(self) -> None:
         """Nothing more comes: what there is of it is drawn from."""
         if self.state == "listening":
-            self.state = "drawing" if self.evidence else "given up"
+            self.state = "drawing" if self.heard else "given up"
 
     def show(self, held: Floats, *, placeholder: bool) -> None:
-        self.state, self.held, self.placeholder, self.evidence = "drawn", held, placeholder, []
+        self.state, self.held, self.placeholder, self.heard = "drawn", held, placeholder, []
 
     def give_up(self) -> None:
-        self.state, self.evidence = "given up", []
+        self.state, self.heard = "given up", []
 
     def leaving(self) -> list[ClockWindow]:
         """Windows whose fate is known, each once."""

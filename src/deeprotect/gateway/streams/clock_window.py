@@ -1,5 +1,6 @@
 """A window on the clock: the samples of its ticks where all are there, and the producer's own time stamps."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,14 +17,9 @@ class Stamps:
 
     sensor: str
     channels: tuple[str, ...]
-    places: tuple[int, ...]  # of these channels in the schema
+    places: list[int]  # of these channels in the schema
     times_ns: Nanoseconds
     ticks: NDArray[np.int64]  # counted from the window's first
-
-    def with_values(self, released: Floats) -> Readings:
-        """The same readings with values of a released window (tick, channel)."""
-        columns = released if self.places == tuple(range(released.shape[1])) else released[:, list(self.places)]
-        return Readings(self.sensor, self.channels, self.times_ns, columns[self.ticks])
 
 
 @dataclass(frozen=True)
@@ -34,3 +30,11 @@ class ClockWindow:
     times_ns: Nanoseconds  # of its ticks
     samples: Floats | None  # (tick, channel) in units
     stamps: tuple[Stamps, ...]
+
+    def with_values(self, released: Floats) -> Iterator[Readings]:
+        """The same readings with values of a released window (tick, channel)."""
+        rows: dict[int, Floats] = {}  # by their ticks, which sensors that are read together share
+        for each in self.stamps:
+            if id(each.ticks) not in rows:
+                rows[id(each.ticks)] = released[each.ticks]
+            yield Readings(each.sensor, each.channels, each.times_ns, rows[id(each.ticks)][:, each.places])

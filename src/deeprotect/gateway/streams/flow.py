@@ -1,12 +1,12 @@
 """One app's part of a session: episodes one after the other, each with one draw; no window informs two of them."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from deeprotect.gateway.streams.clock_episode import ClockEpisode
+from deeprotect.gateway.streams.clock_episode import ClockEpisode, Heard
 from deeprotect.gateway.streams.clock_window import ClockWindow
 from deeprotect.gateway.streams.track import TrackWindow
 from deeprotect.privacy.entropy import SystemEntropy
@@ -42,37 +42,45 @@ class Flow:
         self._listening = Listening.of(pipeline, None if named else min(LISTEN, hold.windows))
         self._looks_back = not named and hold.windows > 1
         self._open: deque[ClockEpisode] = deque()
-        self._heard: list[Floats] = []  # of the last windows, for the next episode
+        self._heard: list[Heard] = []  # of the last windows, for the next episode
         self._last: tuple[int, int] | None = None  # part and number of the window that came last
 
-    def take(self, each: TrackWindow, evidence: Floats | None) -> None:
-        """One window more, with what the encoder sees in it; nothing where it lacks samples."""
+    def take(self, each: TrackWindow) -> Heard | None:
+        """One window more; where a draw listens to it, what is to be encoded before draws are asked for."""
         hold, enough = self._listening.hold, self._listening.windows
         number, place = divmod(each.window.number, hold)
         follows = self._last is None or self._last == (each.part, each.window.number - 1)
         self._last = (each.part, each.window.number)
         episode = self._episode(each.part, number, follows=follows)
         episode.waiting.append(each.window)
-        heard = episode.listen(evidence if follows or not episode.evidence else None, enough=enough)
+        window = None if each.window.samples is None else Heard(each.window.samples)
+        heard = episode.listen(window if follows or not episode.heard else None, enough=enough)
         if place == hold - 1:
             episode.end()
-        if not follows or evidence is None:
+        if not follows or window is None:
             self._heard = []
-        if self._looks_back and not heard and evidence is not None and place >= hold - enough:
-            self._heard.append(evidence)
+        for_next = self._looks_back and not heard and window is not None and place >= hold - enough
+        if window is not None and for_next:
+            self._heard.append(window)
+        return window if heard or for_next else None
 
     def end(self) -> None:
         """The session is over."""
         if self._open:
             self._open[-1].end()
 
-    def requests(self) -> Iterator[tuple[ClockEpisode, DrawRequest]]:
-        """Draws that are to be made now, or to be tried again."""
-        for episode in self._open:
-            if episode.state == "drawing":
-                code = self._listening.code(episode.evidence)
-                run = Run(str(episode.part), episode.number, 1)
-                yield episode, DrawRequest(self.pipeline, self._ledger, run, code)
+    def drawing(self) -> list[ClockEpisode]:
+        """Those whose draws are to be made now, or to be tried again."""
+        return [episode for episode in self._open if episode.state == "drawing"]
+
+    def codes(self, episodes: Sequence[ClockEpisode]) -> Floats:
+        """One for each, (episode, k), of this flow or of others through the same pipeline."""
+        return self._listening.codes(
+            [[each.evidence for each in episode.heard if each.evidence is not None] for episode in episodes]
+        )
+
+    def request(self, episode: ClockEpisode, code: Floats) -> DrawRequest:
+        return DrawRequest(self.pipeline, self._ledger, Run(str(episode.part), episode.number, 1), code)
 
     def leaving(self, entropy: SystemEntropy) -> Iterator[Leaving]:
         """Windows that show something; of an episode that was given up, only where the policy wants a placeholder."""

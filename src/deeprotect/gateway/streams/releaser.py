@@ -17,6 +17,8 @@ from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.stored import StoredLedger
 from deeprotect.release.pricing import price_of
 
+_Key = tuple[str, str, str, str]
+"""Stream, person, app and bundle: what an account and its price are known by."""
 FAILED = "nothing was released: the gateway failed"
 
 
@@ -47,7 +49,7 @@ class Releaser:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._entropy = SystemEntropy()
-        self._ledgers: dict[tuple[str, str, str, str], StoredLedger] = {}
+        self._ledgers: dict[_Key, StoredLedger] = {}
 
     def run(self, orders: Sequence[ReleaseOrder]) -> list[Delivery]:
         """In order. When anything unforeseen happens, all flows begin anew, and each order is tried by itself."""
@@ -69,12 +71,14 @@ class Releaser:
             return Delivery(order, None, FAILED)
 
     def _together(self, orders: Sequence[ReleaseOrder]) -> list[Delivery]:
+        closed = self._open_ledgers(orders)
         refusals: dict[int, str] = {}
         jobs: dict[int, Job] = {}
         for place, order in enumerate(orders):
-            try:
+            error = closed.get(_key(order))
+            if error is None:
                 jobs[place] = Job(order.session, order.app, self._flow(order), order.windows, order.over)
-            except DeeprotectError as error:
+            else:
                 event_seldom("no account", stream=order.device.stream, app=order.app.name, reason=str(error))
                 refusals[place] = UNREACHABLE
         outcomes = release_jobs(list(jobs.values()), database=self._database, entropy=self._entropy)
@@ -88,15 +92,26 @@ class Releaser:
     def _flow(self, order: ReleaseOrder) -> Flow:
         flow = order.session.flows.get(order.app.terms)
         if flow is None:
-            ledger = self._ledger(order).of_session(order.session.name)
+            ledger = self._ledgers[_key(order)].of_session(order.session.name)
             fill_gaps = order.bundle.policy.stream.when_missing == "placeholder"
             flow = order.session.flows[order.app.terms] = Flow(order.bundle, ledger, fill_gaps=fill_gaps)
         return flow
 
-    def _ledger(self, order: ReleaseOrder) -> StoredLedger:
-        device, app, bundle = order.device, order.app, order.bundle
-        key = (device.stream, device.person, app.name, bundle.digest)
-        if key not in self._ledgers:
-            account = Account(device.stream, device.person, app.name)
-            self._ledgers[key] = StoredLedger(self._database, account, price_of(bundle))
-        return self._ledgers[key]
+    def _open_ledgers(self, orders: Sequence[ReleaseOrder]) -> dict[_Key, DeeprotectError]:
+        """Of accounts that were not met before, all in one transaction; why not, where one cannot be used."""
+        new = {_key(order): order for order in orders if _key(order) not in self._ledgers}
+        asked = [(_account(order), price_of(order.bundle)) for order in new.values()]
+        try:
+            opened = dict(zip(new, StoredLedger.several(self._database, asked) if asked else (), strict=True))
+        except DeeprotectError as error:
+            return dict.fromkeys(new, error)
+        self._ledgers |= {key: each for key, each in opened.items() if isinstance(each, StoredLedger)}
+        return {key: each for key, each in opened.items() if isinstance(each, DeeprotectError)}
+
+
+def _key(order: ReleaseOrder) -> _Key:
+    return order.device.stream, order.device.person, order.app.name, order.bundle.digest
+
+
+def _account(order: ReleaseOrder) -> Account:
+    return Account(order.device.stream, order.device.person, order.app.name)

@@ -8,7 +8,8 @@ import numpy as np
 from deeprotect.errors import InputError
 from deeprotect.gateway.streams.assembly import Assembly
 from deeprotect.gateway.streams.clock_window import ClockWindow
-from deeprotect.gateway.wire.message import Message, Readings
+from deeprotect.gateway.streams.simultaneous import OnTicks, Simultaneous
+from deeprotect.gateway.wire.message import Message
 from deeprotect.signals.schema import Schema
 from deeprotect.signals.ticks import SECOND, Ticks
 
@@ -49,8 +50,8 @@ class Track:
 
     def take(self, message: Message) -> list[TrackWindow]:
         """Windows that are due now."""
-        there = [each.only(self._schema.names) for each in message.readings if len(each)]
-        readings = [each for each in there if each.channels]
+        there = (each.only(self._schema.names) for each in message.readings if len(each))
+        readings = Simultaneous.of(each for each in there if each.channels)
         check_span(readings, self._ticks)
         return [window for piece in self._pieces(readings) for window in self._through(piece)]
 
@@ -62,38 +63,41 @@ class Track:
         self._late += assembly.late
         return [TrackWindow(self._part, window) for window in assembly.due(closing=True)]
 
-    def _pieces(self, readings: list[Readings]) -> Iterator[list[Readings]]:
+    def _pieces(self, readings: list[Simultaneous]) -> Iterator[list[Simultaneous]]:
         """The same readings cut where the stamps of all sensors together jump, in order of time."""
         if not readings:
             return
-        every = np.sort(np.concatenate([each.times_ns for each in readings]))
-        borders = every[1:][np.diff(every) > JUMP_SECONDS * SECOND]
+        if len(readings) == 1 and readings[0].is_ordered:
+            every = readings[0].times_ns
+        else:
+            every = np.sort(np.concatenate([each.times_ns for each in readings]))
+        borders = every[1:][every[1:] - every[:-1] > JUMP_SECONDS * SECOND]
         if not len(borders):
             yield readings
             return
         for low, high in zip([every[0], *borders], [*borders, every[-1] + 1], strict=True):
             parts = (each.where((each.times_ns >= low) & (each.times_ns < high)) for each in readings)
-            yield [each for each in parts if len(each)]
+            yield [each for each in parts if len(each.times_ns)]
 
-    def _through(self, readings: list[Readings]) -> Iterator[TrackWindow]:
-        ticks = [self._ticks.nearest(each.times_ns) for each in readings]
-        first, last = min(int(each.min()) for each in ticks), max(int(each.max()) for each in ticks)
+    def _through(self, readings: list[Simultaneous]) -> Iterator[TrackWindow]:
+        on_ticks = [OnTicks(each, self._ticks.nearest(each.times_ns)) for each in readings]
+        first, last = min(each.first for each in on_ticks), max(each.last for each in on_ticks)
         assembly = self._assembly
         if assembly is None or first > assembly.newest + self._jump or last < assembly.newest - self._jump:
             set_back = assembly is not None and last < assembly.newest
             yield from self.finish()
             self._part += int(set_back)
             assembly = self._assembly = Assembly(self._schema, self._ticks, first_tick=first)
-        for each, its_ticks in zip(readings, ticks, strict=True):
-            assembly.push(each, its_ticks)
+        for each in on_ticks:
+            assembly.push(each)
         yield from (TrackWindow(self._part, window) for window in assembly.due())
 
 
-def check_span(readings: list[Readings], ticks: Ticks) -> None:
+def check_span(readings: list[Simultaneous], ticks: Ticks) -> None:
     """A message is about now, not about a life."""
     if not readings:
         return
-    first, last = min(int(each.times_ns.min()) for each in readings), max(int(each.times_ns.max()) for each in readings)
+    first, last = min(each.first_ns for each in readings), max(each.last_ns for each in readings)
     longest = min(LONGEST_SECONDS, LONGEST_TICKS * ticks.seconds // ticks.count)
     if last - first > longest * SECOND:
         raise InputError(f"a message covers at most {longest} s; send smaller ones")

@@ -1,7 +1,7 @@
 """Rows as JSON: a list for the time and one for each channel, or one object for each row; values in policy units."""
 
-import json
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -27,10 +27,11 @@ def from_json(message: Any, schema: Schema, sensors: Mapping[str, Any]) -> Messa
         raise WireError('a message must be an object with "time" and the channels as lists, or with "rows"')
     columns = _from_rows(message[ROWS], schema) if ROWS in message else message
     times = strict_json.stamps(_list(columns.get(TIME), TIME))
-    found = {name: _column(columns[name], name) for name in schema.names if name in columns}
-    for name, values in found.items():
+    lists = {name: _list(columns[name], name) for name in schema.names if name in columns}
+    for name, values in lists.items():
         if len(values) != len(times):
             raise WireError(f"'{printable(name)}' and 'time' must have the same length; send one value for each time")
+    found = _columns(lists)
     session = message.get("session")
     name = "" if isinstance(session, list) else strict_json.session_name(session)
     return Message(name, readings_of(times, found, schema, sensors=sensors))
@@ -44,10 +45,10 @@ def write(window: ReleasedWindow) -> bytes:
         "session": window.session,
         "message": window.number,
         "placeholder": window.placeholder,
-        TIME: times.tolist(),
+        TIME: times,
     }
-    columns = dict(zip(window.channels, (values.T + 0.0).tolist(), strict=True))
-    return json.dumps(head | columns, separators=(",", ":"), allow_nan=False).encode()
+    columns = strict_json.finite(np.ascontiguousarray(values.T) + 0.0, "released values")
+    return strict_json.text(head | dict(zip(window.channels, columns, strict=True)))
 
 
 def _from_rows(rows: Any, schema: Schema) -> dict[str, Any]:
@@ -58,9 +59,17 @@ def _from_rows(rows: Any, schema: Schema) -> dict[str, Any]:
     return {name: [row.get(name) for row in rows] for name in (TIME, *present)}
 
 
-def _column(values: Any, name: str) -> Floats:
+def _columns(lists: dict[str, list[Any]]) -> dict[str, Floats]:
+    """All at once where nothing is missing, which is most of the time; all of one length."""
+    every = list(chain.from_iterable(lists.values()))
+    if not every or not set(map(type, every)) <= strict_json.NUMBERS:
+        return {name: _column(values, name) for name, values in lists.items()}
+    return dict(zip(lists, strict_json.numbers(every, "values of channels").reshape(len(lists), -1), strict=True))
+
+
+def _column(found: list[Any], name: str) -> Floats:
     """null is a reading that is not there."""
-    found, what = _list(values, name), f"'{printable(name)}'"
+    what = f"'{printable(name)}'"
     if None not in found:
         return strict_json.numbers(found, what)
     there = np.array([value is not None for value in found], dtype=bool)

@@ -35,7 +35,7 @@ OTHER = "custom"  # channels that the app has no sensor for, from a producer of 
 _WITHOUT_GRAVITY = re.compile(r"user|linear", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ChannelGroup:
     """Channels that one sensor reads together; `factors` is by the names that it may have, the preferred first."""
 

@@ -1,7 +1,6 @@
 """Messages of the phone app Sensor Logger, pushed over HTTP or MQTT: read with the policy's channels only, and written
 as the app writes them."""
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -48,7 +47,7 @@ def write(window: ReleasedWindow) -> bytes:
         "deviceId": window.stream,
         "payload": entries,
     }
-    return json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
+    return strict_json.text(message)
 
 
 def _by_name(payload: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -108,4 +107,4 @@ def _released(sensor: WireSensor, values: Floats) -> Iterator[tuple[str, Floats]
     """Under each name, in its unit; adding 0.0 leaves no -0.0, which tells nothing and looks odd."""
     parts = parts_of_total(values) if sensor.kind == "total" else {}
     for name, factor in sensor.factors:
-        yield name, parts.get(name, values) * factor + 0.0
+        yield name, strict_json.finite(parts.get(name, values) * factor + 0.0, "released values")

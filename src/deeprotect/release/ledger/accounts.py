@@ -1,7 +1,9 @@
 """Streams and prices that a ledger knows, each written down once."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 
 from sqlalchemy import Connection, insert, select
 
@@ -26,15 +28,27 @@ class AccountEntry:
 
 def enter(database: Database, account: Account, price: Price) -> AccountEntry:
     """Look both up, or write them down; a stream stays with the person that it began with."""
-    with database.writing(_ENTERING) as connection:
-        stream, person = _stream(connection, account)
-        entry = AccountEntry(stream, person, _price(connection, price))
-    if account.person not in (None, entry.person):
-        raise LedgerError(
-            f"{database.where}: stream '{printable(account.stream)}' belongs to '{printable(entry.person)}' there; "
-            "name the same person, or the stream otherwise"
-        )
+    (entry,) = enter_all(database, [(account, price)])
+    if isinstance(entry, LedgerError):
+        raise entry
     return entry
+
+
+def enter_all(database: Database, asked: Sequence[tuple[Account, Price]]) -> list[AccountEntry | LedgerError]:
+    """The same for many in one transaction; an account that is refused leaves the others alone."""
+    with database.writing(_ENTERING) as connection:
+        price_number = cache(partial(_price, connection))
+        return [_entry(database, connection, account, price=price_number(price)) for account, price in asked]
+
+
+def _entry(database: Database, connection: Connection, account: Account, *, price: int) -> AccountEntry | LedgerError:
+    stream, person = _stream(connection, account)
+    if account.person in (None, person):
+        return AccountEntry(stream, person, price)
+    return LedgerError(
+        f"{database.where}: stream '{printable(account.stream)}' belongs to '{printable(person)}' there; "
+        "name the same person, or the stream otherwise"
+    )
 
 
 def prices_in(connection: Connection) -> PriceOf:

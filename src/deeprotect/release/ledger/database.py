@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -23,7 +24,11 @@ _LOCK_ALL = "SELECT pg_advisory_xact_lock(n) FROM (SELECT unnest(%s::bigint[]) A
 
 @dataclass(frozen=True)
 class Database:
-    """One address; every block below is one transaction, on a connection of its own."""
+    """One address; every block below is one transaction, on a connection of its own.
+
+    Who asks a server all the time may keep its connections, until `disconnect`. A file is opened each time, so that
+    nothing is written to one that was moved away.
+    """
 
     engine: Engine
     where: str  # for messages, without a password
@@ -41,9 +46,11 @@ class Database:
         return database
 
     @classmethod
-    def existing_or_new(cls, address: str, *, wait_seconds: float = WAIT_SECONDS) -> Self:
+    def existing_or_new(
+        cls, address: str, *, wait_seconds: float = WAIT_SECONDS, keep_connections: bool = False
+    ) -> Self:
         """A ledger that is there, or an empty one."""
-        database = cls._at(address, wait_seconds)
+        database = cls._at(address, wait_seconds, keep_connections=keep_connections)
         path = database._path
         if path is not None and not path.parent.is_dir():
             raise LedgerError(f"{database.where}: the folder {printable(str(path.parent))} does not exist; create it")
@@ -55,12 +62,15 @@ class Database:
         return database
 
     @classmethod
-    def _at(cls, address: str, wait_seconds: float) -> Self:
+    def _at(cls, address: str, wait_seconds: float, *, keep_connections: bool = False) -> Self:
         url = _url(address)
         if url.drivername == POSTGRES:
             wait = {"connect_timeout": math.ceil(wait_seconds)}
             # Read committed, whatever the server's default: what is read after a wait for a lock must not be older.
-            engine = create_engine(url, poolclass=NullPool, isolation_level="READ COMMITTED", connect_args=wait)
+            server = partial(create_engine, url, isolation_level="READ COMMITTED", connect_args=wait)
+            # What was kept is asked before use whether it still is: the server may have been restarted.
+            kept = partial(server, pool_pre_ping=True, pool_timeout=wait_seconds)
+            engine = kept() if keep_connections else server(poolclass=NullPool)
             return cls(engine, printable(url.render_as_string(hide_password=True), 200), wait_seconds)
         path, where = Path(url.database or ""), printable(address, 200)
         if path.exists() and not path.is_file():
@@ -72,6 +82,10 @@ class Database:
     @property
     def _path(self) -> Path | None:
         return Path(self.engine.url.database or "") if self.engine.dialect.name == "sqlite" else None
+
+    def disconnect(self) -> None:
+        """At the end, and before a fork: no two processes may talk through one connection."""
+        self.engine.dispose()
 
     @contextmanager
     def writing(self, *locks: str) -> Iterator[Connection]:

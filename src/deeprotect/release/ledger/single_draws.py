@@ -1,7 +1,9 @@
 """Single draws of many accounts in one transaction, in a few statements for all of them together."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection, insert, select
@@ -32,16 +34,41 @@ def charge_all(connection: Connection, asked: Sequence[tuple[StoredLedger, Run]]
     keys = [ledger.key_of(run) for ledger, run in asked]
     known = _charges(connection, keys)
     refusals: dict[Key, BudgetError] = {}
-    for (ledger, _), key in zip(asked, keys, strict=True):
-        if key not in known and key not in refusals:
-            try:
-                row = ledger.new_charge(connection, key[1])
-            except BudgetError as refusal:
-                refusals[key] = refusal
-                continue
-            number = connection.execute(insert(schema.charges).values(**row)).inserted_primary_key
-            known[key] = Charge(key[1], bool(row["paid"]), 0 if number is None else int(number[0]))
+    fresh = {key: ledger for (ledger, _), key in zip(asked, keys, strict=True) if key not in known}
+    for some in _one_of_each_person(fresh):
+        known |= _new_charges(connection, some, refusals)
     return [Booked(known.get(key), refusals.get(key)) for key in keys]
+
+
+def _one_of_each_person(fresh: dict[Key, StoredLedger]) -> Iterator[dict[Key, StoredLedger]]:
+    """In turns, so that what a person's charge is weighed against has all that came before it."""
+    turns: list[dict[Key, StoredLedger]] = []
+    before: Counter[str] = Counter()
+    for key, ledger in fresh.items():
+        turn = before[ledger.lock]
+        before[ledger.lock] += 1
+        turns += [{}] if turn == len(turns) else []
+        turns[turn][key] = ledger
+    yield from turns
+
+
+def _new_charges(
+    connection: Connection, asked: dict[Key, StoredLedger], refusals: dict[Key, BudgetError]
+) -> dict[Key, Charge]:
+    """Rows for all that have room, in one statement; the others go to the refusals."""
+    rows: dict[Key, dict[str, Any]] = {}
+    for key, ledger in asked.items():
+        try:
+            rows[key] = ledger.new_charge(connection, key[1])
+        except BudgetError as refusal:
+            refusals[key] = refusal
+    if not rows:
+        return {}
+    inserted = insert(schema.charges).returning(schema.charges.c.id, sort_by_parameter_order=True)
+    numbers = connection.execute(inserted, list(rows.values())).scalars()
+    return {
+        key: Charge(key[1], bool(row["paid"]), number) for (key, row), number in zip(rows.items(), numbers, strict=True)
+    }
 
 
 def record_all(connection: Connection, charges: Sequence[Charge], drawn: Floats) -> Floats:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, insert
 
-from deeprotect.errors import BudgetError
+from deeprotect.errors import BudgetError, LedgerError
 from deeprotect.privacy.accounting import Spending, totals
 from deeprotect.release.ledger.account import Account
-from deeprotect.release.ledger.accounts import enter, prices_in
+from deeprotect.release.ledger.accounts import AccountEntry, enter, enter_all, prices_in
 from deeprotect.release.ledger.charges import Charge, charges_of, in_order, paid_draws, uncharged
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import charges
@@ -29,11 +29,27 @@ from deeprotect.signals.windows import Run
 class StoredLedger:
     """One account at one price. Many processes may hold the same one at once, and any of them may die at any point."""
 
-    def __init__(self, database: Database, account: Account, price: Price, *, clock: Clock = utc_now) -> None:
+    def __init__(
+        self,
+        database: Database,
+        account: Account,
+        price: Price,
+        *,
+        clock: Clock = utc_now,
+        entry: AccountEntry | None = None,
+    ) -> None:
         self._database, self._account, self._price, self._clock = database, account, price, clock
         self._source = ""
-        self._entry = enter(database, account, price)
+        self._entry = entry or enter(database, account, price)
         self.tally = DrawCounts()
+
+    @classmethod
+    def several(cls, database: Database, asked: Sequence[tuple[Account, Price]]) -> "list[StoredLedger | LedgerError]":
+        """Many at once; an account that is refused leaves the others alone."""
+        return [
+            entry if isinstance(entry, LedgerError) else cls(database, account, price, entry=entry)
+            for (account, price), entry in zip(asked, enter_all(database, asked), strict=True)
+        ]
 
     @property
     def spending(self) -> Spending:
