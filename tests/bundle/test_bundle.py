@@ -1,10 +1,11 @@
 import json
 import zipfile
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
-from deeprotect.bundle import Bundle
+from deeprotect.bundle import Bundle, network
 from deeprotect.bundle.layers.products import Affine
 from deeprotect.bundle.manifest import digest
 from deeprotect.bundle.network import Network
@@ -172,3 +173,23 @@ def test_encode_and_decode_keep_the_shape_of_windows(bundle):
     windows = np.random.default_rng(0).uniform(size=(9000, 4, 2))
     assert np.allclose(bundle.decode(bundle.encode(windows)), windows, atol=1e-6)
     assert bundle.encode(windows[:0]).shape == (0, 8)
+
+
+def test_a_network_leaves_the_number_of_threads_as_it_was(monkeypatch):
+    libraries = [Library(1), Library(4)]
+    monkeypatch.setattr(network, "_blas", lambda: libraries)
+    with suppress(RuntimeError), network.one_thread():
+        assert [each.threads for each in libraries] == [1, 1]
+        raise RuntimeError
+    assert [each.threads for each in libraries] == [1, 4]
+
+
+class Library:
+    def __init__(self, threads):
+        self.threads = threads
+
+    def get_num_threads(self):
+        return self.threads
+
+    def set_num_threads(self, threads):
+        self.threads = threads

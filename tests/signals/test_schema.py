@@ -36,6 +36,14 @@ def test_released_samples_print_as_the_sensor_would_write_them():
     assert str(float(samples[0, 0])) == "0.3"
 
 
+def test_each_channel_keeps_its_own_resolution_whoever_is_beside_it():
+    steps = (0.5, 0.5, None, 0.25, 0.5)
+    channels = tuple(Channel(f"c{place}", "g", -1.0, 1.0, resolution=step) for place, step in enumerate(steps))
+    samples = Schema(channels, rate_hz=10, window=1).unscale(np.full((2, 3, 5), 0.8))
+    assert samples[0, 0].tolist() == pytest.approx([0.5, 0.5, 0.6, 0.5, 0.5])
+    assert (samples == samples[0, 0]).all()
+
+
 @pytest.mark.parametrize("limits", [(1.0, 1.0), (2.0, 1.0), (float("nan"), 1.0), (-float("inf"), 1.0)], ids=str)
 def test_a_range_must_be_two_finite_numbers_in_order(limits):
     with pytest.raises(PolicyError, match="channel 'x'"):

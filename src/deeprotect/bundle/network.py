@@ -1,7 +1,7 @@
 """A network of a bundle: a list of layers, run row by row in float32 by plain numpy."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Self
@@ -70,17 +70,29 @@ class Network:
         return cls(read_layers(listed, tensors), inputs)
 
 
-def one_thread() -> AbstractContextManager[Any]:
+@contextmanager
+def one_thread() -> Iterator[None]:
     """Products of blocks are too small for a second thread: it takes four times the processor time, for nothing."""
-    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limit
+    # threadpoolctl's own limit asks every library for all about itself: an eighth of the time of a live window.
+    before = [(library, library.get_num_threads()) for library in _blas()]
+    try:
+        _set_threads((library, 1) for library, threads in before if threads != 1)
+        yield
+    finally:
+        _set_threads((library, threads) for library, threads in before if threads != 1)
+
+
+def _set_threads(wanted: Iterable[tuple[Any, int]]) -> None:
+    for library, threads in wanted:
+        library.set_num_threads(threads)
 
 
 @cache
-def _controller() -> Any:
+def _blas() -> tuple[Any, ...]:
+    """The libraries behind numpy's products, as they are loaded when the first network runs."""
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 def _shapes(layers: Sequence[Layer], shape: Shape) -> Iterator[Shape]:

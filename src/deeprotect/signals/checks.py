@@ -30,8 +30,8 @@ def largely_outside(samples: Floats, schema: Schema) -> list[Channel]:
     """Channels that look as if they were in another unit: most of these samples lie outside the public range."""
     if not len(samples):
         return []
-    outside = np.mean((samples < schema.low) | (samples > schema.high), axis=0)
-    return [channel for channel, share in zip(schema.channels, outside, strict=True) if share > OUTSIDE_SHARE]
+    outside = np.count_nonzero((samples < schema.low) | (samples > schema.high), axis=0)
+    return [schema.channels[place] for place in np.flatnonzero(outside > OUTSIDE_SHARE * len(samples))]
 
 
 def refuse_outside(channel: Channel, where: str) -> None:

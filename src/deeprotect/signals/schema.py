@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,11 +69,20 @@ class Schema:
 
     def _snap(self, samples: Floats) -> Floats:
         snapped = samples.copy()
-        for index, channel in enumerate(self.channels):
-            if channel.resolution is not None:
-                steps = np.rint(samples[..., index] / channel.resolution)
-                snapped[..., index] = _decimal(steps * channel.resolution, channel.resolution)
+        for resolution, places in self._resolutions:
+            steps = np.rint(samples[..., places] / resolution)
+            snapped[..., places] = _decimal(steps * resolution, resolution)
         return snapped
+
+    @cached_property
+    def _resolutions(self) -> list[tuple[float, slice]]:
+        """Resolutions that are known, each with the neighbouring channels that share it."""
+        found, start = [], 0
+        for resolution, several in groupby(channel.resolution for channel in self.channels):
+            start, first = start + len(list(several)), start
+            if resolution is not None:
+                found.append((resolution, slice(first, start)))
+        return found
 
 
 def _decimal(values: Floats, resolution: float) -> Floats:

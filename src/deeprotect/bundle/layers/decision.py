@@ -43,13 +43,15 @@ class Argmax(Layer):
 
     def __call__(self, rows: Float32s) -> Float32s:
         combination = np.zeros(rows.shape[-1], dtype=np.int64)
-        share = np.ones(rows.shape[-1], dtype=np.float32)
-        for count, scores in zip(self.classes, np.split(rows, np.cumsum(self.classes)[:-1]), strict=True):
+        unsure = np.zeros(rows.shape[-1], dtype=bool)
+        end = 0
+        for count in self.classes:
+            start, end = end, end + count
+            scores = rows[start:end]
             combination = combination * count + scores.argmax(axis=0)
-            # The softmax of the largest score.
-            share = np.minimum(share, np.float32(1) / np.exp(scores - scores.max(axis=0)).sum(axis=0))
-        code = np.where(share < np.float32(self.least_share), self.reject, self.codes[combination])
-        return code.astype(np.float32)[None]
+            if self.least_share > 0:
+                unsure |= _largest_share(scores) < np.float32(self.least_share)
+        return np.where(unsure, self.reject, self.codes[combination]).astype(np.float32)[None]
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         fields = {"classes": list(self.classes), "codes": tensors.put(self.codes)}
@@ -59,6 +61,11 @@ class Argmax(Layer):
     def read(cls, fields: JsonReader, tensors: TensorReader) -> "Argmax":
         codes = tensors.integers(fields.text("codes"), axes=1)
         return cls(fields.integers("classes"), codes, fields.number("least_share"), fields.integer("reject"))
+
+
+def _largest_share(scores: Float32s) -> Float32s:
+    """The softmax of the largest score."""
+    return np.asarray(np.float32(1) / np.exp(scores - scores.max(axis=0)).sum(axis=0))
 
 
 def _log_softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -58,8 +58,8 @@ class Spectrum(Layer):
             transform = np.fft.rfft(rows, axis=0, norm="ortho")
             power = np.square(transform.real) + np.square(transform.imag)
         else:
-            cosines, sines = np.split(np.square(_waves(samples) @ rows.reshape(samples, -1)), 2)
-            power = cosines + sines
+            squares = np.square(_waves(samples) @ rows.reshape(samples, -1))
+            power = squares[: len(squares) // 2] + squares[len(squares) // 2 :]  # of cosines, then of sines
         return np.sqrt(power + TINY).reshape(-1, count)
 
     def to_json(self, _: TensorWriter) -> dict[str, Any]:
