@@ -10,7 +10,7 @@ from deeprotect.errors import TableError
 from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.fitted_fold import FittedFold
 from deeprotect.evaluation.methods import FEATURES, Method
-from deeprotect.evaluation.runner import EvaluationCell, prepared, split_into_tasks
+from deeprotect.evaluation.runner import EvaluationCell, Question, prepared, split_into_tasks
 from deeprotect.evaluation.settings import grid
 from deeprotect.policy import Policy
 from deeprotect.training.labelled_windows import LabelledWindows
@@ -19,8 +19,8 @@ METHODS = (Method("laplace", "ldp"), Method("subspace", "rldp"), Method(FEATURES
 
 
 def test_methods_that_share_what_is_learnt_share_a_task() -> None:
-    tasks = split_into_tasks(grid(METHODS, (1.0,)), folds=2)
-    assert [(task.fold, [cell.setting.method.mechanism for cell in task.cells]) for task in tasks] == [
+    tasks = split_into_tasks([Question(grid(METHODS, (1.0,)), where).cells(2)])
+    assert [(task.fold, [cell.setting.method.mechanism for _, cell in task.cells]) for task in tasks] == [
         (0, ["channel"]),
         (1, ["channel"]),
         (0, ["laplace", "subspace", FEATURES]),
@@ -35,7 +35,7 @@ def where(fold: FittedFold, cell: EvaluationCell) -> tuple[int, int]:
 def test_values_come_in_the_order_of_settings_and_folds(windows: LabelledWindows, policy: Policy) -> None:
     settings, setup = grid(METHODS, (1.0, 2.0)), Setup(attackers=(), pools=())
     with prepared(windows, policy, split=SplitSpec(folds=2), setup=setup) as runner:
-        both, first = runner.measure(settings, where), runner.measure(settings, where, folds=1)
+        both, first = runner.measure_all([Question(settings, where), Question(settings, where, folds=1)])
         sizes = [(number, len(fold.test)) for number, fold in enumerate(runner.folds)]
     assert list(both.values) == [EvaluationCell(fold, setting) for setting in settings for fold in (0, 1)]
     assert both.by_setting() == dict.fromkeys(settings, sizes)

@@ -28,7 +28,7 @@ def demo(out: Report = Path("out/demo"), force: Force = False) -> None:
 
     refuse_report(out, REPORT, force=force)
     with bar("demo") as progress:
-        results = run(out, progress=progress)
+        results = run(out, jobs=cores(), progress=progress)
     results_table(results)
     typer.echo(f"\nReport: {out / 'report.html'}")
 

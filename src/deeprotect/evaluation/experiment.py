@@ -13,7 +13,7 @@ from deeprotect.evaluation.excerpt import Choose, Excerpt
 from deeprotect.evaluation.fitted_fold import FittedFold
 from deeprotect.evaluation.fold_predictions import FoldPredictions
 from deeprotect.evaluation.results import Row
-from deeprotect.evaluation.runner import EvaluationCell, Progress, Runner, prepared
+from deeprotect.evaluation.runner import CellResults, EvaluationCell, Progress, Question, Runner, prepared
 from deeprotect.evaluation.settings import Setting, longest_hold
 from deeprotect.policy import Policy
 from deeprotect.privacy.guarantees import promise
@@ -103,8 +103,18 @@ def measure_rows(
 ) -> RunResult:
     """The same on folds that are prepared already."""
     excerpt = None if choose is None else choose_excerpt(runner, choose, plan.nearest(runner.policy.privacy.epsilon))
-    measure = partial(_measure, excerpt=excerpt, release_of=release_of)
-    results = runner.measure(plan.settings, measure, progress=progress)
+    question = rows_question(plan, excerpt=excerpt, release_of=release_of)
+    return sum_up(runner, runner.measure(question, progress=progress), excerpt=excerpt)
+
+
+def rows_question(
+    plan: Plan, *, excerpt: Excerpt | None = None, release_of: ReleaseOf = FittedFold.release
+) -> Question[CellMeasure]:
+    return Question(plan.settings, partial(_measure, excerpt=excerpt, release_of=release_of))
+
+
+def sum_up(runner: Runner, results: CellResults[CellMeasure], *, excerpt: Excerpt | None = None) -> RunResult:
+    """Rows over all folds."""
     shown = {cell.setting.method.line: value.shown for cell, value in results.values.items() if value.shown is not None}
     return RunResult(
         rows=[_row(setting, several, runner.policy) for setting, several in results.by_setting().items()],
@@ -122,7 +132,14 @@ def choose_excerpt(runner: Runner, choose: Choose, epsilon: float) -> Excerpt | 
 
 def release_windows(runner: Runner, settings: Sequence[Setting], windows: Floats) -> dict[str, Floats]:
     """Windows as each line releases them first, after it has learnt on the first fold; lines that cannot have none."""
-    results = runner.measure(settings, partial(_release, windows=windows), folds=1)
+    return by_line(runner.measure(release_question(settings, windows)))
+
+
+def release_question(settings: Sequence[Setting], windows: Floats) -> Question[Floats]:
+    return Question(settings, partial(_release, windows=windows), folds=1)
+
+
+def by_line(results: CellResults[Floats]) -> dict[str, Floats]:
     return {cell.setting.method.line: released for cell, released in results.values.items()}
 
 

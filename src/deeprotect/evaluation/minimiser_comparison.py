@@ -9,7 +9,7 @@ from deeprotect.attack.predictions import Predictions
 from deeprotect.evaluation.fitted_fold import FittedFold
 from deeprotect.evaluation.methods import FEATURES, Method
 from deeprotect.evaluation.results import FeatureRow
-from deeprotect.evaluation.runner import EvaluationCell, Runner
+from deeprotect.evaluation.runner import EvaluationCell, Question, Runner
 from deeprotect.evaluation.settings import Setting
 from deeprotect.training.minimisers.informativeness import informativeness
 
@@ -20,8 +20,11 @@ RAW = "raw"
 
 def compare_minimisers(runner: Runner, *, names: Sequence[str] = NAMES) -> list[FeatureRow]:
     """Ridge accuracy on the policy's number of features for its first useful inference; last, on all raw values."""
-    settings = [features_of(name) for name in (*names, RAW)]
-    return list(runner.measure(settings, _feature_row, folds=1).values.values())
+    return list(runner.measure(features_question(names=names)).values.values())
+
+
+def features_question(*, names: Sequence[str] = NAMES) -> Question[FeatureRow]:
+    return Question([features_of(name) for name in (*names, RAW)], _feature_row, folds=1)
 
 
 def features_of(name: str, *, count: int | None = None) -> Setting:

@@ -8,7 +8,7 @@ import numpy as np
 from deeprotect.evaluation.fitted_fold import FittedFold
 from deeprotect.evaluation.methods import Method
 from deeprotect.evaluation.results import NoiseRow
-from deeprotect.evaluation.runner import EvaluationCell, Runner
+from deeprotect.evaluation.runner import EvaluationCell, Question, Runner
 from deeprotect.evaluation.settings import grid
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.signals.schema import Floats
@@ -26,8 +26,11 @@ METHODS = (
 
 def compare_noise(runner: Runner, epsilon: float, *, methods: Sequence[Method] = METHODS) -> list[NoiseRow]:
     """Measured on the test windows of the first fold."""
-    measure = partial(_noise_row, epsilon=epsilon)
-    return list(runner.measure(grid(methods, [epsilon]), measure, folds=1).values.values())
+    return list(runner.measure(noise_question(epsilon, methods=methods)).values.values())
+
+
+def noise_question(epsilon: float, *, methods: Sequence[Method] = METHODS) -> Question[NoiseRow]:
+    return Question(grid(methods, [epsilon]), partial(_noise_row, epsilon=epsilon), folds=1)
 
 
 def _noise_row(fold: FittedFold, cell: EvaluationCell, *, epsilon: float) -> NoiseRow:

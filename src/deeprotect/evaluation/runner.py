@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import joblib
 
@@ -46,28 +46,45 @@ Measure = Callable[[FittedFold, EvaluationCell], T]
 
 
 @dataclass(frozen=True)
-class EvaluationTask:
-    """Cells of one fold that share what is learnt, so that one process learns it once."""
+class Question(Generic[T]):
+    """What is wanted of every setting, on every fold or on the first few."""
 
-    cells: tuple[EvaluationCell, ...]
+    settings: Sequence[Setting]
+    measure: Measure[T]
+    folds: int | None = None
+
+    def cells(self, folds: int) -> list[EvaluationCell]:
+        several = range(folds if self.folds is None else self.folds)
+        return [EvaluationCell(fold, setting) for fold in several for setting in self.settings]
+
+
+Asked = tuple[int, EvaluationCell]
+"""A cell, and the number of the question that is asked of it."""
+
+
+@dataclass(frozen=True)
+class EvaluationTask:
+    """Cells of one fold that share what is learnt, so that one process learns it once, whoever asks."""
+
+    cells: tuple[Asked, ...]
 
     @property
     def fold(self) -> int:
-        return self.cells[0].fold
+        return self.cells[0][1].fold
 
     @property
     def weight(self) -> float:
         """Seconds to expect."""
-        return LEARNING.get(self.cells[0].setting.shared, 0) + CELL * len(self.cells)
+        return LEARNING.get(self.cells[0][1].setting.shared, 0) + CELL * len(self.cells)
 
 
 @dataclass(frozen=True)
-class TaskResult(Generic[T]):
+class TaskResult:
     """What was measured, why some methods were not, and where the time went."""
 
     task: EvaluationTask
-    values: Mapping[EvaluationCell, T]
-    failed: Mapping[Method, str]
+    values: Mapping[Asked, Any]
+    failed: Mapping[tuple[int, Method], str]
     seconds: Mapping[str, float]
 
 
@@ -103,25 +120,26 @@ class Runner:
     _folder: Path
     _parallel: joblib.Parallel
 
-    def measure(
-        self,
-        settings: Sequence[Setting],
-        measure: Measure[T],
-        *,
-        folds: int | None = None,
-        progress: Progress = lambda _: None,
-    ) -> CellResults[T]:
-        """Every setting on every fold, or on the first few: the same values on any number of processes."""
-        tasks = split_into_tasks(settings, folds=len(self.folds) if folds is None else folds)
+    def measure(self, question: Question[T], *, progress: Progress = lambda _: None) -> CellResults[T]:
+        """Every cell of a question: the same values on any number of processes."""
+        return self.measure_all([question], progress=progress)[0]
+
+    def measure_all(
+        self, questions: Sequence[Question[Any]], *, progress: Progress = lambda _: None
+    ) -> list[CellResults[Any]]:
+        """Several questions at once: what they share is learnt once, in whichever process."""
+        tasks = split_into_tasks([question.cells(len(self.folds)) for question in questions])
         total, finished = sum(task.weight for task in tasks), 0.0
-        results: dict[EvaluationTask, TaskResult[T]] = {}
-        calls = (joblib.delayed(_perform)(task, measure, self._path(task.fold), self.longest) for task in tasks)
+        results: dict[EvaluationTask, TaskResult] = {}
+        measures = [question.measure for question in questions]
+        calls = (joblib.delayed(_perform)(task, measures, self._path(task.fold), self.longest) for task in tasks)
         for result in dispatch(self._parallel, calls):
             results[result.task] = result
             self.seconds.update(result.seconds)
             finished += result.task.weight
             progress(finished / total)
-        return _joined(settings, [results[task] for task in tasks])
+        ready = [results[task] for task in tasks]
+        return [_joined(number, question.settings, ready) for number, question in enumerate(questions)]
 
     def test(self, fold: int) -> LabelledWindows:
         return self.windows[self.folds[fold].test]
@@ -157,25 +175,27 @@ def prepared(
             _fitted.cache_clear()
 
 
-def split_into_tasks(settings: Sequence[Setting], *, folds: int) -> list[EvaluationTask]:
-    """Longest first, and fold by fold."""
-    groups: dict[str, list[Setting]] = {}
-    for setting in settings:
-        groups.setdefault(setting.shared, []).append(setting)
-    tasks = [
-        EvaluationTask(tuple(EvaluationCell(fold, setting) for setting in group))
-        for fold in range(folds)
-        for group in groups.values()
-    ]
-    return sorted(tasks, key=lambda task: -task.weight)
+def split_into_tasks(asked: Sequence[Sequence[EvaluationCell]]) -> list[EvaluationTask]:
+    """The cells of each question, longest task first, and fold by fold."""
+    groups: dict[tuple[int, str], list[Asked]] = {}
+    for number, cells in enumerate(asked):
+        for cell in cells:
+            groups.setdefault((cell.fold, cell.setting.shared), []).append((number, cell))
+    return sorted((EvaluationTask(tuple(group)) for group in groups.values()), key=lambda task: -task.weight)
 
 
-def _joined(settings: Sequence[Setting], results: Sequence[TaskResult[T]]) -> CellResults[T]:
-    """In the order of the settings and folds, whichever was ready first."""
+def expected_seconds(settings: Sequence[Setting], *, folds: int) -> float:
+    """Of all cells of the settings, roughly, one after the other."""
+    cells = [EvaluationCell(fold, setting) for fold in range(folds) for setting in settings]
+    return sum(task.weight for task in split_into_tasks([cells]))
+
+
+def _joined(number: int, settings: Sequence[Setting], results: Sequence[TaskResult]) -> CellResults[Any]:
+    """Of one question, in the order of its settings and folds, whichever was ready first."""
     order = {setting: place for place, setting in enumerate(settings)}
-    values = [item for result in results for item in result.values.items()]
+    values = [(cell, value) for each in results for (asked, cell), value in each.values.items() if asked == number]
     values.sort(key=lambda item: (order[item[0].setting], item[0].fold))
-    failed = [(method, reason) for result in results for method, reason in result.failed.items()]
+    failed = [(method, why) for each in results for (asked, method), why in each.failed.items() if asked == number]
     return CellResults(dict(values), failed)
 
 
@@ -191,19 +211,19 @@ def _prepare(windows: LabelledWindows, fold: Fold, policy: Policy, *, setup: Set
     return dict(stopwatch.seconds)
 
 
-def _perform(task: EvaluationTask, measure: Measure[T], path: Path, longest: Hold) -> TaskResult[T]:
+def _perform(task: EvaluationTask, measures: Sequence[Measure[Any]], path: Path, longest: Hold) -> TaskResult:
     """What cannot be learnt from these windows is reported, and the rest goes on."""
     fold = _fitted(path, longest)
     fold.stopwatch.seconds.clear()
-    values: dict[EvaluationCell, T] = {}
-    failed: dict[Method, str] = {}
+    values: dict[Asked, Any] = {}
+    failed: dict[tuple[int, Method], str] = {}
     with single_thread():
-        for cell in task.cells:
-            if cell.setting.method not in failed:
+        for number, cell in task.cells:
+            if (number, cell.setting.method) not in failed:
                 try:
-                    values[cell] = measure(fold, cell)
+                    values[number, cell] = measures[number](fold, cell)
                 except DeeprotectError as error:
-                    failed[cell.setting.method] = str(error)
+                    failed[number, cell.setting.method] = str(error)
     return TaskResult(task, values, failed, dict(fold.stopwatch.seconds))
 
 

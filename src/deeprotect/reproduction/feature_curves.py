@@ -13,7 +13,7 @@ from deeprotect.attack.predictions import Predictions
 from deeprotect.evaluation.fitted_fold import FittedFold
 from deeprotect.evaluation.minimiser_comparison import NAMES, RAW, features_of, read_with_ridge
 from deeprotect.evaluation.results import FeatureRow
-from deeprotect.evaluation.runner import EvaluationCell, Progress, Runner, split_into_tasks
+from deeprotect.evaluation.runner import EvaluationCell, Progress, Question, Runner, expected_seconds
 from deeprotect.evaluation.settings import Setting
 from deeprotect.policy import Policy
 from deeprotect.reproduction.size import Size
@@ -68,13 +68,13 @@ def settings(size: Size, values: int) -> list[Setting]:
 
 def weight(size: Size, folds: int) -> float:
     """Seconds to expect, roughly."""
-    return _WEIGHT * sum(task.weight for task in split_into_tasks(settings(size, 1), folds=folds))
+    return _WEIGHT * expected_seconds(settings(size, 1), folds=folds)
 
 
 def curves(runner: Runner, size: Size, *, folds: int, progress: Progress = lambda _: None) -> list[CurvePoint]:
     """Every kind and number of features, on the first folds, joined."""
     wanted = settings(size, runner.policy.stream.dim)
-    results = runner.measure(wanted, partial(_read, steps=size.steps), folds=folds, progress=progress)
+    results = runner.measure(Question(wanted, partial(_read, steps=size.steps), folds), progress=progress)
     return [_point(setting, readings) for setting, readings in results.by_setting().items()]
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from deeprotect.errors import DatasetError, InputError
 from deeprotect.evaluation.experiment import RunResult, measure_rows
 from deeprotect.evaluation.results import Results
-from deeprotect.evaluation.runner import Progress, split_into_tasks
-from deeprotect.evaluation.settings import Setting
+from deeprotect.evaluation.runner import Progress, expected_seconds
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.reproduction import authentication, feature_curves, listening, speech, transport
 from deeprotect.reproduction import case_files as files
@@ -132,16 +131,12 @@ def _weights(experiments: dict[int, list[CaseExperiment]], size: Size, seed: int
     weights: dict[str, float] = {}
     for experiment in (experiment for several in experiments.values() for experiment in several):
         folds = len(experiment.split.make_folds(experiment.windows, seed=seed))
-        weights[experiment.name] = _seconds(experiment.settings(size.epsilons), folds=folds)
+        weights[experiment.name] = expected_seconds(experiment.settings(size.epsilons), folds=folds)
         if experiment.curves:
             weights[f"features {experiment.name}"] = feature_curves.weight(size, min(folds, experiment.curves))
         if experiment.files:
-            weights[f"sounds {experiment.name}"] = _seconds(experiment.settings([SHOWN_EPSILON]), folds=1)
+            weights[f"sounds {experiment.name}"] = expected_seconds(experiment.settings([SHOWN_EPSILON]), folds=1)
     return weights
-
-
-def _seconds(settings: Sequence[Setting], *, folds: int) -> float:
-    return sum(task.weight for task in split_into_tasks(settings, folds=folds))
 
 
 class _Meter:

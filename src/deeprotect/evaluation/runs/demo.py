@@ -8,7 +8,7 @@ from deeprotect.datasets.dataset import Dataset
 from deeprotect.evaluation import minimiser_comparison, noise_comparison
 from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.excerpt import Excerpt, one_recording
-from deeprotect.evaluation.experiment import Plan, RunResult, measure_rows, release_windows
+from deeprotect.evaluation.experiment import Plan, RunResult, by_line, release_question, rows_question, sum_up
 from deeprotect.evaluation.methods import FEATURES, MAIN_METHODS, Method
 from deeprotect.evaluation.report import layout
 from deeprotect.evaluation.report import report_files as files
@@ -21,7 +21,7 @@ from deeprotect.policy import Policy
 from deeprotect.tables.output_checks import refuse_unwritable_folder
 from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 
-READY, MEASURED, COMPARED = 0.05, 0.9, 0.97  # shares of the whole time, for the progress bar
+READY, MEASURED = 0.05, 0.95  # shares of the whole time, for the progress bar
 
 HELD = Method("channel", "ldp")
 STUDY = Study("demo", "watch", 10, "exercise", "person", people="person", rate_hz=10.0)
@@ -47,14 +47,23 @@ class DemoPlan:
         training = {"features": self.features, "max_epochs": self.max_epochs}
         return self.study.policy(data).vary(training=training, privacy={"epsilon": self.shown_epsilon})
 
+    def rows(self, jobs: int) -> Plan:
+        held = [Setting(HELD, self.shown_epsilon, every=every) for every in self.holds]
+        return Plan([*grid(self.methods, self.epsilons), *held], self.setup, jobs=jobs)
 
-def demo(out: Path, *, progress: Progress = lambda _: None, plan: DemoPlan | None = None) -> dict[str, Any]:
-    """Writes report.html, results.json and the figures into `out`; returns what results.json holds."""
+
+def demo(
+    out: Path, *, jobs: int = 1, progress: Progress = lambda _: None, plan: DemoPlan | None = None
+) -> dict[str, Any]:
+    """Writes report.html, results.json and the figures into `out`; returns what results.json holds.
+
+    `jobs` are processes; results do not depend on how many.
+    """
     refuse_unwritable_folder(out)
     plan = plan or DemoPlan()
     data = plan.study.load(None)
     policy = plan.policy(data)
-    results, excerpt = _measure(data, policy, plan, progress)
+    results, excerpt = _measure(data, policy, plan, jobs=jobs, progress=progress)
     page = layout.lay_out(
         results, policy, title=_title(data), lead=aim(policy), excerpt=excerpt, epsilon=plan.shown_epsilon
     )
@@ -63,25 +72,38 @@ def demo(out: Path, *, progress: Progress = lambda _: None, plan: DemoPlan | Non
     return results.to_json()
 
 
-def _measure(data: Dataset, policy: Policy, plan: DemoPlan, progress: Progress) -> tuple[Results, Excerpt]:
-    """Rows, noise, features and windows to look at, all on one fold."""
-    held = [Setting(HELD, plan.shown_epsilon, every=every) for every in plan.holds]
-    windows, rows = read_windows(data.table, policy), Plan([*grid(plan.methods, plan.epsilons), *held], plan.setup)
+def _measure(
+    data: Dataset, policy: Policy, plan: DemoPlan, *, jobs: int, progress: Progress
+) -> tuple[Results, Excerpt]:
+    """Rows, noise, features and windows to look at, all on one fold, and asked at once: models are learnt once."""
+    windows, rows = read_windows(data.table, policy), plan.rows(jobs)
     with rows.prepared(windows, policy) as runner:
         progress(READY)
-        found = measure_rows(runner, rows, progress=lambda share: progress(READY + (MEASURED - READY) * share))
-        noise = noise_comparison.compare_noise(runner, plan.shown_epsilon, methods=plan.noise_methods)
-        features = minimiser_comparison.compare_minimisers(runner, names=plan.minimisers)
-        progress(COMPARED)
         excerpt = one_recording(runner.test(0), policy.schema(), plan.shown_epsilon)
-        released = release_windows(runner, grid(plan.methods, [plan.shown_epsilon]), excerpt.windows)
-        origin = f"one recording of the public data set {data.name}"
-        excerpt = replace(excerpt, released=released, shows="public", origin=origin)
+        measured, noise, features, released = runner.measure_all(
+            [
+                rows_question(rows),
+                noise_comparison.noise_question(plan.shown_epsilon, methods=plan.noise_methods),
+                minimiser_comparison.features_question(names=plan.minimisers),
+                release_question(grid(plan.methods, [plan.shown_epsilon]), excerpt.windows),
+            ],
+            progress=lambda share: progress(READY + (MEASURED - READY) * share),
+        )
+        found = sum_up(runner, measured)
+    origin = f"one recording of the public data set {data.name}"
+    excerpt = replace(excerpt, released=by_line(released), shows="public", origin=origin)
     run = _run(data, windows, found, seed=plan.setup.seed)
     shown = [row for row in found.rows if not _is_held(row, policy)]
     holds = [row for row in found.rows if _is_held(row, policy)]
     first = [row for row in shown if holds and (row.line, row.epsilon) == (HELD.line, plan.shown_epsilon)]
-    results = Results(shown, noise, features, holds=[*first, *holds], left_out=found.left_out, run=run)
+    results = Results(
+        shown,
+        list(noise.values.values()),
+        list(features.values.values()),
+        holds=[*first, *holds],
+        left_out=found.left_out,
+        run=run,
+    )
     return results, excerpt
 
 
