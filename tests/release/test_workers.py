@@ -20,7 +20,7 @@ CODES, WINDOWS = 4, 150_000
 
 @pytest.fixture(scope="module")
 def truthful() -> Protector:
-    """A code book whose channel answers wrongly less often than once in 2^40 windows."""
+    """A code book whose channel answers wrongly once in twenty million windows."""
     mechanism = make(design(1.0 - np.eye(CODES), np.ones(CODES), ldp_epsilon=32.0))
     return Protector(protectors.bundle(mechanism, CODES, **protectors.code_book(CODES)))
 
@@ -45,7 +45,8 @@ def test_every_window_is_released_in_its_place(truthful, codes, path, tmp_path, 
     released = pa_parquet.read_table(tmp_path / "out.parquet")
     assert summary.rows == released.num_rows == CODES * WINDOWS
     assert released["time"] == pa_parquet.read_table(path)["time"]
-    assert np.array_equal(released["acc_x"].to_numpy().reshape(-1, CODES).argmax(axis=1), codes)
+    # One wrong answer in a hundred of these runs; four in none. Two windows of neighbouring batches would be thousands.
+    assert np.count_nonzero(released["acc_x"].to_numpy().reshape(-1, CODES).argmax(axis=1) != codes) < 4
 
 
 def test_all_is_charged_and_drawn_in_one_thread_before_the_next(truthful, path, tmp_path, monkeypatch):

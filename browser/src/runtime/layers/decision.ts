@@ -40,15 +40,14 @@ export class Argmax implements Layer {
   }
 
   run(row: Float32Array): Float32Array {
-    let [combination, share, start] = [0, 1, 0];
+    let [combination, unsure, start] = [0, false, 0];
     for (const count of this.classes) {
       const scores = row.subarray(start, start + count);
       combination = combination * count + largestOf(scores);
-      share = Math.min(share, shareOfLargest(scores));
+      unsure ||= shareOfLargest(scores) < Math.fround(this.leastShare);
       start += count;
     }
-    const rejected = share < Math.fround(this.leastShare);
-    return Float32Array.of(rejected ? this.reject : Number(this.codes[combination]));
+    return Float32Array.of(unsure ? this.reject : Number(this.codes[combination]));
   }
 }
 
