@@ -1,5 +1,12 @@
 """What many tests share: hypothesis without deadlines, a small policy, a small table and a bundle made by hand."""
 
+import os
+
+# Before anything loads numpy or torch, and for processes that tests start: models here are small, workers are as many
+# as cores or more, and threads that wait for one another took three quarters of the processor.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import numpy as np
 import pyarrow as pa
 import pytest

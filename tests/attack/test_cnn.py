@@ -31,9 +31,13 @@ def test_it_knows_a_rhythm_whatever_its_phase() -> None:
 def test_it_leaves_torch_as_it_was() -> None:
     torch.manual_seed(5)
     state, threads = torch.random.get_rng_state(), torch.get_num_threads()
-    ConvolutionalClassifier(2, seed=0).fit(*_tones(20, 0))
-    assert torch.equal(state, torch.random.get_rng_state())
-    assert torch.get_num_threads() == threads
+    torch.set_num_threads(2)
+    try:
+        ConvolutionalClassifier(2, seed=0).fit(*_tones(20, 0))
+        assert torch.equal(state, torch.random.get_rng_state())
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)
 
 
 def test_reading_in_parts_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

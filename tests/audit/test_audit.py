@@ -9,6 +9,7 @@ import typer
 from tests.mutations import protectors
 
 from deeprotect.audit.audit import audit
+from deeprotect.audit.isolation import Isolation
 from deeprotect.audit.trials import outputs_of
 from deeprotect.bundle import Bundle
 from deeprotect.cli import bundles
@@ -23,6 +24,21 @@ from deeprotect.privacy.mechanisms.relaxed import basis
 RUNS = 8_000
 
 
+@pytest.fixture
+def attacks_only(monkeypatch):
+    """Whether windows touch each other is asked in test_isolation.py, and below of the command."""
+    monkeypatch.setattr("deeprotect.audit.audit.isolation", lambda *_: Isolation(0, ()))
+
+
+@pytest.fixture
+def few_batches(attacks_only, monkeypatch):
+    """Where it is asked what is attacked, or how much one window shows, and not how much a batch shows."""
+    monkeypatch.setattr("deeprotect.audit.audit._BATCHES", 0.001)
+    monkeypatch.setattr("deeprotect.audit.audit._FEWEST_BATCHES", 80)
+    monkeypatch.setattr("deeprotect.audit.batches._PILOT", 16)
+
+
+@pytest.mark.usefixtures("few_batches")
 @pytest.mark.parametrize("epsilon", [1.0, 2.0, 5.0])
 def test_randomised_response_is_shown_to_within_a_tenth(coded, epsilon):
     finding = audit(coded(epsilon), runs=100_000).findings[0]
@@ -30,6 +46,7 @@ def test_randomised_response_is_shown_to_within_a_tenth(coded, epsilon):
     assert finding.epsilon < 1.06 * epsilon  # the bound may exceed the truth, rarely and by little
 
 
+@pytest.mark.usefixtures("few_batches")
 def test_variants_of_an_output_are_counted_together():
     windows = np.random.default_rng(6).random((12, 3))
     channel = make(design(1.0 - np.eye(3), np.ones(3), ldp_epsilon=1.0), variants=4)
@@ -41,8 +58,9 @@ def test_variants_of_an_output_are_counted_together():
     assert audit(bundle, runs=20_000).findings[0].epsilon > 0.85
 
 
+@pytest.mark.usefixtures("few_batches")
 def test_counted_runs_took_no_part_in_choosing():
-    for finding in audit(protectors.on_samples(), runs=RUNS).findings:
+    for finding in audit(protectors.on_samples(), runs=1_000).findings:
         assert finding.tally.runs == finding.runs // 2
 
 
@@ -58,12 +76,14 @@ def _without_ldp(bundle):
     return bundle
 
 
+@pytest.mark.usefixtures("few_batches")
 def test_without_labelled_windows_the_ldp_side_is_attacked_and_the_rest_is_named(named):
-    result = audit(named(ldp_epsilon=1.5), runs=RUNS)
+    result = audit(named(ldp_epsilon=1.5), runs=1_000)
     assert {finding.guarantee for finding in result.findings} == {"ldp"}
     assert "--data" in result.left_out[0]
 
 
+@pytest.mark.usefixtures("attacks_only")
 def test_windows_like_the_calibration_ones_keep_the_named_promise(named, calibration_people):
     result = audit(named(), runs=20_000, windows=calibration_people)
     alone, batch = (finding for finding in result.findings if finding.guarantee == "named")
@@ -72,11 +92,13 @@ def test_windows_like_the_calibration_ones_keep_the_named_promise(named, calibra
     assert batch.epsilon < 1.0
 
 
+@pytest.mark.usefixtures("few_batches")
 def test_windows_unlike_the_calibration_ones_can_break_it_and_that_shows(named, people):
     result = audit(named(), runs=20_000, windows=people([40, 0, 0], [0, 0, 40]))
     assert not next(finding for finding in result.findings if finding.guarantee == "named").holds
 
 
+@pytest.mark.usefixtures("attacks_only")
 def test_a_promise_given_the_useful_class_is_attacked_within_each_of_them(given_activity, active_people):
     """Ann walks and Bob sits, nearly always: that tells who they are, and breaks nothing that is promised."""
     calibration = 100 * np.array([[[30, 5, 5], [25, 10, 5]], [[5, 5, 30], [5, 8, 27]]])
@@ -88,6 +110,7 @@ def test_a_promise_given_the_useful_class_is_attacked_within_each_of_them(given_
     assert batch.epsilon < 1.0
 
 
+@pytest.mark.usefixtures("few_batches")
 def test_people_who_do_the_same_thing_otherwise_than_in_calibration_break_it_and_that_shows(
     given_activity, active_people
 ):
@@ -104,6 +127,7 @@ def test_a_table_without_two_promised_classes_of_one_useful_class_is_refused(giv
         audit(given_activity, runs=1_000, windows=active_people(apart))
 
 
+@pytest.mark.usefixtures("few_batches")
 def test_an_rldp_promise_that_rests_on_a_clip_box_is_attacked_by_any_two_windows():
     directions = basis(np.random.default_rng(4).normal(size=(6, 2)))
     mechanism = laplace.paper_mode2(Box.unit(6), 2.0, directions=directions, inferences=("person",))
@@ -111,8 +135,9 @@ def test_an_rldp_promise_that_rests_on_a_clip_box_is_attacked_by_any_two_windows
     assert [finding.pair.found for finding in rldp] == ["farthest codes"] * 2
 
 
+@pytest.mark.usefixtures("few_batches")
 def test_every_promise_is_attacked_by_windows_and_by_batches_and_confidence_is_split(named, calibration_people):
-    findings = audit(named(ldp_epsilon=1.5), runs=RUNS, windows=calibration_people).findings
+    findings = audit(named(ldp_epsilon=1.5), runs=1_000, windows=calibration_people).findings
     assert [finding.guarantee for finding in findings] == ["ldp", "ldp", "named", "named"]
     assert [finding.observed == "one window is seen" for finding in findings] == [True, False] * 2
     assert {finding.tally.confidence for finding in findings} == {1 - 0.05 / 4}

@@ -3,15 +3,17 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy import stats
 from tests.mutations import protectors
 
-from deeprotect.audit.audit import audit
+from deeprotect.audit import audit
 from deeprotect.audit.candidates import candidates
-from deeprotect.audit.isolation import isolation
+from deeprotect.audit.isolation import Isolation, isolation
 from deeprotect.bundle.verification.verify import steps
 from deeprotect.errors import DeeprotectError, EntropyError
 from deeprotect.privacy.channel import calibration
@@ -23,7 +25,6 @@ from deeprotect.signals import Frame, Windows
 
 RUNS = 8_000
 BEYOND_CHANCE, BEYOND_CHANCE_OF_FEW = 0.3, 0.6
-AUDITS = 3
 
 
 @dataclass(frozen=True)
@@ -47,16 +48,19 @@ def _release(bundle, samples, *, ledger=None, entropy=None):
     return np.concatenate([part.samples for part in parts])
 
 
-def _stays_below_the_claim(bundle):
+def _stays_below_the_claim(bundle, *, audits):
     """With room for chance: at these runs the bounds' standard errors are 0.1, and 0.25 for the few whole batches.
 
-    Several audits: noise that is drawn once for many windows may by chance be one that tells little.
+    Several audits where noise may be drawn once for many windows: by chance it may be one that tells little. Whether
+    windows are kept apart is a check of its own, and left out here.
     """
-    return all(
-        finding.epsilon <= finding.claim + (BEYOND_CHANCE if finding.runs == RUNS else BEYOND_CHANCE_OF_FEW)
-        for _ in range(AUDITS)
-        for finding in audit(bundle, runs=RUNS).findings
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(audit, "isolation", lambda *_: Isolation(0, ()))
+        return all(
+            finding.epsilon <= finding.claim + (BEYOND_CHANCE if finding.runs == RUNS else BEYOND_CHANCE_OF_FEW)
+            for _ in range(audits)
+            for finding in audit.audit(bundle, runs=RUNS).findings
+        )
 
 
 def _keeps_windows_apart(bundle):
@@ -176,11 +180,14 @@ def _draws_what_the_integers_say(channel):
 
 
 def _covers_the_truth(_):
-    """The stated confidence, for four classes together that share a known distribution over codes."""
-    truth, trials = np.array([0.5, 0.3, 0.15, 0.05]), 500
-    counts = np.random.default_rng(3).multinomial(60, truth, size=(trials, 4))
-    low, high = np.array([calibration.confidence_intervals(table, confidence=0.95) for table in counts]).swapaxes(0, 1)
-    return bool(((low <= truth) & (truth <= high)).all(axis=(1, 2)).mean() >= 0.95)
+    """The stated confidence, worked out for ten classes that share a known distribution over two codes."""
+    truth, windows, classes = 0.3, 60, 10
+    counts = np.arange(windows + 1)
+    tables = [np.resize(counts[start : start + classes], classes) for start in range(0, len(counts), classes)]
+    ends = [calibration.confidence_intervals(np.stack([t, windows - t], axis=1), confidence=0.95) for t in tables]
+    low, high = np.hstack(ends)[:, : len(counts), 0]
+    holds = (low <= truth) & (truth <= high)
+    return bool(stats.binom.pmf(counts, windows, truth)[holds].sum() ** classes >= 0.95)
 
 
 def _no_row_passes_raw(bundle):
@@ -201,10 +208,11 @@ def _shipped_channel(make):
     return lambda: protectors.unchecked(make(), protectors.CODES, **protectors.code_book(protectors.CODES))
 
 
-AUDIT_SAMPLES = Check("audit (noise on samples)", _stays_below_the_claim, protectors.on_samples)
-AUDIT_CLIPPED = Check("audit (clipped code)", _stays_below_the_claim, protectors.clipped)
-AUDIT_CHANNEL = Check("audit (channel)", _stays_below_the_claim, protectors.coded)
-AUDIT_HELD = Check("audit (held draws)", _stays_below_the_claim, protectors.held)
+_audited_once, _audited_thrice = (partial(_stays_below_the_claim, audits=number) for number in (1, 3))
+AUDIT_SAMPLES = Check("audit (noise on samples)", _audited_thrice, protectors.on_samples)
+AUDIT_CLIPPED = Check("audit (clipped code)", _audited_once, protectors.clipped)
+AUDIT_CHANNEL = Check("audit (channel)", _audited_thrice, protectors.coded)
+AUDIT_HELD = Check("audit (held draws)", _audited_once, protectors.held)
 ISOLATION_SAMPLES = Check("audit (windows kept apart)", _keeps_windows_apart, protectors.on_samples)
 ISOLATION_CHANNEL = Check("audit (windows kept apart in a channel)", _keeps_windows_apart, protectors.coded)
 VERIFY_NOISE = Check("verify (noise)", _is_verified, _shipped_noise, shipped=True)

@@ -4,6 +4,7 @@ Windows of one episode share a draw and nothing with those of another: each aver
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -41,4 +42,9 @@ class EpisodeEncoder:
         """Codes (episode, value) of episodes of so many neighbouring rows each; every count is at least 1."""
         with np.errstate(all="ignore"):  # total in its input, as networks are
             mean = np.add.reduceat(evidence, np.cumsum(counts) - counts) / counts[:, None]
-        return mean if self.decision is None else Network((self.decision,), mean.shape[1])(mean)
+        return mean if self._choice is None else self._choice(mean)
+
+    @cached_property
+    def _choice(self) -> Network | None:
+        """The decision as a network: its shapes are checked once, and not for each batch."""
+        return None if self.decision is None else Network((self.decision,), self.evidence.outputs)

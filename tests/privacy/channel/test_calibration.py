@@ -32,13 +32,24 @@ def outcomes(windows, codes):
     return np.array(rows)
 
 
+def cells(windows, codes, classes, *, confidence):
+    """The ends for each count: a cell depends on that, and on how many windows, codes and classes there are."""
+    found = np.arange(windows + 1)
+    counts = np.zeros((windows + 1, codes), dtype=int)
+    counts[:, 0], counts[:, 1] = found, windows - found
+    tables = [np.resize(counts[start : start + classes], (classes, codes)) for start in range(0, len(counts), classes)]
+    return np.hstack([confidence_intervals(table, confidence=confidence) for table in tables])[:, : windows + 1, 0]
+
+
 def coverage(truths, *, windows, confidence):
     """The probability that all cells of all classes hold together, exactly; `truths` are (class, code)."""
     classes, codes = truths.shape
     counts = outcomes(windows, codes)
-    # A class's cells depend on its own counts and on how many classes there are: any other rows may stand beside it.
-    tables = [np.resize(counts[start : start + classes], (classes, codes)) for start in range(0, len(counts), classes)]
-    low, high = np.hstack([confidence_intervals(table, confidence=confidence) for table in tables])[:, : len(counts)]
+    low, high = (ends[counts] for ends in cells(windows, codes, classes, confidence=confidence))
+    some = np.resize(counts[len(counts) // 3 :], (classes, codes))
+    alone = confidence_intervals(some, confidence=confidence)
+    assert (np.resize(low[len(counts) // 3 :], (classes, codes)) == alone[0]).all()
+    assert (np.resize(high[len(counts) // 3 :], (classes, codes)) == alone[1]).all()
     holds = [((low <= truth) & (truth <= high)).all(axis=1) for truth in truths]
     return np.prod([multinomial.pmf(counts, windows, p)[h].sum() for p, h in zip(truths, holds, strict=True)])
 

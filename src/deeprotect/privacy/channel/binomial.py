@@ -16,6 +16,7 @@ _EXACT = 2.0**-50
 
 def at_most(x: Integers, n: Integers, p: Floats) -> Floats:
     """P(X ≤ x) for X of Binomial(n, p), element by element, for x from -1 to n."""
+    x, n, p = np.broadcast_arrays(x, n, p)
     lower = x <= n * p  # the side away from the mean is worked out, the other is what is left of 1
     tail = _tail(np.where(lower, x, n - x - 1), n, np.where(lower, p, 1.0 - p))
     return np.where(lower, tail, 1.0 - tail)
@@ -42,15 +43,16 @@ def _fraction(x: Integers, n: Integers, p: Floats) -> Floats:
     """
     a, q, lead = n - x, 1.0 - p, (n + 1.0) * p - x
     value = above = a * lead / (a + 1.0)
-    below, change, step = np.zeros(p.shape), np.full(p.shape, math.inf), 0
-    while (np.abs(change - 1.0) > _EXACT).any():
+    below, inexact, step = np.zeros(p.shape), np.ones(p.shape, dtype=bool), 0
+    while inexact.any():
         step += 1
         left, wide = step * np.maximum(x + 1 - step, 0) * q, a + 2.0 * step
         partial = (a + step - 1.0) * (n + step) * left * q / (wide - 1.0) ** 2
         whole = step + left / (wide - 1.0) + (a + step) * (lead + step * (1.0 + p)) / (wide + 1.0)
         below, above = 1.0 / (whole + partial * below), whole + partial / above
         change = above * below
-        value = value * change
+        value = np.where(inexact, value * change, value)  # done once: no number depends on those beside it
+        inexact &= np.abs(change - 1.0) > _EXACT
     return np.asarray(value)
 
 
@@ -62,4 +64,5 @@ def _probability(x: Integers, n: Integers, p: Floats) -> Floats:
 
 
 def _log_factorial(n: Integers) -> Floats:
-    return np.array([math.lgamma(each + 1.0) for each in n.tolist()])
+    numbers, where = np.unique(n, return_inverse=True)
+    return np.array([math.lgamma(each + 1.0) for each in numbers.tolist()])[where]
