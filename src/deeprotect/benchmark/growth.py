@@ -36,7 +36,10 @@ def rows(*, sizes: tuple[int, ...] = ROWS) -> list[Ratio]:
         runs = {}
         for size in sizes:
             write(recording(size, Shape()), folder / "in.parquet")
-            turns = [run(PROTECT, folder / "in.parquet") for _ in range(2 if size > FEWEST_COMPARED else 4)]
+            turns = [
+                run(PROTECT.format(bundle="protector"), folder / "in.parquet")
+                for _ in range(2 if size > FEWEST_COMPARED else 4)
+            ]
             runs[size] = min(turns, key=lambda turn: turn.seconds)
     ratios = [
         Ratio(f"protect, {large:,} rows", f"{small:,} rows, row for row", "time", each_row)

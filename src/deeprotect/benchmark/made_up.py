@@ -2,7 +2,7 @@
 whatever they mean.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,12 +55,14 @@ def recording(rows: int, shape: Shape, *, labelled: bool = False) -> pa.Table:
     return pa.table({"time": seconds, **columns, **labels})
 
 
-def protector(shape: Shape) -> Bundle:
+def protector(shape: Shape, *, every: str | None = None, listen: int | None = None) -> Bundle:
     """The default network before training, its code through a channel, and a table of public windows."""
     mechanism = randomised_response(shape.codes, variants=VARIANTS)
+    if every is not None:
+        mechanism = replace(mechanism, event=replace(mechanism.event, per="episode"))
     public = np.random.default_rng(1).uniform(size=(mechanism.public_outputs, shape.samples * shape.channels))
     return Bundle.make(
-        policy(shape),
+        policy(shape, every=every, listen=listen),
         mechanism,
         encoder=encoder(shape),
         decoder=OutputTable(public.astype(np.float32)),
@@ -102,13 +104,14 @@ def randomised_response(codes: int, *, variants: int = 1) -> DiscreteChannel:
     return make(plan, variants=variants)
 
 
-def policy(shape: Shape) -> Policy:
+def policy(shape: Shape, *, every: str | None = None, listen: int | None = None) -> Policy:
+    hold = {} if every is None else {"every": every, "listen": listen}
     channels = {name: {"unit": "g", "range": [LOW, HIGH], "resolution": RESOLUTION} for name in shape.names}
     return Policy.from_tables(
         {
             "version": 1,
             "stream": {"rate_hz": RATE_HZ, "window": shape.samples, "channels": channels},
             "inferences": {"useful": ["activity"]},
-            "privacy": {"epsilon": EPSILON, "mechanism": "channel"},
+            "privacy": {"epsilon": EPSILON, "mechanism": "channel", **hold},
         }
     )

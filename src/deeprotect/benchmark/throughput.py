@@ -13,9 +13,11 @@ from deeprotect.tables.sinks import open_sink
 ROWS, GROWTH, REPEATS = 1_000_000, 4, 3
 PEERS = {kind: f"pyarrow, {kind} read and written" for kind in ("Parquet", "Arrow", "CSV")}
 
+HELD, LISTEN = "10 s", 3  # as long as a live draw is usually held, and as many windows as it listens to
+
 PROTECT = """
 from deeprotect import Protector
-protector = Protector.load(source.with_name("protector"))
+protector = Protector.load(source.with_name("{bundle}"))
 def work(): protector.protect_file(source, sink)
 """
 COPY = {
@@ -47,6 +49,7 @@ def tables(*, rows: int = ROWS, kinds: tuple[str, ...] = tuple(PEERS), repeats: 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         protector(Shape()).save(folder / "protector")
+        protector(Shape(), every=HELD, listen=LISTEN).save(folder / "held")
         for kind in kinds:
             write(recording(rows, Shape()), folder / f"large.{kind.lower()}")
             write(recording(rows // GROWTH, Shape()), folder / f"small.{kind.lower()}")
@@ -56,11 +59,13 @@ def tables(*, rows: int = ROWS, kinds: tuple[str, ...] = tuple(PEERS), repeats: 
 
 def _ratios(folder: Path, kind: str, *, repeats: int) -> list[Ratio]:
     what, large = f"protect, {kind}", folder / f"large.{kind.lower()}"
-    turns = [(run(PROTECT, large), run(COPY[kind], large)) for _ in range(repeats)]
-    protected, copied = ([turn[place] for turn in turns] for place in (0, 1))
-    small = run(PROTECT, folder / f"small.{kind.lower()}")
+    programs = (PROTECT.format(bundle="protector"), COPY[kind], PROTECT.format(bundle="held"))
+    turns = [[run(each, large) for each in programs] for _ in range(repeats)]
+    protected, copied, held = ([turn[place] for turn in turns] for place in range(len(programs)))
+    small = run(programs[0], folder / f"small.{kind.lower()}")
     return [
         Ratio(what, PEERS[kind], "time", _least(protected) / _least(copied)),
+        Ratio(f"{what}, draws held for {HELD}", PEERS[kind], "time", _least(held) / _least(copied)),
         Ratio(what, PEERS[kind], "memory", _most(protected) / _most(copied)),
         Ratio(what, f"a file with 1/{GROWTH} of the rows", "memory", _most(protected) / small.peak_bytes),
         Ratio(what, "100 MB", "memory", _most(protected) / 1e8),
