@@ -32,6 +32,10 @@ def test_apps_get_all_windows_each_once_and_the_console_sees_all_streams(several
         assert {several.send(stream, first, 4).status_code for stream in STREAMS} == {200}
     for app in apps:
         app.wait_for(5)
+    for _ in range(4):
+        assert several.metric("released_windows_total") == 5 * len(STREAMS)
+        assert several.metric("messages_total", answer="200") == 5 * len(STREAMS)
+        assert several.metric("ready") == 1
     client = signed_in(several)
     for _ in range(4):  # a connection each: any of the processes may answer
         page = client.get(f"{several.url}/", headers={"connection": "close"})

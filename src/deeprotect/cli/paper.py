@@ -29,7 +29,7 @@ def reproduce(
     features: Annotated[
         str | None, typer.Option(metavar="STUDY", help="Instead: features and noise compared as in the paper.")
     ] = None,
-    folds: Annotated[int | None, typer.Option(metavar="N", help="Cross-validation (10; 2 with --quick).")] = None,
+    folds: Annotated[int | None, typer.Option(metavar="N", help="Cross-validation (3; 2 with --quick).")] = None,
     jobs: Jobs = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer folds, windows, ε and epochs; minutes.")] = False,
     seed: Annotated[int, typer.Option(help="Of splits, owners, models and evaluation noise.")] = 0,

@@ -1,11 +1,13 @@
 """For operators: is it alive, is it ready, how much does it do."""
 
+import asyncio
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from deeprotect.errors import DeeprotectError
+from deeprotect.gateway.mediation import onlookers
 from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.openapi import said
 from deeprotect.gateway.registration.tokens import bearer_token
@@ -31,11 +33,12 @@ def router_operator(gateway: Gateway) -> APIRouter:
         return JSONResponse({"status": "ready"})
 
     @router.get("/metrics", responses=_METRICS, response_class=PlainTextResponse)
-    def metrics(request: Request) -> Response:
+    async def metrics(request: Request) -> Response:
+        """Of all processes of this gateway together."""
         token = bearer_token(request.headers.get("authorization", ""))
         local = request.client is not None and request.client.host in ("127.0.0.1", "::1")
-        if not local and (token is None or not gateway.registry.is_admin(token)):
+        if not local and (token is None or not await asyncio.to_thread(gateway.registry.is_admin, token)):
             return PlainTextResponse("not found", status_code=404)
-        return PlainTextResponse(gateway.metrics.text(), media_type="text/plain; version=0.0.4")
+        return PlainTextResponse(await onlookers.metrics(gateway), media_type="text/plain; version=0.0.4")
 
     return router

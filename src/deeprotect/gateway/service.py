@@ -9,10 +9,10 @@ from starlette.requests import Request
 
 from deeprotect.gateway.console.routes import console_router
 from deeprotect.gateway.feeds.feeding import feeding
+from deeprotect.gateway.mediation import onlookers
 from deeprotect.gateway.mediation.frames import Header
 from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.mediation.intake import Intake
-from deeprotect.gateway.mediation.onlookers import STATUS, WINDOWS, fed_windows, own_statuses
 from deeprotect.gateway.mediation.outlet import fed
 from deeprotect.gateway.operation.logs import failure
 from deeprotect.gateway.routes_in import router_in
@@ -31,10 +31,16 @@ def create_service(gateway: Gateway) -> FastAPI:
             yield
 
     async def answer_peer(header: Header, body: bytes) -> Header:
-        return own_statuses(gateway) if header["ask"] == STATUS else await intake.answer_peer(header, body)
+        match header["ask"]:
+            case onlookers.STATUS:
+                return onlookers.own_statuses(gateway)
+            case onlookers.METRICS:
+                return onlookers.own_metrics(gateway)
+        return await intake.answer_peer(header, body)
 
     def feed_peer(header: Header) -> AsyncIterator[bytes]:
-        return fed_windows(gateway, header) if header.get("look") == WINDOWS else fed(gateway, header)
+        looks = header.get("look") == onlookers.WINDOWS
+        return onlookers.fed_windows(gateway, header) if looks else fed(gateway, header)
 
     intake = Intake(gateway)
     service = FastAPI(title="DEEProtect gateway", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)

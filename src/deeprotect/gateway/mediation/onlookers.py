@@ -14,11 +14,12 @@ import numpy as np
 
 from deeprotect.gateway.mediation.frames import Header
 from deeprotect.gateway.mediation.gateway import Gateway
+from deeprotect.gateway.operation.metrics import joined
 from deeprotect.gateway.registration.device_registry import App
 from deeprotect.gateway.streams.status import AppStatus, StreamStatus
 from deeprotect.gateway.wire.message import ReleasedWindow
 
-STATUS, WINDOWS = "status", "windows"
+STATUS, METRICS, WINDOWS = "status", "metrics", "windows"
 MOST_WAITING = 64
 
 
@@ -28,6 +29,25 @@ async def statuses(gateway: Gateway) -> list[StreamStatus]:
     for answer in await asyncio.gather(*(_asked(gateway, index) for index in gateway.peers.others())):
         found |= {each.stream: each for each in answer if gateway.place.owner(each.stream) != gateway.place.index}
     return list(found.values())
+
+
+async def metrics(gateway: Gateway) -> bytes:
+    """Of all processes together; one that does not answer is left out."""
+    others = await asyncio.gather(*(_asked_metrics(gateway, index) for index in gateway.peers.others()))
+    own = gateway.metrics.text()
+    return joined([own.decode(), *(text for text in others if text)]) if others else own
+
+
+async def _asked_metrics(gateway: Gateway, index: int) -> str | None:
+    try:
+        return str((await gateway.peers.ask(index, {"ask": METRICS}))["text"])
+    except OSError:
+        return None
+
+
+def own_metrics(gateway: Gateway) -> Header:
+    """For another process that asks."""
+    return {"text": gateway.metrics.text().decode()}
 
 
 async def _asked(gateway: Gateway, index: int) -> list[StreamStatus]:
