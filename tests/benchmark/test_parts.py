@@ -85,7 +85,7 @@ def test_protect_and_copy_write_the_same_rows(tmp_path, kind) -> None:
     source = tmp_path / f"large.{kind.lower()}"
     made_up.protector(Shape()).save(tmp_path / "protector")
     throughput.write(made_up.recording(500, Shape()), source)
-    for program in (throughput.PROTECT, throughput.COPY[kind]):
+    for program in (throughput.PROTECT.format(bundle="protector"), throughput.COPY[kind]):
         run = own_process.run(program, source)
         assert run.seconds > 0
         assert run.peak_bytes > 10 << 20

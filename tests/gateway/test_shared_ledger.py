@@ -65,7 +65,7 @@ def test_a_replaced_bundle_is_for_new_sessions_and_a_broken_one_for_nobody(gatew
     time.sleep(LOOK_SECONDS)
     gateway.send("ann", 12, 4, session="old")
     gateway.send("ann", 1024, 8, session="new")
-    count = len(app.wait_for(7))
+    count = len(app.wait_for(8))
     answer = gateway.send("ann", 2000, 16, session="newest")
     assert answer.status_code == 499
     assert "1.23" not in answer.text
