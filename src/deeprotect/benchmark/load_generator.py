@@ -15,7 +15,8 @@ import orjson
 import uvloop
 from websockets.asyncio.client import ClientConnection, connect
 
-SECOND = 10**9
+from deeprotect.signals.ticks import SECOND
+
 CONNECTING = 32
 
 
@@ -55,13 +56,11 @@ async def drive(load: Load, streams: list[LoadStream]) -> dict[str, Any]:
         await asyncio.sleep(begin - time.monotonic() + load.settle + load.seconds + 3.0)
         for task in tasks:
             task.cancel()
-        ended = await asyncio.gather(*tasks, return_exceptions=True)
-    broken = [each for each in ended if isinstance(each, Exception)]
+        await asyncio.gather(*tasks, return_exceptions=True)
     delays = np.array([delay for stream in streams for delay in stream.delays] or [np.nan])
     return {
         "windows": sum(stream.windows for stream in streams),
         "refused": sum(stream.refused for stream in streams),
-        "broken": len(broken),
         "p50": float(np.median(delays)),
         "p99": float(np.quantile(delays, 0.99)),
         "worst": float(delays.max()),

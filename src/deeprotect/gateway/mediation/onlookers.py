@@ -26,36 +26,36 @@ MOST_WAITING = 64
 async def statuses(gateway: Gateway) -> list[StreamStatus]:
     """Of all streams; where a process does not answer, as if its streams had not been heard from."""
     found = {each.stream: each for each in gateway.mediator.status()}
-    for answer in await asyncio.gather(*(_asked(gateway, index) for index in gateway.peers.others())):
-        found |= {each.stream: each for each in answer if gateway.place.owner(each.stream) != gateway.place.index}
+    for index, answer in (await _answers(gateway, STATUS)).items():
+        theirs = (_status(body) for body in answer["streams"] if gateway.place.owner(body["stream"]) == index)
+        found |= {each.stream: each for each in theirs}
     return list(found.values())
 
 
 async def metrics(gateway: Gateway) -> bytes:
     """Of all processes together; one that does not answer is left out."""
-    others = await asyncio.gather(*(_asked_metrics(gateway, index) for index in gateway.peers.others()))
     own = gateway.metrics.text()
-    return joined([own.decode(), *(text for text in others if text)]) if others else own
+    others = [answer["text"] for answer in (await _answers(gateway, METRICS)).values()]
+    return joined([own.decode(), *others]) if others else own
 
 
-async def _asked_metrics(gateway: Gateway, index: int) -> str | None:
-    try:
-        return str((await gateway.peers.ask(index, {"ask": METRICS}))["text"])
-    except OSError:
-        return None
+async def _answers(gateway: Gateway, question: str) -> dict[int, Header]:
+    """What the other processes say, those that answer."""
+
+    async def asked(index: int) -> Header | None:
+        try:
+            return await gateway.peers.ask(index, {"ask": question})
+        except OSError:
+            return None
+
+    others = gateway.peers.others()
+    answers = zip(others, await asyncio.gather(*map(asked, others)), strict=True)
+    return {index: answer for index, answer in answers if answer is not None}
 
 
 def own_metrics(gateway: Gateway) -> Header:
     """For another process that asks."""
     return {"text": gateway.metrics.text().decode()}
-
-
-async def _asked(gateway: Gateway, index: int) -> list[StreamStatus]:
-    try:
-        answer = await gateway.peers.ask(index, {"ask": STATUS})
-    except OSError:
-        return []
-    return [_status(body) for body in answer["streams"] if gateway.place.owner(body["stream"]) == index]
 
 
 def own_statuses(gateway: Gateway) -> Header:

@@ -44,9 +44,7 @@ class Simultaneous:
 
     def where(self, chosen: NDArray[np.bool_]) -> "Simultaneous":
         """Some of them."""
-        times = self.times_ns[chosen]
-        parts = (Readings(each.sensor, each.channels, times, each.values[chosen]) for each in self.readings)
-        return Simultaneous(tuple(parts))
+        return Simultaneous(tuple(each.where(chosen) for each in self.readings))
 
 
 @dataclass(frozen=True, eq=False)

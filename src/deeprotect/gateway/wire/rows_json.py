@@ -62,9 +62,11 @@ def _from_rows(rows: Any, schema: Schema) -> dict[str, Any]:
 def _columns(lists: dict[str, list[Any]]) -> dict[str, Floats]:
     """All at once where nothing is missing, which is most of the time; all of one length."""
     every = list(chain.from_iterable(lists.values()))
-    if not every or not set(map(type, every)) <= strict_json.NUMBERS:
+    try:
+        values = strict_json.numbers(every, "values of channels").reshape(len(lists), len(every) // (len(lists) or 1))
+    except WireError:  # one has gaps, or is to be named
         return {name: _column(values, name) for name, values in lists.items()}
-    return dict(zip(lists, strict_json.numbers(every, "values of channels").reshape(len(lists), -1), strict=True))
+    return dict(zip(lists, values, strict=True))
 
 
 def _column(found: list[Any], name: str) -> Floats:

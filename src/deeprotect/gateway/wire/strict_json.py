@@ -13,7 +13,6 @@ from deeprotect.signals.schema import Floats
 from deeprotect.signals.ticks import Nanoseconds
 
 LATEST_NS = 2**62  # the year 2116: differences of two stamps stay inside 64 bits
-NUMBERS = frozenset((float, int))
 _MOST_DIGITS = 19
 _LONGEST_NAME = 200
 
@@ -37,7 +36,7 @@ def text(message: Mapping[str, Any]) -> bytes:
 
 def numbers(values: list[Any], what: str) -> Floats:
     """Finite numbers as float64."""
-    if not set(map(type, values)) <= NUMBERS:
+    if not set(map(type, values)) <= {float, int}:
         raise WireError(f"{what} must be numbers; send JSON numbers, not text, true or lists")
     try:
         found = np.array(values, dtype=np.float64)
