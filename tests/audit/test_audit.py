@@ -52,7 +52,7 @@ def test_variants_of_an_output_are_counted_together():
     channel = make(design(1.0 - np.eye(3), np.ones(3), ldp_epsilon=1.0), variants=4)
     bundle = protectors.bundle(channel, 3, **protectors.code_book(3, windows))
     output = outputs_of(bundle)
-    shown = bundle.schema.unscale(bundle.decode(np.arange(12.0)[:, None])).reshape(12, 3)
+    shown = bundle.decode(np.arange(12.0)[:, None]).reshape(12, 3)
     assert output(shown).tolist() == [0] * 4 + [1] * 4 + [2] * 4
     assert output(shown + 0.01).tolist() == [output.count] * 12
     assert audit(bundle, runs=20_000).findings[0].epsilon > 0.85

@@ -109,19 +109,21 @@ def _mixed(values):
 
 
 def test_the_step_that_mixes_is_named(monkeypatch):
+    from deeprotect.release import pipe
     from deeprotect.signals.schema import Schema
 
-    steps = {
-        "scale": (Schema, "scale"),
-        "encode": (Bundle, "encode"),
-        "privatise": (laplace.GridLaplace, "privatise"),
-        "decode": (Bundle, "decode"),
-        "release": (Schema, "unscale"),
-    }
-    for step, (owner, name) in steps.items():
+    steps = [
+        ("scale", Schema, "scale", _mixed),
+        ("encode", Bundle, "encode", _mixed),
+        ("privatise", laplace.GridLaplace, "privatise", _mixed),
+        ("decode", Bundle, "decode", _mixed),
+        ("decode", Schema, "unscale", _mixed),
+        ("release", pipe, "release_batch", lambda windows: replace(windows, samples=_mixed(windows.samples))),
+    ]
+    for step, owner, name, mixed in steps:
         with monkeypatch.context() as patch:
             sound = getattr(owner, name)
-            patch.setattr(owner, name, lambda *args, sound=sound, **more: _mixed(sound(*args, **more)))
+            patch.setattr(owner, name, lambda *args, sound=sound, mixed=mixed, **more: mixed(sound(*args, **more)))
             assert _found().touched[0].startswith(f"{step}: of")
 
 

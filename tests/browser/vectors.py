@@ -89,7 +89,7 @@ def _bundle(kind):
         "codes": codes.tolist(),
         "words": recorder.given,
         "noisy": noisy.tolist(),
-        "released": bundle.schema.unscale(bundle.decode(noisy)).reshape(len(noisy), -1).tolist(),
+        "released": bundle.decode(noisy).reshape(len(noisy), -1).tolist(),
     }
 
 

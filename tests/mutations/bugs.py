@@ -100,7 +100,7 @@ def tail_released_raw(patch: Patch) -> None:
         charge()
         released = bundle.decode(bundle.mechanism.privatise(bundle.encode(scaled), entropy=system))
         full = private.frame.lengths == bundle.schema.window
-        return np.where(full[:, None, None], released, scaled)
+        return np.where(full[:, None, None], released, bundle.schema.unscale(scaled))
 
     _plant_release(patch, step)
 
@@ -185,7 +185,7 @@ def _plant_release(patch: Patch, step: Callable[..., np.ndarray]) -> None:
     def release_batch(private, _, bundle, *, ledger, entropy):
         system = pipe.require_system(entropy)
         charge = partial(ledger.charge, private.frame.runs, count=len(private))
-        return Windows(bundle.schema.unscale(step(private, bundle, charge, system)), private.frame)
+        return Windows(step(private, bundle, charge, system), private.frame)
 
     patch.setattr(pipe, "episode_codes", lambda _, private: np.zeros((len(private), 1)))  # `step` encodes for itself
     patch.setattr(pipe, "release_batch", release_batch)

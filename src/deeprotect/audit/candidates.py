@@ -22,8 +22,8 @@ def candidates(bundle: Pipeline, *, given: Floats | None = None, seed: int = 0) 
     channels = list(product((0.0, 1.0), repeat=len(schema.channels)))[:64]
     flat = [np.tile(levels, schema.window) for levels in [*channels, (0.5,) * len(schema.channels)]]
     corners = rng.integers(0, 2, size=(_RANDOM, schema.dim)).astype(np.float64)
-    decoded = bundle.decode(view(bundle.mechanism).random_codes(rng)).reshape(-1, schema.dim)
-    parts = [np.stack(flat), corners, rng.random((_RANDOM, schema.dim)), np.clip(decoded, 0.0, 1.0)]
+    decoded = schema.scale(bundle.decode(view(bundle.mechanism).random_codes(rng))).reshape(-1, schema.dim)
+    parts = [np.stack(flat), corners, rng.random((_RANDOM, schema.dim)), decoded]
     if given is not None:
         parts.append(rng.permutation(given)[:_MOST_GIVEN])
     return np.concatenate(parts)

@@ -71,6 +71,6 @@ def outputs_of(bundle: Pipeline) -> KnownOutputs | None:
     output = mechanism.output_of(index)
     if output is None:
         return None
-    windows = schema.unscale(bundle.decode(index)).reshape(count, schema.dim)
+    windows = bundle.decode(index).reshape(count, schema.dim)
     known, where = np.unique(names(windows), return_index=True)
     return KnownOutputs(int(output.max()) + 1, known, output[where].astype(np.uint64))

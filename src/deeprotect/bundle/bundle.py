@@ -130,20 +130,22 @@ class Bundle:
         return EpisodeEncoder.of(self.encoder)
 
     def decode(self, noisy_code: Floats) -> Floats:
-        """Scaled windows (window, time, channel) from noisy codes alone; what is no number is the range's middle."""
-        shape = (len(noisy_code), self.schema.window, len(self.schema.channels))
-        if self._public_windows is not None:  # all in [0, 1], or it would not be a table of public windows
+        """Windows (window, time, channel) in units from noisy codes alone; what is no number is the range's middle."""
+        if self._public_windows is not None:
             index = noisy_code[:, 0].astype(np.int64)
             return self._public_windows.take(index, axis=1).transpose(1, 2, 0)
-        return np.nan_to_num(self.decoder(noisy_code), nan=0.5, posinf=1.0, neginf=0.0).reshape(shape)
+        scaled = np.nan_to_num(self.decoder(noisy_code), nan=0.5, posinf=1.0, neginf=0.0)
+        return self._in_units(scaled)
 
     @cached_property
     def _public_windows(self) -> Floats | None:
-        """(channel, index, time), for decoders that are a table: so that a column's samples lie together."""
+        """(channel, index, time) in units, for decoders that are a table: a column's samples lie together."""
         if not isinstance(self.decoder, OutputTable):
             return None
-        windows = self.decoder.windows.reshape(-1, self.schema.window, len(self.schema.channels))
-        return np.ascontiguousarray(windows.transpose(2, 0, 1), dtype=np.float64)
+        return np.ascontiguousarray(self._in_units(self.decoder.windows.astype(np.float64)).transpose(2, 0, 1))
+
+    def _in_units(self, scaled: Floats) -> Floats:
+        return self.schema.unscale(scaled.reshape(-1, self.schema.window, len(self.schema.channels)))
 
     @property
     def encoder(self) -> Network:

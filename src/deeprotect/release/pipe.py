@@ -19,7 +19,8 @@ from deeprotect.signals.schema import Floats
 
 
 class Pipeline(Protocol):
-    """What the pipe needs of a bundle: `encode` sees one window at a time, `pool` makes one code of an episode's."""
+    """What the pipe needs of a bundle: `encode` sees one scaled window at a time, `pool` makes one code of an episode's,
+    `decode` gives windows in units."""
 
     @property
     def schema(self) -> Schema: ...
@@ -57,7 +58,7 @@ def release_batch(
     """One batch of whole episodes through the rest of the pipe: one draw for each code."""
     frame = private.frame
     held = draw(code, frame.windows_of_episodes, bundle, runs=frame.runs, ledger=ledger, entropy=entropy)
-    return Windows(bundle.schema.unscale(bundle.decode(held)), frame)
+    return Windows(bundle.decode(held), frame)
 
 
 def draw(

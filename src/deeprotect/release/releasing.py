@@ -83,7 +83,8 @@ def release_table(
     with open_source(table, numbers=numbers, columns=names, mapping=mapping) as source:
         columns = Columns.of(source.schema, bundle.schema, mapping=mapping, where=source.where)
         schema = passing.schema(output_schema(source.schema, columns), columns)
-        cells = BesideCells(columns, passing, schema.empty_table().drop_columns(list(columns.channels)).schema)
+        beside_fields = pa.schema([field for field in schema if field.name not in columns.channels])
+        cells = BesideCells(columns, passing, beside_fields)
         book = ledger.of_table(table, (*source.schema.names, *columns.channels, columns.recording_name or ""))
         clipped, released_rows, before = dict[str, None](), 0, book.tally
         rows = read_rows(source, columns, bundle.schema, outside=lambda channel, _: clipped.setdefault(channel.name))
@@ -106,7 +107,7 @@ def _windows(
     rows: Iterable[Rows], cells: BesideCells, bundle: Pipeline, *, beside: deque[pa.Table]
 ) -> Iterator[Windows]:
     """Whole episodes as they fill; `beside` gets the cells that pass beside the pipe, of the rows of each batch."""
-    schema, held = bundle.schema, cells.schema.empty_table()
+    schema, held = bundle.schema, pa.Table.from_batches([], cells.schema)
     cutter = Cutter(schema.window, len(schema.channels), hold=bundle.hold.windows)
     for each in rows:
         held = pa.concat_tables([held, cells.of(each)])

@@ -114,7 +114,7 @@ class LiveStream:
         """Rows of the windows that may leave, padding cut off."""
         if not len(noisy_codes):
             return self._none()
-        windows = self._bundle.schema.unscale(self._bundle.decode(noisy_codes))
+        windows = self._bundle.decode(noisy_codes)
         return np.concatenate([window[: self._lengths.popleft()] for window in windows])
 
     def _draw(self, code: Floats, counts: Counts) -> Floats:

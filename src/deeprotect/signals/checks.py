@@ -15,10 +15,9 @@ OUTSIDE_SHARE = 0.5  # more than this outside the public range: the unit is wron
 
 def check_finite(samples: Floats, schema: Schema, *, first_row: int, where: str) -> None:
     """Every sample is a finite number."""
-    bad = ~np.isfinite(samples)
-    if not bad.any():
+    if not len(samples) or np.isfinite([samples.min(), samples.max()]).all():  # what is no number is both
         return
-    row, column = np.argwhere(bad)[0]
+    row, column = np.argwhere(~np.isfinite(samples))[0]
     kind = "infinite" if np.isinf(samples[row, column]) else "missing or not a number"
     raise TableError(
         f"{where}: row {first_row + row + 1}, column '{printable(schema.names[column])}' is {kind}; "
@@ -28,7 +27,7 @@ def check_finite(samples: Floats, schema: Schema, *, first_row: int, where: str)
 
 def largely_outside(samples: Floats, schema: Schema) -> list[Channel]:
     """Channels that look as if they were in another unit: most of these samples lie outside the public range."""
-    if not len(samples):
+    if not len(samples) or ((samples.min(axis=0) >= schema.low) & (samples.max(axis=0) <= schema.high)).all():
         return []
     outside = np.count_nonzero((samples < schema.low) | (samples > schema.high), axis=0)
     return [schema.channels[place] for place in np.flatnonzero(outside > OUTSIDE_SHARE * len(samples))]

@@ -73,7 +73,7 @@ class Clock:
         self._refuse(~np.isfinite(time), "is missing", first_row)
         steps, same = self._steps(time, recording)
         self._learn(steps[same])
-        samples = steps * self.rate_hz / (self.per_second or 1.0)
+        samples = steps * (self.rate_hz / (self.per_second or 1.0))
         self._refuse(same & (samples <= 0), "does not advance", first_row)
         self._refuse(same & (samples > GAP_STEPS + SLACK), f"jumps by more than {GAP_STEPS:g} samples", first_row)
 
@@ -83,7 +83,7 @@ class Clock:
             self._check_rate()
 
     def _steps(self, time: Floats, recording: NDArray[np.generic] | None) -> tuple[Floats, NDArray[np.bool_]]:
-        names = np.zeros(len(time), dtype=object) if recording is None else recording
+        names = np.zeros(len(time), dtype=bool) if recording is None else recording
         last_time, last_name = self._last or (np.nan, object())
         same = np.concatenate([[bool(names[0] == last_name)], names[1:] == names[:-1]])
         self._last = (float(time[-1]), names[-1])

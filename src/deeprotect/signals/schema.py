@@ -59,8 +59,10 @@ class Schema:
 
     def scale(self, samples: Floats) -> Floats:
         """Clip to the public range and map it to [0, 1]."""
-        clipped = np.clip(samples, self.low, self.high)
-        return np.asarray((clipped - self.low) / (self.high - self.low))
+        scaled = np.clip(samples, self.low, self.high)
+        scaled -= self.low
+        scaled /= self.high - self.low
+        return np.asarray(scaled)
 
     def unscale(self, scaled: Floats) -> Floats:
         """From [0, 1] back to units, inside the range and on the sensor's resolution: post-processing."""

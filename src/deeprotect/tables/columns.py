@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from deeprotect.errors import TableError, printable
@@ -13,7 +12,7 @@ from deeprotect.policy.usual_names import RECORDING, TIME, FoundColumns
 from deeprotect.signals import Schema
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.column_map import ColumnMap
-from deeprotect.tables.fields import check_names, decoded, stated_unit
+from deeprotect.tables.fields import check_names, decoded, is_text, stated_unit, to_floats
 from deeprotect.tables.timestamps import Timeline
 
 MOST_LISTED = 300  # characters of column names in one message
@@ -49,8 +48,7 @@ class Columns:
 
     def samples(self, batch: pa.RecordBatch) -> Floats:
         """Channel values (row, channel); missing values are NaN. A channel's values lie together, as they came."""
-        columns = [pc.cast(batch.column(name), pa.float64(), safe=False) for name in self.channels]
-        return np.stack([column.to_numpy(zero_copy_only=False) for column in columns]).T
+        return np.stack([to_floats(batch.column(name)) for name in self.channels]).T
 
     def beside(self, batch: pa.RecordBatch) -> list[pa.Array]:
         """What passes beside the pipe, in the order of the table, without anything that its cells do not show."""
@@ -88,8 +86,17 @@ def beside_columns(
 def names_of(column: pa.Array) -> NDArray[np.generic]:
     """A column of names as they compare with each other."""
     plain = decoded(column) if pa.types.is_dictionary(column.type) else column
+    if is_text(plain.type):
+        return _texts_of(plain.cast(pa.large_string()))
     names: NDArray[np.generic] = plain.to_numpy(zero_copy_only=False)
     return names
+
+
+def _texts_of(column: pa.Array) -> NDArray[np.object_]:
+    """One object for each text, however many rows have it; None where there is none."""
+    encoded = column.dictionary_encode()
+    texts = np.array([*encoded.dictionary.to_pylist(), None], dtype=object)
+    return np.asarray(texts[np.from_dlpack(encoded.indices.fill_null(len(texts) - 1))])
 
 
 def missing_column(column: str, names: list[str], where: str) -> str:

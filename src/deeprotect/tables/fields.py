@@ -6,9 +6,12 @@ null, descriptions in metadata. All of it stays behind, because fields and array
 
 import re
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from deeprotect.errors import TableError, printable
 from deeprotect.signals.schema import Floats
@@ -71,7 +74,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 def decoded(column: pa.Array) -> pa.Array:
     """The cells in memory of their own: a dictionary's other entries and what lies under nulls is not copied."""
-    rows = pa.array(np.arange(len(column)))
+    rows = from_numpy(np.arange(len(column)))
     if pa.types.is_dictionary(column.type):
         column, rows = column.dictionary, column.indices
     kind = column.type
@@ -82,16 +85,31 @@ def decoded(column: pa.Array) -> pa.Array:
 
 def saturated(values: Floats, kind: pa.DataType) -> pa.Array:
     """Released values in the type of their column; what the type cannot hold becomes the nearest that it can."""
+    if pa.types.is_float64(kind):
+        return from_numpy(values)
     low, high = map(_inside, _limits(kind))
     whole = np.rint(values) if pa.types.is_integer(kind) else values
-    return pa.array(np.clip(whole, low, high)).cast(kind, safe=False)
+    return from_numpy(np.clip(whole, low, high)).cast(kind, safe=False)
+
+
+def from_numpy(values: NDArray[Any]) -> pa.Array:
+    """Numbers as a column, not copied; `pa.array` would import pandas first, half a second where it is installed."""
+    kept = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, kept])
+
+
+def to_floats(column: pa.Array) -> Floats:
+    """Numbers as float64, NaN where there is none; without pandas, which `to_numpy` would import."""
+    numbers = pc.cast(column, pa.float64(), safe=False)
+    whole = pc.fill_null(numbers, pa.scalar(np.nan)) if numbers.null_count else numbers
+    return np.from_dlpack(whole)
 
 
 def _limits(kind: pa.DataType) -> tuple[Fraction, Fraction]:
     if pa.types.is_decimal(kind):
         most = (10**kind.precision - 1) / Fraction(10) ** kind.scale
         return -most, most
-    info = (np.iinfo if pa.types.is_integer(kind) else np.finfo)(kind.to_pandas_dtype())
+    info: Any = np.iinfo(str(kind)) if pa.types.is_integer(kind) else np.finfo(f"f{kind.bit_width // 8}")
     return Fraction(int(info.min)), Fraction(int(info.max))
 
 

@@ -85,8 +85,10 @@ class Timeline:
             return np.full(len(column), np.nan)
         origin = self._origin if whole is not None and isinstance(self._origin, int) else float(self._origin)
         # Whole numbers are taken apart before they become float64, which keeps 53 bits: 104 days of nanoseconds.
-        since = pc.subtract(numbers, pa.scalar(origin, numbers.type))
-        offsets = np.asarray(pc.cast(since, pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+        missing = numbers.null_count > 0
+        offsets = np.asarray(np.from_dlpack(pc.fill_null(numbers, 0) if missing else numbers) - origin, np.float64)
+        if missing:
+            offsets[pc.is_null(numbers).to_numpy(zero_copy_only=False)] = np.nan
         if self.per_second is None:
             self.per_second = _unit_of(column.type) if temporal else self._unit_of_numbers(offsets)
         return offsets

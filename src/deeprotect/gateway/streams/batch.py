@@ -125,7 +125,7 @@ def _decoded(jobs: Sequence[Job], leaving: Sequence[Sequence[Leaving]]) -> list[
         if not some_places:
             continue
         pipeline = jobs[some_places[0][0]].flow.pipeline
-        samples = pipeline.schema.unscale(pipeline.decode(np.concatenate([each.noisy_code for _, each in some_places])))
+        samples = pipeline.decode(np.concatenate([each.noisy_code for _, each in some_places]))
         for (place, each), values in zip(some_places, samples, strict=True):
             released[place].append(_window(jobs[place], each, values))
     return released
