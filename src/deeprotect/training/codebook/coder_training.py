@@ -81,8 +81,9 @@ class CoderLoss(nn.Module):
         """
         values, channels = self._windows.shape[1], self.coder.channels
         samples = values // channels
-        steps = (torch.special.ndtr(start) * samples).long().clamp(max=samples - 1) * followed[:, None]
-        return self._windows.flatten()[rows[:, None] * values + steps * channels + torch.arange(values)]
+        steps = (torch.special.ndtr(start[:, 0]) * samples).long().clamp(max=samples - 1) * followed
+        from_every_start = self._windows.flatten().unfold(0, values, channels)
+        return torch.index_select(from_every_start, 0, rows * samples + steps)
 
     def _cross_entropy(self, scores: Tensor, codes: Tensor) -> Tensor:
         """Per row, summed over the inferences that the row has a label of."""

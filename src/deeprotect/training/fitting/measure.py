@@ -29,12 +29,23 @@ def measure(
         "guarantee": event.guarantee,
         "epsilon": event.epsilon,
         "windows": len(test),
-        "useful": {
-            name: _app(name, train, test, released=released, costs=policy.training.cost_matrix)
-            for name in policy.inferences.useful
-        },
+        "useful": _apps(train, test, policy, released=released),
         "sensitive": {name: _attacker(name, train, test, seen=seen, released=released) for name in sensitive},
     }
+
+
+def measure_useful(
+    protection: TrainedProtector, train: LabelledWindows, test: LabelledWindows, policy: Policy
+) -> dict[str, dict[str, float]]:
+    """Of each useful inference, what a forest that knows raw windows reads of released ones; nobody attacks."""
+    return _apps(train, test, policy, released=_released(protection, test, policy))
+
+
+def _apps(
+    train: LabelledWindows, test: LabelledWindows, policy: Policy, *, released: Floats
+) -> dict[str, dict[str, float]]:
+    costs = policy.training.cost_matrix
+    return {name: _app(name, train, test, released=released, costs=costs) for name in policy.inferences.useful}
 
 
 def _released(protection: TrainedProtector, windows: LabelledWindows, policy: Policy) -> Floats:

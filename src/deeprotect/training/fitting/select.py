@@ -7,7 +7,7 @@ import numpy as np
 from deeprotect.policy import Policy
 from deeprotect.training.fitting.builders import build
 from deeprotect.training.fitting.fitted_models import FittedModels
-from deeprotect.training.fitting.measure import measure
+from deeprotect.training.fitting.measure import measure_useful
 from deeprotect.training.fitting.trained import TrainedProtector
 
 CANDIDATES = {
@@ -43,6 +43,6 @@ def _validated(name: str, models: FittedModels, policy: Policy) -> float:
     """How an unchanged app would read the useful classes of windows that nothing learnt from."""
     validation = models.validation(policy)
     protection = build(name, validation.models, policy)
-    useful = measure(protection, validation.models.windows, validation.held_out, policy)["useful"]
+    useful = measure_useful(protection, validation.models.windows, validation.held_out, policy)
     kind = "app_cost" if policy.training.cost_matrix else "app"
     return float(np.mean([numbers[kind] for numbers in useful.values()]))
