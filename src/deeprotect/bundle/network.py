@@ -55,10 +55,10 @@ class Network:
         """
         if not self.layers:
             return rows.reshape(len(rows), self.inputs)
-        result = np.empty((len(rows), self.outputs))
+        result, rows_last = np.empty((len(rows), self.outputs)), (*range(1, rows.ndim), 0)
         with np.errstate(all="ignore"), one_thread():
             for start in range(0, len(rows), self._block):
-                block = np.moveaxis(rows[start : start + self._block], 0, -1).astype(np.float32, order="C")
+                block = rows[start : start + self._block].transpose(rows_last).astype(np.float32, order="C")
                 result[start : start + self._block] = run(self.layers, block.reshape(self.inputs, -1)).T
         return result
 

@@ -27,9 +27,11 @@ class Statistics(Layer):
         return bounded((4 * series(given, self.op)[1],), self.op)
 
     def __call__(self, rows: Float32s) -> Float32s:
-        mean = rows.mean(axis=0)
-        deviation = np.sqrt(np.square(rows - mean).mean(axis=0) + TINY)
-        return np.concatenate([mean, deviation, rows.min(axis=0), rows.max(axis=0)])
+        # Reductions by name: the methods of an array look at their arguments for longer than one window takes.
+        samples = np.float32(len(rows))
+        mean = np.add.reduce(rows) / samples
+        deviation = np.sqrt(np.add.reduce(np.square(rows - mean)) / samples + TINY)
+        return np.concatenate([mean, deviation, np.minimum.reduce(rows), np.maximum.reduce(rows)])
 
     def to_json(self, _: TensorWriter) -> dict[str, Any]:
         return tagged(self.op, {})
@@ -90,7 +92,8 @@ class PiecewiseLinear(Layer):
     def __call__(self, rows: Float32s) -> Float32s:
         share = rows - self.low[:, :, None]
         share /= self.width[:, :, None]
-        return np.clip(share, np.float32(0), np.float32(1), out=share).reshape(-1, rows.shape[-1])
+        np.maximum(share, np.float32(0), out=share)
+        return np.minimum(share, np.float32(1), out=share).reshape(-1, rows.shape[-1])
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         return tagged(self.op, {"low": tensors.put(self.low), "width": tensors.put(self.width)})

@@ -133,8 +133,8 @@ class DiscreteChannel:
         given = np.asarray(code, dtype=np.float64)
         if given.ndim != 2 or given.shape[1] != 1:
             raise InputError(f"codes of shape {given.shape} do not fit a channel; give one code for each window")
-        index = np.clip(np.rint(np.where(np.isnan(given), 0.0, given)), 0, len(self.weights) - 1)
-        output = self._draw(index[:, 0].astype(np.int16), entropy.words(len(given)))
+        index = np.fmin(np.fmax(np.rint(given[:, 0]), 0.0), len(self.weights) - 1)  # fmax takes 0 where there is NaN
+        output = self._draw(index.astype(np.int16), entropy.words(len(given)))
         variant = below(self.variants, len(given), entropy)
         return (output * self.variants + variant).astype(np.float64)[:, None]
 
