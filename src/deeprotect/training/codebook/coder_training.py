@@ -17,7 +17,9 @@ from deeprotect.training.splits import Mask
 from deeprotect.training.trainer import Progress, Schedule, TrainingJob, train
 
 SMOOTHING = 0.02
-SCHEDULE = Schedule(max_epochs=80, max_steps=2400, batch_size=256, learning_rate=1e-2, patience=1_000_000)
+SCHEDULE = Schedule(max_epochs=60, max_steps=2400, batch_size=256, learning_rate=1e-2, patience=1_000_000)
+RARITY = 16
+"""How seldom a window is mixed with another: on average 3 % of one. With more, a coder needs more epochs."""
 BATCHES = 12
 """A small table is cut into at least so many batches, each of no fewer than 32 windows."""
 
@@ -67,7 +69,7 @@ class CoderLoss(nn.Module):
         windows = self._started(rows, followed, start)
         windows = self.standardise(windows if self.rotation is None else self.rotation(windows, turn))
         # Mostly the window itself, now and then up to half of another (mixup; Zhang et al. 2018).
-        own = 1 - 0.5 * torch.special.ndtr(share) ** 4
+        own = 1 - 0.5 * torch.special.ndtr(share) ** RARITY
         scores = self.coder(own * windows + (1 - own) * windows.roll(1, 0), hidden)
         own = own[:, 0]
         right, other = (self._cross_entropy(scores, each) for each in (codes, codes.roll(1, 0)))
