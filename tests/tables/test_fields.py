@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from deeprotect.errors import TableError
-from deeprotect.tables.fields import check_names, decoded, fresh_field, saturated
+from deeprotect.tables.fields import check_names, decoded, fresh_field, from_numpy, saturated, to_floats
 
 SECRET = bytes(range(200, 232))
 FIXED = [
@@ -74,3 +74,18 @@ def test_names_are_given_once_and_print(names):
     with pytest.raises(TableError) as refused:
         check_names(pa.schema([(name, pa.int8()) for name in names]), "walk.csv")
     assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in NUMBERS if not pa.types.is_decimal(kind)], ids=str)
+def test_numbers_are_read_as_they_are_from_any_place_of_a_column_and_nan_where_there_is_none(kind):
+    column = pa.array([1, None, 3, 4, 5], pa.int8()).cast(kind)
+    assert np.array_equal(to_floats(column), [1, np.nan, 3, 4, 5], equal_nan=True)
+    assert to_floats(column.slice(2)).tolist() == [3, 4, 5]
+    assert to_floats(column.slice(3, 0)).tolist() == []
+
+
+@pytest.mark.parametrize("kind", ["i1", "u2", "i8", "f4", "f8"])
+def test_numbers_become_a_column_wherever_they_lie(kind):
+    values = np.arange(12, dtype=kind).reshape(4, 3)
+    assert from_numpy(values[:, 1]).equals(pa.array([1, 4, 7, 10], pa.from_numpy_dtype(np.dtype(kind))))
+    assert len(from_numpy(values[:0, 1])) == 0

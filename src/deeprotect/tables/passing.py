@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deeprotect.signals.recordings import starts
 from deeprotect.tables.columns import Columns
-from deeprotect.tables.fields import is_text
+from deeprotect.tables.fields import from_numpy, is_text
 from deeprotect.tables.rows import Rows
 from deeprotect.tables.timestamps import Timeline
 
@@ -75,7 +75,7 @@ class _RecordingNumbers:
         new[0] = names[0] != self._current
         numbers = self._number + np.cumsum(new)
         self._current, self._number = names[-1], int(numbers[-1])
-        return pc.cast(pa.array(numbers), kind)
+        return from_numpy(numbers).cast(kind)
 
 
 @dataclass
