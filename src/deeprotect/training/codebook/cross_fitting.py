@@ -15,7 +15,7 @@ from deeprotect.training.labels import Targets
 from deeprotect.training.splits import ONE_WINDOW, folds
 from deeprotect.training.trainer import Progress, Schedule
 
-FOLDS = 5
+FOLDS = 4
 AT_ONCE = 4096
 """Windows that are scored in one go, so that memory does not grow with a table."""
 
