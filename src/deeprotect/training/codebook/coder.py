@@ -18,10 +18,10 @@ from deeprotect.training.coarse import to_grid
 from deeprotect.training.export import RELU, array, layers_of
 from deeprotect.training.minimisers.linear import window_samples
 
-FILTERS, KERNEL, DEPTH, WIDTH = 32, 3, 2, 256
+FILTERS, KERNEL, WIDTH = (32, 32), 3, 256
 LONGEST = 20
 """Samples after which a layer may halve the window: long windows need no finer time."""
-BINS, MOST_BINS = 64, 384
+BINS, MOST_BINS = 64, 256
 """Bins for each level of a window, and for all of its levels together."""
 TRIM, GRID = 0.01, 1 / 32
 """Share of the levels beyond each end of the bins, and the grid of their edges in standard deviations."""
@@ -113,12 +113,12 @@ class Coder(nn.Module):
         self.encoding = PiecewiseLinearEncoding(self.statistics(self._series(windows)))
         self.convolutions = nn.ModuleList()
         length, width = samples, channels
-        for _ in range(DEPTH):
+        for filters in FILTERS:
             stride = 2 if length > LONGEST else 1
-            self.convolutions.append(TimeConvolution(width, FILTERS, KERNEL, stride=stride, padding=KERNEL // 2))
-            length, width = (length - 1) // stride + 1, FILTERS
+            self.convolutions.append(TimeConvolution(width, filters, KERNEL, stride=stride, padding=KERNEL // 2))
+            length, width = (length - 1) // stride + 1, filters
         others = channels * (samples // 2 + 1 + SummaryStatistics.PER_CHANNEL) + self.encoding.bins
-        self.first, self.normalise = nn.Linear(FILTERS * length + others, WIDTH), nn.BatchNorm1d(WIDTH)
+        self.first, self.normalise = nn.Linear(width * length + others, WIDTH), nn.BatchNorm1d(WIDTH)
         self.last = nn.Linear(WIDTH, classes)
 
     def forward(self, windows: Tensor, noise: Tensor | None = None) -> Tensor:
