@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from deeprotect.errors import PolicyError
-from deeprotect.privacy.accuracy_bound import best_accuracy
+from deeprotect.privacy.accuracy_bound import best_accuracy, best_laplace_accuracy
 
 
 def best_by_programme(epsilon, priors):
@@ -51,13 +51,48 @@ def test_it_grows_with_epsilon_and_stays_a_probability(epsilon, more, priors):
     assert best_accuracy(epsilon + more, priors) <= 1.0
 
 
+def read_through_laplace(points, scales, priors):
+    """How often the best reader is right: the integral of the largest π_y p(z|y), on a fine grid, one or two axes."""
+    axes = [np.linspace(-1, 2, 601) * 8 * scale for scale in scales]
+    densities = []
+    for point in points:
+        parts = [np.exp(-np.abs(axis - x) / b) for axis, x, b in zip(axes, point, scales, strict=True)]
+        whole = parts[0] if len(parts) == 1 else np.outer(*parts)
+        densities.append(whole / whole.sum())
+    return np.max([prior * each for prior, each in zip(priors, densities, strict=True)], axis=0).sum()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0.1, 6.0), st.lists(st.floats(0.05, 1.0), min_size=2, max_size=5), st.data())
+def test_no_reader_of_laplace_noise_in_a_box_passes_its_limit(epsilon, weights, data):
+    priors = np.array(weights) / np.sum(weights)
+    share = data.draw(st.sampled_from([None, 0.2, 0.5]))  # of ε on the first of two axes
+    spent = np.array([1.0] if share is None else [share, 1 - share]) * epsilon
+    corners = st.lists(st.floats(0, 1) | st.sampled_from([0.0, 1.0]), min_size=len(spent), max_size=len(spent))
+    points = data.draw(st.lists(corners, min_size=len(priors), max_size=len(priors)))
+    assert read_through_laplace(points, 1 / spent, priors) <= best_laplace_accuracy(epsilon, priors) + 5e-3
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0])
+def test_two_classes_at_the_ends_of_an_interval_attain_it(epsilon):
+    reached = read_through_laplace([[0.0], [1.0]], [1 / epsilon], [0.5, 0.5])
+    assert reached == pytest.approx(best_laplace_accuracy(epsilon, [0.5, 0.5]), abs=5e-3)
+
+
+@pytest.mark.parametrize("priors", [[1.0], [1.0, 0.0], [0.0, 0.0, 3.0]])
+def test_a_label_that_never_differs_is_always_guessed(priors):
+    assert best_laplace_accuracy(1.0, priors) == 1.0
+
+
+@pytest.mark.parametrize("limit", [best_accuracy, best_laplace_accuracy])
 @pytest.mark.parametrize("priors", [[], [0.0, 0.0], [-0.1, 1.1], [float("nan"), 1.0]])
-def test_priors_that_are_none_are_refused(priors):
+def test_priors_that_are_none_are_refused(limit, priors):
     with pytest.raises(PolicyError):
-        best_accuracy(1.0, priors)
+        limit(1.0, priors)
 
 
+@pytest.mark.parametrize("limit", [best_accuracy, best_laplace_accuracy])
 @pytest.mark.parametrize("epsilon", [-1.0, float("nan")])
-def test_an_epsilon_that_is_none_is_refused(epsilon):
+def test_an_epsilon_that_is_none_is_refused(limit, epsilon):
     with pytest.raises(PolicyError):
-        best_accuracy(epsilon, [0.5, 0.5])
+        limit(epsilon, [0.5, 0.5])

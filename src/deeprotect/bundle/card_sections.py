@@ -16,8 +16,8 @@ from deeprotect.privacy.channel.named_promises import listed
 from deeprotect.privacy.guarantees import promise, terms
 
 CHOSEN = {
-    "chosen_for_expected_accuracy": "the best useful accuracy",
-    "chosen_for_expected_cost": "the least cost of misreading",
+    "chosen_for_expected_accuracy": "the best useful accuracy to be expected after release, or possible at most",
+    "chosen_for_expected_cost": "the least cost of misreading to be expected after release",
 }
 MOST_COSTS = 8  # listed by name
 _STRETCH = {
@@ -153,7 +153,7 @@ def _choice_lines(bundle: Bundle) -> Iterator[str]:
         expected: dict[str, float] = getattr(bundle.manifest.minimiser, key)
         if expected:
             listed = ", ".join(f"{name} {value:.3f}" for name, value in expected.items())
-            yield f"  Chosen for {reason} to be expected after release: {listed}."
+            yield f"  Chosen for {reason}: {listed}."
 
 
 def _cost_lines(bundle: Bundle) -> Iterator[str]:

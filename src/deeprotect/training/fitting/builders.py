@@ -39,17 +39,17 @@ Build = Callable[[FittedModels, Policy], TrainedProtector]
 def baseline(models: FittedModels, policy: Policy) -> TrainedProtector:
     """Noise on every sample, nothing learnt."""
     dim = models.windows.flat.shape[1]
-    noise = laplace.baseline(dim, _ldp_epsilon(policy))
+    noise = laplace.baseline(dim, ldp_epsilon(policy))
     return TrainedProtector(noise, Network((), dim), to_network(Clip(), dim), {"name": "none"})
 
 
 def certified(models: FittedModels, policy: Policy) -> TrainedProtector:
     """Noise on the features, as much as their certified sensitivity needs."""
     windows, minimiser = models.windows, models.minimiser(policy)
-    return _on_features(laplace.certified(_box(windows, minimiser), _ldp_epsilon(policy)), minimiser)
+    return _on_features(laplace.certified(_box(windows, minimiser), ldp_epsilon(policy)), minimiser)
 
 
-def _ldp_epsilon(policy: Policy) -> float:
+def ldp_epsilon(policy: Policy) -> float:
     """Noise on samples or features promises ε-LDP, and with it the named promise: the smaller of the two rules."""
     return min(policy.privacy.epsilon, policy.privacy.ldp_ceiling or policy.privacy.epsilon)
 
@@ -104,7 +104,7 @@ def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
 
 
 def _as_ldp(policy: Policy) -> Policy:
-    ldp = {"guarantee": "ldp", "epsilon": _ldp_epsilon(policy), "given": None, "ldp_ceiling": None}
+    ldp = {"guarantee": "ldp", "epsilon": ldp_epsilon(policy), "given": None, "ldp_ceiling": None}
     return policy.vary(privacy=ldp)
 
 
