@@ -19,8 +19,10 @@ from deeprotect.signals.schema import Floats
 
 
 class Pipeline(Protocol):
-    """What the pipe needs of a bundle: `encode` sees one scaled window at a time, `pool` makes one code of an episode's,
-    `decode` gives windows in units."""
+    """What the pipe needs of a bundle.
+
+    `encode` sees one scaled window at a time, `pool` makes one code of an episode's, `decode` gives windows in units.
+    """
 
     @property
     def schema(self) -> Schema: ...

@@ -95,7 +95,8 @@ def names_of(column: pa.Array) -> NDArray[np.generic]:
 def _texts_of(column: pa.Array) -> NDArray[np.object_]:
     """One object for each text, however many rows have it; None where there is none."""
     encoded = column.dictionary_encode(null_encoding="encode")
-    return np.array(encoded.dictionary.to_pylist(), dtype=object)[np.from_dlpack(encoded.indices)]
+    texts = np.array(encoded.dictionary.to_pylist(), dtype=object)
+    return np.asarray(texts[np.from_dlpack(encoded.indices)])
 
 
 def missing_column(column: str, names: list[str], where: str) -> str:

@@ -102,7 +102,7 @@ def to_floats(column: pa.Array) -> Floats:
     """Numbers as float64, NaN where there is none; without pandas, which `to_numpy` would import."""
     numbers = pc.cast(column, pa.float64(), safe=False)
     whole = pc.fill_null(numbers, pa.scalar(np.nan)) if numbers.null_count else numbers
-    return np.from_dlpack(whole)
+    return np.asarray(np.from_dlpack(whole), dtype=np.float64)
 
 
 def _limits(kind: pa.DataType) -> tuple[Fraction, Fraction]:

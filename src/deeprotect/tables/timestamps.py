@@ -86,7 +86,8 @@ class Timeline:
         origin = self._origin if whole is not None and isinstance(self._origin, int) else float(self._origin)
         # Whole numbers are taken apart before they become float64, which keeps 53 bits: 104 days of nanoseconds.
         missing = numbers.null_count > 0
-        offsets = np.asarray(np.from_dlpack(pc.fill_null(numbers, 0) if missing else numbers) - origin, np.float64)
+        counted: Any = np.from_dlpack(pc.fill_null(numbers, 0) if missing else numbers)
+        offsets = np.asarray(counted - origin, dtype=np.float64)
         if missing:
             offsets[pc.is_null(numbers).to_numpy(zero_copy_only=False)] = np.nan
         if self.per_second is None:

@@ -93,7 +93,8 @@ class PiecewiseLinear(Layer):
         share = rows - self.low[:, :, None]
         share /= self.width[:, :, None]
         np.maximum(share, np.float32(0), out=share)
-        return np.minimum(share, np.float32(1), out=share).reshape(-1, rows.shape[-1])
+        np.minimum(share, np.float32(1), out=share)
+        return np.asarray(share.reshape(-1, rows.shape[-1]))
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         return tagged(self.op, {"low": tensors.put(self.low), "width": tensors.put(self.width)})
