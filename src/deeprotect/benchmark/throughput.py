@@ -10,7 +10,7 @@ from deeprotect.benchmark.own_process import TimedRun, run
 from deeprotect.benchmark.ratio import Ratio
 from deeprotect.tables.sinks import open_sink
 
-ROWS, GROWTH, REPEATS = 1_000_000, 4, 3
+ROWS, GROWTH, REPEATS = 2_000_000, 4, 3
 PEERS = {kind: f"pyarrow, {kind} read and written" for kind in ("Parquet", "Arrow", "CSV")}
 
 HELD, LISTEN = "10 s", 3  # as long as a live draw is usually held, and as many windows as it listens to
