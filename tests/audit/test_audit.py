@@ -11,7 +11,6 @@ from tests.mutations import protectors
 from deeprotect.audit.audit import audit
 from deeprotect.audit.isolation import Isolation
 from deeprotect.audit.trials import outputs_of
-from deeprotect.bundle import Bundle
 from deeprotect.cli import bundles
 from deeprotect.cli.run import run
 from deeprotect.errors import InputError
@@ -20,6 +19,7 @@ from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.mechanisms import laplace
 from deeprotect.privacy.mechanisms.relaxed import basis
+from deeprotect.signals import Schema
 
 RUNS = 8_000
 
@@ -185,13 +185,12 @@ def test_the_command_fails_when_the_bound_exceeds_the_claim(command, monkeypatch
 
 
 def test_the_command_fails_when_windows_touch_each_other_whatever_the_bounds(command, monkeypatch):
-    decode = Bundle.decode
+    unscale = Schema.unscale
 
-    def mixed(self, noisy_code):
-        windows = decode(self, noisy_code)
-        return windows + 1e-6 * windows.mean(axis=0)
+    def mixed(self, scaled):
+        return unscale(self, scaled + 1e-6 * scaled.mean(axis=0))
 
-    monkeypatch.setattr(Bundle, "decode", mixed)
+    monkeypatch.setattr(Schema, "unscale", mixed)
     code, out = command()
     assert code == 1
     assert "WINDOWS TOUCH EACH OTHER" in out
