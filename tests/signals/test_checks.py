@@ -3,13 +3,21 @@ import pytest
 
 from deeprotect.errors import TableError
 from deeprotect.signals import Channel, Schema
-from deeprotect.signals.checks import check_finite, largely_outside, refuse_outside
+from deeprotect.signals.checks import all_inside, check_finite, largely_outside, refuse_outside
 
 SCHEMA = Schema((Channel("acc_x", "g", -4, 4), Channel("acc_y", "g", -4, 4)), rate_hz=10, window=4)
 
 
 def good_rows():
     return np.zeros((6, 2))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 4.1, -4.1])
+def test_what_is_no_number_in_the_range_is_looked_at_again(value):
+    rows = good_rows()
+    assert all_inside(rows, SCHEMA)
+    rows[2, 1] = value
+    assert not all_inside(rows, SCHEMA)
 
 
 def test_rows_inside_the_range_pass():

@@ -35,6 +35,23 @@ def test_time_may_start_again_with_a_new_recording():
     Clock(10, "walk.csv").check(time, recording, first_row=0)
 
 
+def test_a_missing_stamp_is_seen_where_nothing_comes_before_or_after_it():
+    recording = np.array(["a", "a", "b", "c", "c"], dtype=object)
+    with pytest.raises(TableError, match="is missing at row 3"):
+        Clock(10, "walk.csv").check(np.array([0.0, 0.1, np.nan, 0.0, 0.1]), recording, first_row=0)
+
+
+def test_three_periods_are_no_gap_and_a_little_more_is_one():
+    for step, fails in ((0.3, False), (0.31, True)):
+        time = np.concatenate([np.arange(5) / 10, 0.4 + step + np.arange(5) / 10])
+        clock = Clock(10, "walk.csv")
+        if fails:
+            with pytest.raises(TableError, match="jumps by more than 3 samples at row 6"):
+                clock.check(time, None, first_row=0)
+        else:
+            clock.check(time, None, first_row=0)
+
+
 def test_a_gap_between_two_batches_is_seen():
     clock = Clock(10, "walk.csv")
     clock.check(np.arange(10) / 10, None, first_row=0)

@@ -59,7 +59,7 @@ class Network:
         with np.errstate(all="ignore"), one_thread():
             for start in range(0, len(rows), self._block):
                 block = rows[start : start + self._block].transpose(rows_last).astype(np.float32, order="C")
-                result[start : start + self._block] = run(self.layers, block.reshape(self.inputs, -1)).T
+                result[start : start + self._block] = run(self.layers, block.reshape(self.inputs, -1), ours=True).T
         return result
 
     def to_json(self, tensors: TensorWriter) -> list[dict[str, Any]]:

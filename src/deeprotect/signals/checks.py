@@ -13,6 +13,13 @@ from deeprotect.signals.schema import Floats, Schema
 OUTSIDE_SHARE = 0.5  # more than this outside the public range: the unit is wrong, not the sensor saturated
 
 
+def all_inside(samples: Floats, schema: Schema) -> bool:
+    """Every sample is a number in the public range, as nearly all batches are; what is no number is in none."""
+    return not len(samples) or bool(
+        (samples.min(axis=0) >= schema.low).all() and (samples.max(axis=0) <= schema.high).all()
+    )
+
+
 def check_finite(samples: Floats, schema: Schema, *, first_row: int, where: str) -> None:
     """Every sample is a finite number."""
     if not len(samples) or np.isfinite([samples.min(), samples.max()]).all():  # what is no number is both
@@ -27,7 +34,7 @@ def check_finite(samples: Floats, schema: Schema, *, first_row: int, where: str)
 
 def largely_outside(samples: Floats, schema: Schema) -> list[Channel]:
     """Channels that look as if they were in another unit: most of these samples lie outside the public range."""
-    if not len(samples) or ((samples.min(axis=0) >= schema.low) & (samples.max(axis=0) <= schema.high)).all():
+    if all_inside(samples, schema):
         return []
     outside = np.count_nonzero((samples < schema.low) | (samples > schema.high), axis=0)
     return [schema.channels[place] for place in np.flatnonzero(outside > OUTSIDE_SHARE * len(samples))]

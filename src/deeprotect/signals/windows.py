@@ -1,6 +1,7 @@
 """A batch of windows, and the public facts that travel beside it."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ class Frame:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    @property
+    @cached_property
     def windows_of_episodes(self) -> Integers:
         """How many windows each episode of the batch has, in order."""
         return np.ones(len(self), dtype=np.int64) if self.episodes is None else run_lengths(self.episodes)

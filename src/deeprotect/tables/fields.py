@@ -74,6 +74,8 @@ def is_text(kind: pa.DataType) -> bool:
 
 def decoded(column: pa.Array) -> pa.Array:
     """The cells in memory of their own: a dictionary's other entries and what lies under nulls is not copied."""
+    if pa.types.is_primitive(column.type) and column.type.bit_width >= 8 and not column.null_count:
+        return _copied(column)
     rows = from_numpy(np.arange(len(column)))
     if pa.types.is_dictionary(column.type):
         column, rows = column.dictionary, column.indices
@@ -81,6 +83,13 @@ def decoded(column: pa.Array) -> pa.Array:
     if pa.types.is_string_view(kind):  # Arrow cannot take from views; a view also keeps whole buffers alive
         column = column.cast(pa.large_string())
     return column.take(rows).cast(kind)
+
+
+def _copied(column: pa.Array) -> pa.Array:
+    """Numbers without nulls, of whole octets: their octets, and none before or after them."""
+    width = column.type.bit_width // 8
+    cells = column.buffers()[1].slice(column.offset * width, len(column) * width).to_pybytes()
+    return pa.Array.from_buffers(column.type, len(column), [None, pa.py_buffer(cells)])
 
 
 def saturated(values: Floats, kind: pa.DataType) -> pa.Array:
@@ -100,7 +109,7 @@ def from_numpy(values: NDArray[Any]) -> pa.Array:
 
 def to_floats(column: pa.Array) -> Floats:
     """Numbers as float64, NaN where there is none; without pandas, which `to_numpy` would import."""
-    numbers = pc.cast(column, pa.float64(), safe=False)
+    numbers = column if pa.types.is_float64(column.type) else pc.cast(column, pa.float64(), safe=False)
     whole = pc.fill_null(numbers, pa.scalar(np.nan)) if numbers.null_count else numbers
     return np.asarray(np.from_dlpack(whole), dtype=np.float64)
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from deeprotect.signals import Channel, Schema
-from deeprotect.signals.checks import check_finite, largely_outside, refuse_outside
+from deeprotect.signals.checks import all_inside, check_finite, largely_outside, refuse_outside
 from deeprotect.signals.clock import Clock
 from deeprotect.signals.recordings import RecordingWatch
 from deeprotect.signals.schema import Floats
@@ -38,9 +38,10 @@ def read_rows(
         if not batch.num_rows:
             continue
         rows = Rows(columns.samples(batch), columns.recording(batch), batch)
-        check_finite(rows.samples, schema, first_row=first_row, where=source.where)
-        for channel in largely_outside(rows.samples, schema):
-            outside(channel, source.where)
+        if not all_inside(rows.samples, schema):
+            check_finite(rows.samples, schema, first_row=first_row, where=source.where)
+            for channel in largely_outside(rows.samples, schema):
+                outside(channel, source.where)
         if rows.recording is not None:
             watch.check(rows.recording, first_row=first_row)
         if timeline is not None:

@@ -99,10 +99,10 @@ class Timeline:
         stated = ticks_per_second(self.name)
         if stated is not None:
             return float(stated)
-        steps = np.diff(offsets)
-        steps = steps[np.isfinite(steps) & (steps > 0)]
         units = [unit for unit in PER_SECOND if EPOCHS[0] <= abs(self._origin or 0) / unit < EPOCHS[1]]
-        if not units or not len(steps):
+        steps = np.diff(offsets) if units else np.empty(0)
+        steps = steps[np.isfinite(steps) & (steps > 0)]
+        if not len(steps):
             return None
         rate_hz = units[0] / float(np.median(steps))  # of Android's nanoseconds since boot, 12 days look like µs
         return units[0] if SENSIBLE_RATES_HZ[0] <= rate_hz <= SENSIBLE_RATES_HZ[1] else None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from deeprotect.bundle.layers.activations import Activation
 from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.layers.products import Affine, Convolution, Scale
-from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual, Unflatten
+from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual, Unflatten, run
 from deeprotect.bundle.layers.summaries import LONGEST_PRODUCT, PiecewiseLinear, Spectrum, Statistics
 from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
 from deeprotect.bundle.layers.vocabulary import OPS, read_layers
@@ -24,16 +24,20 @@ def floats(*shape):
     return RANDOM.normal(size=shape).astype(np.float32)
 
 
-AFFINE, BINS = Affine(floats(6, 4), floats(4)), np.sort(floats(5, 6), axis=0)
+AFFINE, BINS, RELU = Affine(floats(6, 4), floats(4)), np.sort(floats(5, 6), axis=0), Activation("relu")
+SCALE, NOTHING = Scale(floats(6), floats(6), floats(6)), np.zeros(6, np.float32)
 CHAINS = {
     "affine": (AFFINE,),
-    "scale": (Scale(floats(6), floats(6), floats(6)),),
+    "scale": (SCALE,),
+    "scale without shift or offset": (Scale(NOTHING, floats(6), NOTHING),),
     "convolution": (Unflatten(2), Convolution(floats(3, 2, 4), floats(4), stride=2, padding=1), Flatten()),
     "activations": tuple(Activation(each) for each in ("relu", "tanh", "sigmoid", "clip")),
     "statistics": (Unflatten(2), Statistics()),
     "spectrum": (Unflatten(2), Spectrum()),
     "piecewise linear": (PiecewiseLinear(BINS, np.full((5, 6), 0.5, np.float32)),),
-    "concatenation": (Concatenation(((), (AFFINE,), (AFFINE, Activation("relu")))),),
+    "concatenation": (Concatenation(((), (AFFINE,), (AFFINE, RELU))),),
+    "branches that share rows": (SCALE, Concatenation(((), (RELU,), (Unflatten(2), Flatten(), RELU), (SCALE,), ()))),
+    "residual of relu": (SCALE, Unflatten(2), Residual((RELU,)), Flatten()),
     "residual": (Unflatten(2), Residual((Convolution(floats(3, 2, 2), floats(2), stride=1, padding=1),)), Flatten()),
     "argmax": (Argmax((2, 4), np.arange(8)[::-1].copy(), least_share=0.5, reject=8),),
 }
@@ -55,6 +59,20 @@ def back(chain):
 def test_what_is_read_computes_what_was_written(name):
     rows = RANDOM.normal(size=(40, 6))
     assert np.array_equal(Network(back(CHAINS[name]), 6)(rows), network(name)(rows))
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_memory_is_used_again_only_where_nobody_else_needs_it(name):
+    rows = floats(6, 40)
+    before, one_by_one = rows.copy(), rows
+    for layer in CHAINS[name]:
+        given_rows = one_by_one.copy()
+        result = layer(one_by_one)
+        assert np.array_equal(one_by_one, given_rows)
+        one_by_one = result
+    assert np.array_equal(run(CHAINS[name], rows), one_by_one)
+    assert np.array_equal(rows, before)
+    assert np.array_equal(run(CHAINS[name], rows, ours=True), one_by_one)
 
 
 @pytest.mark.parametrize("name", CHAINS)

@@ -12,8 +12,8 @@ from deeprotect.errors import BundleError
 from deeprotect.privacy.json_reader import JsonReader
 
 
-def _relu(rows: Float32s) -> Float32s:
-    return np.maximum(rows, np.float32(0))
+def _relu(rows: Float32s, out: Float32s | None = None) -> Float32s:
+    return np.maximum(rows, np.float32(0), out=out)
 
 
 def _sigmoid(rows: Float32s) -> Float32s:
@@ -45,6 +45,9 @@ class Activation(Layer):
 
     def __call__(self, rows: Float32s) -> Float32s:
         return FUNCTIONS[self.function](rows)
+
+    def overwriting(self, rows: Float32s) -> Float32s:
+        return _relu(rows, out=rows) if self.function == "relu" else self(rows)
 
     def to_json(self, _: TensorWriter) -> dict[str, Any]:
         return tagged(self.op, {"function": self.function})

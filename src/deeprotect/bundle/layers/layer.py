@@ -38,6 +38,10 @@ class Layer(ABC):
     @abstractmethod
     def __call__(self, rows: Float32s) -> Float32s: ...
 
+    def overwriting(self, rows: Float32s) -> Float32s:
+        """The same of rows that nobody else needs, whose memory may be used for the result."""
+        return self(rows)
+
     @abstractmethod
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]: ...
 

@@ -1,6 +1,7 @@
 """Layers that multiply and add: affine maps, a scale for each value, convolution in time."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -56,10 +57,23 @@ class Scale(Layer):
         return given
 
     def __call__(self, rows: Float32s) -> Float32s:
-        scaled = rows - self.shift[:, None]
-        scaled *= self.factor[:, None]
-        scaled += self.offset[:, None]
-        return scaled
+        return self.overwriting(rows.copy())
+
+    def overwriting(self, rows: Float32s) -> Float32s:
+        if self._shifts:
+            rows -= self.shift[:, None]
+        rows *= self.factor[:, None]
+        if self._offsets:
+            rows += self.offset[:, None]
+        return rows
+
+    @cached_property
+    def _shifts(self) -> bool:
+        return bool(self.shift.any())
+
+    @cached_property
+    def _offsets(self) -> bool:
+        return bool(self.offset.any())
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         numbers = {"shift": self.shift, "factor": self.factor, "offset": self.offset}
@@ -95,7 +109,8 @@ class Convolution(Layer):
 
     def __call__(self, rows: Float32s) -> Float32s:
         length, inputs, count = rows.shape
-        padded = np.zeros((length + 2 * self.padding, inputs, count), np.float32)
+        padded = np.empty((length + 2 * self.padding, inputs, count), np.float32)
+        padded[: self.padding] = padded[self.padding + length :] = 0
         padded[self.padding : self.padding + length] = rows
         values = len(self.kernel) * inputs
         time, value, row = padded.strides

@@ -116,7 +116,9 @@ def work_of(layers: Sequence[Layer], given: Shape) -> int:
     return total
 
 
-def run(layers: Sequence[Layer], rows: Float32s) -> Float32s:
+def run(layers: Sequence[Layer], rows: Float32s, *, ours: bool = False) -> Float32s:
+    """All layers in turn; rows that are `ours` may be overwritten, as what a layer has made always may."""
     for layer in layers:
-        rows = layer(rows)
+        rows = layer.overwriting(rows) if ours else layer(rows)
+        ours = ours or not isinstance(layer, Flatten | Unflatten)  # those give the same memory another shape
     return rows

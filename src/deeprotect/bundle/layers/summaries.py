@@ -60,9 +60,12 @@ class Spectrum(Layer):
             transform = np.fft.rfft(rows, axis=0, norm="ortho")
             power = np.square(transform.real) + np.square(transform.imag)
         else:
-            squares = np.square(_waves(samples) @ rows.reshape(samples, -1))
-            power = squares[: len(squares) // 2] + squares[len(squares) // 2 :]  # of cosines, then of sines
-        return np.sqrt(power + TINY).reshape(-1, count)
+            squares = _waves(samples) @ rows.reshape(samples, -1)
+            np.square(squares, out=squares)
+            power = squares[: len(squares) // 2]  # of cosines, then of sines
+            power += squares[len(squares) // 2 :]
+        power += TINY
+        return np.asarray(np.sqrt(power, out=power).reshape(-1, count))
 
     def to_json(self, _: TensorWriter) -> dict[str, Any]:
         return tagged(self.op, {})
@@ -92,8 +95,7 @@ class PiecewiseLinear(Layer):
     def __call__(self, rows: Float32s) -> Float32s:
         share = rows - self.low[:, :, None]
         share /= self.width[:, :, None]
-        np.maximum(share, np.float32(0), out=share)
-        np.minimum(share, np.float32(1), out=share)
+        np.clip(share, np.float32(0), np.float32(1), out=share)
         return np.asarray(share.reshape(-1, rows.shape[-1]))
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
