@@ -115,7 +115,7 @@ def test_a_live_window_is_measured_by_the_clock_and_by_the_processor() -> None:
 def test_training_that_is_linear_has_exponents_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     def linear(_program, source):
         rows = pa_parquet.ParquetFile(source).metadata.num_rows
-        return own_process.TimedRun(rows * 1e-6, rows * 1000)
+        return own_process.TimedRun(rows * 1e-6, rows * 1e-6, rows * 1000)
 
     monkeypatch.setattr(learning, "run", linear)
     *grown, large = learning.growth((20, 200, 2000))
@@ -133,7 +133,7 @@ def test_what_is_trained_to_see_growth_is_what_train_does(tmp_path) -> None:
 def test_growth_of_what_is_linear_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     def linear(_program, source):
         rows = pa_parquet.ParquetFile(source).metadata.num_rows
-        return own_process.TimedRun(rows * 1e-6, 10**8)
+        return own_process.TimedRun(rows * 1e-6, rows * 1e-6, 10**8)
 
     monkeypatch.setattr(growth, "run", linear)
     monkeypatch.setattr(growth, "FEWEST_COMPARED", 100)

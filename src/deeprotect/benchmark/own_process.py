@@ -1,4 +1,4 @@
-"""A program in a process of its own: its processor time after start-up and its largest memory."""
+"""A program in a process of its own: its time after start-up, by the processor and by the clock, and its memory."""
 
 import json
 import subprocess
@@ -11,21 +11,23 @@ _MEASURE = """
 import json, pathlib, re, resource, sys, time
 source, sink = map(pathlib.Path, sys.argv[1:])
 {program}
-start = time.process_time()
+start, began = time.process_time(), time.perf_counter()
 work()
-seconds, status = time.process_time() - start, pathlib.Path("/proc/self/status")
+seconds, clock_seconds = time.process_time() - start, time.perf_counter() - began
+status = pathlib.Path("/proc/self/status")
 own = re.search(r"VmHWM:\\s*(\\d+)", status.read_text()) if status.exists() else None
 unit = 1 if sys.platform == "darwin" else 1024
 peak = int(own[1]) * 1024 if own else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-print(json.dumps({{"seconds": seconds, "peak_bytes": peak}}))
+print(json.dumps({{"seconds": seconds, "clock_seconds": clock_seconds, "peak_bytes": peak}}))
 """
 
 
 @dataclass(frozen=True)
 class TimedRun:
-    """One pass over a table: the processor's seconds after start-up, and the process's largest resident memory."""
+    """One pass over a table: the processor's seconds after start-up, the clock's, and the largest resident memory."""
 
     seconds: float
+    clock_seconds: float
     peak_bytes: int
 
 

@@ -18,7 +18,7 @@ from deeprotect.training.coarse import to_grid
 from deeprotect.training.export import RELU, array, layers_of
 from deeprotect.training.minimisers.linear import window_samples
 
-FILTERS, KERNEL, WIDTH = (32, 32), 3, 256
+FILTERS, KERNEL, WIDTH = (32, 32), 3, 128
 LONGEST = 20
 """Samples after which a layer may halve the window: long windows need no finer time."""
 BINS, MOST_BINS = 64, 256

@@ -17,7 +17,7 @@ from deeprotect.training.splits import Mask
 from deeprotect.training.trainer import Progress, Schedule, TrainingJob, train
 
 SMOOTHING = 0.02
-SCHEDULE = Schedule(max_epochs=60, max_steps=2400, batch_size=256, learning_rate=1e-2, patience=1_000_000)
+SCHEDULE = Schedule(max_epochs=80, max_steps=3200, batch_size=256, learning_rate=1e-2, patience=1_000_000)
 RARITY = 16
 """How seldom a window is mixed with another: on average 3 % of one. With more, a coder needs more epochs."""
 BATCHES = 12
