@@ -14,7 +14,7 @@ from deeprotect.errors import TableError
 from deeprotect.tables.csv_reader import CsvRequest, read_csv
 from deeprotect.tables.source import Source
 
-BATCH_ROWS, BATCH_CELLS = 65_536, 1 << 19
+BATCH_ROWS, BATCH_CELLS = 65_536, 1 << 18
 """A batch has so many rows, fewer where a table is wide: enough to keep Python out of the way, in constant memory."""
 COLUMN_BUFFER = 1 << 16
 """Bytes of each Parquet column that are read at a time, instead of the whole column of a row group."""
