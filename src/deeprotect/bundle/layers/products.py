@@ -101,7 +101,7 @@ class Convolution(Layer):
         if not (fits and 0 <= self.padding < width <= padded and 1 <= self.stride <= padded):
             raise BundleError(f"layer {self.op}: a kernel of {width} × {inputs} × {outputs} does not fit; train again")
         steps = self._steps(length)
-        bounded((steps, width * inputs), self.op)
+        bounded((steps, width * (inputs + 1)), self.op)
         return bounded((steps, outputs), self.op)
 
     def work(self, given: Shape) -> int:
@@ -109,18 +109,27 @@ class Convolution(Layer):
 
     def __call__(self, rows: Float32s) -> Float32s:
         length, inputs, count = rows.shape
-        padded = np.empty((length + 2 * self.padding, inputs, count), np.float32)
+        padded = np.empty((length + 2 * self.padding, inputs + 1, count), np.float32)
         padded[: self.padding] = padded[self.padding + length :] = 0
-        padded[self.padding : self.padding + length] = rows
-        values = len(self.kernel) * inputs
+        padded[self.padding : self.padding + length, :inputs] = rows
+        padded[:, inputs] = 1  # what the bias is multiplied with: adding it afterwards would be one more pass
         time, value, row = padded.strides
         # What the kernel sees at a step lies together in memory: a matrix for each step, none of them copied.
         seen: Float32s = np.ndarray(
-            (self._steps(length), values, count), np.float32, padded, strides=(self.stride * time, value, row)
+            (self._steps(length), len(self._weights), count),
+            np.float32,
+            padded,
+            strides=(self.stride * time, value, row),
         )
-        product = self.kernel.reshape(values, -1).T @ seen
-        product += self.bias[:, None]
-        return product
+        return self._weights.T @ seen
+
+    @cached_property
+    def _weights(self) -> Float32s:
+        """(time · (input channel + 1), output channel); the last of the first step's inputs carries the bias."""
+        width, inputs, outputs = self.kernel.shape
+        weights = np.zeros((width, inputs + 1, outputs), np.float32)
+        weights[:, :inputs], weights[0, inputs] = self.kernel, self.bias
+        return weights.reshape(-1, outputs)
 
     def _steps(self, length: int) -> int:
         return (length + 2 * self.padding - len(self.kernel)) // self.stride + 1

@@ -1,7 +1,7 @@
 """Layers that sum up a series: statistics, spectrum, and the piecewise linear encoding of numbers."""
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -94,9 +94,13 @@ class PiecewiseLinear(Layer):
 
     def __call__(self, rows: Float32s) -> Float32s:
         share = rows - self.low[:, :, None]
-        share /= self.width[:, :, None]
+        share *= self._per_width[:, :, None]
         np.clip(share, np.float32(0), np.float32(1), out=share)
         return np.asarray(share.reshape(-1, rows.shape[-1]))
+
+    @cached_property
+    def _per_width(self) -> Float32s:
+        return np.asarray(np.float32(1) / self.width)
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         return tagged(self.op, {"low": tensors.put(self.low), "width": tensors.put(self.width)})
