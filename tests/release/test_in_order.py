@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from deeprotect.release.in_order import in_order
+from deeprotect.release.in_order import encoding_threads, in_order
 
 
 def test_results_come_in_the_order_of_items_whoever_is_done_first():
@@ -64,3 +64,9 @@ def test_no_thread_is_left_when_nobody_wants_the_rest():
     next(results)
     results.close()
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize(("cores", "threads"), [(1, 1), (2, 1), (3, 2), (64, 63)])
+def test_one_core_is_left_for_writing_where_there_are_several(monkeypatch, cores, threads):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cores)), raising=False)
+    assert encoding_threads() == threads

@@ -95,7 +95,7 @@ def protect(
     columns: Columns = None,
     force: Force = False,
     workers: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Threads that encode; without it, one per core.")
+        int | None, typer.Option(metavar="N", min=1, help="Threads that encode; default: one per core but one.")
     ] = None,
     ledger: Annotated[
         str | None, typer.Option(metavar="LEDGER", help="Remember charges in this file, or postgresql+psycopg://… .")

@@ -20,7 +20,7 @@ from deeprotect.protector.arrays import release_array
 from deeprotect.protector.kinds import like
 from deeprotect.protector.release_options import Progress, ReleaseOptions, book_of, passing_columns, settled
 from deeprotect.protector.released_table import ReleasedTable
-from deeprotect.release.in_order import cores
+from deeprotect.release.in_order import encoding_threads
 from deeprotect.release.ledger import Account, Ledger, MemoryLedger
 from deeprotect.release.live_episodes import LISTEN
 from deeprotect.release.many_files import release_data_set
@@ -127,7 +127,7 @@ class Protector:
             given: Any = {
                 "ledger": book_of(options, self.bundle),
                 "entropy": SystemEntropy(),
-                "workers": options.get("workers") or cores(),
+                "workers": options.get("workers") or encoding_threads(),
             }
             return ReleasedTable(*release_array(table, self.bundle, **given))
         memory = Memory()

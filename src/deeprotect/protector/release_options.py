@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 from deeprotect.bundle import Bundle
 from deeprotect.policy.usual_names import RECORDING, TIME
-from deeprotect.release.in_order import cores
+from deeprotect.release.in_order import encoding_threads
 from deeprotect.release.ledger import Ledger, MemoryLedger
 from deeprotect.release.pricing import price_of
 from deeprotect.tables.column_map import ColumnMap
@@ -37,7 +37,7 @@ def settled(options: ReleaseOptions, bundle: Bundle) -> dict[str, Any]:
         "names": options.get("columns"),
         "passing": options.get("passing") or safe,
         "ledger": book_of(options, bundle),
-        "workers": options.get("workers") or cores(),
+        "workers": options.get("workers") or encoding_threads(),
         "progress": options.get("progress", lambda _: None),
     }
 
