@@ -18,6 +18,8 @@ from deeprotect.signals.schema import Floats
 CACHED_VALUES = 3 << 16
 """Values of the widest layer for a block of rows: with more, fresh memory is asked for again and again."""
 MOST_ROWS = 512
+LARGE_BYTES = 31 << 20
+"""Below the 32 MiB from which on glibc learns nothing; never written to, so it takes no memory."""
 MOST_WORK = 1 << 30
 """Multiplications for one row, about a second: a bundle of few bytes could name one large layer again and again."""
 
@@ -55,6 +57,7 @@ class Network:
         """
         if not self.layers:
             return rows.reshape(len(rows), self.inputs)
+        _keep_freed_memory()
         result, rows_last = np.empty((len(rows), self.outputs)), (*range(1, rows.ndim), 0)
         with np.errstate(all="ignore"), one_thread():
             for start in range(0, len(rows), self._block):
@@ -85,6 +88,13 @@ def one_thread() -> Iterator[None]:
 def _set_threads(wanted: Iterable[tuple[Any, int]]) -> None:
     for library, threads in wanted:
         library.set_num_threads(threads)
+
+
+@cache
+def _keep_freed_memory() -> None:
+    """Once: until glibc has seen a large array freed, it hands memory back as soon as it is free, and every block asks
+    for its pages anew (mallopt(3), dynamic mmap threshold): a twentieth to a sixth of a release."""
+    np.empty(LARGE_BYTES, np.uint8)
 
 
 @cache
