@@ -74,8 +74,7 @@ class Clock:
         steps, same = self._steps(time, recording)
         inside = steps if same.all() else steps[same]
         self._learn(inside)
-        per_sample = (self.per_second or 1.0) / self.rate_hz
-        longest = (GAP_STEPS + SLACK) * per_sample
+        longest = (GAP_STEPS + SLACK) * (self.per_second or 1.0) / self.rate_hz
         if len(inside) and not (inside.min() > 0 and inside.max() <= longest):  # nearly never
             self._refuse(same & (steps <= 0), "does not advance", first_row)
             self._refuse(same & (steps > longest), f"jumps by more than {GAP_STEPS:g} samples", first_row)
