@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -46,7 +47,7 @@ class Network:
 
     @cached_property
     def _block(self) -> int:
-        """Rows at a time."""
+        """About so many rows at a time."""
         widest = max(int(np.prod(shape)) for shape in self._shapes)
         return max(1, min(MOST_ROWS, CACHED_VALUES // widest))
 
@@ -60,10 +61,15 @@ class Network:
         _keep_freed_memory()
         result, rows_last = np.empty((len(rows), self.outputs)), (*range(1, rows.ndim), 0)
         with np.errstate(all="ignore"), one_thread():
-            for start in range(0, len(rows), self._block):
-                block = rows[start : start + self._block].transpose(rows_last).astype(np.float32, order="C")
-                result[start : start + self._block] = run(self.layers, block.reshape(self.inputs, -1), ours=True).T
+            for start, end in pairwise(self._borders(len(rows))):
+                block = rows[start:end].transpose(rows_last).astype(np.float32, order="C")
+                result[start:end] = run(self.layers, block.reshape(self.inputs, -1), ours=True).T
         return result
+
+    def _borders(self, count: int) -> list[int]:
+        """Of blocks of about one size: a short last one would take nearly as long as a whole one."""
+        blocks = round(count / self._block) or min(count, 1)
+        return [count * place // blocks for place in range(blocks + 1)] if blocks else []
 
     def to_json(self, tensors: TensorWriter) -> list[dict[str, Any]]:
         return [layer.to_json(tensors) for layer in self.layers]

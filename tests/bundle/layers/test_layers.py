@@ -1,6 +1,7 @@
 """Each layer computes what it says, of one row at a time, whatever the numbers; and nothing outside the vocabulary."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -59,6 +60,16 @@ def back(chain):
 def test_what_is_read_computes_what_was_written(name):
     rows = RANDOM.normal(size=(40, 6))
     assert np.array_equal(Network(back(CHAINS[name]), 6)(rows), network(name)(rows))
+
+
+@given(st.integers(0, 3000), st.integers(1, 600))
+def test_blocks_are_about_as_large_as_asked_for_and_hold_every_row_once(count, size):
+    network = Network((AFFINE,), 6)
+    network.__dict__["_block"] = size
+    borders = network._borders(count)
+    assert borders == sorted(set(borders))
+    assert (borders[0], borders[-1]) == (0, count) if count else not borders
+    assert all(stop - start <= 1.5 * size + 1 for start, stop in pairwise(borders))
 
 
 @pytest.mark.parametrize("name", CHAINS)
