@@ -37,6 +37,21 @@ def test_what_lies_under_a_null_is_not_copied_whatever_the_type(kind):
     assert SECRET[:width] not in content(decoded(entries))
 
 
+@pytest.mark.parametrize("kind", FIXED, ids=str)
+@pytest.mark.parametrize(("start", "length"), [(1, 2), (0, 4), (4, 0)])
+def test_what_lies_before_and_after_the_rows_of_a_batch_is_not_copied(kind, start, length):
+    """Batches are stretches of larger ones; here of cells that all differ, without a null."""
+    width = kind.bit_width // 8
+    cells = [bytes([number] * width) for number in (1, 2, 3, 4)]
+    column = pa.Array.from_buffers(kind, 4, [None, pa.py_buffer(b"".join(cells))])[start : start + length]
+    assert decoded(column).type == kind
+    assert content(decoded(column)).rstrip(b"\0") == b"".join(cells[start : start + length])
+
+
+def test_a_column_without_memory_has_no_cells():
+    assert decoded(pa.Array.from_buffers(pa.float64(), 0, [None, None])).to_pylist() == []
+
+
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(), pa.binary()], ids=str)
 @given(cells=st.lists(st.none() | st.text(max_size=20), max_size=20))
 def test_cells_stay_what_they_are(kind, cells):

@@ -17,7 +17,7 @@ class Size:
 
     folds: int = 3
     epsilons: tuple[float, ...] = (1.0, 2.0, 5.0, 10.0)
-    epochs: int = 24
+    epochs: int = 48
     windows: int | None = None
     owners: int = 1
     utterances: int | None = None

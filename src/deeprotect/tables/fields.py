@@ -74,7 +74,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 def decoded(column: pa.Array) -> pa.Array:
     """The cells in memory of their own: a dictionary's other entries and what lies under nulls is not copied."""
-    if pa.types.is_primitive(column.type) and column.type.bit_width >= 8 and not column.null_count:
+    if len(column) and pa.types.is_primitive(column.type) and column.type.bit_width >= 8 and not column.null_count:
         return _copied(column)
     rows = from_numpy(np.arange(len(column)))
     if pa.types.is_dictionary(column.type):
