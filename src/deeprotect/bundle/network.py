@@ -17,7 +17,7 @@ from deeprotect.errors import BundleError
 from deeprotect.signals.schema import Floats
 
 CACHED_VALUES = 3 << 16
-"""Values of the widest layer for a block of rows: with more, fresh memory is asked for again and again."""
+"""Values of the widest layer for a block of rows: with many more, blocks leave the processor's caches."""
 MOST_ROWS = 512
 LARGE_BYTES = 31 << 20
 """Below the 32 MiB from which on glibc learns nothing; never written to, so it takes no memory."""

@@ -85,15 +85,11 @@ class Clock:
             self._check_rate()
 
     def _steps(self, time: Floats, recording: NDArray[np.generic] | None) -> tuple[Floats, NDArray[np.bool_]]:
+        names = np.zeros(len(time), dtype=bool) if recording is None else recording
         last_time, last_name = self._last or (np.nan, object())
-        first = None if recording is None else recording[0]
-        steps, same = np.empty(len(time)), np.ones(len(time), dtype=bool)
-        steps[0], same[0] = time[0] - last_time, bool(first == last_name)
-        np.subtract(time[1:], time[:-1], out=steps[1:])
-        if recording is not None:
-            same[1:] = recording[1:] == recording[:-1]
-        self._last = (float(time[-1]), None if recording is None else recording[-1])
-        return steps, same
+        same = np.concatenate([[bool(names[0] == last_name)], names[1:] == names[:-1]])
+        self._last = (float(time[-1]), names[-1])
+        return np.diff(time, prepend=last_time), same.astype(bool)
 
     def _learn(self, steps: Floats) -> None:
         if len(self._first_steps) == UNIT_STEPS:

@@ -100,7 +100,9 @@ class Timeline:
         if stated is not None:
             return float(stated)
         units = [unit for unit in PER_SECOND if EPOCHS[0] <= abs(self._origin or 0) / unit < EPOCHS[1]]
-        steps = np.diff(offsets) if units else np.empty(0)
+        if not units:
+            return None
+        steps = np.diff(offsets)
         steps = steps[np.isfinite(steps) & (steps > 0)]
         if not len(steps):
             return None
