@@ -118,6 +118,12 @@ def test_where_a_table_is_only_looked_at_what_can_be_read_is_read():
     assert Timeline("time", "walk.csv").read_some(pa.array([[1], [2]])).shape == (2,)
 
 
+@pytest.mark.parametrize("cells", [["inf"], ["-inf", "inf"], ["1700000000", "inf", "inf"]])
+def test_infinite_stamps_are_none_and_nobody_is_warned(cells):
+    offsets = Timeline("time", "walk.csv").read(pa.array(cells))
+    assert np.isfinite(offsets).tolist() == [cell == "1700000000" for cell in cells]
+
+
 @given(st.lists(st.none() | st.text(max_size=12), min_size=1, max_size=20))
 def test_any_text_is_read_or_refused_and_never_something_else(cells):
     column = pa.array(cells, pa.string())

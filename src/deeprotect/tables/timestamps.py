@@ -74,6 +74,7 @@ class Timeline:
             "time stamps, convert it"
         )
 
+    @np.errstate(invalid="ignore")  # an infinite stamp less another is none, and is refused as missing
     def _offsets(self, column: pa.Array) -> Floats:
         temporal = pa.types.is_temporal(column.type)
         whole = _whole_numbers(column)
