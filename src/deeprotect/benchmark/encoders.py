@@ -20,11 +20,11 @@ SINGLE = 64
 
 def encoders(*, windows: int = WINDOWS, repeats: int = REPEATS) -> list[Ratio]:
     """Windows in blocks and one at a time; peers that are not installed are left out."""
-    from deeprotect.training.export import to_network
+    from deeprotect.training.export import COARSE, to_network
     from deeprotect.training.threads import single_thread
 
     rows, module = Shape().windows(windows).reshape(windows, -1), coder(Shape())
-    ours = to_network(module, rows.shape[1])
+    ours = to_network(module, rows, COARSE)
     ratios = []
     with single_thread():
         for peer, theirs in _peers(module, rows):

@@ -21,6 +21,7 @@ from deeprotect.signals.schema import Floats
 
 RATE_HZ, LOW, HIGH = 50, -4.0, 4.0
 CODES, VARIANTS, EPSILON = 7, 16, 5.0
+SAMPLES = 1000
 RESOLUTION = (HIGH - LOW) / 2**16
 """Sensors give 16 bits."""
 
@@ -65,7 +66,7 @@ def protector(shape: Shape, *, every: str | None = None, listen: int | None = No
         policy(shape, every=every, listen=listen),
         mechanism,
         encoder=encoder(shape),
-        decoder=OutputTable(public.astype(np.float32)),
+        decoder=OutputTable.of(public),
         minimiser={"name": "made up"},
         training=TrainingRecord(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
         results=[],
@@ -76,10 +77,10 @@ def protector(shape: Shape, *, every: str | None = None, listen: int | None = No
 
 def encoder(shape: Shape) -> Network:
     """The coder's layers and its decision."""
-    from deeprotect.training.export import layers_of
+    from deeprotect.training.export import COARSE, to_network
 
-    decision = Argmax((shape.codes,), np.arange(shape.codes))
-    return Network((*layers_of(coder(shape)), decision), shape.samples * shape.channels)
+    scores = to_network(coder(shape), shape.windows(SAMPLES).reshape(SAMPLES, -1), COARSE)
+    return Network((*scores.layers, Argmax((shape.codes,), np.arange(shape.codes, dtype=np.int32))), scores.inputs)
 
 
 def coder(shape: Shape) -> Any:
@@ -90,7 +91,7 @@ def coder(shape: Shape) -> Any:
     from deeprotect.training.codebook.coder import Coder
     from deeprotect.training.networks import Standardise, initialise
 
-    rows = shape.windows(1000).reshape(1000, -1)
+    rows = shape.windows(SAMPLES).reshape(SAMPLES, -1)
     standardise = Standardise(rows)
     module = Coder(standardise(torch.tensor(rows, dtype=torch.float32)), shape.channels, classes=shape.codes)
     return nn.Sequential(standardise, initialise(module, torch.Generator().manual_seed(0))).eval()

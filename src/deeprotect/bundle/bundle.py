@@ -142,7 +142,7 @@ class Bundle:
         """(channel, index, time) in units, for decoders that are a table: a column's samples lie together."""
         if not isinstance(self.decoder, OutputTable):
             return None
-        return np.ascontiguousarray(self._in_units(self.decoder.windows.astype(np.float64)).transpose(2, 0, 1))
+        return np.ascontiguousarray(self._in_units(self.decoder.windows).transpose(2, 0, 1))
 
     def _in_units(self, scaled: Floats) -> Floats:
         return self.schema.unscale(scaled.reshape(-1, self.schema.window, len(self.schema.channels)))

@@ -89,7 +89,7 @@ def check_shapes(mechanism: Mechanism, encoder: Network, decoder: Decoder, *, di
         raise BundleError(f"the networks' shapes {shapes} do not fit windows of {dim} values and codes of {code}")
     if mechanism.takes_windows and encoder.layers:
         raise BundleError("this noise is for the window itself; an encoder before it voids the promise")
-    rows = len(decoder.windows) if isinstance(decoder, OutputTable) else None
+    rows = len(decoder.steps) if isinstance(decoder, OutputTable) else None
     if rows != mechanism.public_outputs:
         wanted = f"a table of {mechanism.public_outputs} public windows" if mechanism.public_outputs else "a decoder"
         raise BundleError(f"mechanism {mechanism.name} needs {wanted}; train again")

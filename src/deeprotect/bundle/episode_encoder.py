@@ -1,10 +1,9 @@
-"""Evidence of an episode: what the encoder sees in each of its windows is averaged, then one code is chosen.
+"""Evidence of an episode: what the encoder sees in each of its windows is added up, then one code is chosen.
 
-Windows of one episode share a draw and nothing with those of another: each average is over one episode alone.
+Windows of one episode share a draw and nothing with those of another: each sum is over one episode alone, and exact.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -14,13 +13,16 @@ from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.network import Network
 from deeprotect.signals.schema import Floats
 
+GRID = 2.0**-24
+"""Of features and samples that are averaged: so many windows as are less than 2^28 add up exactly."""
+
 
 @dataclass(frozen=True, eq=False)
 class EpisodeEncoder:
     """Rows to evidence, evidence of several windows to the code of their episode.
 
-    An encoder that ends in a decision gives log-probabilities, and decides on their mean; the mean of any other's
-    rows is the code itself.
+    An encoder that ends in a decision gives scores, and decides on their sum: what log-probabilities have beyond
+    scores is common to all classes. The mean of any other's rows is the code itself.
     """
 
     evidence: Network
@@ -36,15 +38,12 @@ class EpisodeEncoder:
     def encode(self, rows: Floats) -> Floats:
         """Evidence (row, value), row by row."""
         rows = self.evidence(rows)
-        return rows if self.decision is None else self.decision.log_probabilities(rows)
+        return rows if self.decision is not None else np.rint(rows / GRID) * GRID
 
     def pool(self, evidence: Floats, counts: NDArray[np.int64]) -> Floats:
         """Codes (episode, value) of episodes of so many neighbouring rows each; every count is at least 1."""
-        with np.errstate(all="ignore"):  # total in its input, as networks are
-            mean = np.add.reduceat(evidence, np.cumsum(counts) - counts) / counts[:, None]
-        return mean if self._choice is None else self._choice(mean)
-
-    @cached_property
-    def _choice(self) -> Network | None:
-        """The decision as a network: its shapes are checked once, and not for each batch."""
-        return None if self.decision is None else Network((self.decision,), self.evidence.outputs)
+        sums = np.add.reduceat(evidence, np.cumsum(counts) - counts)
+        if self.decision is None:
+            with np.errstate(all="ignore"):  # total in its input, as networks are
+                return sums / counts[:, None]
+        return self.decision.decide(sums.T, counts)[:, None].astype(np.float64)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from deeprotect.errors import BundleError
 
 FORMAT: Literal["deeprotect-bundle"] = "deeprotect-bundle"
-VERSION: Literal[2] = 2
+VERSION: Literal[3] = 3
 LONGEST_TEXT = 1000
 LARGEST_NUMBER = 1e300
 DEEPEST_NESTING = 32
@@ -77,7 +77,7 @@ class Manifest(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     format: Literal["deeprotect-bundle"] = FORMAT
-    version: Literal[2] = VERSION
+    version: Literal[3] = VERSION
     created: str
     made_with: dict[str, str]
     policy: Json

@@ -1,55 +1,62 @@
-"""A network of a bundle: a list of layers, run row by row in float32 by plain numpy."""
+"""A network of a bundle: a list of layers in exact arithmetic, run by plain numpy."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
 
-from deeprotect.bundle.layers.layer import Layer, Shape, bounded
-from deeprotect.bundle.layers.structure import Concatenation, Residual, run, work_of
+from deeprotect.bundle.layers.layer import Layer, Prepared, Reach
+from deeprotect.bundle.layers.structure import prepare
 from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
 from deeprotect.bundle.layers.vocabulary import read_layers
 from deeprotect.errors import BundleError
 from deeprotect.signals.schema import Floats
 
-CACHED_VALUES = 3 << 16
-"""Values of the widest layer for a block of rows: with many more, blocks leave the processor's caches."""
+CACHED_WORK = 40 << 20
+"""Multiplications for a block of rows, about: with many more, blocks leave the processor's caches."""
 MOST_ROWS = 512
 LARGE_BYTES = 31 << 20
 """Below the 32 MiB from which on glibc learns nothing; never written to, so it takes no memory."""
-MOST_WORK = 1 << 30
-"""Multiplications for one row, about a second: a bundle of few bytes could name one large layer again and again."""
+MOST_WORK = 1 << 28
+"""For one row, some tens of milliseconds: a bundle of few bytes could name one large layer again and again."""
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Rows (row, inputs) to rows (row, outputs); without layers, the rows themselves, in their own precision."""
+    """Rows (row, inputs) to rows (row, outputs); without layers, the rows themselves.
+
+    A row's result is a function of that row: no sum in it is ever rounded. docs/claims.md#exact-networks
+    """
 
     layers: tuple[Layer, ...]
     inputs: int
 
     def __post_init__(self) -> None:
-        _ = self.outputs  # shapes that do not fit are refused before anything is run
-        if work_of(self.layers, (self.inputs,)) > MOST_WORK:
+        if self._prepared.work > MOST_WORK:  # shapes and bounds are checked by then, before anything is run
             raise BundleError(f"a network takes more than {MOST_WORK} multiplications for one window; train again")
 
     @cached_property
-    def outputs(self) -> int:
-        return int(np.prod(self._shapes[-1]))
+    def _prepared(self) -> Prepared:
+        return prepare(self.layers, Reach.anything(self.inputs))
+
+    @property
+    def reach(self) -> Reach:
+        """What a row of the result can be."""
+        return self._prepared.reach
 
     @cached_property
-    def _shapes(self) -> tuple[Shape, ...]:
-        return tuple(_shapes(self.layers, bounded((self.inputs,), "input")))
+    def outputs(self) -> int:
+        return int(np.prod(self.reach.shape))
 
     @cached_property
     def _block(self) -> int:
         """About so many rows at a time."""
-        widest = max(int(np.prod(shape)) for shape in self._shapes)
-        return max(1, min(MOST_ROWS, CACHED_VALUES // widest))
+        return max(1, min(MOST_ROWS, CACHED_WORK // max(1, self._prepared.work)))
 
     def __call__(self, rows: Floats) -> Floats:
         """Of rows (row, inputs), or (row, time, channel) as they lie.
@@ -63,7 +70,7 @@ class Network:
         with np.errstate(all="ignore"), one_thread():
             for start, end in pairwise(self._borders(len(rows))):
                 block = rows[start:end].transpose(rows_last).astype(np.float32, order="C")
-                result[start:end] = run(self.layers, block.reshape(self.inputs, -1), ours=True).T
+                result[start:end] = self._prepared.step(block.reshape(self.inputs, -1), None).T
         return result
 
     def _borders(self, count: int) -> list[int]:
@@ -79,16 +86,36 @@ class Network:
         return cls(read_layers(listed, tensors), inputs)
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Products of blocks are too small for a second thread: it takes four times the processor time, for nothing."""
-    # threadpoolctl's own limit asks every library for all about itself: an eighth of the time of a live window.
-    before = [(library, library.get_num_threads()) for library in _blas()]
-    try:
-        _set_threads((library, 1) for library, threads in before if threads != 1)
-        yield
-    finally:
-        _set_threads((library, threads) for library, threads in before if threads != 1)
+class _OneThread:
+    """Products of blocks are too small for a second thread: it takes four times the processor time, for nothing.
+
+    The number of threads is the process's: the first to come lowers it, the last to go puts it back.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+        self._before: list[tuple[Any, int]] = []
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                # threadpoolctl's own limit asks every library for all about itself, for longer than a window takes.
+                self._before = [(library, library.get_num_threads()) for library in _blas()]
+                _set_threads((library, 1) for library, threads in self._before if threads != 1)
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                _set_threads((library, threads) for library, threads in self._before if threads != 1)
+
+
+_ONE_THREAD = _OneThread()
+
+
+def one_thread() -> AbstractContextManager[None]:
+    return _ONE_THREAD
 
 
 def _set_threads(wanted: Iterable[tuple[Any, int]]) -> None:
@@ -109,15 +136,3 @@ def _blas() -> tuple[Any, ...]:
     from threadpoolctl import ThreadpoolController
 
     return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
-
-
-def _shapes(layers: Sequence[Layer], shape: Shape) -> Iterator[Shape]:
-    """Of the input and after every layer, those inside branches included."""
-    yield shape
-    for layer in layers:
-        inner = layer.branches if isinstance(layer, Concatenation) else ()
-        inner = (layer.layers,) if isinstance(layer, Residual) else inner
-        for branch in inner:
-            yield from _shapes(branch, shape)
-        shape = layer.shape(shape)
-        yield shape

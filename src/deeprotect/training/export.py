@@ -1,102 +1,353 @@
-"""From a torch module to the layers of a bundle: numbers in float32, nothing about the machine they were made on.
+"""From a torch module to the layers of a bundle: whole numbers, nothing about the machine they were made on.
 
-A module of ours says beside its class which layers it becomes.
+A module of ours says beside its class which layers it becomes. Where each value is rounded, and to which grid, is
+chosen by what sample rows show there; a bundle states it, and its sums are checked to be exact.
 """
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Callable, Sequence
 from functools import singledispatch
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from deeprotect.bundle.layers.activations import Activation
-from deeprotect.bundle.layers.layer import Float32s, Layer
-from deeprotect.bundle.layers.products import Affine, Convolution, Scale
-from deeprotect.bundle.layers.structure import Flatten, Unflatten
+from deeprotect.bundle.layers.layer import EXACT_FLOAT32, EXACT_FLOAT64, Layer, Reach
+from deeprotect.bundle.layers.products import Affine, Convolution, Product, Spectrum, Statistics
+from deeprotect.bundle.layers.rounding import Bounds, Quantise, Round, Scale, Table
+from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual, Unflatten
 from deeprotect.bundle.network import Network
+from deeprotect.bundle.output_table import STEPS
 from deeprotect.signals.schema import Floats
 from deeprotect.training import networks
 
-RELU, CLIP = Activation("relu"), Activation("clip")
+MOST_ROWS = 2048
+"""Sample rows, evenly spread, that show how large values get."""
+BITS = 15
+"""Of tensors that are not weights."""
+WINDOW_BITS = STEPS.bit_length() - 1
+TABLED, TABLE_BITS, FURTHEST = 7, 12, 8
+"""Activations from tables: steps of 2^-7 up to ±8, values in steps of 2^-12."""
+WAVE_BITS = 7
+TINY = 1e-30
+INPUT_BITS, SEEN = 11, 0.9999
+"""Of standardised samples, which have a sign as well; so many of those seen are not clipped."""
 
 
-def to_network(module: nn.Module, inputs: int) -> Network:
-    """The same function as a network of layers."""
-    return Network(tuple(layers_of(module)), inputs)
+class Precision(NamedTuple):
+    """Binary digits of weights (with their sign) and of values, and what sums stay below."""
+
+    weights: int
+    values: int
+    sums: int
+
+
+COARSE = Precision(weights=8, values=10, sums=EXACT_FLOAT32)
+"""For coders: as fast as float32, and a quarter of its size."""
+FINE = Precision(weights=15, values=14, sums=EXACT_FLOAT64)
+"""For features that are measured, and for decoders."""
+
+
+def to_network(module: nn.Module, rows: Floats, precision: Precision = FINE) -> Network:
+    """The same function as a network of layers, up to rounding; `rows` are samples of what it will be given."""
+    some = rows[np.linspace(0, len(rows) - 1, min(MOST_ROWS, len(rows))).astype(np.int64)]  # the last ones included
+    builder = LayerBuilder(np.asarray(some, dtype=np.float64), precision)
+    build(module, builder)
+    return builder.network()
 
 
 @singledispatch
-def layers_of(module: nn.Module) -> Iterable[Layer]:
-    """A module outside the vocabulary is a mistake of ours."""
+def build(module: nn.Module, _: "LayerBuilder") -> None:
+    """Add the module's layers. A module outside the vocabulary is a mistake of ours."""
     raise TypeError(f"{type(module).__name__} has no layers")
 
 
-@layers_of.register
-def _sequential(module: nn.Sequential) -> Iterator[Layer]:
+class _Pending(NamedTuple):
+    """A product whose result is not yet on any grid; real-valued weights, (input, output) or as a kernel."""
+
+    weights: Floats
+    bias: Floats
+    stride: int = 0
+    padding: int = 0
+
+
+class LayerBuilder:
+    """Layers in the making; `rows` are what sample rows really are by then, which the layers so far give times
+    2^exponent: whole numbers after rounding."""
+
+    def __init__(self, rows: Floats, precision: Precision, *, reach: Reach | None = None) -> None:
+        self.layers: list[Layer] = []
+        self.rows, self.precision, self._inputs = rows, precision, rows.shape[1]
+        self.reach = Reach.anything(rows.shape[1]) if reach is None else reach
+        self.exponent = 0
+        self._pending: _Pending | None = None
+
+    def branch(self) -> Self:
+        """Another chain from here."""
+        other = type(self)(self.rows, self.precision, reach=self.reach)
+        other.exponent = self.exponent
+        return other
+
+    def append(self, layer: Layer, rows: Floats | None = None) -> None:
+        self.reach = layer.prepare(self.reach).reach
+        self.layers.append(layer)
+        self.rows = self.rows if rows is None else rows
+
+    def affine(self, weights: Floats, bias: Floats) -> None:
+        """x W + b; weights is (input, output)."""
+        self._require_whole()
+        self._pending, self.rows = _Pending(weights, bias), self.rows @ weights + bias
+
+    def convolve(self, kernel: Floats, bias: Floats, *, stride: int, padding: int) -> None:
+        """Kernel (time, input channel, output channel) over rows (row, time, channel)."""
+        self._require_whole()
+        padded = np.pad(self.rows, ((0, 0), (padding, padding), (0, 0)))
+        seen = np.lib.stride_tricks.sliding_window_view(padded, len(kernel), axis=1)[:, ::stride]
+        self._pending = _Pending(kernel, bias, stride, padding)
+        self.rows = np.einsum("ntik,kio->nto", seen, kernel, optimize=True) + bias
+
+    def relu(self, *, exponent: int | None = None) -> None:
+        self.rows = np.maximum(self.rows, 0.0)
+        self.to_grid(exponent, low=0.0)
+
+    def tabled(self, function: str) -> None:
+        """tanh or sigmoid."""
+        self._move(TABLED)
+        steps = np.arange(-FURTHEST << TABLED, (FURTHEST << TABLED) + 1)
+        self.rows, exact = _SMOOTH[function](self.rows), _SMOOTH[function](np.ldexp(steps.astype(float), -TABLED))
+        self.append(Table(_whole(np.ldexp(exact, TABLE_BITS)), int(steps[0])))
+        self.exponent = TABLE_BITS
+
+    def to_grid(self, exponent: int | None = None, *, low: float | None = None, high: float | None = None) -> None:
+        """Round to a grid, between bounds; those that are not given come from the sample rows."""
+        exponent = int(_fitting(self._most, self.precision.values)) if exponent is None else exponent
+        bounds = self._bounds(exponent, low=low, high=high)
+        self._move(exponent)
+        self.append(Round(bounds))
+
+    @property
+    def _most(self) -> float:
+        return max(float(np.abs(self.rows).max()), 2.0**-20)
+
+    def _bounds(self, exponent: int, *, low: float | None = None, high: float | None = None) -> Bounds:
+        top = max(1, int(min(np.ceil(np.ldexp(self._most, exponent)), 2 ** (BITS + 1) - 1)))
+        return Bounds(
+            -top if low is None else int(np.ldexp(low, exponent)),
+            top if high is None else int(np.ldexp(high, exponent)),
+        )
+
+    def quantise(self, shift: Floats, factor: Floats, *, bounds: Bounds, exponent: int, rows: Floats) -> None:
+        """(x − shift) · factor for real x, (copy, value), onto a grid; `rows` is what comes out."""
+        given = self._settled()
+        shifts, shift_scale = _integers(np.ldexp(shift, given))
+        factors, factor_scale = _integers(np.ldexp(factor, exponent - given))
+        factors = np.where(factors == 0, 1, factors)
+        self.append(Quantise(shifts, shift_scale, factors, factor_scale, bounds), rows)
+        self.exponent = exponent
+
+    def restore(self, scale: Floats, mean: Floats) -> None:
+        """x · scale + mean inside [0, 1], on the grid of windows."""
+        rows = np.clip(self.rows * scale + mean, 0.0, 1.0)
+        self.quantise((-mean / scale)[None], scale[None], bounds=Bounds(0, STEPS), exponent=WINDOW_BITS, rows=rows)
+        self._in_units()
+
+    def clip(self) -> None:
+        """Into [0, 1], on the grid of windows."""
+        self.rows = np.clip(self.rows, 0.0, 1.0)
+        self.to_grid(WINDOW_BITS, low=0.0, high=1.0)
+        self._in_units()
+
+    def unflatten(self, channels: int) -> None:
+        self._settled()
+        self.append(Unflatten(channels), self.rows.reshape(len(self.rows), -1, channels))
+
+    def flatten(self) -> None:
+        self._settled()
+        self.append(Flatten(), self.rows.reshape(len(self.rows), -1))
+
+    def statistics(self) -> None:
+        """Means, deviations, least and largest values, on no grid."""
+        rows = self.rows
+        parts = [rows.mean(axis=1), rows.std(axis=1), rows.min(axis=1), rows.max(axis=1)]
+        self.append(Statistics(), np.concatenate(parts, axis=1))
+
+    def spectrum(self, exponent: int) -> None:
+        """Magnitudes of the Fourier transform, over the power of two that is next to √time, on a grid."""
+        samples, root = self.rows.shape[1], root_of(self.rows.shape[1])
+        cosine, sine = waves(samples)
+        found = np.ldexp(np.abs(np.fft.rfft(self.rows, axis=1)), -root)
+        layer = Spectrum(cosine, sine, WAVE_BITS + root + self.exponent - exponent)
+        self.append(layer, found.reshape(len(found), -1))
+        self.append(Round(self._bounds(exponent, low=0.0)))
+        self.exponent = exponent
+
+    def concatenate(self, branches: Sequence["LayerBuilder"]) -> None:
+        """Of one grid."""
+        (self.exponent,) = {branch.exponent for branch in branches}
+        rows = np.concatenate([branch.rows for branch in branches], axis=1)
+        self.append(Concatenation(tuple(tuple(branch.layers) for branch in branches)), rows)
+
+    def residual(self, inner: "LayerBuilder") -> None:
+        assert inner.exponent == self.exponent
+        self.append(Residual(tuple(inner.layers)), self.rows + inner.rows)
+
+    def network(self) -> Network:
+        """The network; its results are in the units of the module's, unless they are whole on purpose."""
+        self._in_units()
+        return Network(tuple(self.layers), self._inputs)
+
+    def _in_units(self) -> None:
+        self._move(0)
+
+    def _require_whole(self) -> None:
+        self._settled()
+        if not self.reach.whole:
+            self.to_grid()
+
+    def _settled(self) -> int:
+        """The grid, once what is pending is on its own."""
+        if self._pending is not None:
+            self._finish(None)
+        return self.exponent
+
+    def _move(self, exponent: int) -> None:
+        """To another grid without rounding, which is exact."""
+        if self._pending is not None:
+            self._finish(exponent)
+        elif exponent != self.exponent:
+            self.append(Scale(self.exponent - exponent))
+            self.exponent = exponent
+
+    def _scales(self) -> NDArray[np.int32]:
+        """Of a pending product's weights, for each output: as fine as digits allow, and as sums stay exact."""
+        assert self._pending is not None
+        weights, bias = self._pending.weights, self._pending.bias
+        largest = np.abs(weights).max(axis=tuple(range(weights.ndim - 1)))
+        sums = _sums(np.abs(weights), self.reach) + np.ldexp(np.abs(bias), self.exponent)
+        within = np.floor(np.log2(0.99 * self.precision.sums / np.maximum(sums, TINY)))
+        return np.minimum(_fitting(largest, self.precision.weights - 1), np.minimum(within, BITS)).astype(np.int32)
+
+    def _finish(self, exponent: int | None) -> None:
+        """The pending product, moved to a grid; without one, to the coarsest on which all of it is whole."""
+        assert self._pending is not None
+        scales, (weights, bias, stride, padding) = self._scales(), self._pending
+        natural = scales + self.exponent
+        whole, exact = _whole(np.ldexp(weights, scales)), np.ldexp(bias, natural)
+        bias_shift = max(0, -int(_fitting(np.array(max(1.0, float(np.abs(exact).max()))), BITS)))
+        moved = int(natural.max()) if exponent is None else exponent
+        product = Product(whole, _whole(np.ldexp(exact, -bias_shift)), bias_shift, natural - moved)
+        self._pending = None
+        self.append(Convolution(product, stride, padding) if stride else Affine(product))
+        self.exponent = moved
+
+
+def waves(samples: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """One turn of cosine and sine in whole numbers, 2^WAVE_BITS high."""
+    angles = 2 * np.pi / samples * np.arange(samples)
+    return _whole(np.ldexp(np.cos(angles), WAVE_BITS)), _whole(np.ldexp(np.sin(angles), WAVE_BITS))
+
+
+def root_of(samples: int) -> int:
+    """√samples as a power of two."""
+    return round(0.5 * math.log2(samples))
+
+
+def _sigmoid_of(values: Floats) -> Floats:
+    return 1 / (1 + np.exp(-values))
+
+
+_SMOOTH: dict[str, Callable[[Floats], Floats]] = {"tanh": np.tanh, "sigmoid": _sigmoid_of}
+
+
+def _sums(weights: Floats, reach: Reach) -> Floats:
+    """The largest sums of products with whole numbers of that reach."""
+    if weights.ndim == 2:
+        return np.asarray(reach.most @ weights)
+    return np.asarray(weights.sum(axis=0).T @ reach.most.max(axis=0))
+
+
+def _fitting(most: Any, bits: int) -> NDArray[np.int32]:
+    """The largest scales by which numbers up to `most` stay within so many binary digits."""
+    return np.floor(np.log2((2**bits - 1) / np.maximum(most, TINY))).astype(np.int32)
+
+
+def _integers(values: Floats) -> tuple[NDArray[np.int32], int]:
+    """Whole numbers and the scale by which they are the values."""
+    scale = min(int(_fitting(np.abs(values).max(), BITS)), 60)
+    return _whole(np.ldexp(values, scale)), scale
+
+
+def _whole(values: Floats) -> NDArray[np.int32]:
+    return np.rint(values).astype(np.int32)
+
+
+@build.register
+def _sequential(module: nn.Sequential, builder: LayerBuilder) -> None:
     for part in module:
-        yield from layers_of(part)
+        build(part, builder)
 
 
-@layers_of.register
-def _identity(_: nn.Identity) -> Iterable[Layer]:
-    return ()
+@build.register
+def _identity(_: nn.Identity, __: LayerBuilder) -> None:
+    return
 
 
-@layers_of.register
-def _relu(_: nn.ReLU) -> Iterable[Layer]:
-    return (RELU,)
+@build.register
+def _relu(_: nn.ReLU, builder: LayerBuilder) -> None:
+    builder.relu()
 
 
-@layers_of.register
-def _tanh(_: nn.Tanh) -> Iterable[Layer]:
-    return (Activation("tanh"),)
+@build.register
+def _tanh(_: nn.Tanh, builder: LayerBuilder) -> None:
+    builder.tabled("tanh")
 
 
-@layers_of.register
-def _sigmoid(_: nn.Sigmoid) -> Iterable[Layer]:
-    return (Activation("sigmoid"),)
+@build.register
+def _sigmoid(_: nn.Sigmoid, builder: LayerBuilder) -> None:
+    builder.tabled("sigmoid")
 
 
-@layers_of.register
-def _clip(_: networks.Clip) -> Iterable[Layer]:
-    return (CLIP,)
+@build.register
+def _clip(_: networks.Clip, builder: LayerBuilder) -> None:
+    builder.clip()
 
 
-@layers_of.register
-def _flatten(_: networks.FlattenSeries) -> Iterable[Layer]:
-    return (Flatten(),)
+@build.register
+def _flatten(_: networks.FlattenSeries, builder: LayerBuilder) -> None:
+    builder.flatten()
 
 
-@layers_of.register
-def _unflatten(module: networks.UnflattenSeries) -> Iterable[Layer]:
-    return (Unflatten(module.channels),)
+@build.register
+def _unflatten(module: networks.UnflattenSeries, builder: LayerBuilder) -> None:
+    builder.unflatten(module.channels)
 
 
-@layers_of.register
-def _linear(module: nn.Linear) -> Iterable[Layer]:
-    return (Affine(array(module.weight.T), array(module.bias)),)
+@build.register
+def _linear(module: nn.Linear, builder: LayerBuilder) -> None:
+    builder.affine(array(module.weight).T, array(module.bias))
 
 
-@layers_of.register
-def _convolution(module: nn.Conv1d) -> Iterable[Layer]:
-    kernel = array(module.weight.permute(2, 1, 0))
-    return (Convolution(kernel, array(module.bias), stride=module.stride[0], padding=int(module.padding[0])),)
+@build.register
+def _convolution(module: nn.Conv1d, builder: LayerBuilder) -> None:
+    kernel = array(module.weight).transpose(2, 1, 0)
+    builder.convolve(kernel, array(module.bias), stride=module.stride[0], padding=int(module.padding[0]))
 
 
-@layers_of.register
-def _standardise(module: networks.Standardise) -> Iterable[Layer]:
-    return (Scale(array(module.mean), array(1 / module.scale), array(0 * module.mean)),)
+@build.register
+def _standardise(module: networks.Standardise, builder: LayerBuilder) -> None:
+    mean, scale = array(module.mean), array(module.scale)
+    rows = (builder.rows - mean) / scale
+    exponent = int(_fitting(np.quantile(np.abs(rows), SEEN), INPUT_BITS))
+    top = 2**INPUT_BITS - 1
+    builder.quantise(mean[None], 1 / scale[None], bounds=Bounds(-top, top), exponent=exponent, rows=rows)
 
 
-@layers_of.register
-def _restore(module: networks.Restore) -> Iterable[Layer]:
-    return Scale(array(0 * module.mean), array(module.scale), array(module.mean)), CLIP
+@build.register
+def _restore(module: networks.Restore, builder: LayerBuilder) -> None:
+    builder.restore(array(module.scale), array(module.mean))
 
 
-def float32(values: Floats) -> Float32s:
-    return np.ascontiguousarray(values, dtype=np.float32)
-
-
-def array(values: Tensor | None) -> Float32s:
+def array(values: Tensor | None) -> Floats:
     assert values is not None  # all our layers have a bias
-    return np.ascontiguousarray(values.detach().float().numpy())
+    return np.ascontiguousarray(values.detach().double().numpy())

@@ -6,69 +6,95 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.bundle.layers.layer import Float32s, Layer, Shape, flat, tagged
-from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
+from deeprotect.bundle.layers.layer import Array, Layer, Prepared, Reach, exact_type, flat, tagged
+from deeprotect.bundle.layers.tensors import Integers, TensorReader, TensorWriter
 from deeprotect.errors import BundleError
 from deeprotect.privacy.json_reader import JsonReader
 
-LARGEST_CODE = 1 << 20  # of those that float32 holds exactly
+LARGEST_CODE = 1 << 15
+
+
+@dataclass(frozen=True, eq=False)
+class Reject:
+    """When a window is named by nobody well: where, of some inference, the shares of all classes add up to more than
+    `odds` times that of the likeliest (reject option; Chow 1970). Its code is then `code`.
+
+    shares: the share of a class whose score is 0, 1, 2, … steps below the likeliest one's, in whole numbers; further
+    below, the last. A step is 2^step of the scores' own.
+    """
+
+    code: int
+    odds: int
+    shares: Integers
+    step: int
+
+    def holds(self, below: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Of scores (class, row) below the largest of their row."""
+        steps = np.minimum(np.floor(np.ldexp(below, -self.step)), len(self.shares) - 1).astype(np.int64)
+        shares = self.shares.astype(np.int64)
+        return np.asarray(shares[steps].sum(axis=0) > self.odds * shares[0])
+
+    def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
+        return {"code": self.code, "odds": self.odds, "shares": tensors.put(self.shares), "step": self.step}
+
+    @classmethod
+    def read(cls, fields: JsonReader, tensors: TensorReader) -> "Reject":
+        shares = tensors.integers(fields.text("shares"))
+        found = cls(fields.integer("code"), fields.integer("odds"), shares, fields.integer("step"))
+        if not (0 <= found.step <= 32 and 1 <= found.odds <= LARGEST_CODE and 0 <= found.code <= LARGEST_CODE):
+            raise BundleError("layer argmax: what it rejects is out of range; train again")
+        return found
 
 
 @dataclass(frozen=True, eq=False)
 class Argmax(Layer):
-    """Scores of several inferences side by side, so many classes each, to one code.
+    """Scores of several inferences side by side, so many classes each, to one code; of equal scores, the first.
 
-    codes: the code of every combination of classes, the last inference fastest. Where some inference's likeliest
-    class has less than `least_share` of its probability, the code is `reject` (reject option; Chow 1970).
+    codes: the code of every combination of classes, the last inference fastest.
     """
 
     classes: tuple[int, ...]
-    codes: NDArray[np.int64]
-    least_share: float = 0.0
-    reject: int = 0
+    codes: Integers
+    reject: Reject | None = None
     op: ClassVar[str] = "argmax"
 
-    def shape(self, given: Shape) -> Shape:
+    def prepare(self, given: Reach) -> Prepared:
         values, combinations = sum(self.classes), float(np.prod([float(count) for count in self.classes]))
         if not self.classes or min(self.classes) < 1 or flat(given, self.op) != values:
-            raise BundleError(f"layer {self.op}: it does not fit {given[0]} scores; train again")
-        known = self.codes.min() >= 0 and self.reject >= 0 and max(self.codes.max(), self.reject) <= LARGEST_CODE
-        if self.codes.shape != (combinations,) or not known or not 0 <= self.least_share <= 1:
+            raise BundleError(f"layer {self.op}: it does not fit {given.shape[0]} scores; train again")
+        if self.codes.shape != (combinations,) or self.codes.min() < 0 or self.codes.max() > LARGEST_CODE:
             raise BundleError(f"layer {self.op}: it needs one code for each combination of classes; train again")
-        return (1,)
+        exact_type(float(given.most.max()), given, self.op)
 
-    def log_probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Of each inference's classes, from scores (row, class): they add up over windows, scores do not."""
-        return np.hstack([_log_softmax(each) for each in np.split(scores, np.cumsum(self.classes)[:-1], axis=1)])
+        def step(rows: Array, out: Array | None) -> Array:
+            codes = self.decide(rows, None)[None].astype(np.float32)
+            if out is None:
+                return codes
+            out[...] = codes
+            return out
 
-    def __call__(self, rows: Float32s) -> Float32s:
-        combination = np.zeros(rows.shape[-1], dtype=np.int64)
-        unsure = np.zeros(rows.shape[-1], dtype=bool)
-        end = 0
+        largest = float(max(self.codes.max(), self.reject.code if self.reject else 0))
+        return Prepared(step, Reach(np.array([largest]), whole=True), 4 * values)
+
+    def decide(self, scores: Array, windows: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """Codes of scores (score, row); where they are sums over several `windows`, shares are of their mean."""
+        combination = np.zeros(scores.shape[-1], dtype=np.int64)
+        rejected, end = np.zeros(scores.shape[-1], dtype=bool), 0
         for count in self.classes:
             start, end = end, end + count
-            scores = rows[start:end]
-            combination = combination * count + scores.argmax(axis=0)
-            if self.least_share > 0:
-                unsure |= _largest_share(scores) < np.float32(self.least_share)
-        return np.where(unsure, self.reject, self.codes[combination]).astype(np.float32)[None]
+            some = scores[start:end]
+            combination = combination * count + some.argmax(axis=0)
+            if self.reject is not None:
+                below = (np.maximum.reduce(some) - some).astype(np.float64)
+                rejected |= self.reject.holds(below if windows is None else below / windows)
+        codes = self.codes.astype(np.int64)[combination]
+        return codes if self.reject is None else np.where(rejected, self.reject.code, codes)
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
-        fields = {"classes": list(self.classes), "codes": tensors.put(self.codes)}
-        return tagged(self.op, fields | {"least_share": self.least_share, "reject": self.reject})
+        reject = None if self.reject is None else self.reject.to_json(tensors)
+        return tagged(self.op, {"classes": list(self.classes), "codes": tensors.put(self.codes), "reject": reject})
 
     @classmethod
     def read(cls, fields: JsonReader, tensors: TensorReader) -> "Argmax":
-        codes = tensors.integers(fields.text("codes"), axes=1)
-        return cls(fields.integers("classes"), codes, fields.number("least_share"), fields.integer("reject"))
-
-
-def _largest_share(scores: Float32s) -> Float32s:
-    """The softmax of the largest score."""
-    return np.asarray(np.float32(1) / np.exp(scores - scores.max(axis=0)).sum(axis=0))
-
-
-def _log_softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    with np.errstate(all="ignore"):
-        below = scores - scores.max(axis=1, keepdims=True)
-        return np.asarray(below - np.log(np.exp(below).sum(axis=1, keepdims=True)))
+        reject, codes = fields.inner("reject"), tensors.integers(fields.text("codes"))
+        return cls(fields.integers("classes"), codes, None if reject is None else Reject.read(reject, tensors))

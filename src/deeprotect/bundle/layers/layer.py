@@ -1,8 +1,13 @@
-"""What every layer is: a pure function of one row, whose shapes are known before anything is computed."""
+"""What every layer is: a function of one row in exact arithmetic, whose bounds are known before anything is computed.
 
-import math
+Values on the way are held in float32 or float64, and whole wherever they are added up. A sum of whole numbers is
+exact in any order as long as no partial sum leaves the whole numbers that the type holds: below 2^24 in float32, below
+2^53 in float64. So block, place, threads, machine and language make no difference. docs/claims.md#exact-networks
+"""
+
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,15 +16,55 @@ from numpy.typing import NDArray
 from deeprotect.bundle.layers.tensors import TensorWriter
 from deeprotect.errors import BundleError
 
-Float32s = NDArray[np.float32]
+Array = NDArray[np.floating[Any]]
+"""Rows: (*shape, row)."""
 Shape = tuple[int, ...]
-"""Of one row: (value,) or, for a series, (time, channel); arrays of rows are (*shape, row)."""
+"""Of one row: (value,) or, for a series, (time, channel)."""
+Kind = type[np.floating[Any]]
 MOST_VALUES = 1 << 20
 """Of one row anywhere in a network: what a layer may ask memory for."""
+EXACT_FLOAT32, EXACT_FLOAT64 = 1 << 24, 1 << 52
+"""Sums below are exact; a factor of two below 2^53 covers the rounding of the bound itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """What the values of a row can be: at most so large, without their sign, whole or not, and of which type.
+
+    Where they are `ours`, nobody else needs them, and the next layer may write over them.
+    """
+
+    most: NDArray[np.float64]
+    whole: bool
+    kind: Kind = np.float32
+    ours: bool = True
+
+    @classmethod
+    def anything(cls, values: int) -> "Reach":
+        """Of what comes from outside."""
+        return cls(np.full(checked((values,), "input"), np.inf), whole=False)
+
+    @property
+    def shape(self) -> Shape:
+        return self.most.shape
+
+
+Step = Callable[[Array, Array | None], Array]
+"""(*shape, row) in, (*shape, row) out, into the second argument where there is one."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A layer ready to run on rows of a known reach: what it does, what comes out, multiplications and passes for one
+    row, roughly."""
+
+    step: Step
+    reach: Reach
+    work: int
 
 
 class Layer(ABC):
-    """(*shape, row) in, (*shape, row) out; row i of the result depends on row i alone.
+    """Row i of the result depends on row i alone.
 
     Rows come last, so that they lie side by side in memory: each step of a layer then runs along many rows at once,
     and a stretch of a series is a matrix without a copy. It takes a third of the time that rows first take.
@@ -28,39 +73,43 @@ class Layer(ABC):
     op: ClassVar[str]
 
     @abstractmethod
-    def shape(self, given: Shape) -> Shape:
-        """The shape of a result; a BundleError where rows of the given shape do not fit."""
-
-    def work(self, given: Shape) -> int:
-        """Multiplications, roughly, for one row of the given shape."""
-        return math.prod(self.shape(given))
-
-    @abstractmethod
-    def __call__(self, rows: Float32s) -> Float32s: ...
-
-    def overwriting(self, rows: Float32s) -> Float32s:
-        """The same of rows that nobody else needs, whose memory may be used for the result."""
-        return self(rows)
+    def prepare(self, given: Reach) -> Prepared:
+        """For rows of the given reach; a BundleError where they do not fit, or where a sum could be inexact."""
 
     @abstractmethod
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]: ...
 
 
-def flat(given: Shape, op: str) -> int:
+def exact_type(bound: float, given: Reach, op: str) -> Kind:
+    """The number type in which sums of at most `bound` of whole values are exact."""
+    if not given.whole:
+        raise BundleError(f"layer {op}: what it adds up is not rounded to whole numbers; train again")
+    if not bound < EXACT_FLOAT64:
+        raise BundleError(f"layer {op}: its sums could exceed the whole numbers that are exact; train again")
+    return np.float32 if bound < EXACT_FLOAT32 else np.float64
+
+
+def require_float32(given: Reach, op: str) -> None:
+    """Values that stand beside others, or are added to them one by one, are of one type everywhere."""
+    if given.kind is not np.float32 or (given.whole and not given.most.max() < EXACT_FLOAT32):
+        raise BundleError(f"layer {op}: what it takes is larger than float32 holds exactly; train again")
+
+
+def flat(given: Reach, op: str) -> int:
     """The number of values of a flat row."""
-    if len(given) != 1:
+    if len(given.shape) != 1:
         raise BundleError(f"layer {op} takes flat rows, not series")
-    return given[0]
+    return given.shape[0]
 
 
-def series(given: Shape, op: str) -> tuple[int, int]:
+def series(given: Reach, op: str) -> tuple[int, int]:
     """(time, channel) of a series."""
-    if len(given) != 2:
+    if len(given.shape) != 2:
         raise BundleError(f"layer {op} takes series, not flat rows")
-    return given[0], given[1]
+    return given.shape[0], given.shape[1]
 
 
-def bounded(shape: Shape, op: str) -> Shape:
+def checked(shape: Shape, op: str) -> Shape:
     """The shape, refused where one row of it would ask for too much memory."""
     if min(shape) < 1 or np.prod([float(size) for size in shape]) > MOST_VALUES:
         raise BundleError(f"layer {op} makes rows of no value or of more than {MOST_VALUES}; train again")

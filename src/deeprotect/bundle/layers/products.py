@@ -1,144 +1,248 @@
-"""Layers that multiply and add: affine maps, a scale for each value, convolution in time."""
+"""Layers that multiply and add whole numbers: affine maps, convolution in time, spectra."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from deeprotect.bundle.layers.layer import Float32s, Layer, Shape, bounded, flat, series, tagged
-from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
+from deeprotect.bundle.layers.layer import (
+    Array,
+    Kind,
+    Layer,
+    Prepared,
+    Reach,
+    checked,
+    exact_type,
+    flat,
+    series,
+    tagged,
+)
+from deeprotect.bundle.layers.tensors import Integers, TensorReader, TensorWriter
 from deeprotect.errors import BundleError
 from deeprotect.privacy.json_reader import JsonReader
+
+LARGEST_SHIFT = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """Whole weights and a bias; what they sum up to for an output is multiplied by 2^-shift of that output.
+
+    That is exact, and part of the weights when it runs. weights is (…, output), bias and shift are (output,).
+    """
+
+    weights: Integers
+    bias: Integers
+    bias_shift: int
+    shift: Integers
+
+    def __post_init__(self) -> None:
+        outputs = self.weights.shape[-1:]
+        if self.bias.shape != outputs or self.shift.shape != outputs:
+            raise BundleError("a layer needs a bias and a shift for each of its outputs; train again")
+        if not 0 <= self.bias_shift <= LARGEST_SHIFT or np.abs(self.shift).max() > LARGEST_SHIFT:
+            raise BundleError(f"a layer shifts by more than {LARGEST_SHIFT} binary digits; train again")
+
+    @property
+    def whole_bias(self) -> NDArray[np.float64]:
+        return np.ldexp(self.bias.astype(np.float64), self.bias_shift)
+
+    def scaled(self, weights: NDArray[Any], kind: Kind) -> Array:
+        return np.asarray(np.ldexp(weights, -self.shift), dtype=kind)
+
+    def reach(self, sums: NDArray[np.float64], kind: Kind) -> Reach:
+        return Reach(np.ldexp(sums, -self.shift), whole=bool((self.shift <= 0).all()), kind=kind)
+
+    def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
+        stored = {"weights": tensors.put(self.weights), "bias": tensors.put(self.bias)}
+        return {**stored, "bias_shift": self.bias_shift, "shift": tensors.put(self.shift)}
+
+    @classmethod
+    def read(cls, fields: JsonReader, tensors: TensorReader, *, axes: int) -> "Product":
+        weights, bias = tensors.integers(fields.text("weights"), axes=axes), tensors.integers(fields.text("bias"))
+        return cls(weights, bias, fields.integer("bias_shift"), tensors.integers(fields.text("shift")))
 
 
 @dataclass(frozen=True, eq=False)
 class Affine(Layer):
     """x W + b; weights is (input, output)."""
 
-    weights: Float32s
-    bias: Float32s
+    product: Product
     op: ClassVar[str] = "affine"
 
-    def shape(self, given: Shape) -> Shape:
-        inputs, outputs = self.weights.shape
-        if flat(given, self.op) != inputs or self.bias.shape != (outputs,):
+    def prepare(self, given: Reach) -> Prepared:
+        (inputs, outputs), bias = self.product.weights.shape, self.product.whole_bias
+        if flat(given, self.op) != inputs:
             raise BundleError(f"layer {self.op}: {inputs} × {outputs} weights do not fit; train again")
-        return (outputs,)
+        sums = given.most @ np.abs(self.product.weights.astype(np.float64)) + np.abs(bias)
+        kind = exact_type(float(sums.max()), given, self.op)
+        weights = self.product.scaled(self.product.weights, kind).T
+        added = self.product.scaled(bias, kind)[:, None]
 
-    def work(self, _: Shape) -> int:
-        return self.weights.size
+        def step(rows: Array, out: Array | None) -> Array:
+            product = np.matmul(weights, rows.astype(kind, copy=False))
+            return np.add(product, added, out=product if out is None else out, casting="same_kind")
 
-    def __call__(self, rows: Float32s) -> Float32s:
-        product = self.weights.T @ rows
-        product += self.bias[:, None]
-        return product
+        return Prepared(step, self.product.reach(sums, kind), self.product.weights.size + inputs + outputs)
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
-        return tagged(self.op, {"weights": tensors.put(self.weights), "bias": tensors.put(self.bias)})
+        return tagged(self.op, self.product.to_json(tensors))
 
     @classmethod
     def read(cls, fields: JsonReader, tensors: TensorReader) -> "Affine":
-        return cls(tensors.floats(fields.text("weights"), axes=2), tensors.floats(fields.text("bias"), axes=1))
-
-
-@dataclass(frozen=True, eq=False)
-class Scale(Layer):
-    """(x − shift) · factor + offset, value by value; subtracting first loses no digits of values that hardly move."""
-
-    shift: Float32s
-    factor: Float32s
-    offset: Float32s
-    op: ClassVar[str] = "scale"
-
-    def shape(self, given: Shape) -> Shape:
-        if {self.shift.shape, self.factor.shape, self.offset.shape} != {(flat(given, self.op),)}:
-            raise BundleError(f"layer {self.op}: {self.factor.size} factors do not fit; train again")
-        return given
-
-    def __call__(self, rows: Float32s) -> Float32s:
-        return self.overwriting(rows.copy())
-
-    def overwriting(self, rows: Float32s) -> Float32s:
-        if self._shifts:
-            rows -= self.shift[:, None]
-        rows *= self.factor[:, None]
-        if self._offsets:
-            rows += self.offset[:, None]
-        return rows
-
-    @cached_property
-    def _shifts(self) -> bool:
-        return bool(self.shift.any())
-
-    @cached_property
-    def _offsets(self) -> bool:
-        return bool(self.offset.any())
-
-    def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
-        numbers = {"shift": self.shift, "factor": self.factor, "offset": self.offset}
-        return tagged(self.op, {name: tensors.put(array) for name, array in numbers.items()})
-
-    @classmethod
-    def read(cls, fields: JsonReader, tensors: TensorReader) -> "Scale":
-        return cls(*(tensors.floats(fields.text(name), axes=1) for name in ("shift", "factor", "offset")))
+        return cls(Product.read(fields, tensors, axes=2))
 
 
 @dataclass(frozen=True, eq=False)
 class Convolution(Layer):
-    """Convolution in time with zero padding; kernel is (time, input channel, output channel)."""
+    """Convolution in time with zero padding; weights is (time, input channel, output channel)."""
 
-    kernel: Float32s
-    bias: Float32s
+    product: Product
     stride: int
     padding: int
     op: ClassVar[str] = "convolution"
 
-    def shape(self, given: Shape) -> Shape:
-        (length, channels), (width, inputs, outputs) = series(given, self.op), self.kernel.shape
-        fits = channels == inputs and self.bias.shape == (outputs,)
+    def prepare(self, given: Reach) -> Prepared:
+        (length, inputs), (width, _, outputs) = series(given, self.op), self.product.weights.shape
         padded = length + 2 * self.padding
-        if not (fits and 0 <= self.padding < width <= padded and 1 <= self.stride <= padded):
+        if not (
+            self.product.weights.shape[1] == inputs
+            and 0 <= self.padding < width <= padded
+            and 1 <= self.stride <= padded
+        ):
             raise BundleError(f"layer {self.op}: a kernel of {width} × {inputs} × {outputs} does not fit; train again")
-        steps = self._steps(length)
-        bounded((steps, width * (inputs + 1)), self.op)
-        return bounded((steps, outputs), self.op)
-
-    def work(self, given: Shape) -> int:
-        return self.shape(given)[0] * self.kernel.size
-
-    def __call__(self, rows: Float32s) -> Float32s:
-        length, inputs, count = rows.shape
-        padded = np.empty((length + 2 * self.padding, inputs + 1, count), np.float32)
-        padded[: self.padding] = padded[self.padding + length :] = 0
-        padded[self.padding : self.padding + length, :inputs] = rows
-        padded[:, inputs] = 1  # what the bias is multiplied with: adding it afterwards would be one more pass
-        time, value, row = padded.strides
-        # What the kernel sees at a step lies together in memory: a matrix for each step, none of them copied.
-        seen: Float32s = np.ndarray(
-            (self._steps(length), len(self._weights), count),
-            np.float32,
-            padded,
-            strides=(self.stride * time, value, row),
-        )
-        return self._weights.T @ seen
-
-    @cached_property
-    def _weights(self) -> Float32s:
-        """(time · (input channel + 1), output channel); the last of the first step's inputs carries the bias."""
-        width, inputs, outputs = self.kernel.shape
-        weights = np.zeros((width, inputs + 1, outputs), np.float32)
-        weights[:, :inputs], weights[0, inputs] = self.kernel, self.bias
-        return weights.reshape(-1, outputs)
-
-    def _steps(self, length: int) -> int:
-        return (length + 2 * self.padding - len(self.kernel)) // self.stride + 1
+        steps = (padded - width) // self.stride + 1
+        checked((steps, width * (inputs + 1)), self.op)
+        checked((steps, outputs), self.op)
+        sums = np.abs(self.product.weights).sum(axis=0, dtype=np.float64).T @ given.most.max(axis=0)
+        sums += np.abs(self.product.whole_bias)
+        kind = exact_type(float(sums.max()), given, self.op)
+        reach = self.product.reach(np.broadcast_to(sums, (steps, outputs)), kind)
+        work = steps * self.product.weights.size + padded * inputs
+        return Prepared(_Convolving(self, kind, steps), reach, work)
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         sizes = {"stride": self.stride, "padding": self.padding}
-        return tagged(self.op, {"kernel": tensors.put(self.kernel), "bias": tensors.put(self.bias), **sizes})
+        return tagged(self.op, {**self.product.to_json(tensors), **sizes})
 
     @classmethod
     def read(cls, fields: JsonReader, tensors: TensorReader) -> "Convolution":
-        kernel, bias = tensors.floats(fields.text("kernel"), axes=3), tensors.floats(fields.text("bias"), axes=1)
-        return cls(kernel, bias, fields.integer("stride"), fields.integer("padding"))
+        return cls(Product.read(fields, tensors, axes=3), fields.integer("stride"), fields.integer("padding"))
+
+
+class _Convolving:
+    """A convolution as one product for each step in time, or one for all steps of a single row."""
+
+    def __init__(self, layer: Convolution, kind: Kind, steps: int) -> None:
+        product, (width, inputs, outputs) = layer.product, layer.product.weights.shape
+        weights = np.zeros((width, inputs + 1, outputs))
+        # The last of the first step's inputs is 1, and carries the bias: adding it afterwards would be one more pass.
+        weights[:, :inputs], weights[0, inputs] = product.weights, product.whole_bias
+        self._weights = product.scaled(weights.reshape(-1, outputs), kind)
+        self._by_output = np.ascontiguousarray(self._weights.T)
+        self._kind, self._steps, self._stride, self._padding = kind, steps, layer.stride, layer.padding
+
+    def __call__(self, rows: Array, out: Array | None) -> Array:
+        length, inputs, count = rows.shape
+        first, last = self._padding, self._padding + length
+        padded = np.empty((length + 2 * first, inputs + 1, count), self._kind)
+        padded[:first] = padded[last:] = 0
+        padded[first:last, :inputs] = rows
+        padded[:, inputs] = 1
+        time, value, row = padded.strides
+        # What the kernel sees at a step lies together in memory: a matrix for each step, none of them copied.
+        shape, strides = (self._steps, len(self._weights), count), (self._stride * time, value, row)
+        seen: Array = np.ndarray(shape, self._kind, padded, strides=strides)
+        if count > 1:
+            return np.asarray(np.matmul(self._by_output, seen, out=out, casting="same_kind"))
+        product: Array = np.matmul(seen[:, :, 0], self._weights)[:, :, None]
+        if out is None:
+            return product
+        out[...] = product
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum(Layer):
+    """(time, channel) to magnitudes of the Fourier transform, flat as (frequency, channel), times 2^-shift.
+
+    `cosine` and `sine` hold one turn each, in as many whole numbers as there are samples. Squares, their sum and its
+    root are each rounded to float32.
+    """
+
+    cosine: Integers
+    sine: Integers
+    shift: int
+    op: ClassVar[str] = "spectrum"
+
+    def prepare(self, given: Reach) -> Prepared:
+        samples, channels = series(given, self.op)
+        if self.cosine.shape != (samples,) or self.sine.shape != (samples,) or abs(self.shift) > LARGEST_SHIFT:
+            raise BundleError(f"layer {self.op}: its waves do not fit {samples} samples; train again")
+        frequencies = samples // 2 + 1
+        checked((2 * frequencies, samples), self.op)
+        checked((frequencies * channels,), self.op)
+        turns = np.outer(np.arange(frequencies), np.arange(samples)) % samples
+        waves = np.concatenate([self.cosine[turns], self.sine[turns]]).astype(np.float64)
+        sums = np.abs(waves) @ given.most
+        kind = exact_type(float(sums.max()), given, self.op)
+        scaled = np.ldexp(waves, -self.shift).astype(kind)
+
+        def step(rows: Array, out: Array | None) -> Array:
+            products = (scaled @ rows.reshape(samples, -1).astype(kind, copy=False)).astype(np.float32, copy=False)
+            np.square(products, out=products)
+            power = products[:frequencies]
+            power += products[frequencies:]
+            return np.sqrt(power.reshape(frequencies * channels, -1), out=out)
+
+        most = np.ldexp(np.sqrt(np.square(sums).reshape(2, -1).sum(axis=0)), -self.shift)
+        return Prepared(step, Reach(most * (1 + 1e-6), whole=False), waves.size * channels)
+
+    def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
+        return tagged(
+            self.op, {"cosine": tensors.put(self.cosine), "sine": tensors.put(self.sine), "shift": self.shift}
+        )
+
+    @classmethod
+    def read(cls, fields: JsonReader, tensors: TensorReader) -> "Spectrum":
+        cosine, sine = (tensors.integers(fields.text(name)) for name in ("cosine", "sine"))
+        return cls(cosine, sine, fields.integer("shift"))
+
+
+@dataclass(frozen=True)
+class Statistics(Layer):
+    """(time, channel) to the channels' means, standard deviations, least and largest values, in this order.
+
+    From exact sums of values and of squares, by float64's division and root, each rounded to float32 in the end.
+    """
+
+    op: ClassVar[str] = "statistics"
+
+    def prepare(self, given: Reach) -> Prepared:
+        samples, channels = series(given, self.op)
+        checked((4 * channels,), self.op)
+        most = given.most.max(axis=0)
+        largest = float(samples) * float(most.max()) ** 2
+        exact_type(samples * largest, given, self.op)
+        kind = np.int32 if largest < 1 << 31 else np.int64
+
+        def step(rows: Array, out: Array | None) -> Array:
+            whole = rows.astype(kind)
+            total = np.add.reduce(whole, dtype=kind).astype(np.float64)
+            squares = np.add.reduce(np.square(whole, out=whole), dtype=kind).astype(np.float64)
+            spread = squares * samples - np.square(total)
+            values = np.empty((4, channels, rows.shape[-1]), np.float32) if out is None else out
+            values = values.reshape(4, channels, -1)
+            values[0], values[1] = total / samples, np.sqrt(spread) / samples
+            values[2], values[3] = np.minimum.reduce(rows), np.maximum.reduce(rows)
+            return values.reshape(4 * channels, -1)
+
+        return Prepared(step, Reach(np.tile(most, 4) * (1 + 1e-6), whole=False), 4 * samples * channels)
+
+    def to_json(self, _: TensorWriter) -> dict[str, Any]:
+        return tagged(self.op, {})
+
+    @classmethod
+    def read(cls, _fields: JsonReader, _: TensorReader) -> "Statistics":
+        return cls()

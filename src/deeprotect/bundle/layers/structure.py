@@ -1,12 +1,25 @@
 """Layers that arrange others: flat rows to series and back, branches side by side, a way around."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from deeprotect.bundle.layers.layer import Float32s, Layer, Shape, bounded, flat, series, tagged
+from deeprotect.bundle.layers.layer import (
+    Array,
+    Layer,
+    Prepared,
+    Reach,
+    Shape,
+    Step,
+    checked,
+    flat,
+    require_float32,
+    series,
+    tagged,
+)
 from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
 from deeprotect.errors import BundleError
 from deeprotect.privacy.json_reader import JsonReader
@@ -19,14 +32,11 @@ class Unflatten(Layer):
     channels: int
     op: ClassVar[str] = "unflatten"
 
-    def shape(self, given: Shape) -> Shape:
+    def prepare(self, given: Reach) -> Prepared:
         values = flat(given, self.op)
         if self.channels < 1 or values % self.channels:
             raise BundleError(f"layer {self.op}: {self.channels} channels do not divide a row; train again")
-        return (values // self.channels, self.channels)
-
-    def __call__(self, rows: Float32s) -> Float32s:
-        return rows.reshape(-1, self.channels, rows.shape[-1])
+        return _reshaped(given, (values // self.channels, self.channels))
 
     def to_json(self, _: TensorWriter) -> dict[str, Any]:
         return tagged(self.op, {"channels": self.channels})
@@ -42,12 +52,9 @@ class Flatten(Layer):
 
     op: ClassVar[str] = "flatten"
 
-    def shape(self, given: Shape) -> Shape:
+    def prepare(self, given: Reach) -> Prepared:
         time, channels = series(given, self.op)
-        return (time * channels,)
-
-    def __call__(self, rows: Float32s) -> Float32s:
-        return rows.reshape(-1, rows.shape[-1])
+        return _reshaped(given, (time * channels,))
 
     def to_json(self, _: TensorWriter) -> dict[str, Any]:
         return tagged(self.op, {})
@@ -57,6 +64,19 @@ class Flatten(Layer):
         return cls()
 
 
+def _reshaped(given: Reach, shape: Shape) -> Prepared:
+    """The same memory in another shape."""
+
+    def step(rows: Array, out: Array | None) -> Array:
+        rows = rows.reshape(*shape, -1)
+        if out is None:
+            return rows
+        out[...] = rows
+        return out
+
+    return Prepared(step, replace(given, most=given.most.reshape(shape)), 0)
+
+
 @dataclass(frozen=True)
 class Concatenation(Layer):
     """Several chains of layers on the same rows, their flat results side by side; an empty chain is the row itself."""
@@ -64,15 +84,22 @@ class Concatenation(Layer):
     branches: tuple[tuple[Layer, ...], ...]
     op: ClassVar[str] = "concatenation"
 
-    def shape(self, given: Shape) -> Shape:
-        widths = [flat(through(branch, given), self.op) for branch in self.branches]
-        return bounded((sum(widths),), self.op)
+    def prepare(self, given: Reach) -> Prepared:
+        chains = [prepare(branch, replace(given, ours=False)) for branch in self.branches]
+        for chain in chains:
+            require_float32(chain.reach, self.op)
+        ends = np.cumsum([flat(chain.reach, self.op) for chain in chains]).tolist()
+        width = checked((ends[-1],), self.op)[0]
+        parts = [(chain.step, slice(start, end)) for chain, start, end in zip(chains, [0, *ends], ends, strict=False)]
 
-    def work(self, given: Shape) -> int:
-        return sum(work_of(branch, given) for branch in self.branches)
+        def step(rows: Array, out: Array | None) -> Array:
+            values = np.empty((width, rows.shape[-1]), np.float32) if out is None else out
+            for each, place in parts:
+                each(rows, values[place])
+            return values
 
-    def __call__(self, rows: Float32s) -> Float32s:
-        return np.concatenate([run(branch, rows) for branch in self.branches])
+        reach = Reach(np.concatenate([chain.reach.most for chain in chains]), all(c.reach.whole for c in chains))
+        return Prepared(step, reach, width + sum(chain.work for chain in chains))
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         branches = [[layer.to_json(tensors) for layer in branch] for branch in self.branches]
@@ -86,39 +113,44 @@ class Residual(Layer):
     layers: tuple[Layer, ...]
     op: ClassVar[str] = "residual"
 
-    def shape(self, given: Shape) -> Shape:
-        if through(self.layers, given) != given:
+    def prepare(self, given: Reach) -> Prepared:
+        chain = prepare(self.layers, replace(given, ours=False))
+        if chain.reach.shape != given.shape:
             raise BundleError(f"layer {self.op}: what is added has another shape; train again")
-        return given
+        reach = Reach(given.most + chain.reach.most, whole=given.whole and chain.reach.whole)
+        for each in (given, chain.reach, reach):
+            require_float32(each, self.op)
 
-    def work(self, given: Shape) -> int:
-        return work_of(self.layers, given)
+        def step(rows: Array, out: Array | None) -> Array:
+            added = chain.step(rows, None)
+            return np.add(rows, added, out=out, casting="same_kind")
 
-    def __call__(self, rows: Float32s) -> Float32s:
-        return np.asarray(rows + run(self.layers, rows))
+        return Prepared(step, reach, given.most.size + chain.work)
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         return tagged(self.op, {"layers": [layer.to_json(tensors) for layer in self.layers]})
 
 
-def through(layers: Sequence[Layer], given: Shape) -> Shape:
-    """The shape of a row after all layers."""
+def prepare(layers: Sequence[Layer], given: Reach) -> Prepared:
+    """All layers in turn as one."""
+    steps, work = list[Step](), 0
     for layer in layers:
-        given = layer.shape(given)
-    return given
+        prepared = layer.prepare(given)
+        steps.append(prepared.step)
+        given, work = prepared.reach, work + prepared.work
+    return Prepared(partial(_run, tuple(steps)), given, work)
 
 
-def work_of(layers: Sequence[Layer], given: Shape) -> int:
-    """Multiplications, roughly, of all layers for one row; shapes fit."""
-    total = 0
-    for layer in layers:
-        total, given = total + layer.work(given), layer.shape(given)
-    return total
+def _run(steps: tuple[Step, ...], rows: Array, out: Array | None) -> Array:
+    if not steps:
+        steps = (_copied,)
+    for step in steps[:-1]:
+        rows = step(rows, None)
+    return steps[-1](rows, out)
 
 
-def run(layers: Sequence[Layer], rows: Float32s, *, ours: bool = False) -> Float32s:
-    """All layers in turn; rows that are `ours` may be overwritten, as what a layer has made always may."""
-    for layer in layers:
-        rows = layer.overwriting(rows) if ours else layer(rows)
-        ours = ours or not isinstance(layer, Flatten | Unflatten)  # those give the same memory another shape
-    return rows
+def _copied(rows: Array, out: Array | None) -> Array:
+    if out is None:
+        return rows
+    out[...] = rows
+    return out

@@ -1,4 +1,4 @@
-"""The one file of numbers in a bundle: named arrays in the safetensors format, which holds no program."""
+"""The one file of numbers in a bundle: named whole numbers in the safetensors format, which holds no program."""
 
 from typing import Any
 
@@ -7,6 +7,10 @@ from numpy.typing import NDArray
 
 from deeprotect.errors import BundleError
 
+Integers = NDArray[np.int32]
+"""Whole numbers that 16 bits hold; wider in memory, so that nothing overflows."""
+STORED = (np.int8, np.int16, np.uint16)
+"""As they lie in the file: the first of these types that holds all of a tensor."""
 TENSORS = "tensors.safetensors"
 LONGEST_HEADER = 1 << 20
 """Bytes of the list of tensors: some thousands of them. Each becomes an array, far larger than its entry."""
@@ -28,7 +32,7 @@ class TensorWriter:
         """Equal arrays in equal order give equal bytes."""
         from safetensors.numpy import save
 
-        return save({name: np.ascontiguousarray(array) for name, array in self.arrays.items()})
+        return save({name: np.ascontiguousarray(_narrow(array)) for name, array in self.arrays.items()})
 
 
 class TensorReader:
@@ -46,29 +50,25 @@ class TensorReader:
             raise BundleError(f"{TENSORS} is not a file of tensors; get a fresh copy of the bundle") from None
         self._read: set[str] = set()
 
-    def floats(self, name: str, *, axes: int) -> NDArray[np.float32]:
-        """A finite float32 array with so many axes, none of them empty."""
-        array = self._get(name, axes)
-        if array.dtype != np.float32 or not np.isfinite(array).all():
-            raise BundleError(f"{TENSORS}: a tensor of a network must be finite numbers in float32; train again")
-        return array
-
-    def integers(self, name: str, *, axes: int) -> NDArray[np.int64]:
-        array = self._get(name, axes)
-        if array.dtype != np.int64:
-            raise BundleError(f"{TENSORS}: a table of codes must be whole numbers in int64; train again")
-        return array
+    def integers(self, name: str, *, axes: int = 1) -> Integers:
+        """An array with so many axes, none of them empty."""
+        if name not in self._arrays:
+            raise BundleError(f"{TENSORS}: a tensor that a layer needs is missing; get a fresh copy of the bundle")
+        array = self._arrays[name]
+        if array.dtype not in STORED:
+            raise BundleError(f"{TENSORS}: a tensor must be whole numbers of 8 or 16 bits; train again")
+        if array.ndim != axes or 0 in array.shape:
+            raise BundleError(f"{TENSORS}: a tensor has another shape than its layer needs; train again")
+        self._read.add(name)
+        return array.astype(np.int32)
 
     def check_all_used(self) -> None:
         """Numbers that no layer reads have no business in a bundle."""
         if self._arrays.keys() - self._read:
             raise BundleError(f"{TENSORS} holds tensors that no layer uses; get a fresh copy of the bundle")
 
-    def _get(self, name: str, axes: int) -> NDArray[Any]:
-        if name not in self._arrays:
-            raise BundleError(f"{TENSORS}: a tensor that a layer needs is missing; get a fresh copy of the bundle")
-        array = self._arrays[name]
-        if array.ndim != axes or 0 in array.shape:
-            raise BundleError(f"{TENSORS}: a tensor has another shape than its layer needs; train again")
-        self._read.add(name)
-        return array
+
+def _narrow(array: NDArray[Any]) -> NDArray[Any]:
+    low, high = int(array.min()), int(array.max())
+    kind = next(each for each in STORED if np.iinfo(each).min <= low and high <= np.iinfo(each).max)
+    return array.astype(kind)

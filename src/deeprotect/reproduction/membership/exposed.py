@@ -2,23 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self, TypeVar
+from typing import Self
 
 import numpy as np
 from scipy.special import log_softmax
 
 from deeprotect.bundle.layers.layer import Layer
-from deeprotect.bundle.layers.products import Scale
+from deeprotect.bundle.layers.products import Statistics
+from deeprotect.bundle.layers.rounding import Quantise
 from deeprotect.bundle.layers.structure import Concatenation, Unflatten
-from deeprotect.bundle.layers.summaries import PiecewiseLinear, Statistics
 from deeprotect.bundle.network import Network
 from deeprotect.bundle.output_table import OutputTable
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.signals.schema import Floats
+from deeprotect.training.codebook.coder import SCORE_BITS
 from deeprotect.training.fitting.trained import TrainedProtector
 from deeprotect.training.labelled_windows import Indices
-
-Kind = TypeVar("Kind", bound=Layer)
 
 
 @dataclass(frozen=True)
@@ -43,30 +42,28 @@ class Exposed:
         channel, layers, table = protection.mechanism, protection.encoder.layers, protection.decoder
         assert isinstance(channel, DiscreteChannel)
         assert isinstance(table, OutputTable)
-        standardise, bins = _the(Scale, layers), _the(PiecewiseLinear, layers)
+        standardise, bins = (layer for layer in _all(layers) if isinstance(layer, Quantise))
+        shift, factor = (each.astype(np.float64)[0, :, 0] for each in standardise.ramps)
+        low, slope = (each.astype(np.float64)[1:, :, 0] for each in bins.ramps)  # the first one spans all the others
         return cls(
             tuple(classes),
             Network(layers[:-1], protection.encoder.inputs),  # the last one takes the largest score
-            standardise.shift.astype(np.float64),
-            1 / standardise.factor.astype(np.float64),
-            np.concatenate([bins.low, bins.low[-1:] + bins.width[-1:]]).astype(np.float64),
-            table.windows.astype(np.float64).reshape(len(classes), channel.variants, -1),
+            shift,
+            1 / factor,
+            np.concatenate([low, low[-1:] + bins.bounds.high / slope[-1:]]),
+            table.windows.reshape(len(classes), channel.variants, -1),
             tuple(secret.counts for secret in channel.secrets),
             channels,
         )
 
     def log_probabilities(self, flat: Floats) -> Floats:
         """The coder's, before the largest is taken: (window, class)."""
-        return np.asarray(log_softmax(self.coder(flat), axis=1))
+        return np.asarray(log_softmax(self.coder(flat) / 2**SCORE_BITS, axis=1))
 
     def levels(self, flat: Floats) -> Floats:
         """Mean, deviation, least and largest value of each channel, as the coder sees them: (window, level)."""
-        standardised = (flat - self.mean) / self.scale
-        return Network((Unflatten(self.channels), Statistics()), flat.shape[1])(standardised)
-
-
-def _the(kind: type[Kind], layers: Sequence[Layer]) -> Kind:
-    return next(layer for layer in _all(layers) if isinstance(layer, kind))
+        first = next(layer for layer in self.coder.layers if isinstance(layer, Quantise))
+        return Network((first, Unflatten(self.channels), Statistics()), flat.shape[1])(flat)
 
 
 def _all(layers: Sequence[Layer]) -> Iterator[Layer]:

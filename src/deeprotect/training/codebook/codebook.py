@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from torch import Tensor, nn
 
 from deeprotect.bundle.episode_encoder import EpisodeEncoder
+from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.network import Network
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
@@ -15,9 +15,8 @@ from deeprotect.signals import Hold
 from deeprotect.signals.episodes import run_lengths
 from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.cross_fitting import cross_fit
-from deeprotect.training.codebook.joint_classes import Codes, Joint
+from deeprotect.training.codebook.joint_classes import Joint
 from deeprotect.training.codebook.synthesis import Outputs, synthesise
-from deeprotect.training.export import layers_of, to_network
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.labels import Targets
 from deeprotect.training.misclassification import Costs, matrix
@@ -69,8 +68,8 @@ class LearntCodes:
     useful: tuple[str, ...]
     targets: Targets
     joint: Joint
-    coder: nn.Module
-    scores: Tensor
+    coder: Network
+    scores: Floats
     outputs: Outputs
 
     _books: dict[tuple[Hold, bool], CodeBook] = field(default_factory=dict, repr=False)
@@ -84,15 +83,15 @@ class LearntCodes:
         learn from few windows, and not one for each code."""
         return self._made(hold, self.joint.coding(self.targets.counts, abstaining=True))
 
-    def _made(self, hold: Hold, coding: Codes) -> CodeBook:
-        key = hold, coding.abstain is not None
+    def _made(self, hold: Hold, coding: Argmax) -> CodeBook:
+        key = hold, coding.reject is not None
         if key not in self._books:
             self._books[key] = self._book(hold, coding)
         return self._books[key]
 
-    def _book(self, hold: Hold, coding: Codes) -> CodeBook:
+    def _book(self, hold: Hold, coding: Argmax) -> CodeBook:
         coded = self._coded(hold, coding)
-        names = self.joint.names if coding.abstain is None else (*self.joint.names, ABSTAIN)
+        names = self.joint.names if coding.reject is None else (*self.joint.names, ABSTAIN)
         meaning = {
             name: _meaning(coded, self.targets.codes[:, place], codes=len(names), classes=self.targets.counts[place])
             for place, name in enumerate(self.useful)
@@ -100,18 +99,16 @@ class LearntCodes:
         labelled = coded[(self.targets.codes >= 0).any(axis=1)]
         prior = np.bincount(labelled, minlength=len(names)) / len(labelled)
         distortion = _distortion(self.windows.flat, coded, self.outputs.samples, codes=len(names))
-        encoder = to_network(nn.Sequential(self.coder, coding), self.windows.flat.shape[1])
+        encoder = Network((*self.coder.layers, coding), self.coder.inputs)
         return CodeBook(encoder, names, self.joint.names, prior, meaning, coded, self.outputs, distortion)
 
-    def _coded(self, hold: Hold, coding: Codes) -> Indices:
+    def _coded(self, hold: Hold, coding: Argmax) -> Indices:
         """The code of each window, or of its episode."""
         if hold.windows == 1:
-            return np.asarray(coding(self.scores)[:, 0].numpy().astype(np.int64))
-        scored = Network(tuple(layers_of(coding)), sum(self.targets.counts))
+            return coding.decide(self.scores.T, None)
         counts = run_lengths(self.windows.episodes(hold))
         heard, heard_counts = hold.heard(counts)
-        encoder = EpisodeEncoder.of(scored)
-        codes = encoder.pool(encoder.encode(self.scores[heard].double().numpy()), heard_counts)
+        codes = EpisodeEncoder(self.coder, coding).pool(self.scores[heard], heard_counts)
         return np.repeat(codes[:, 0].astype(np.int64), counts)
 
 

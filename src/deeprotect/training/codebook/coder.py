@@ -3,19 +3,15 @@
 Series are (row, time, channel) throughout, as a window lies in memory.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.fusion import fuse_linear_bn_eval
 
-from deeprotect.bundle.layers.layer import Layer
-from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual, Unflatten
-from deeprotect.bundle.layers.summaries import PiecewiseLinear, Spectrum, Statistics
+from deeprotect.bundle.layers.rounding import Bounds
 from deeprotect.training.coarse import to_grid
-from deeprotect.training.export import RELU, array, layers_of
+from deeprotect.training.export import WAVE_BITS, LayerBuilder, array, build, root_of, waves
 from deeprotect.training.minimisers.linear import window_samples
 
 FILTERS, KERNEL, WIDTH = (32, 32), 3, 128
@@ -25,6 +21,8 @@ BINS, MOST_BINS = 64, 256
 """Bins for each level of a window, and for all of its levels together."""
 TRIM, GRID = 0.01, 1 / 32
 """Share of the levels beyond each end of the bins, and the grid of their edges in standard deviations."""
+VALUE_BITS, SCORE_BITS, LARGEST_SCORE = 6, 8, 127.0
+"""Values between layers are rounded to 2^-6, scores to 2^-8."""
 DROP = 0.2
 """Standard deviation of the noise that multiplies hidden values in training: Gaussian dropout (Srivastava 2014)."""
 
@@ -32,12 +30,10 @@ DROP = 0.2
 class SummaryStatistics(nn.Module):
     """Summary statistics in time: (row, time, channel) -> the channels' means, then spreads, minima and maxima."""
 
-    PER_CHANNEL = 4
-
     def forward(self, series: Tensor) -> Tensor:
         by_time = series.transpose(0, 1).contiguous()  # a sixth of the time, copy included
         mean = by_time.mean(dim=0)
-        spread = ((by_time - mean).square().mean(dim=0) + 1e-6).sqrt()
+        spread = (by_time - mean).square().mean(dim=0).sqrt()
         return torch.cat([mean, spread, by_time.amin(dim=0), by_time.amax(dim=0)], dim=-1)
 
 
@@ -48,18 +44,20 @@ class AmplitudeSpectrum(nn.Module):
 
     def __init__(self, samples: int) -> None:
         super().__init__()
-        angles = 2 * torch.pi * torch.outer(torch.arange(samples // 2 + 1), torch.arange(samples)) / samples
-        self.register_buffer("waves", torch.cat([angles.cos(), angles.sin()]) / samples**0.5)
+        turns = np.outer(np.arange(samples // 2 + 1), np.arange(samples)) % samples
+        whole = np.concatenate([wave[turns] for wave in waves(samples)])
+        self.register_buffer("waves", torch.tensor(whole / 2.0 ** (WAVE_BITS + root_of(samples)), dtype=torch.float32))
 
     def forward(self, series: Tensor) -> Tensor:
         # One product for all rows takes a sixth of the time that one for each row takes.
         product = self.waves @ series.transpose(0, 1).flatten(1)
         cosines, sines = torch.unflatten(product, 1, (-1, series.shape[2])).transpose(0, 1).chunk(2, dim=1)
-        return (cosines.square() + sines.square() + 1e-6).sqrt().flatten(1)
+        return (cosines.square() + sines.square()).sqrt().flatten(1)
 
 
 class PiecewiseLinearEncoding(nn.Module):
-    """How far each level has come through bins between quantiles: (row, level) -> (row, bin), each 0 to 1.
+    """How far each level has come through a wide bin and through those between quantiles: (row, level) -> (row, bin),
+    each 0 to 1.
 
     A tree parts levels that differ by a hundredth of their spread; a network learns that only from steep inputs
     (Gorishniy et al. 2022). Quantiles are levels of single windows: the outermost are left out, and edges lie on a
@@ -74,9 +72,10 @@ class PiecewiseLinearEncoding(nn.Module):
         bins = max(1, min(BINS, MOST_BINS // levels.shape[1]))
         quantiles = np.quantile(levels.double().numpy(), np.linspace(TRIM, 1 - TRIM, bins + 1), axis=0)
         edges = torch.tensor(to_grid(quantiles, GRID), dtype=torch.float32)
-        self.register_buffer("low", edges[:-1])
+        span = edges[-1:] - edges[:1]
+        self.register_buffer("low", torch.cat([edges[:1] - span / 2, edges[:-1]]))
         # Quantiles that fall together share a bin of one step.
-        self.register_buffer("width", edges.diff(dim=0).clamp(min=GRID))
+        self.register_buffer("width", torch.cat([2 * span, edges.diff(dim=0)]).clamp(min=GRID))
 
     @property
     def bins(self) -> int:
@@ -117,7 +116,7 @@ class Coder(nn.Module):
             stride = 2 if length > LONGEST else 1
             self.convolutions.append(TimeConvolution(width, filters, KERNEL, stride=stride, padding=KERNEL // 2))
             length, width = (length - 1) // stride + 1, filters
-        others = channels * (samples // 2 + 1 + SummaryStatistics.PER_CHANNEL) + self.encoding.bins
+        others = channels * (samples // 2 + 1) + self.encoding.bins
         self.first, self.normalise = nn.Linear(width * length + others, WIDTH), nn.BatchNorm1d(WIDTH)
         self.last = nn.Linear(WIDTH, classes)
 
@@ -147,31 +146,37 @@ class Coder(nn.Module):
         return convolved.flatten(1)
 
     def _summaries(self, series: Tensor) -> Tensor:
-        """Spectrum, statistics, and the piecewise linear encoding of the statistics."""
-        statistics = self.statistics(series)
-        return torch.cat([self.spectrum(series), statistics, self.encoding(statistics)], dim=-1)
+        """Spectrum, and the piecewise linear encoding of the statistics."""
+        return torch.cat([self.spectrum(series), self.encoding(self.statistics(series))], dim=-1)
 
 
-@layers_of.register
-def _coder(module: Coder) -> Iterator[Layer]:
-    encoding = PiecewiseLinear(array(module.encoding.low), array(module.encoding.width))
-    yield Unflatten(module.channels)
-    yield Concatenation(
-        (
-            (*_convolutions(module.convolutions), Flatten()),
-            (Spectrum(),),
-            (Statistics(), Concatenation(((), (encoding,)))),
-        )
-    )
-    yield from layers_of(fuse_linear_bn_eval(module.first, module.normalise))
-    yield RELU
-    yield from layers_of(module.last)
+@build.register
+def _coder(module: Coder, builder: LayerBuilder) -> None:
+    """Scores on a grid of their own, which all coders share."""
+    builder.unflatten(module.channels)
+    convolved, spectrum, statistics = (builder.branch() for _ in range(3))
+    _convolutions(module.convolutions, convolved)
+    spectrum.spectrum(VALUE_BITS)
+    statistics.statistics()
+    low, width, levels = array(module.encoding.low), array(module.encoding.width), statistics.rows[:, None, :]
+    shares = np.clip((levels - low) / width, 0, 1).reshape(len(levels), -1)
+    statistics.quantise(low, 1 / width, bounds=Bounds(0, 1 << VALUE_BITS), exponent=VALUE_BITS, rows=shares)
+    builder.concatenate([convolved, spectrum, statistics])
+    build(fuse_linear_bn_eval(module.first, module.normalise), builder)
+    builder.relu()
+    build(module.last, builder)
+    builder.to_grid(SCORE_BITS, low=-LARGEST_SCORE, high=LARGEST_SCORE)
+    builder.exponent = 0  # as whole numbers they leave
 
 
-def _convolutions(modules: nn.ModuleList) -> Iterator[Layer]:
+def _convolutions(modules: nn.ModuleList, builder: LayerBuilder) -> None:
     """Those that keep the shape of a series add to it, as in `Coder`."""
     for each in modules:
         assert isinstance(each, nn.Conv1d)
-        layers = (*layers_of(each), RELU)
         same = each.stride == (1,) and each.in_channels == each.out_channels
-        yield from (Residual(layers),) if same else layers
+        inner = builder.branch() if same else builder
+        build(each, inner)
+        inner.relu(exponent=VALUE_BITS)
+        if same:
+            builder.residual(inner)
+    builder.flatten()

@@ -2,22 +2,23 @@
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
-import torch
-from torch import Tensor, nn
+import numpy as np
 
+from deeprotect.bundle.network import Network
 from deeprotect.policy import Policy
 from deeprotect.signals import Hold
+from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.coder_training import SCHEDULE, CoderData, fit_coder
 from deeprotect.training.codebook.rotation import Rotation
+from deeprotect.training.export import COARSE, to_network
 from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.labels import Targets
-from deeprotect.training.splits import ONE_WINDOW, folds
+from deeprotect.training.splits import ONE_WINDOW, Mask, folds
 from deeprotect.training.trainer import Progress, Schedule
 
 FOLDS = 4
-AT_ONCE = 4096
-"""Windows that are scored in one go, so that memory does not grow with a table."""
 
 
 def cross_fit(
@@ -27,21 +28,27 @@ def cross_fit(
     *,
     hold: Hold = ONE_WINDOW,
     progress: Progress = lambda _: None,
-) -> tuple[nn.Module, Tensor]:
-    """The coder learnt from all labelled windows, and each window's scores by one that learnt from other folds.
+) -> tuple[Network, Floats]:
+    """The coder learnt from all labelled windows, and each window's scores by one that learnt from other folds; both
+    in the whole numbers of a release.
 
     All windows of an episode are scored by one coder, which learnt from none of them.
     """
     data, seed = CoderData.of(windows, targets), policy.training.seed
     parts = folds(windows, count=FOLDS, seed=seed, hold=hold)
     channels, rotation = len(policy.stream.channels), Rotation.of(policy)
-    fit = partial(fit_coder, data, channels=channels, rotation=rotation, schedule=_schedule(policy))
+    fit = partial(_fitted, data, channels=channels, rotation=rotation, schedule=_schedule(policy))
     coder = fit(data.labelled, seed=seed, progress=_part(progress, 0))
-    scores = torch.empty(len(windows), sum(targets.counts))
+    scores = np.empty((len(windows), sum(targets.counts)))
     for place, (train, test) in enumerate(parts, start=1):
         other = fit(train & data.labelled, seed=seed + place, progress=_part(progress, place))
-        scores[torch.tensor(test)] = _scores(other, data.windows[torch.tensor(test)])
+        scores[test] = other(windows.flat[test])
     return coder, scores
+
+
+def _fitted(data: CoderData, chosen: Mask, **options: Any) -> Network:
+    """A coder of the chosen windows, as it would be shipped."""
+    return to_network(fit_coder(data, chosen, **options), data.windows.numpy()[chosen], COARSE)
 
 
 def _schedule(policy: Policy) -> Schedule:
@@ -51,8 +58,3 @@ def _schedule(policy: Policy) -> Schedule:
 def _part(progress: Progress, place: int) -> Progress:
     """Progress of one of the fits, as a share of all."""
     return lambda share: progress((place + share) / (1 + FOLDS))
-
-
-def _scores(coder: nn.Module, windows: Tensor) -> Tensor:
-    with torch.inference_mode():
-        return torch.cat([coder(part) for part in torch.split(windows, AT_ONCE)])

@@ -1,24 +1,24 @@
 """Joint classes of the useful inferences, and the code that each of them gets."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
-from deeprotect.bundle.layers.decision import Argmax
-from deeprotect.bundle.layers.layer import Layer
+from deeprotect.bundle.layers.decision import Argmax, Reject
 from deeprotect.errors import TableError
-from deeprotect.training.export import layers_of
+from deeprotect.training.codebook.coder import SCORE_BITS
 from deeprotect.training.labelled_windows import Indices
 from deeprotect.training.labels import Targets
 
 MOST_CODES = 64
 FEWEST_WINDOWS = 8
 """Of a joint class, below which it gets no code of its own."""
-SURE = 1 / 3
-"""A window of which no class of some inference has this share is named by nobody well."""
+UNSURE = 3
+"""A window of which no class of some inference has a share of one in so many is named by nobody well."""
+SHARE_STEP, SHARE_BITS = 3, 14
+"""Shares are told apart in steps of 2^3 of a score's own, and counted in 2^-14."""
+SHARES = np.rint(2.0**SHARE_BITS * np.exp(-np.arange(320) * 2.0 ** (SHARE_STEP - SCORE_BITS))).astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,10 @@ class Joint:
     def count(self) -> int:
         return len(self.names)
 
-    def coding(self, counts: Sequence[int], *, abstaining: bool) -> "Codes":
+    def coding(self, counts: Sequence[int], *, abstaining: bool) -> Argmax:
         """From scores to codes; with one code more for windows nobody is sure of, where there can be such."""
-        return Codes(counts, self.table, abstain=self.count if abstaining and max(counts) * SURE > 1 else None)
+        reject = Reject(self.count, UNSURE, SHARES, SHARE_STEP) if abstaining and max(counts) > UNSURE else None
+        return Argmax(tuple(counts), self.table.astype(np.int32), reject)
 
     @classmethod
     def of(cls, targets: Targets) -> "Joint":
@@ -65,35 +66,3 @@ def _nearest(kept: Indices, windows: Indices, counts: Sequence[int]) -> Indices:
 
 def _name(row: Indices, targets: Targets) -> str:
     return " & ".join(str(classes[code]) for classes, code in zip(targets.classes, row, strict=True))
-
-
-class Codes(nn.Module):
-    """Scores of all inferences side by side to the number of the joint class, as a column of floats.
-
-    Windows that are not named surely get the code `abstain`, whichever class they are nearest to.
-    """
-
-    table: Tensor
-
-    def __init__(self, counts: Sequence[int], table: Indices, *, abstain: int | None = None) -> None:
-        super().__init__()
-        self.counts = list(counts)
-        self.abstain = abstain
-        self.register_buffer("table", torch.tensor(table))
-
-    def forward(self, scores: Tensor) -> Tensor:
-        blocks = torch.split(scores, self.counts, dim=-1)
-        joint = torch.zeros_like(scores[:, 0], dtype=torch.int64)
-        for count, block in zip(self.counts, blocks, strict=True):
-            joint = joint * count + block.argmax(dim=-1)
-        codes = self.table[joint]
-        if self.abstain is not None:
-            shares = [torch.softmax(block, dim=-1).amax(dim=-1) for block in blocks]
-            codes = torch.where(torch.stack(shares).amin(dim=0) < SURE, self.abstain, codes)
-        return codes[:, None].to(scores.dtype)
-
-
-@layers_of.register
-def _codes(module: Codes) -> Iterator[Layer]:
-    classes, table = tuple(module.counts), module.table.numpy().astype(np.int64)
-    yield Argmax(classes, table) if module.abstain is None else Argmax(classes, table, SURE, module.abstain)

@@ -18,7 +18,7 @@ from deeprotect.privacy.channel.combinations import Combination, Tables
 from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.mechanisms import laplace
-from deeprotect.privacy.mechanisms.mechanism import Mechanism
+from deeprotect.privacy.mechanisms.laplace import GridLaplace
 from deeprotect.privacy.mechanisms.relaxed import basis
 from deeprotect.privacy.mechanisms.subspace import subspace
 from deeprotect.signals.schema import Floats
@@ -33,6 +33,7 @@ from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.networks import Clip
 
 TRIM = 0.01  # share of training features beyond each end of the clip box: less noise, a little clipping
+NOISE_SEEN = 8.0  # noise is larger than so many scales once in three thousand draws
 Build = Callable[[FittedModels, Policy], TrainedProtector]
 
 
@@ -40,13 +41,13 @@ def baseline(models: FittedModels, policy: Policy) -> TrainedProtector:
     """Noise on every sample, nothing learnt."""
     dim = models.windows.flat.shape[1]
     noise = laplace.baseline(dim, ldp_epsilon(policy))
-    return TrainedProtector(noise, Network((), dim), to_network(Clip(), dim), {"name": "none"})
+    return TrainedProtector(noise, Network((), dim), to_network(Clip(), models.windows.flat), {"name": "none"})
 
 
 def certified(models: FittedModels, policy: Policy) -> TrainedProtector:
     """Noise on the features, as much as their certified sensitivity needs."""
     windows, minimiser = models.windows, models.minimiser(policy)
-    return _on_features(laplace.certified(_box(windows, minimiser), ldp_epsilon(policy)), minimiser)
+    return _on_features(laplace.certified(_box(windows, minimiser), ldp_epsilon(policy)), minimiser, windows)
 
 
 def ldp_epsilon(policy: Policy) -> float:
@@ -59,9 +60,10 @@ def paper(models: FittedModels, policy: Policy) -> TrainedProtector:
     windows, minimiser = models.windows, models.minimiser(policy)
     epsilon, box = policy.privacy.epsilon, _box(windows, minimiser)
     if policy.privacy.guarantee != "rldp":
-        return _on_features(laplace.paper_mode1(box, epsilon, dim_x=windows.flat.shape[1]), minimiser)
+        return _on_features(laplace.paper_mode1(box, epsilon, dim_x=windows.flat.shape[1]), minimiser, windows)
     directions, hidden = sensitive_directions(windows, policy), policy.inferences.sensitive
-    return _on_features(laplace.paper_mode2(box, epsilon, directions=directions, inferences=hidden), minimiser)
+    noise = laplace.paper_mode2(box, epsilon, directions=directions, inferences=hidden)
+    return _on_features(noise, minimiser, windows)
 
 
 def along_subspace(models: FittedModels, policy: Policy) -> TrainedProtector:
@@ -69,9 +71,8 @@ def along_subspace(models: FittedModels, policy: Policy) -> TrainedProtector:
     windows, minimiser = models.windows, models.minimiser(policy)
     directions = sensitive_directions(windows, policy)
     noise = subspace(directions, policy.privacy.epsilon, inferences=policy.inferences.sensitive)
-    dim = windows.flat.shape[1]
-    decoder = to_network(nn.Sequential(Clip(), minimiser.encoder(), minimiser.decoder(), Clip()), dim)
-    return TrainedProtector(noise, Network((), dim), decoder, _description(minimiser))
+    decoder = to_network(nn.Sequential(Clip(), minimiser.encoder(), minimiser.decoder(), Clip()), windows.flat)
+    return TrainedProtector(noise, Network((), windows.flat.shape[1]), decoder, _description(minimiser))
 
 
 def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
@@ -99,7 +100,7 @@ def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
     made_of = {"name": "code book", "codes": list(book.codes), "variants": outputs.shape[1]}
     made_of |= {"expected_accuracy": 1 - replace(plan, cost=misread).expected_cost}
     made_of |= {"expected_cost": plan.expected_cost} if costs else {}
-    table = OutputTable(outputs.reshape(-1, outputs.shape[2]).astype(np.float32))
+    table = OutputTable.of(outputs.reshape(-1, outputs.shape[2]))
     return TrainedProtector(channel, book.encoder, table, made_of)
 
 
@@ -127,9 +128,12 @@ def _secrets(windows: LabelledWindows, policy: Policy, learnt: LearntCodes, book
     return tables, left_out
 
 
-def _on_features(noise: Mechanism, minimiser: Minimiser) -> TrainedProtector:
-    encoder = to_network(minimiser.encoder(), minimiser.n_features_in_)
-    decoder = to_network(nn.Sequential(minimiser.decoder(), Clip()), noise.dim)
+def _on_features(noise: GridLaplace, minimiser: Minimiser, windows: LabelledWindows) -> TrainedProtector:
+    encoder = to_network(minimiser.encoder(), windows.flat)
+    features, reach = encoder(windows.flat), NOISE_SEEN * noise.noise_scales
+    # What the decoder gets is mostly noise: values beyond these are clipped when it rounds.
+    seen = np.vstack([features, features.max(axis=0) + reach, features.min(axis=0) - reach])
+    decoder = to_network(nn.Sequential(minimiser.decoder(), Clip()), seen)
     return TrainedProtector(noise, encoder, decoder, _description(minimiser))
 
 

@@ -1,6 +1,5 @@
 """Blind compressive sensing: a dictionary learnt from windows, and the sparse code of a window in it."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,7 @@ from sklearn.utils import check_random_state
 from torch import Tensor, nn
 from torch.nn import functional
 
-from deeprotect.bundle.layers.layer import Layer
-from deeprotect.bundle.layers.products import Affine, Scale
-from deeprotect.training.export import RELU, float32, layers_of
+from deeprotect.training.export import LayerBuilder, array, build
 from deeprotect.training.labels import Targets
 from deeprotect.training.minimisers.linear import affine
 from deeprotect.training.minimisers.minimiser import Floats, Minimiser
@@ -48,20 +45,23 @@ class SparseCode(nn.Module):
         return functional.relu(code - self.threshold) - functional.relu(-code - self.threshold)
 
 
-@layers_of.register
-def _sparse(module: SparseCode) -> Iterator[Layer]:
+@build.register
+def _sparse(module: SparseCode, builder: LayerBuilder) -> None:
     """Soft thresholding as relu: code = p − q and drive = u − v, all four of them never negative."""
-    mean, analysis, carry = (values.double().numpy() for values in (module.mean, module.analysis, module.carry))
+    mean, analysis, carry = (array(values) for values in (module.mean, module.analysis, module.carry))
     features = len(carry)
     one, none = np.eye(features), np.zeros((features, features))
     bias = np.repeat([0.0, -module.threshold], 2 * features)
-    start = Affine(float32(analysis @ np.hstack([one, -one, one, -one])), float32(bias))
+    start = analysis @ np.hstack([one, -one, one, -one])
     kept = np.vstack([np.hstack([one, none]), np.hstack([none, one]), np.zeros((2 * features, 2 * features))])
     moved = np.vstack([one, -one, carry, -carry])
-    step = Affine(float32(np.hstack([kept, moved, -moved])), start.bias)
-    yield Scale(float32(mean), np.ones(len(mean), np.float32), np.zeros(len(mean), np.float32))
-    yield from (start, RELU, *(step, RELU) * (module.steps - 1))
-    yield Affine(float32(np.vstack([none, none, one, -one])), np.zeros(features, np.float32))
+    step = np.hstack([kept, moved, -moved])
+    builder.affine(start, bias - mean @ start)
+    builder.relu()
+    for _ in range(module.steps - 1):
+        builder.affine(step, bias)
+        builder.relu()
+    builder.affine(np.vstack([none, none, one, -one]), np.zeros(features))
 
 
 class BlindCompressiveSensing(Minimiser):
