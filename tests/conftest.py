@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import settings
+from tests.networks import largest
 
 from deeprotect.bundle import Bundle
-from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.manifest import TrainingRecord
 from deeprotect.bundle.network import Network
 from deeprotect.bundle.output_table import OutputTable
@@ -77,8 +77,8 @@ def named_bundle(policy) -> Bundle:
     return Bundle.make(
         policy.vary(inferences={"sensitive": ["person"]}, privacy=privacy),
         make(design(1.0 - np.eye(4), np.ones(4), secrets=[secret], confidence=0.95)),
-        encoder=Network((Argmax((dim,), np.arange(dim) % 4),), dim),
-        decoder=OutputTable(np.full((4, dim), 0.5, dtype=np.float32)),
+        encoder=largest(dim, np.arange(dim) % 4),
+        decoder=OutputTable.of(np.full((4, dim), 0.5)),
         minimiser={"name": "code book"},
         training=TrainingRecord(
             fingerprint="0" * 64,

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.mutations import mixing, protectors
+from tests.networks import GRID, product, quantise, rectified
 
 from deeprotect.audit.candidates import candidates
 from deeprotect.audit.fillings import pool
 from deeprotect.audit.isolation import STREAMS, isolation, separating
 from deeprotect.bundle import Bundle
-from deeprotect.bundle.layers.activations import Activation
 from deeprotect.bundle.layers.products import Affine
+from deeprotect.bundle.layers.rounding import Scale
 from deeprotect.bundle.network import MOST_ROWS, Network
 from deeprotect.privacy.mechanisms import laplace
 from deeprotect.privacy.mechanisms.relaxed import basis
@@ -38,8 +39,8 @@ def test_of_any_two_places_some_set_has_the_first_and_not_the_second(count):
 def deep(dim=3) -> Bundle:
     """Networks of several layers, so that rows really go through products in blocks."""
     rng = np.random.default_rng(0)
-    layers = [Affine(rng.normal(size=(dim, dim)).astype(np.float32), np.zeros(dim, dtype=np.float32)) for _ in range(3)]
-    network = Network((layers[0], Activation("tanh"), layers[1], Activation("tanh"), layers[2]), dim)
+    layers = [Affine(product(rng.normal(size=(dim, dim)))) for _ in range(3)]
+    network = Network((quantise(dim), layers[0], rectified(), layers[1], rectified(), layers[2], Scale(GRID)), dim)
     return protectors.bundle(laplace.baseline(dim, 2.0), dim, encoder=network, decoder=network)
 
 
@@ -47,9 +48,9 @@ def tilted() -> Bundle:
     """A channel whose codes meet in no corner of the cube, as those of a trained one."""
     codes = protectors.CODES
     book = protectors.code_book(codes)
-    weights = np.random.default_rng(1).normal(size=(codes, codes)).astype(np.float32)
-    scores = Affine(weights, np.zeros(codes, dtype=np.float32))
-    encoder = Network((scores, *book["encoder"].layers), codes)
+    scores = Affine(product(np.random.default_rng(1).normal(size=(codes, codes)), shift=0))
+    rounded, decision = book["encoder"].layers
+    encoder = Network((rounded, scores, decision), codes)
     return protectors.bundle(protectors.randomised_response(), codes, encoder=encoder, decoder=book["decoder"])
 
 

@@ -5,13 +5,12 @@ from itertools import product
 import numpy as np
 import pytest
 from tests.mutations import protectors
+from tests.networks import affine
 
 from deeprotect.audit.attack import attack, of_windows
 from deeprotect.audit.candidates import candidates
 from deeprotect.audit.pairs import farthest, neighbours
 from deeprotect.bundle import Bundle
-from deeprotect.bundle.layers.products import Affine
-from deeprotect.bundle.network import Network
 from deeprotect.errors import InputError
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.mechanisms import laplace
@@ -23,15 +22,10 @@ RUNS = 8_000
 
 def linear(weights, epsilon=2.0) -> Bundle:
     """Noise on Wx, clipped to what it reaches; the decoder is its transpose."""
-    features, dim = weights.shape
     low, high = np.minimum(weights, 0).sum(axis=1), np.maximum(weights, 0).sum(axis=1)
     noise = laplace.certified(Box(tuple(low.tolist()), tuple(high.tolist())), epsilon)
-    networks = {"encoder": _product(weights.T, dim), "decoder": _product(weights, features)}
-    return protectors.bundle(noise, dim, **networks)
-
-
-def _product(matrix, inputs):
-    return Network((Affine(matrix.astype(np.float32), np.zeros(matrix.shape[1], dtype=np.float32)),), inputs)
+    networks = {"encoder": affine(weights.T), "decoder": affine(weights)}
+    return protectors.bundle(noise, weights.shape[1], **networks)
 
 
 def _largest_distance(weights) -> float:

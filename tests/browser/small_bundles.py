@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import numpy as np
+from deeprotect.bundle.layers.activations import Activation
+from deeprotect.bundle.layers.summaries import Spectrum, Statistics
 
 from deeprotect.bundle import Bundle
-from deeprotect.bundle.layers.activations import Activation
 from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.layers.products import Affine, Convolution
 from deeprotect.bundle.layers.structure import Concatenation, Flatten, Unflatten
-from deeprotect.bundle.layers.summaries import Spectrum, Statistics
 from deeprotect.bundle.manifest import TrainingRecord
 from deeprotect.bundle.network import Network
 from deeprotect.bundle.output_table import OutputTable

@@ -4,9 +4,9 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from tests.networks import affine
 
 from deeprotect.bundle import Bundle, network
-from deeprotect.bundle.layers.products import Affine
 from deeprotect.bundle.manifest import digest
 from deeprotect.bundle.network import Network
 from deeprotect.errors import BundleError
@@ -97,8 +97,8 @@ def test_a_truncated_zip_is_refused(bundle, tmp_path):
 
 
 def test_a_newer_bundle_is_refused_with_the_reason(saved):
-    change(saved, "manifest.json", edited(version=3))
-    with pytest.raises(BundleError, match=r"version 3 is newer .* upgrade"):
+    change(saved, "manifest.json", edited(version=4))
+    with pytest.raises(BundleError, match=r"version 4 is newer .* upgrade"):
         Bundle.load(saved)
 
 
@@ -131,7 +131,7 @@ def test_networks_that_do_not_fit_the_windows_are_refused(policy, bundle):
         Bundle.make(
             policy,
             laplace.baseline(8, 5.0),
-            encoder=Network((Affine(np.ones((8, 5), np.float32), np.ones(5, np.float32)),), 8),
+            encoder=affine(np.ones((8, 5))),
             decoder=Network((), 8),
             minimiser={"name": "none"},
             training=bundle.manifest.training,

@@ -162,20 +162,29 @@ except BundleError as error:
     print(error)
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
 """
+QUANTISE = {"op": "quantise", "shift": "q", "shift_scale": 0, "factor": "q", "factor_scale": 0, "low": 0, "high": 99}
 GREEDY = {
     "doubling": [{"op": "concatenation", "branches": [[], []]}] * 40,
     "padding": [
         {"op": "unflatten", "channels": 2},
-        {"op": "convolution", "kernel": "k", "bias": "b", "stride": 1, "padding": 2**40},
+        {
+            "op": "convolution",
+            "weights": "k",
+            "bias": "b",
+            "bias_shift": 0,
+            "shift": "b",
+            "stride": 1,
+            "padding": 2**40,
+        },
     ],
-    "spectrum": [{"op": "unflatten", "channels": 2}, {"op": "spectrum"}],
+    "spectrum": [{"op": "unflatten", "channels": 2}, {"op": "spectrum", "cosine": "b", "sine": "b", "shift": 0}],
 }
 
 
 @pytest.mark.parametrize("name", GREEDY)
 def test_few_bytes_do_not_ask_for_much_memory(bundle, forge, name):
-    tensors = {"k": np.ones((3, 2, 2), np.float32), "b": np.ones(2, np.float32)} if name == "padding" else {}
-    path = forge(bundle, files={TENSORS: save(tensors)}, encoder=GREEDY[name])
+    tensors = {"k": np.ones((3, 2, 2), np.int8), "b": np.ones(2, np.int8), "q": np.ones((1, 8), np.int8)}
+    path = forge(bundle, files={TENSORS: save(tensors)}, encoder=[QUANTISE, *GREEDY[name]])
     command = [sys.executable, "-c", LOAD_UNDER_LIMIT, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     *refused, grown = done.stdout.splitlines()

@@ -11,8 +11,8 @@ from safetensors.numpy import save
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
-from deeprotect.bundle.layers.layer import Float32s
-from deeprotect.bundle.layers.products import Convolution
+from deeprotect.bundle.layers.layer import Reach
+from deeprotect.bundle.layers.products import Convolution, Product
 from deeprotect.bundle.layers.tensors import LONGEST_HEADER, TENSORS, TensorReader
 from deeprotect.bundle.manifest import DEEPEST_NESTING, digest
 from deeprotect.bundle.verification.verify import verify
@@ -101,9 +101,9 @@ def argmax(made, classes):
 
 @pytest.mark.parametrize("stride", [0, -1, 5, 2**40, 2**62, HUGE])
 def test_a_stride_beyond_the_series_is_refused_when_shapes_are_looked_at(stride):
-    kernel: Float32s = np.ones((2, 2, 3), np.float32)
+    kernel = Product(np.ones((2, 2, 3), np.int32), np.ones(3, np.int32), 0, np.ones(3, np.int32))
     with pytest.raises(BundleError, match="does not fit"):
-        Convolution(kernel, np.ones(3, np.float32), stride, 0).shape((4, 2))
+        Convolution(kernel, stride, 0).prepare(Reach(np.ones((4, 2)), whole=True))
 
 
 def test_directions_whose_products_are_no_numbers_are_not_orthonormal(made, forge):
@@ -140,22 +140,31 @@ def test_a_resolution_never_makes_what_is_no_number():
         assert ((low <= released) & (released <= high)).all()
 
 
-WIDE = [{"op": "affine", "weights": "w", "bias": "b"}]
+QUANTISE = {"op": "quantise", "shift": "q", "shift_scale": 0, "factor": "q", "factor_scale": 0, "low": 0, "high": 9}
+ROUND = {"op": "round", "low": 0, "high": 9}
+
+
+def affine(weights, bias):
+    return {"op": "affine", "weights": weights, "bias": bias, "bias_shift": 0, "shift": bias}
+
+
+WIDE = [affine("w", "b"), ROUND]
 
 
 def test_few_bytes_do_not_ask_for_hours(bundle, forge):
     """One large tensor, multiplied with again and again."""
     tensors = {
-        "n": np.ones((8, 4000), np.float32),
-        "w": np.ones((4000, 4000), np.float32),
-        "b": np.ones(4000, np.float32),
+        "n": np.ones((8, 4000), np.int8),
+        "w": np.ones((4000, 4000), np.int8),
+        "b": np.ones(4000, np.int8),
+        "q": np.ones((1, 8), np.int8),
     }
-    first, last = {"op": "affine", "weights": "n", "bias": "b"}, {"op": "affine", "weights": "m", "bias": "c"}
-    tensors |= {"m": np.ones((4000, 8), np.float32), "c": np.ones(8, np.float32)}
+    first, last = [QUANTISE, affine("n", "b"), ROUND], affine("m", "c")
+    tensors |= {"m": np.ones((4000, 8), np.int8), "c": np.ones(8, np.int8)}
     forged = {"files": {TENSORS: save(tensors)}, "encoder": []}
-    nested = [{"op": "residual", "layers": WIDE * 5}] * 5
-    for inner, says in [(WIDE * 20, None), (WIDE * 100, "multiplications"), (nested * 4, "multiplications")]:
-        path = forge(bundle, **forged, decoder=[first, *inner, last])
+    nested = [{"op": "residual", "layers": WIDE * 5}, ROUND] * 5
+    for inner, says in [(WIDE * 3, None), (WIDE * 50, "multiplications"), (nested * 4, "multiplications")]:
+        path = forge(bundle, **forged, decoder=[*first, *inner, last])
         Bundle.load(path) if says is None else refused(path).index(says)
 
 

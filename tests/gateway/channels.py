@@ -3,11 +3,10 @@
 from dataclasses import replace
 
 import numpy as np
+from tests.networks import largest
 
 from deeprotect.bundle import Bundle
-from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.manifest import TrainingRecord
-from deeprotect.bundle.network import Network
 from deeprotect.bundle.output_table import OutputTable
 from deeprotect.policy import Policy
 from deeprotect.privacy.channel.design import design
@@ -41,8 +40,8 @@ def channel_bundle(policy: Policy | None = None, *, prior=(1.0, 1.0, 1.0, 1.0)) 
     return Bundle.make(
         policy,
         replace(mechanism, event=replace(mechanism.event, per=policy.hold.per)),
-        encoder=Network((Argmax((dim,), np.arange(dim) % codes),), dim),
-        decoder=OutputTable(np.linspace(0.2, 0.8, codes, dtype=np.float32)[:, None] * np.ones((1, dim), np.float32)),
+        encoder=largest(dim, np.arange(dim) % codes),
+        decoder=OutputTable.of(np.linspace(0.2, 0.8, codes)[:, None] * np.ones((1, dim))),
         minimiser={"name": "code book", "expected_accuracy": 0.9},
         training=TrainingRecord(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}, names_tell=[]),
         results=[],

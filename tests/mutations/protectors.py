@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+from tests.networks import largest
 
 from deeprotect.bundle import Bundle
-from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.layers.tensors import TENSORS, TensorWriter
 from deeprotect.bundle.manifest import Manifest, Part, TrainingRecord
 from deeprotect.bundle.network import Network
@@ -95,9 +95,8 @@ def held(*, listen: int | None = None) -> Bundle:
 
 def code_book(codes: int, windows: np.ndarray | None = None) -> dict[str, Network | OutputTable]:
     """The place of the largest sample is the code; each output has one public window, or a row of `windows`."""
-    largest = Argmax((codes,), np.arange(codes))
     table = np.eye(codes) if windows is None else windows
-    return {"encoder": Network((largest,), codes), "decoder": OutputTable(table.astype(np.float32))}
+    return {"encoder": largest(codes, np.arange(codes)), "decoder": OutputTable.of(table)}
 
 
 def randomised_response() -> DiscreteChannel:

@@ -4,10 +4,9 @@ import sys
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
+from tests.networks import affine
 from tests.training.conftest import POLICY, gym
 
-from deeprotect.bundle.layers.products import Affine
-from deeprotect.bundle.network import Network
 from deeprotect.errors import InputError
 from deeprotect.policy import Policy
 from deeprotect.reproduction.membership import __main__ as command
@@ -31,16 +30,12 @@ def candidates():
     return [Candidate(windows, targets, flat.mean(axis=(0, 1))) for windows in flat]
 
 
-def linear(weights):
-    return Network((Affine(weights.astype(np.float32), np.zeros(weights.shape[1], np.float32)),), len(weights))
-
-
 def bundle(candidates, **planted):
     """A bundle that says nothing about anybody, but for what is planted."""
     random = np.random.default_rng(1)
     silent = {
         "classes": ("still", "walk"),
-        "coder": linear(np.zeros((VALUES, 2))),
+        "coder": affine(np.zeros((VALUES, 2))),
         "mean": candidates[0].usual,
         "scale": np.full(VALUES, 0.1),
         "edges": np.linspace(-40, 40, 9)[:, None].repeat(8, axis=1),

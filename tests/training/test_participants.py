@@ -7,10 +7,9 @@ import pyarrow as pa
 import pytest
 from tests.training.conftest import gym
 
-from deeprotect.bundle.layers.structure import Unflatten
-from deeprotect.bundle.layers.summaries import Statistics
+from deeprotect.bundle.layers.rounding import Quantise
+from deeprotect.bundle.layers.structure import Concatenation
 from deeprotect.bundle.layers.tensors import TensorWriter
-from deeprotect.bundle.network import Network
 from deeprotect.training.coarse import power_of_two
 from deeprotect.training.fitting.fit import learn
 from deeprotect.training.fitting.fitted_models import FittedModels
@@ -73,8 +72,10 @@ def test_numbers_of_a_bundle_are_found_when_they_are_there(protection):
 
 
 def levels_of(windows, protection):
-    standardise = protection.encoder.layers[0]
-    return Network((standardise, Unflatten(2), Statistics()), windows.flat.shape[1])(windows.flat)
+    """As they are before anything is rounded."""
+    shift, factor = (each[0, :, 0].astype(np.float64) for each in protection.encoder.layers[0].ramps)
+    series = ((windows.flat - shift) * factor).reshape(len(windows.flat), -1, 2)
+    return np.concatenate([getattr(series, name)(axis=1) for name in ("mean", "std", "min", "max")], axis=1)
 
 
 def numbers_of(protection):
@@ -83,7 +84,17 @@ def numbers_of(protection):
     layers = [protection.encoder.to_json(tensors), protection.decoder.to_json(tensors)]
     facts = [layers, protection.mechanism.to_json(), protection.mechanism.certificate(), protection.made_of]
     plain = [float(each) for each in _leaves(json.loads(json.dumps(facts))) if isinstance(each, int | float)]
-    return np.concatenate([*(array.astype(np.float64).ravel() for array in tensors.arrays.values()), plain])
+    ramps = [each.ravel() for layer in _quantising(protection.encoder.layers) for each in layer.ramps]
+    arrays = [*tensors.arrays.values(), *ramps, protection.decoder.windows]
+    return np.concatenate([*(array.astype(np.float64).ravel() for array in arrays), plain])
+
+
+def _quantising(layers):
+    for layer in layers:
+        if isinstance(layer, Quantise):
+            yield layer
+        for branch in layer.branches if isinstance(layer, Concatenation) else ():
+            yield from _quantising(branch)
 
 
 def found(wanted, numbers):

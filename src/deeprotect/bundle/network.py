@@ -14,7 +14,6 @@ from deeprotect.bundle.layers.layer import Layer, Prepared, Reach
 from deeprotect.bundle.layers.structure import prepare
 from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
 from deeprotect.bundle.layers.vocabulary import read_layers
-from deeprotect.errors import BundleError
 from deeprotect.signals.schema import Floats
 
 CACHED_WORK = 40 << 20
@@ -22,8 +21,6 @@ CACHED_WORK = 40 << 20
 MOST_ROWS = 512
 LARGE_BYTES = 31 << 20
 """Below the 32 MiB from which on glibc learns nothing; never written to, so it takes no memory."""
-MOST_WORK = 1 << 28
-"""For one row, some tens of milliseconds: a bundle of few bytes could name one large layer again and again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +34,7 @@ class Network:
     inputs: int
 
     def __post_init__(self) -> None:
-        if self._prepared.work > MOST_WORK:  # shapes and bounds are checked by then, before anything is run
-            raise BundleError(f"a network takes more than {MOST_WORK} multiplications for one window; train again")
+        _ = self._prepared  # shapes, bounds and work are checked before anything is run
 
     @cached_property
     def _prepared(self) -> Prepared:

@@ -27,8 +27,8 @@ MOST_ROWS = 2048
 BITS = 15
 """Of tensors that are not weights."""
 WINDOW_BITS = STEPS.bit_length() - 1
-TABLED, TABLE_BITS, FURTHEST = 7, 12, 8
-"""Activations from tables: steps of 2^-7 up to ±8, values in steps of 2^-12."""
+TABLED, TABLE_BITS, FURTHEST = 9, 12, 8
+"""Activations from tables: steps of 2^-9 up to ±8, values in steps of 2^-12."""
 WAVE_BITS = 7
 TINY = 1e-30
 INPUT_BITS, SEEN = 11, 0.9999
@@ -131,7 +131,8 @@ class LayerBuilder:
         return max(float(np.abs(self.rows).max()), 2.0**-20)
 
     def _bounds(self, exponent: int, *, low: float | None = None, high: float | None = None) -> Bounds:
-        top = max(1, int(min(np.ceil(np.ldexp(self._most, exponent)), 2 ** (BITS + 1) - 1)))
+        # A power of two: the largest value itself would be a participant's.
+        top = 1 << min(max(0, math.ceil(math.log2(self._most) + exponent)), BITS)
         return Bounds(
             -top if low is None else int(np.ldexp(low, exponent)),
             top if high is None else int(np.ldexp(high, exponent)),
@@ -269,7 +270,7 @@ def _sums(weights: Floats, reach: Reach) -> Floats:
 
 def _fitting(most: Any, bits: int) -> NDArray[np.int32]:
     """The largest scales by which numbers up to `most` stay within so many binary digits."""
-    return np.floor(np.log2((2**bits - 1) / np.maximum(most, TINY))).astype(np.int32)
+    return np.asarray(np.floor(np.log2((2**bits - 1) / np.maximum(most, TINY))), dtype=np.int32)
 
 
 def _integers(values: Floats) -> tuple[NDArray[np.int32], int]:

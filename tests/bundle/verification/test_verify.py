@@ -127,7 +127,7 @@ def test_a_combination_that_is_called_rare_is_said_in_the_verdict_and_in_the_car
 
 
 def test_an_encoder_before_subspace_noise_is_refused(made, forge):
-    path = forge(made("subspace"), encoder=[{"op": "activation", "function": "relu"}])
+    path = forge(made("subspace"), encoder=[{"op": "round", "low": 0, "high": 1}])
     assert "voids the promise" in failed(path)["networks"]
     with pytest.raises(BundleError, match="voids the promise"):
         Bundle.load(path)
@@ -135,7 +135,7 @@ def test_an_encoder_before_subspace_noise_is_refused(made, forge):
 
 def test_an_exchanged_encoder_behind_a_clip_box_costs_accuracy_and_not_privacy(made, forge):
     """What no check without a signature can find, and what no promise rests on."""
-    layers = [*made("laplace").manifest.encoder, {"op": "activation", "function": "relu"}]
+    layers = [*made("laplace").manifest.encoder, {"op": "scale", "shift": 3}]
     report = verify(forge(made("laplace"), encoder=layers))
     assert report.holds, report
 

@@ -3,6 +3,7 @@ import pyarrow as pa
 import pytest
 from tests.training.conftest import POLICY
 
+from deeprotect.bundle.output_table import STEPS
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SeededEntropy
@@ -101,7 +102,7 @@ def test_the_released_window_is_one_of_the_public_outputs(protection, gym_window
     released = protection.release(gym_windows.flat, entropy=SeededEntropy(0))
     public = book.outputs.samples.reshape(-1, 16)
     distance = np.abs(released[:, None, :] - public[None, :, :]).max(axis=2).min(axis=1)
-    assert distance.max() < 1e-6
+    assert distance.max() <= 0.5 / STEPS
 
 
 def test_no_training_window_is_released(book, gym_windows):

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-import torch
 
 from deeprotect.privacy.channel.design import SensitiveCounts, design
 from deeprotect.training.codebook.codebook import ABSTAIN
-from deeprotect.training.codebook.joint_classes import Codes, Joint
+from deeprotect.training.codebook.coder import SCORE_BITS
+from deeprotect.training.codebook.joint_classes import Joint
 from deeprotect.training.fitting.fit import learn
 from deeprotect.training.fitting.fitted_models import FittedModels
 from deeprotect.training.labelled_windows import read_windows
@@ -12,9 +12,13 @@ from deeprotect.training.labels import Targets
 
 
 def test_a_joint_class_without_a_code_goes_to_the_one_that_agrees_most():
-    codes = Codes((2, 2), np.array([0, 0, 1, 1]))
-    scores = torch.tensor([[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]])
-    assert codes(scores).tolist() == [[0.0], [1.0]]
+    rare = Targets(np.repeat([[0, 0], [1, 1], [1, 0]], [20, 10, 1], axis=0), (np.arange(2), np.arange(2)))
+    assert decided(Joint.of(rare).coding((2, 2), abstaining=False), [[1, 0, 0, 1], [0, 1, 0, 1]]) == [0, 1]
+
+
+def decided(coding, scores):
+    """Codes of scores in nats."""
+    return coding.decide(np.array(scores, dtype=np.float64).T * 2**SCORE_BITS, None).tolist()
 
 
 def joint(*counts):
@@ -25,21 +29,21 @@ def joint(*counts):
 
 def test_a_window_that_nobody_can_name_gets_a_code_of_its_own():
     coding = joint(5).coding((5,), abstaining=True)
-    sure, torn, blank = torch.eye(5)[0] * 9, torch.tensor([1.0, 1.1, 1.0, 1.0, 0.0]), torch.zeros(5)
-    assert coding(torch.stack([sure, torn, blank]))[:, 0].tolist() == [0, 5, 5]
-    assert joint(5).coding((5,), abstaining=False)(torch.stack([sure, torn]))[:, 0].tolist() == [0, 1]
+    sure, torn, blank = np.eye(5)[0] * 9, [1.0, 1.1, 1.0, 1.0, 0.0], np.zeros(5)
+    assert decided(coding, [sure, torn, blank]) == [0, 5, 5]
+    assert decided(joint(5).coding((5,), abstaining=False), [sure, torn]) == [0, 1]
 
 
 def test_one_rejected_inference_rejects_the_window():
     coding = joint(2, 4).coding((2, 4), abstaining=True)
-    certain, torn = torch.eye(4)[1] * 9, torch.zeros(4)
-    even = torch.zeros(2)  # one of two classes always has half
-    assert coding(torch.stack([torch.cat([even, certain]), torch.cat([even, torn])]))[:, 0].tolist() == [1, 8]
+    certain, torn = np.eye(4)[1] * 9, np.zeros(4)
+    even = np.zeros(2)  # one of two classes always has half
+    assert decided(coding, [[*even, *certain], [*even, *torn]]) == [1, 8]
 
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_of_few_classes_one_always_has_a_third(classes):
-    assert joint(classes).coding((classes,), abstaining=True).abstain is None
+    assert joint(classes).coding((classes,), abstaining=True).reject is None
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.bundle.layers.layer import Array, Layer, Prepared, Reach, exact_type, flat, tagged
+from deeprotect.bundle.layers.layer import Array, Layer, Prepared, Reach, flat, require_whole, tagged
 from deeprotect.bundle.layers.tensors import Integers, TensorReader, TensorWriter
 from deeprotect.errors import BundleError
 from deeprotect.privacy.json_reader import JsonReader
@@ -59,12 +59,12 @@ class Argmax(Layer):
     op: ClassVar[str] = "argmax"
 
     def prepare(self, given: Reach) -> Prepared:
+        require_whole(given, self.op)
         values, combinations = sum(self.classes), float(np.prod([float(count) for count in self.classes]))
         if not self.classes or min(self.classes) < 1 or flat(given, self.op) != values:
             raise BundleError(f"layer {self.op}: it does not fit {given.shape[0]} scores; train again")
         if self.codes.shape != (combinations,) or self.codes.min() < 0 or self.codes.max() > LARGEST_CODE:
             raise BundleError(f"layer {self.op}: it needs one code for each combination of classes; train again")
-        exact_type(float(given.most.max()), given, self.op)
 
         def step(rows: Array, out: Array | None) -> Array:
             codes = self.decide(rows, None)[None].astype(np.float32)

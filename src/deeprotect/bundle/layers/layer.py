@@ -80,10 +80,14 @@ class Layer(ABC):
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]: ...
 
 
-def exact_type(bound: float, given: Reach, op: str) -> Kind:
-    """The number type in which sums of at most `bound` of whole values are exact."""
+def require_whole(given: Reach, op: str) -> None:
+    """Of what is added up."""
     if not given.whole:
         raise BundleError(f"layer {op}: what it adds up is not rounded to whole numbers; train again")
+
+
+def exact_type(bound: float, op: str) -> Kind:
+    """The number type in which sums of whole numbers are exact that are at most `bound`."""
     if not bound < EXACT_FLOAT64:
         raise BundleError(f"layer {op}: its sums could exceed the whole numbers that are exact; train again")
     return np.float32 if bound < EXACT_FLOAT32 else np.float64

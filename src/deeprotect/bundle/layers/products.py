@@ -15,6 +15,7 @@ from deeprotect.bundle.layers.layer import (
     checked,
     exact_type,
     flat,
+    require_whole,
     series,
     tagged,
 )
@@ -72,11 +73,12 @@ class Affine(Layer):
     op: ClassVar[str] = "affine"
 
     def prepare(self, given: Reach) -> Prepared:
+        require_whole(given, self.op)
         (inputs, outputs), bias = self.product.weights.shape, self.product.whole_bias
         if flat(given, self.op) != inputs:
             raise BundleError(f"layer {self.op}: {inputs} × {outputs} weights do not fit; train again")
         sums = given.most @ np.abs(self.product.weights.astype(np.float64)) + np.abs(bias)
-        kind = exact_type(float(sums.max()), given, self.op)
+        kind = exact_type(float(sums.max()), self.op)
         weights = self.product.scaled(self.product.weights, kind).T
         added = self.product.scaled(bias, kind)[:, None]
 
@@ -104,6 +106,7 @@ class Convolution(Layer):
     op: ClassVar[str] = "convolution"
 
     def prepare(self, given: Reach) -> Prepared:
+        require_whole(given, self.op)
         (length, inputs), (width, _, outputs) = series(given, self.op), self.product.weights.shape
         padded = length + 2 * self.padding
         if not (
@@ -117,7 +120,7 @@ class Convolution(Layer):
         checked((steps, outputs), self.op)
         sums = np.abs(self.product.weights).sum(axis=0, dtype=np.float64).T @ given.most.max(axis=0)
         sums += np.abs(self.product.whole_bias)
-        kind = exact_type(float(sums.max()), given, self.op)
+        kind = exact_type(float(sums.max()), self.op)
         reach = self.product.reach(np.broadcast_to(sums, (steps, outputs)), kind)
         work = steps * self.product.weights.size + padded * inputs
         return Prepared(_Convolving(self, kind, steps), reach, work)
@@ -177,6 +180,7 @@ class Spectrum(Layer):
     op: ClassVar[str] = "spectrum"
 
     def prepare(self, given: Reach) -> Prepared:
+        require_whole(given, self.op)
         samples, channels = series(given, self.op)
         if self.cosine.shape != (samples,) or self.sine.shape != (samples,) or abs(self.shift) > LARGEST_SHIFT:
             raise BundleError(f"layer {self.op}: its waves do not fit {samples} samples; train again")
@@ -186,7 +190,7 @@ class Spectrum(Layer):
         turns = np.outer(np.arange(frequencies), np.arange(samples)) % samples
         waves = np.concatenate([self.cosine[turns], self.sine[turns]]).astype(np.float64)
         sums = np.abs(waves) @ given.most
-        kind = exact_type(float(sums.max()), given, self.op)
+        kind = exact_type(float(sums.max()), self.op)
         scaled = np.ldexp(waves, -self.shift).astype(kind)
 
         def step(rows: Array, out: Array | None) -> Array:
@@ -220,11 +224,12 @@ class Statistics(Layer):
     op: ClassVar[str] = "statistics"
 
     def prepare(self, given: Reach) -> Prepared:
+        require_whole(given, self.op)
         samples, channels = series(given, self.op)
         checked((4 * channels,), self.op)
         most = given.most.max(axis=0)
         largest = float(samples) * float(most.max()) ** 2
-        exact_type(samples * largest, given, self.op)
+        exact_type(samples * largest, self.op)
         kind = np.int32 if largest < 1 << 31 else np.int64
 
         def step(rows: Array, out: Array | None) -> Array:

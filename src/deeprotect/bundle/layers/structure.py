@@ -24,6 +24,9 @@ from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
 from deeprotect.errors import BundleError
 from deeprotect.privacy.json_reader import JsonReader
 
+MOST_WORK = 1 << 26
+"""For one row, about a millisecond: a bundle of few bytes could name one large layer again and again."""
+
 
 @dataclass(frozen=True)
 class Unflatten(Layer):
@@ -138,6 +141,8 @@ def prepare(layers: Sequence[Layer], given: Reach) -> Prepared:
         prepared = layer.prepare(given)
         steps.append(prepared.step)
         given, work = prepared.reach, work + prepared.work
+        if work > MOST_WORK:
+            raise BundleError(f"a network takes more than {MOST_WORK} multiplications for one window; train again")
     return Prepared(partial(_run, tuple(steps)), given, work)
 
 

@@ -69,13 +69,13 @@ class PiecewiseLinearEncoding(nn.Module):
 
     def __init__(self, levels: Tensor) -> None:
         super().__init__()
-        bins = max(1, min(BINS, MOST_BINS // levels.shape[1]))
+        bins = max(1, min(BINS, MOST_BINS // levels.shape[1] - 1))
         quantiles = np.quantile(levels.double().numpy(), np.linspace(TRIM, 1 - TRIM, bins + 1), axis=0)
         edges = torch.tensor(to_grid(quantiles, GRID), dtype=torch.float32)
         span = edges[-1:] - edges[:1]
-        self.register_buffer("low", torch.cat([edges[:1] - span / 2, edges[:-1]]))
+        self.register_buffer("low", torch.cat([edges[:1] - span, edges[:-1]]))
         # Quantiles that fall together share a bin of one step.
-        self.register_buffer("width", torch.cat([2 * span, edges.diff(dim=0)]).clamp(min=GRID))
+        self.register_buffer("width", torch.cat([3 * span, edges.diff(dim=0)]).clamp(min=GRID))
 
     @property
     def bins(self) -> int:
@@ -176,7 +176,8 @@ def _convolutions(modules: nn.ModuleList, builder: LayerBuilder) -> None:
         same = each.stride == (1,) and each.in_channels == each.out_channels
         inner = builder.branch() if same else builder
         build(each, inner)
-        inner.relu(exponent=VALUE_BITS)
+        inner.relu(exponent=builder.exponent if same else VALUE_BITS)
         if same:
             builder.residual(inner)
+            builder.to_grid(VALUE_BITS)
     builder.flatten()
