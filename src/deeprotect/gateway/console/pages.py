@@ -11,8 +11,9 @@ from deeprotect.gateway.console import rendering
 from deeprotect.gateway.console.desk import Desk
 from deeprotect.gateway.console.live_page import app_of
 from deeprotect.gateway.console.overview import overview
-from deeprotect.gateway.console.requests import RequestRefusedError, is_local
+from deeprotect.gateway.console.requests import RequestRefusedError
 from deeprotect.gateway.console.sessions import Session
+from deeprotect.gateway.hosts import is_local
 from deeprotect.gateway.mediation.onlookers import statuses
 
 
