@@ -43,7 +43,7 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
         event("started", bundles=", ".join(gateway.bundles.names()), host=settings.host, port=port)
 
         def work(place: ProcessPlace) -> None:
-            here = gateway if place.folder is None else Gateway.of(settings, place)
+            here = gateway if place.folder is None else Gateway.of(settings, place, bundles=gateway.bundles)
             sys.setswitchinterval(SWITCH_SECONDS)
             gc.freeze()
             gc.set_threshold(*COLLECT_AFTER)

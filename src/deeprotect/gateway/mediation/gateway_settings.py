@@ -10,6 +10,7 @@ class Settings:
 
     bundles: dict[str, Path]
     database: str
+    key: Path | None = None  # the public key that must have signed them
     host: str = "127.0.0.1"
     port: int = 8765
     names: tuple[str, ...] = ()  # host names under which the console may be asked for, beside addresses
