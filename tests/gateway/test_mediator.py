@@ -168,6 +168,34 @@ def test_a_revoked_app_gets_nothing_more(tmp_path):
     assert draws(gateway) == 1
 
 
+def test_another_epsilon_is_for_the_next_session_and_no_episode_is_drawn_for_twice(tmp_path):
+    gateway = made(tmp_path, every="2 s")  # five windows
+
+    async def play():
+        async with listening(gateway) as (mediator, device, got):
+            await mediator.receive(device, message(0, 28))  # seven windows: the second episode has begun
+            gateway.registry.choose("fitness", stream="watch", epsilon="1", every=None)
+            gateway.directory.refresh()
+            await mediator.receive(device, message(28, 12))
+            await mediator.end_session(device, "s")
+            await asyncio.sleep(0.01)
+            before = spent(gateway), [window.times_ns[0] for window in got]
+            await mediator.receive(device, message(100, 20, session="next"))
+            await mediator.end_session(device, "next")
+            return *before, spent(gateway)
+
+    during, starts, after = asyncio.run(play())
+    assert during == {5.0: 2}
+    assert starts == [START + 4 * window * STEP for window in range(10)]
+    assert after == {5.0: 2, 1.0: 1}
+
+
+def spent(gateway):
+    """Draws by their ε."""
+    lines = [line for person in statement(gateway.database).people for line in person.lines]
+    return {line.price.event.epsilon: line.draws for line in lines}
+
+
 def test_a_slow_reader_loses_the_oldest_and_is_counted(tmp_path):
     gateway = made(tmp_path)
 

@@ -91,6 +91,22 @@ def test_names_that_no_topic_can_hold_are_spelt(broker, tmp_path):
     assert asyncio.run(play()).topic.value == "deeprotect/released/Ann%27s%20wrist%2Fleft%20%2B%20%231/fitness"
 
 
+def test_no_other_spelling_of_a_topic_reaches_a_stream(broker, tmp_path):
+    """A broker's access list knows topics by their letters: who may write `raw/%77atch` must not write for `watch`."""
+    gateway, others = phone_gateway(tmp_path), ("%77atch", "%77%61%74%63%68", "wat%63h", "watch%00", "%2Fwatch")
+
+    async def play():
+        async with running(gateway, broker), client(broker) as phone:
+            await phone.subscribe("deeprotect/released/#")
+            for topic in others:
+                await phone.publish(f"deeprotect/raw/{topic}", pushed(0, 9, session="forged"), qos=1)
+            await phone.publish("deeprotect/raw/watch", pushed(0, 5), qos=1)
+            await next_message(phone)
+            return _count(gateway, "200"), _count(gateway, "404")
+
+    assert asyncio.run(play()) == (1, len(others))
+
+
 def test_what_is_wrong_unknown_or_old_is_dropped_and_the_next_message_is_heard(broker, tmp_path):
     gateway = phone_gateway(tmp_path)
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from deeprotect.cli.bundles import Key
 from deeprotect.errors import InputError, printable
 
 Bundles = Annotated[
@@ -18,6 +19,7 @@ def serve(
         str,
         typer.Option(metavar="FILE", help="Ledger and registry: a file, or postgresql+psycopg://user@host/database."),
     ] = "gateway.sqlite",
+    key: Key = None,
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Where to listen; this machine only, unless told.")
     ] = "127.0.0.1",
@@ -46,6 +48,8 @@ def serve(
 ) -> None:
     """Stand between sensors and apps: take streams in, release them under a bundle and a budget, hand them on.
 
+    With --key only by signed bundles. One that is replaced on disk is served after a restart.
+
     Example: deeprotect serve --bundle protector --ledger gateway.sqlite
     """
     if (tls_certificate is None) != (tls_key is None):
@@ -56,6 +60,7 @@ def serve(
     settings = Settings(
         bundles=_named(bundle),
         database=ledger,
+        key=key,
         host=host,
         port=port,
         names=tuple(name or ()),

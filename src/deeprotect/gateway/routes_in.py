@@ -1,23 +1,20 @@
 """Where devices send to: one unguessable address each, by HTTP or WebSocket."""
 
-import asyncio
 import json
 from typing import Any
 
 from fastapi import APIRouter, Request, Response, WebSocket
 from fastapi.responses import JSONResponse, PlainTextResponse
-from starlette.requests import ClientDisconnect
 from starlette.status import WS_1008_POLICY_VIOLATION
 from starlette.websockets import WebSocketDisconnect
 
+from deeprotect.gateway.bodies import BODY_SECONDS, UNREAD, read_body
 from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.mediation.intake import OK, Answer, Intake
 from deeprotect.gateway.openapi import ACCEPTED, MESSAGE, said
 from deeprotect.gateway.wire.formats import ARROW_TYPE
 
 UNKNOWN = "no device has this address; register one"
-BODY_SECONDS = 30
-UNREAD = (408, 413)  # the rest of such a message is not waited for
 REPLIES: dict[int | str, dict[str, Any]] = {
     200: ACCEPTED,
     404: said(UNKNOWN),
@@ -40,9 +37,9 @@ def router_in(gateway: Gateway, intake: Intake) -> APIRouter:
         device = gateway.directory.device_of(token)
         if device is None:
             return PlainTextResponse(UNKNOWN, status_code=404)
-        body = await _body(request, gateway.settings.most_bytes)
+        body = await read_body(request, gateway.settings.most_bytes)
         if body is None:
-            return _reply(Answer(408, f"a message must arrive within {BODY_SECONDS} s; send it again"))
+            return _reply(Answer(408, f"a message must arrive within {BODY_SECONDS:g} s; send it again"))
         return _reply(await intake.take(device, body, request.headers.get("content-type")))
 
     @router.websocket("/in/{token}")
@@ -62,21 +59,6 @@ def router_in(gateway: Gateway, intake: Intake) -> APIRouter:
             return
 
     return router
-
-
-async def _body(request: Request, most: int) -> bytes | None:
-    """Never much more of it in memory than a message may have; None where it does not come to its end."""
-    parts, size = [], 0
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for part in request.stream():
-                parts.append(part)
-                size += len(part)
-                if size > most:
-                    break
-    except (ClientDisconnect, TimeoutError):
-        return None
-    return b"".join(parts)
 
 
 async def _message(socket: WebSocket) -> tuple[bytes, str | None]:

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from deeprotect.errors import DeeprotectError
+from deeprotect.gateway.hosts import is_local
 from deeprotect.gateway.mediation import onlookers
 from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.openapi import said
@@ -36,8 +37,7 @@ def router_operator(gateway: Gateway) -> APIRouter:
     async def metrics(request: Request) -> Response:
         """Of all processes of this gateway together."""
         token = bearer_token(request.headers.get("authorization", ""))
-        local = request.client is not None and request.client.host in ("127.0.0.1", "::1")
-        if not local and (token is None or not await asyncio.to_thread(gateway.registry.is_admin, token)):
+        if not is_local(request) and (token is None or not await asyncio.to_thread(gateway.registry.is_admin, token)):
             return PlainTextResponse("not found", status_code=404)
         return PlainTextResponse(await onlookers.metrics(gateway), media_type="text/plain; version=0.0.4")
 

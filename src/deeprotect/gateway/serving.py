@@ -40,14 +40,15 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
         say(f"gateway at {scheme}://{settings.host}:{port}, ledger {gateway.database.where}")
         if not gateway.registry.has_admin():
             say(f"admin token, shown this once: {gateway.registry.new_admin()}")
+        parent = os.getpid()  # asked before a fork: a child that is slow to begin may find it gone
         event("started", bundles=", ".join(gateway.bundles.names()), host=settings.host, port=port)
 
         def work(place: ProcessPlace) -> None:
-            here = gateway if place.folder is None else Gateway.of(settings, place)
+            here = gateway if place.folder is None else Gateway.of(settings, place, bundles=gateway.bundles)
             sys.setswitchinterval(SWITCH_SECONDS)
             gc.freeze()
             gc.set_threshold(*COLLECT_AFTER)
-            server = _Server(here)
+            server = _Server(here, parent)
             with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
                 runner.run(server.serve(sockets=[listener]))
 
@@ -68,10 +69,9 @@ def _many_files() -> None:
 class _Server(uvicorn.Server):
     """Stops in order: sessions end and what they made due leaves, then apps are told, then the rest is closed."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, parent: int) -> None:
         super().__init__(_config(gateway))
-        self._gateway, self._silence = gateway, Silence()
-        self._parent = os.getppid()
+        self._gateway, self._silence, self._parent = gateway, Silence(), parent
 
     async def on_tick(self, counter: int) -> bool:
         """Ten times a second."""

@@ -1,12 +1,17 @@
-"""Files and folders that appear under their name complete, forced to disk, or not at all."""
+"""Files and folders that appear under their name complete, forced to disk, or not at all.
+
+Until then, and if they never get there, they are this user's alone.
+"""
 
 import errno
 import os
 import re
 import secrets
 import shutil
+import stat
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,6 +20,16 @@ from deeprotect.errors import InputError
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 LEFT_BEHIND = re.compile(r"\..+\.[0-9a-f]{8}\.part")
 """Names under which files are written; one that stays was left by a process that was killed."""
+_OWN_FILE, _OWN_FOLDER = 0o600, 0o700
+_FILE, _FOLDER = 0o666, 0o777  # before the user's umask
+_reading_umask = threading.Lock()
+
+
+def private_file(path: Path) -> None:
+    """An empty file of this user's alone, unless there is one; who opens it next says what is wrong with the place."""
+    with suppress(OSError, RuntimeError):  # links in a ring
+        # Never one that is there: closing it would drop the locks that this process has on it as a database.
+        os.close(os.open(path.resolve(), os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWN_FILE))
 
 
 @contextmanager
@@ -23,9 +38,11 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: it is there and not a regular file; choose another name")
     with _beside(path) as part:
+        private_file(part)
         with part.open("wb") as stream:
             yield stream
             stream.flush()
+            os.fchmod(stream.fileno(), _mode(path, _FILE))
             os.fsync(stream.fileno())
         part.replace(path)
         _force(path.parent)
@@ -35,8 +52,9 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 def whole_folder(path: Path) -> Iterator[Path]:
     """An empty folder to fill with files; it takes the place of the folder that was there."""
     with _beside(path) as part:
-        part.mkdir()
+        part.mkdir(_OWN_FOLDER)
         yield part
+        part.chmod(_mode(path, _FOLDER))
         for name in (*part.iterdir(), part):
             _force(name)
         if path.exists():
@@ -56,13 +74,14 @@ def files_into(folder: Path) -> Iterator[Path]:
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _beside(folder / "files" if folder.is_dir() else folder.absolute()) as part:
-        part.mkdir()
+        part.mkdir(_OWN_FOLDER)
         yield part
         if folder.is_dir():
             for name in sorted(path.relative_to(part) for path in part.rglob("*") if path.is_file()):
                 (folder / name).parent.mkdir(exist_ok=True)
                 (part / name).replace(folder / name)
         else:
+            part.chmod(_mode(folder, _FOLDER))
             part.rename(folder)
         _force(folder)
 
@@ -83,6 +102,16 @@ def _beside(path: Path) -> Iterator[Path]:
         if part.is_dir():
             shutil.rmtree(part)
         part.unlink(missing_ok=True)
+
+
+def _mode(path: Path, usual: int) -> int:
+    """Of what is there; else what the user's umask leaves of the usual."""
+    if path.exists():
+        return stat.S_IMODE(path.stat().st_mode)
+    with _reading_umask:
+        mask = os.umask(0o077)  # it is read by being set; what others make meanwhile is too private, not too open
+        os.umask(mask)
+    return usual & ~mask
 
 
 def _force(path: Path) -> None:

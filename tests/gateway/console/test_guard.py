@@ -1,12 +1,15 @@
 """The console is closed to everyone but the admin, and to forms of other sites."""
 
+import asyncio
 import re
 
 import pytest
 from tests.gateway.console.conftest import ORIGIN
 
+from deeprotect.gateway import bodies
 from deeprotect.gateway.console.attempts import MOST_FAILURES, SECONDS, Attempts
 from deeprotect.gateway.console.routes import ACTIONS, PAGES
+from deeprotect.gateway.service import create_service
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -158,3 +161,51 @@ def test_static_files_are_those_in_the_list(admin):
     assert admin.get("/console/static/console.css").status_code == 200
     for name in ("../routes.py", "..%2froutes.py", "routes.py", "base.html"):
         assert admin.get(f"/console/static/{name}").status_code == 404
+
+
+FORM = [
+    (b"host", b"127.0.0.1"),
+    (b"origin", b"http://127.0.0.1"),
+    (b"content-type", b"application/x-www-form-urlencoded"),
+]
+HALF = {"type": "http.request", "body": b"admin=", "more_body": True}
+
+
+def answered(gateway, receive):
+    """What the service says to a sign-in form whose body comes from `receive`."""
+    scope = {"type": "http", "method": "POST", "path": "/console/sign-in", "headers": FORM, "query_string": b""}
+    scope |= {"scheme": "http", "http_version": "1.1", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8765)}
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    async def ask():
+        async with asyncio.timeout(20):
+            await create_service(gateway)(scope, receive, send)
+
+    asyncio.run(ask())
+    return sent[0]
+
+
+def test_a_form_that_does_not_come_to_its_end_is_not_awaited_for_ever(gateway, monkeypatch):
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.3)
+    parts = iter([HALF, HALF])
+
+    async def stalls():
+        await asyncio.sleep(0.1)
+        return next(parts, None) or await asyncio.Event().wait()
+
+    answer = answered(gateway, stalls)
+    assert answer["status"] == 408
+    assert (b"connection", b"close") in answer["headers"]
+
+
+def test_a_client_that_leaves_in_the_middle_of_a_form_leaves_no_line_in_the_log(gateway, capfd):
+    parts = iter([HALF, {"type": "http.disconnect"}])
+
+    async def leaves():
+        return next(parts)
+
+    assert answered(gateway, leaves)["status"] == 408
+    assert capfd.readouterr().err == ""

@@ -165,3 +165,9 @@ def test_a_phones_page_is_for_who_has_its_address(stranger, gateway):
     assert token not in answer.text
     gateway.registry.revoke_device("phone")
     assert stranger.get(f"/phone/{token}").status_code == 404
+
+
+def test_a_bundle_that_was_changed_on_disk_is_said_to_wait_for_a_restart(admin, gateway, monkeypatch):
+    assert "changed on disk" not in admin.get("/console/policies").text
+    monkeypatch.setattr(gateway.bundles, "replaced", lambda: {"walk"})
+    assert "changed on disk" in admin.get("/console/policies").text

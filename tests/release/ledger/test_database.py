@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import stat
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,23 @@ def test_what_is_not_there_is_said(tmp_path):
     assert not (tmp_path / "no.db").exists()
     with pytest.raises(LedgerError, match=r"the folder .* does not exist; create it"):
         Database.existing_or_new(str(tmp_path / "no" / "ledger.db"))
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_ledger_and_its_journal_are_their_users_alone(tmp_path, linked):
+    path, before = tmp_path / "ledger.db", os.umask(0)
+    try:
+        if linked:
+            (tmp_path / "link.db").symlink_to(path)
+        database = Database.existing_or_new(str(tmp_path / "link.db" if linked else path))
+        with database.writing() as connection:
+            connection.exec_driver_sql("CREATE TABLE more (x)")
+            modes = {
+                each.name: stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir() if not each.is_symlink()
+            }
+    finally:
+        os.umask(before)
+    assert modes == {"ledger.db": 0o600, "ledger.db-journal": 0o600}
 
 
 def test_an_empty_database_is_no_ledger_until_it_is_made_one(address):

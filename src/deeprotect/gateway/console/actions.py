@@ -11,8 +11,9 @@ from deeprotect.gateway.console import rendering
 from deeprotect.gateway.console.desk import Desk
 from deeprotect.gateway.console.guard import Form
 from deeprotect.gateway.console.pages import frame, registering
-from deeprotect.gateway.console.requests import RequestRefusedError, is_local
+from deeprotect.gateway.console.requests import RequestRefusedError
 from deeprotect.gateway.console.sessions import Session
+from deeprotect.gateway.hosts import is_local
 
 
 async def register_device(desk: Desk, request: Request, session: Session, form: Form) -> Response:

@@ -7,6 +7,7 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from deeprotect.errors import DeeprotectError
+from deeprotect.gateway.bodies import UNREAD
 from deeprotect.gateway.console.desk import Desk
 from deeprotect.gateway.console.rendering import page, with_headers
 from deeprotect.gateway.console.requests import RequestRefusedError, check_host, check_origin, read_form
@@ -104,6 +105,8 @@ def _answered(desk: Desk, endpoint: Endpoint) -> Endpoint:
             response = await endpoint(request)
         except RequestRefusedError as refused:
             response = page("refused.html", status=refused.status, line=refused.line)
+            if refused.status in UNREAD:
+                response.headers["Connection"] = "close"
             if refused.retry_seconds is not None:
                 response.headers["Retry-After"] = str(refused.retry_seconds)
         except DeeprotectError as error:

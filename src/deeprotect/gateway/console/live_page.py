@@ -15,8 +15,9 @@ from deeprotect.errors import DeeprotectError
 from deeprotect.gateway.console.desk import Desk
 from deeprotect.gateway.console.guesses import Guesses
 from deeprotect.gateway.console.overview import overview
-from deeprotect.gateway.console.requests import RequestRefusedError, is_local
+from deeprotect.gateway.console.requests import RequestRefusedError
 from deeprotect.gateway.console.sessions import Session
+from deeprotect.gateway.hosts import is_local
 from deeprotect.gateway.mediation.onlookers import released_windows, statuses
 from deeprotect.gateway.registration.device_registry import App
 from deeprotect.gateway.wire.message import ReleasedWindow

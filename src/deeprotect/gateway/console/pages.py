@@ -11,8 +11,9 @@ from deeprotect.gateway.console import rendering
 from deeprotect.gateway.console.desk import Desk
 from deeprotect.gateway.console.live_page import app_of
 from deeprotect.gateway.console.overview import overview
-from deeprotect.gateway.console.requests import RequestRefusedError, is_local
+from deeprotect.gateway.console.requests import RequestRefusedError
 from deeprotect.gateway.console.sessions import Session
+from deeprotect.gateway.hosts import is_local
 from deeprotect.gateway.mediation.onlookers import statuses
 
 
@@ -74,16 +75,11 @@ async def policy_page(desk: Desk, request: Request, session: Session) -> Respons
 
 async def policies_page(desk: Desk, request: Request, session: Session) -> Response:
     """What is served, each with the sentence that opens its card."""
-    cards = await desk.apart(lambda: [(name, *_opened(desk, name)) for name in desk.gateway.bundles.names()])
-    return rendering.page("policies.html", **frame(desk, session, "policy"), cards=cards)
-
-
-def _opened(desk: Desk, name: str) -> tuple[str, str]:
-    try:
-        found = card_of(desk.gateway.bundles.get(name))
-    except DeeprotectError as error:
-        return "cannot be served", str(error)
-    return found.title, found.opening.promised
+    bundles = desk.gateway.bundles
+    cards, replaced = await desk.apart(
+        lambda: ([(name, card_of(bundles.get(name))) for name in bundles.names()], bundles.replaced())
+    )
+    return rendering.page("policies.html", **frame(desk, session, "policy"), cards=cards, replaced=replaced)
 
 
 async def register_page(desk: Desk, request: Request, session: Session) -> Response:

@@ -30,7 +30,7 @@ TIMEOUT_SECONDS = 10.0
 
 
 def raw_topic(stream: str) -> str:
-    """Names that a topic cannot hold are written as in an address: `Anna%27s%20walk`."""
+    """A stream's one topic; names that a topic cannot hold are written as in an address: `Anna%27s%20walk`."""
     return f"{PREFIX}/raw/{quote(stream, safe='')}"
 
 
@@ -132,10 +132,12 @@ class Bridge:
 
     def _device(self, message: Message) -> Device | None:
         """Whose it is, if it is for this process. What the broker kept from an earlier time is not live."""
-        stream = unquote(message.topic.value.rpartition("/")[2])
+        topic = message.topic.value
+        stream = unquote(topic.rpartition("/")[2])
         if message.retain or not self._gateway.place.owns(stream):
             return None
-        device = self._gateway.directory.device(stream)
+        # Another spelling is another topic for a broker's access list: `%61nn` is not `ann`.
+        device = self._gateway.directory.device(stream) if topic == raw_topic(stream) else None
         if device is None:
             self._gateway.metrics.messages.labels("404").inc()
         return device

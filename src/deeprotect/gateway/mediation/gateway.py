@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Self
 
-from deeprotect.bundle import Bundle
+from deeprotect.bundle import Bundle, signing
 from deeprotect.errors import DeeprotectError
 from deeprotect.gateway.mediation.gateway_settings import Settings
 from deeprotect.gateway.mediation.mediator import Mediator
@@ -38,9 +38,9 @@ class Gateway:
     peers: Peers
 
     @classmethod
-    def of(cls, settings: Settings, place: ProcessPlace | None = None) -> Self:
+    def of(cls, settings: Settings, place: ProcessPlace | None = None, *, bundles: Bundles | None = None) -> Self:
         """Bundles are loaded and checked, the database is opened or made; wrong input is refused here."""
-        bundles, metrics = Bundles(settings.bundles), Metrics()
+        bundles, metrics = bundles or _bundles(settings), Metrics()
         database = Database.existing_or_new(settings.database, wait_seconds=WAIT_SECONDS, keep_connections=True)
         registry = Registry(database)
         directory = Directory(registry)
@@ -72,9 +72,11 @@ class Gateway:
     async def _keep(self) -> None:
         """Know who was registered and revoked, and end what has fallen silent."""
         self.metrics.ready.set(1)
+        told: set[str] = set()
         while True:
             await asyncio.sleep(REFRESH_SECONDS)
             try:
+                told = await asyncio.to_thread(self._tell_replaced, told)
                 await asyncio.to_thread(self.directory.refresh)
                 self._ready(1)
                 self.mediator.close_revoked()
@@ -85,5 +87,16 @@ class Gateway:
             except Exception as error:
                 failure("housekeeping failed", error)
 
+    def _tell_replaced(self, told: set[str]) -> set[str]:
+        """Bundles that were changed on disk, each told once."""
+        replaced = self.bundles.replaced()
+        for name in sorted(replaced - told) if self.place.index == 0 else ():
+            event("a bundle was changed on disk; restart the gateway to serve it", bundle=name)
+        return replaced
+
     def _ready(self, ready: int) -> None:
         self.metrics.ready.set(ready)
+
+
+def _bundles(settings: Settings) -> Bundles:
+    return Bundles(settings.bundles, key=signing.public_key(settings.key) if settings.key else None)

@@ -1,12 +1,12 @@
 """What comes in by HTTP, WebSocket or MQTT: bytes of a device, answered with a status and a line."""
 
-import time
-from collections import deque
 from dataclasses import asdict, dataclass
+from functools import partial
 
 from deeprotect.errors import InputError
 from deeprotect.gateway.mediation.frames import Header
 from deeprotect.gateway.mediation.gateway import Gateway
+from deeprotect.gateway.mediation.mediator import WINDOWS_A_SECOND
 from deeprotect.gateway.registration.device_registry import Device
 from deeprotect.gateway.wire import formats
 
@@ -29,7 +29,6 @@ class Intake:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._schema = gateway.bundles.channels()
-        self._recent: dict[str, deque[float]] = {}
 
     async def take(self, device: Device, body: bytes, content_type: str | None) -> Answer:
         """The answer of the process that the stream belongs to; what is too large goes no further."""
@@ -44,12 +43,16 @@ class Intake:
         return answer
 
     async def _answered(self, device: Device, body: bytes, content_type: str | None) -> Answer:
-        most = self._gateway.settings.most_messages
-        if self._too_often(device.stream, most):
-            return Answer(429, f"at most {most} messages a second; send larger ones less often")
+        settings, mediator = self._gateway.settings, self._gateway.mediator
+        cost = max(1 / settings.most_messages, len(body) / settings.most_bytes_a_second)
+        if not mediator.allowance.spend(device.stream, cost):  # before anything of it is read
+            most = (
+                f"{settings.most_messages} messages, {settings.most_bytes_a_second} bytes, {WINDOWS_A_SECOND} windows"
+            )
+            return Answer(429, f"at most {most} a second; send it again, later or in smaller parts")
         try:
-            message = formats.read(body, content_type, self._schema, device.sensors)
-            receipt = await self._gateway.mediator.receive(device, message)
+            read = partial(formats.read, body, content_type, self._schema, device.sensors)
+            receipt = await mediator.read(device, read, size=len(body))
         except InputError as error:
             return Answer(422, str(error))
         if receipt.busy:
@@ -72,10 +75,3 @@ class Intake:
         if device is None:
             return asdict(Answer(404, "no device has this address; register one"))
         return asdict(await self._answered(device, body, header["content_type"]))
-
-    def _too_often(self, stream: str, most: int) -> bool:
-        recent, now = self._recent.setdefault(stream, deque(maxlen=most)), time.monotonic()
-        if len(recent) == most and now - recent[0] < 1.0:
-            return True
-        recent.append(now)
-        return False

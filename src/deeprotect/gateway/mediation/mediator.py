@@ -2,51 +2,62 @@
 
 import asyncio
 import time
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from deeprotect.bundle import Bundle
-from deeprotect.errors import BundleError
+from deeprotect.errors import BundleError, InputError
+from deeprotect.gateway.mediation.allowance import Allowance
+from deeprotect.gateway.mediation.mediated_session import MediatedSession
+from deeprotect.gateway.mediation.turns import Turns
 from deeprotect.gateway.operation.logs import event, failure
 from deeprotect.gateway.operation.metrics import Metrics
 from deeprotect.gateway.registration.device_registry import App, Device
 from deeprotect.gateway.registration.directory import Directory
 from deeprotect.gateway.streams.hub import MOST_WAITING, Hub, Subscription
-from deeprotect.gateway.streams.live_session import LiveSession
 from deeprotect.gateway.streams.raw_view import raw_windows
 from deeprotect.gateway.streams.releaser import FAILED, Delivery, ReleaseOrder, Releaser
 from deeprotect.gateway.streams.status import AppStatus, AppTally, Receipt, StreamStatus
-from deeprotect.gateway.streams.track import TrackWindow
+from deeprotect.gateway.streams.track import LONGEST_SECONDS, TrackWindow
 from deeprotect.gateway.wire.message import Message
 from deeprotect.signals.schema import Schema
+from deeprotect.signals.ticks import SECOND
 
 BATCH_SECONDS = (0.005, 0.1)  # that windows of other streams are waited for: as long as the last batch took
 IDLE_SECONDS = 30.0  # after which a session that sends nothing is over
 MOST_SESSIONS = 4  # of one stream; the one that was silent longest ends when there would be more
 AT_ONCE = MOST_WAITING // 4  # windows that are handed on before those who read them have their turn
-MOST_QUEUED = 20_000  # windows; more are refused, for memory is finite
+MOST_QUEUED = 20_000  # orders; more are refused, for memory is finite
+BATCH_WINDOWS = 64  # of one stream in one batch: nobody waits for more of another's
+WINDOWS_A_SECOND = 4096  # that one device may make due, in the long run
+MOST_WINDOWS = 2 * WINDOWS_A_SECOND  # of one message
+SHORT_BYTES, SHORT_WINDOWS = 1 << 13, 16  # what is read or cut in a millisecond
 _Due = dict[Schema, list[TrackWindow]]
+_Ordered = list[asyncio.Future[Delivery]]
+_Queue = list[tuple[ReleaseOrder, asyncio.Future[Delivery]]]
 _Served = Sequence[tuple[App, Bundle]]
 
 
 class Mediator:
-    """Sessions belong to the event loop, flows to the releaser's thread; between them go orders and deliveries."""
+    """Sessions belong to whoever has their stream's turn, flows to the releaser's thread; between them go orders and
+    deliveries."""
 
     def __init__(
         self, directory: Directory, bundle_of: Callable[[App], Bundle], *, releaser: Releaser, metrics: Metrics
     ) -> None:
         self._directory, self._bundle_of, self._releaser = directory, bundle_of, releaser
-        self._metrics = metrics
+        self._metrics, self.allowance, self._turns = metrics, Allowance(), Turns()
         self._hub, self._raw = (
             Hub(metrics.lost.labels("slow").inc),
             Hub(),
         )  # apart: no name of a stream or an app leads from one to the other
-        self._sessions: dict[tuple[str, str], LiveSession] = {}
+        self._sessions: dict[tuple[str, str], MediatedSession] = {}
         self._tallies: defaultdict[tuple[str, str], AppTally] = defaultdict(AppTally)
-        self._queue: list[tuple[ReleaseOrder, asyncio.Future[Delivery]]] = []
+        self._queue: _Queue = []
         self._queued = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="release")
         self._task: asyncio.Task[None] | None = None
@@ -62,7 +73,7 @@ class Mediator:
     async def stop(self) -> None:
         """What has begun is finished or dropped; nothing more comes in or out afterwards, whoever asks."""
         self._stopping = True
-        await asyncio.gather(*map(self._end, list(self._sessions.values())))
+        await asyncio.gather(*map(self._end_in_turn, list(self._sessions.values())))
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -72,40 +83,59 @@ class Mediator:
             for topic in hub.topics():
                 hub.close_topic(topic)
         self._thread.shutdown(wait=True)
+        self._turns.close()
 
     async def receive(self, device: Device, message: Message) -> Receipt:
-        """Take a message in; the answer comes when all that it made due is released, or refused."""
-        if message.is_test:
-            return Receipt(0)
-        if self._stopping or len(self._queue) > MOST_QUEUED:
+        """Take readings in that are at hand."""
+        return await self.read(device, lambda: message)
+
+    async def read(self, device: Device, read: Callable[[], Message], *, size: int = 0) -> Receipt:
+        """Take a message of so many bytes in; the answer comes when all that it made due is released, or refused."""
+        if len(self._queue) > MOST_QUEUED or self._turns.is_full(device.stream):
             return Receipt(0, busy=True)
         came = time.monotonic()
-        session = await self._session(device, message.session)
-        late_before = session.late
+        async with self._turns.of(device.stream):
+            if self.allowance.left(device.stream) < -1.0:  # what came before it cost more than was known
+                return Receipt(0, busy=True)
+            message = await self._turns.work(read, is_long=size > SHORT_BYTES)
+            if message.is_test or self._stopping:
+                return Receipt(0, busy=not message.is_test)
+            receipt, ordered = await self._take(device, message, size=size)
+        deliveries = await asyncio.gather(*ordered)
+        if any(delivery.outcome and delivery.outcome.released for delivery in deliveries):
+            self._metrics.latency.observe(time.monotonic() - came)
+        return receipt if receipt.refusal else replace(receipt, refusal=self._refusal(device.stream))
+
+    async def _take(self, device: Device, message: Message, *, size: int) -> tuple[Receipt, _Ordered]:
+        """A message on the clock, and its windows on their way; the stream's turn is the caller's."""
+        session, ordered = self._session(device, message.session)
         apps, refused = self._served(session)
-        due = session.take(message, {bundle.schema for _, bundle in apps})
+        schemas = {bundle.schema for _, bundle in apps}
+        windows, late_before = count_windows(message, schemas), session.late
+        self.allowance.owe(device.stream, windows / WINDOWS_A_SECOND)
+        is_long = size > SHORT_BYTES or windows > SHORT_WINDOWS
+        due = await self._turns.work(lambda: session.take(message, schemas), is_long=is_long)
         session.last_seen = time.monotonic()
+        session.note()
         self._show_raw(device.stream, session, due)
         readings, late = sum(map(len, message.readings)), session.late - late_before
         self._metrics.readings.inc(readings)
         self._metrics.late.inc(late)
-        deliveries = await self._deliver(device, session, apps, due)
-        if any(delivery.outcome and delivery.outcome.released for delivery in deliveries):
-            self._metrics.latency.observe(time.monotonic() - came)
-        return Receipt(max(0, readings - late), late, self._refusal(device.stream, apps) or refused)
+        return Receipt(max(0, readings - late), late, refused), ordered + self._order(device, session, apps, due)
 
     async def end_session(self, device: Device, name: str) -> None:
         session = self._sessions.get((device.stream, name))
         if session is not None:
-            await self._end(session)
+            await self._end_in_turn(session)
 
     async def end_idle(self) -> None:
-        """Sessions that have been silent for long, or whose device was revoked."""
+        """Sessions that have been silent for long, or whose device was revoked; one that is worked on is not silent."""
         oldest = time.monotonic() - IDLE_SECONDS
-        silent = [each for each in self._sessions.values() if each.last_seen < oldest or self._is_revoked(each)]
-        await asyncio.gather(*map(self._end, silent))
+        idle = [each for each in self._sessions.values() if not self._turns.is_taken(each.stream)]
+        over = [each for each in idle if each.last_seen < oldest or self._is_revoked(each)]
+        await asyncio.gather(*(future for each in over for future in self._end(each)))
 
-    def _is_revoked(self, session: LiveSession) -> bool:
+    def _is_revoked(self, session: MediatedSession) -> bool:
         return self._directory.device(session.stream) is None
 
     def close_revoked(self) -> None:
@@ -132,12 +162,14 @@ class Mediator:
             await self._queued.wait()
             await asyncio.sleep(min(max(least, took), most))
             self._queued.clear()
-            queue, self._queue = self._queue, []
+            queue, self._queue = next_batch(self._queue)
+            if self._queue:
+                self._queued.set()
             began = time.monotonic()
             await self._release(queue)
             took = time.monotonic() - began
 
-    async def _release(self, queue: list[tuple[ReleaseOrder, asyncio.Future[Delivery]]]) -> None:
+    async def _release(self, queue: _Queue) -> None:
         loop, orders = asyncio.get_running_loop(), [order for order, _ in queue]
         try:
             with self._metrics.batch.time():
@@ -168,55 +200,68 @@ class Mediator:
             self._metrics.windows.inc()
             self._hub.publish(_topic(app), window)
 
-    async def _deliver(
-        self, device: Device, session: LiveSession, apps: _Served, due: _Due, *, over: bool = False
-    ) -> list[Delivery]:
+    def _order(
+        self, device: Device, session: MediatedSession, apps: _Served, due: _Due, *, over: bool = False
+    ) -> _Ordered:
         futures = []
         for app, bundle in apps:
             windows = due.get(bundle.schema, [])
-            if windows or over:
-                order = ReleaseOrder(device, session, app, bundle, windows, over)
+            # What ends with a session ends in one piece, and is short.
+            parts = (
+                [windows]
+                if over
+                else [windows[at : at + BATCH_WINDOWS] for at in range(0, len(windows), BATCH_WINDOWS)]
+            )
+            for part in parts:
+                order = ReleaseOrder(device, session, app, bundle, part, over)
                 future: asyncio.Future[Delivery] = asyncio.get_running_loop().create_future()
                 self._queue.append((order, future))
                 futures.append(future)
         if futures:
             self._queued.set()
-        return list(await asyncio.gather(*futures))
+        return futures
 
-    def _served(self, session: LiveSession) -> tuple[_Served, str | None]:
+    def _served(self, session: MediatedSession) -> tuple[_Served, str | None]:
         """Apps of a session with their bundles, and why one of them gets nothing."""
         apps, refused = [], None
-        for app in self._directory.apps_of(session.stream):
+        for app in map(session.given, self._directory.apps_of(session.stream)):
             try:
                 apps.append((app, session.bundle_of(app, self._bundle_of)))
             except BundleError as error:
                 refused = self._tallies[app.stream, app.name].refusal = str(error)
         return apps, refused
 
-    def _refusal(self, stream: str, apps: _Served) -> str | None:
-        refusals = (self._tallies[stream, app.name].refusal for app, _ in apps)
+    def _refusal(self, stream: str) -> str | None:
+        refusals = (self._tallies[stream, app.name].refusal for app in self._directory.apps_of(stream))
         return next((each for each in refusals if each), None)
 
-    async def _session(self, device: Device, name: str) -> LiveSession:
+    def _session(self, device: Device, name: str) -> tuple[MediatedSession, _Ordered]:
+        """The session of this name, and what is to leave of one that makes way for it."""
         key = (device.stream, name)
-        if key not in self._sessions:
-            own = [each for each in self._sessions.values() if each.stream == device.stream]
-            session = self._sessions[key] = LiveSession(device.stream, name, last_seen=time.monotonic())
-            self._metrics.sessions.set(len(self._sessions))
-            if len(own) >= MOST_SESSIONS:
-                await self._end(min(own, key=lambda each: each.last_seen))
-            return session
-        return self._sessions[key]
+        if key in self._sessions:
+            return self._sessions[key], []
+        own = [each for each in self._sessions.values() if each.stream == device.stream]
+        session = self._sessions[key] = MediatedSession(device.stream, name, last_seen=time.monotonic())
+        self._metrics.sessions.set(len(self._sessions))
+        most = len(own) >= MOST_SESSIONS
+        return session, self._end(min(own, key=lambda each: each.last_seen)) if most else []
 
-    async def _end(self, session: LiveSession) -> None:
+    async def _end_in_turn(self, session: MediatedSession) -> None:
+        async with self._turns.of(session.stream):
+            ordered = self._end(session) if session in self._sessions.values() else []
+        await asyncio.gather(*ordered)
+
+    def _end(self, session: MediatedSession) -> _Ordered:
+        """Nobody works on it."""
         self._sessions.pop((session.stream, session.name), None)
         self._metrics.sessions.set(len(self._sessions))
         device = self._directory.device(session.stream)
-        if device is not None:
-            apps, _ = self._served(session)
-            await self._deliver(device, session, apps, session.finish(), over=True)
+        if device is None:
+            return []
+        apps, _ = self._served(session)
+        return self._order(device, session, apps, session.finish(), over=True)
 
-    def _show_raw(self, stream: str, session: LiveSession, due: _Due) -> None:
+    def _show_raw(self, stream: str, session: MediatedSession, due: _Due) -> None:
         if self._raw.heard(stream):
             for window in raw_windows(stream, session.released_as, due):
                 self._raw.publish(stream, window)
@@ -231,8 +276,8 @@ class Mediator:
             device.person,
             newest.released_as if newest else None,
             None if silent is None else datetime.fromtimestamp(time.time() - silent, UTC),
-            tuple(dict.fromkeys(newest.missing())) if newest else (),
-            sum(each.late for each in sessions),
+            newest.missing_then if newest else (),
+            sum(each.late_then for each in sessions),
             sum(app.released for app in apps),
             apps,
         )
@@ -241,6 +286,32 @@ class Mediator:
         tally = self._tallies[app.stream, app.name]
         dropped = self._hub.dropped(_topic(app))
         return AppStatus(app.name, app.bundle, tally.released, tally.placeholders, tally.refusal, dropped)
+
+
+def next_batch(queue: _Queue) -> tuple[_Queue, _Queue]:
+    """Orders of the next batch, and those that wait: of each stream so many windows, in order."""
+    batch: _Queue = []
+    rest: _Queue = []
+    windows = Counter[str]()
+    for each in queue:
+        stream, count = each[0].app.stream, len(each[0].windows)
+        fits = not windows[stream] or windows[stream] + count <= BATCH_WINDOWS
+        windows[stream] += count if fits else BATCH_WINDOWS  # what comes after one that waits, waits
+        (batch if fits else rest).append(each)
+    return batch, rest
+
+
+def count_windows(message: Message, schemas: Collection[Schema]) -> int:
+    """That it covers, of all schemas together; one that covers too many is refused."""
+    stamps = [each.times_ns for each in message.readings if len(each)]
+    if not stamps or not schemas:
+        return 0
+    seconds = (max(int(each.max()) for each in stamps) - min(int(each.min()) for each in stamps)) / SECOND
+    in_second = sum(schema.rate_hz / schema.window for schema in schemas)
+    longest = min(LONGEST_SECONDS, MOST_WINDOWS / in_second)
+    if seconds > longest:
+        raise InputError(f"a message covers at most {longest:.4g} s; send smaller ones")
+    return len(schemas) + round(seconds * in_second)
 
 
 def _topic(app: App) -> tuple[str, str]:

@@ -1,62 +1,43 @@
-"""The bundles that a gateway serves, by name; one that was replaced is loaded anew, for sessions that begin later."""
+"""The bundles that a gateway serves, by name: those that it was started with, until it is started again."""
 
-import time
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from deeprotect.bundle import Bundle
+from deeprotect.bundle import Bundle, signing
 from deeprotect.bundle.store import MANIFEST
 from deeprotect.errors import BundleError, InputError, printable
 from deeprotect.signals import Channel, Schema
 
-LOOK_SECONDS = 1.0  # between looks at the disk
-
-
-@dataclass(frozen=True)
-class _Loaded:
-    bundle: Bundle
-    version: tuple[int, ...]
-    looked: float
-
 
 class Bundles:
-    """Each is checked whenever it is loaded; one that cannot be loaded is not served, whatever it was before."""
+    """Loaded and checked once, with `key` only if its owner signed them; what is put in their place is not taken up."""
 
-    def __init__(self, paths: dict[str, Path]) -> None:
+    def __init__(self, paths: dict[str, Path], *, key: Any = None) -> None:
         if not paths:
             raise InputError("a gateway needs a bundle; give --bundle")
         self._paths = paths
-        self._loaded: dict[str, _Loaded] = {}
-        for name in paths:
-            self.get(name)
+        self._versions = {name: _version(path) for name, path in paths.items()}
+        self._loaded = {name: _load(path, key) for name, path in paths.items()}
         self.channels()
 
     def names(self) -> list[str]:
         return list(self._paths)
 
     def get(self, name: str) -> Bundle:
-        """As it is on disk, or was a second ago."""
-        if name not in self._paths:
+        if name not in self._loaded:
             raise BundleError(
                 f"no bundle '{printable(name)}' here; it serves: {printable(', '.join(self._paths), 300)}"
             )
-        loaded, now = self._loaded.get(name), time.monotonic()
-        if loaded is None or now - loaded.looked > LOOK_SECONDS:
-            loaded = self._looked(name, loaded, now)
-        return loaded.bundle
-
-    def _looked(self, name: str, loaded: _Loaded | None, now: float) -> _Loaded:
-        version = _version(self._paths[name])
-        if loaded is None or loaded.version != version:
-            self._loaded.pop(name, None)
-            loaded = _Loaded(Bundle.load(self._paths[name]), version, now)
-        self._loaded[name] = replace(loaded, looked=now)
         return self._loaded[name]
+
+    def replaced(self) -> set[str]:
+        """Names of those that are not on disk any more as they were loaded: an operator's restart takes up what is."""
+        return {name for name, version in self._versions.items() if _version(self._paths[name]) != version}
 
     def channels(self) -> Schema:
         """All channels that any of them reads: what may come in at all. One name means one unit."""
         found: dict[str, Channel] = {}
-        bundles = [self.get(name) for name in self._paths]
+        bundles = list(self._loaded.values())
         for channel in (channel for bundle in bundles for channel in bundle.schema.channels):
             before = found.setdefault(channel.name, channel)
             if before.unit != channel.unit:
@@ -66,6 +47,10 @@ class Bundles:
                 )
         first = bundles[0].schema
         return Schema(tuple(found.values()), first.rate_hz, first.window)
+
+
+def _load(path: Path, key: Any) -> Bundle:
+    return Bundle.load(path) if key is None else signing.load(path, key=key)
 
 
 def _version(path: Path) -> tuple[int, ...]:

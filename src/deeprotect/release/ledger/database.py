@@ -14,6 +14,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
 from deeprotect.errors import DeeprotectError, LedgerError, LedgerUnavailableError, printable
 from deeprotect.release.ledger import database_tables as schema
+from deeprotect.tables.atomic import private_file
 
 WAIT_SECONDS = 60
 POSTGRES = "postgresql+psycopg"
@@ -54,6 +55,8 @@ class Database:
         path = database._path
         if path is not None and not path.parent.is_dir():
             raise LedgerError(f"{database.where}: the folder {printable(str(path.parent))} does not exist; create it")
+        if path is not None:
+            private_file(path)  # it names people; SQLite gives its journals the same mode
         with database.writing(_CREATING) as connection:
             # A file with other tables in it is somebody else's; a server's database may hold more than one thing.
             if path is None or not inspect(connection).get_table_names():

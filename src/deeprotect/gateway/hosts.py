@@ -1,0 +1,39 @@
+"""Which host a request means, and whether it comes from this very machine."""
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+
+_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def is_local(request: Request) -> bool:
+    """From this very machine, asked for as such, and handed on by nobody.
+
+    Behind a proxy everyone seems to be here, and so does a page whose site points its name at this machine.
+    """
+    client, host = request.client, host_of(request)
+    if client is None or host is None or any(name in request.headers for name in _FORWARDED):
+        return False
+    named, here = address_of(host), address_of(client.host)
+    return here is not None and here.is_loopback and (host == "localhost" or (named is not None and named.is_loopback))
+
+
+def host_of(request: Request) -> str | None:
+    """The name or address that was asked for, without the port."""
+    try:
+        return urlsplit(f"//{request.headers.get('host', '')}").hostname
+    except ValueError:
+        return None
+
+
+def address_of(host: str) -> Address | None:
+    """None where it is a name."""
+    try:
+        found = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = getattr(found, "ipv4_mapped", None)
+    return mapped or found
