@@ -12,6 +12,7 @@ from deeprotect.privacy.accounting import Spending, totals
 from deeprotect.release.ledger.ledger import Clock, DrawCounts, Paid, utc_now
 from deeprotect.release.ledger.limits import SPANS, Request, covered
 from deeprotect.release.ledger.price import Price
+from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
 from deeprotect.signals.windows import Run
 
@@ -51,8 +52,8 @@ class MemoryLedger:
             self._recent.popleft()
         self._recent.append((now, epsilon))
 
-    def record(self, runs: Sequence[Run], drawn: Floats) -> Floats:
-        del runs
+    def record(self, runs: Sequence[Run], drawn: Floats, counts: Counts | None = None) -> Floats:
+        del runs, counts
         return drawn
 
     def spent(self, since: datetime | None) -> Fraction:

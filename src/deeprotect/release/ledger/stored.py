@@ -24,6 +24,7 @@ from deeprotect.release.ledger.limits import Request, covered
 from deeprotect.release.ledger.person_limits import enter_limits, is_entered, limits_in, lock_of
 from deeprotect.release.ledger.price import Price
 from deeprotect.release.ledger.spans import Span
+from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
 from deeprotect.signals.windows import Run
 
@@ -87,13 +88,14 @@ class StoredLedger:
         self.tally += DrawCounts(charged=room, repeated=in_all - room, placeholders=count - in_all)
         return paid
 
-    def record(self, runs: Sequence[Run], drawn: Floats) -> Floats:
-        spans = self._spans(runs, len(drawn))
+    def record(self, runs: Sequence[Run], drawn: Floats, counts: Counts | None = None) -> Floats:
+        windows = np.ones(len(drawn), dtype=np.int64) if counts is None else counts
+        spans = self._spans(runs, len(windows))
         with self._database.writing(self.lock) as connection:
             booked = charges_of(connection, self._entry.stream, spans)
             if list(uncharged(spans, booked)):
                 raise BudgetError("draws must be charged before they are recorded; nothing was released")
-            return keep(connection, spans, booked, drawn=drawn)
+            return keep(connection, spans, booked, drawn=drawn, windows=windows)
 
     def key_of(self, run: Run) -> tuple[int, Span]:
         """The stream, and the one draw of a run."""
