@@ -154,6 +154,25 @@ test("a window of which a part was missed is dropped", () => {
   assert.ok(!found.some((slot) => slot > 2 && slot < 9), String(found));
 });
 
+test("a window is made of its own readings: changing one changes one window", () => {
+  const times = [...Array(40).keys()].map((each) => 30 + each * 270); // slower than the policy's rate
+  const windows = (changed: number): number[][] => {
+    const sampler = new Sampler(schema, 0);
+    const found = times.flatMap((now, at) => {
+      const before = sampler.advance(now);
+      sampler.read([at === changed ? 1 : 0]);
+      return before;
+    });
+    return found.map(({ samples }) => [...samples]);
+  };
+  const plain = windows(-1);
+  assert.ok(plain.length > 10);
+  for (const at of times.keys()) {
+    const differing = windows(at).filter((window, slot) => String(window) !== String(plain[slot]));
+    assert.ok(differing.length <= 1, `reading ${at} is in ${differing.length} windows`);
+  }
+});
+
 test("windows play for as long as they are, and then there is silence", () => {
   const player = new Player(schema);
   player.add(100, Float64Array.of(0, 1, 2, 3, 4));

@@ -11,9 +11,12 @@ from deeprotect.gateway.streams.live_session import phase_of
 from deeprotect.gateway.streams.track import Track
 from deeprotect.gateway.wire.message import Message, Readings
 from deeprotect.policy import Policy
+from deeprotect.signals.resampling import slower
+from deeprotect.signals.schema import Schema
 from deeprotect.signals.ticks import Ticks
 
 SCHEMA = Policy.from_toml(POLICY).schema()
+CELL = START - STEP // 2  # where the first window's first tick begins to be the nearest
 
 
 def through(*messages, finish=False):
@@ -53,14 +56,23 @@ def test_messages_in_any_order_and_twice_give_the_same_windows(order):
     assert values(through(*shuffled)[0]) == expected
 
 
-def test_a_gap_of_three_ticks_is_bridged_and_a_larger_one_is_not():
-    there = ramp(0, 12).readings[0]
-    small = Message("s", (there.where(np.isin(np.arange(12), [0, 1, 4, 7, 8, 9, 10, 11])),))
-    assert values(through(small)[0])[0] == pytest.approx([0.0, 0.01, 0.02, 0.03])
-    large = Message("s", (there.where(np.isin(np.arange(12), [0, 1, 5, 6, 7, 8, 9, 10, 11])),))
-    windows, _ = through(large, ramp(12, 30))
-    assert windows[0].window.samples is None
-    assert windows[2].window.samples is not None
+def only(ticks, *, count=12):
+    return Message("s", (ramp(0, count).readings[0].where(np.isin(np.arange(count), ticks)),))
+
+
+def test_up_to_two_missing_ticks_are_bridged_inside_the_window_and_repeated_at_its_edges():
+    windows, _ = through(only([0, 3, 4, 5, 10, 11]), ramp(12, 30))
+    assert values(windows)[:3] == [
+        pytest.approx([0.0, 0.01, 0.02, 0.03]),
+        pytest.approx([0.04, 0.05, 0.05, 0.05]),
+        pytest.approx([0.1, 0.1, 0.1, 0.11]),
+    ]
+
+
+@pytest.mark.parametrize("there", [[], [0], [3]])
+def test_a_window_that_lacks_three_ticks_in_a_row_has_no_samples(there):
+    windows, _ = through(ramp(0, 4), only([4 + tick for tick in there] + [8, 9, 10, 11]), ramp(12, 30))
+    assert [each.window.samples is None for each in windows[:3]] == [False, True, False]
 
 
 def test_a_sensor_that_stops_leaves_windows_without_samples_and_is_named():
@@ -83,12 +95,42 @@ def test_a_clock_set_back_begins_a_new_part_and_one_set_forward_does_not():
     assert numbers[-1] - numbers[0] == (9004 - 4000) // 4
 
 
-def test_a_sensor_at_twice_the_rate_is_thinned_and_one_at_half_is_interpolated():
-    times = START + np.arange(16, dtype=np.int64) * (STEP // 2)
-    fast = Message("s", (Readings("rows", NAMES, times, np.ones((16, 2))),))
-    assert len(values(through(fast)[0])) == 2
-    slow = Message("s", (ramp(0, 13).readings[0].where(np.arange(13) % 2 == 0),))
-    assert values(through(slow)[0])[0] == pytest.approx([0.0, 0.01, 0.02, 0.03])
+@pytest.mark.parametrize("factor", [2, 4, 5])
+def test_a_faster_device_is_averaged_as_prepare_and_the_data_sets_average(factor):
+    count = 4 * factor * 5
+    times = CELL + np.arange(count + 1, dtype=np.int64) * (STEP // factor)
+    samples = np.random.default_rng(factor).normal(size=(count + 1, 2))
+    pieces = [
+        Message("s", (Readings("rows", NAMES, times[at : at + 7], samples[at : at + 7]),))
+        for at in range(0, count + 1, 7)
+    ]
+    windows, track = through(*pieces)
+    found = np.concatenate([each.window.samples for each in windows])
+    assert np.array_equal(found, slower(samples[:count], 10.0 * factor, 10.0))
+    assert track.late == 0
+
+
+def test_a_device_at_half_the_rate_is_bridged_inside_each_window():
+    windows, _ = through(only(range(0, 13, 2), count=13))
+    assert values(windows)[:2] == [pytest.approx([0.0, 0.01, 0.02, 0.02]), pytest.approx([0.04, 0.05, 0.06, 0.06])]
+
+
+def test_a_window_of_one_tick_waits_for_all_of_its_readings():
+    times = CELL + np.arange(9, dtype=np.int64) * (STEP // 4)
+    track = Track(Schema(SCHEMA.channels, SCHEMA.rate_hz, 1))
+    windows = []
+    for place in range(9):
+        windows += track.take(
+            Message("s", (Readings("rows", NAMES, times[place : place + 1], np.full((1, 2), place)),))
+        )
+    assert values(windows) == [[1.5], [5.5]]
+    assert track.late == 0
+
+
+def test_no_reading_is_too_large_to_be_averaged():
+    times = CELL + np.arange(17, dtype=np.int64) * (STEP // 2)
+    windows, _ = through(Message("s", (Readings("rows", NAMES, times, np.full((17, 2), 1.7e308)),)))
+    assert [np.isfinite(each.window.samples).all() for each in windows] == [True, True]
 
 
 def test_stamps_of_a_window_are_the_producers_own_each_once():

@@ -53,6 +53,7 @@ def test_some_of_the_windows_may_be_listened_to(policy):
         ({"every": "1 s"}, 'is no whole number of windows; use "800 ms" or "1200 ms"'),
         ({"every": "100 ms"}, 'is no whole number of windows; use "400 ms" or more'),
         ({"every": "400 d"}, "is too long; use at most"),
+        ({"every": "577 min"}, 'is too long; use at most "576 min"'),
         ({"listen": 3}, "privacy.listen needs privacy.every"),
         ({"every": "4 s", "listen": 0}, "listen"),
         ({"every": "4 s", "listen": 11}, "is more than the 10 windows of an episode"),

@@ -53,9 +53,9 @@ class WatchedLedger(MemoryLedger):
         self._log.append(("charge", count))
         return super().charge(runs, count=count)
 
-    def record(self, runs, drawn):
+    def record(self, runs, drawn, counts=None):
         self._log.append(("record", len(drawn)))
-        return super().record(runs, drawn)
+        return super().record(runs, drawn, counts)
 
 
 @pytest.fixture

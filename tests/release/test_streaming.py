@@ -61,6 +61,25 @@ def test_each_window_informs_at_most_one_draw(hold, listen_to, guarantee, record
     assert stream.spending.draws == len(bundle.heard)  # and each draw is paid for
 
 
+class Seeing(Traced):
+    """Keeps the windows that it is asked to encode."""
+
+    def encode(self, private):
+        self.seen = [*getattr(self, "seen", []), *private.copy()]
+        return super().encode(private)
+
+
+@given(st.integers(1, 30), SIZES, st.integers(0, 29))
+def test_a_row_is_in_one_window(rows, sizes, changed):
+    seen = []
+    for value in (0.0, 1.0):
+        bundle, samples = Seeing(Hold(1, 1)), np.zeros((rows, 1))
+        samples[changed % rows] = value * MOST
+        pushed(live(bundle), samples, sizes)
+        seen.append(np.stack(bundle.seen))
+    assert np.count_nonzero((seen[0] != seen[1]).any(axis=(1, 2))) == 1
+
+
 @given(HOLDS, st.integers(0, 25), SIZES)
 def test_a_draw_listens_to_the_beginning_of_its_episode(hold, windows, sizes):
     bundle = Traced(hold)

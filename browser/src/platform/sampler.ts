@@ -7,14 +7,16 @@ export interface Window {
   readonly samples: Float64Array;
 }
 
-/** Slots are counted from a public origin of time; a window of which a part was missed is dropped. */
+/**
+ * Slots are counted from a public origin of time. A window is made of its own readings only, so that none informs two
+ * draws; where a stop is longer than a window, or a window has no reading, it is dropped.
+ */
 export class Sampler {
   private readonly periodMs: number;
-  private last: number[] | null = null;
   private sums: number[] | null = null;
   private count = 0;
   private next: number | null = null; // the sample that is being filled, counted from the origin
-  private rows: number[][] = [];
+  private rows: (number[] | null)[] = []; // of the window that is being filled; null: no reading in that cell
 
   constructor(private readonly schema: Schema, private readonly originMs: number) {
     this.periodMs = 1000 / schema.rateHz;
@@ -34,7 +36,6 @@ export class Sampler {
 
   /** A raw reading, one value for each channel. */
   read(values: number[]): void {
-    this.last = values;
     this.sums = this.sums ? this.sums.map((sum, at) => sum + values[at]!) : [...values];
     this.count += 1;
   }
@@ -47,23 +48,22 @@ export class Sampler {
     if (this.next === null || current - this.next > length) this.restart(Math.ceil(current / length) * length);
     const complete: Window[] = [];
     for (; this.next! < current; this.next! += 1) {
-      const row = this.sums ? this.sums.map((sum) => sum / this.count) : this.last;
+      this.rows.push(this.sums && this.sums.map((sum) => sum / this.count));
       this.sums = null;
       this.count = 0;
-      if (!row) {
-        this.restart(Math.ceil((current + 1) / length) * length);
-        break;
-      }
-      this.rows.push(row);
-      if (this.rows.length === length) complete.push(this.take());
+      if (this.rows.length === length) complete.push(...this.take());
     }
     return complete;
   }
 
-  private take(): Window {
-    const samples = Float64Array.from(this.rows.flat());
+  /** A cell without a reading repeats the one before it in the same window, and at the beginning the first. */
+  private take(): Window[] {
+    const rows = this.rows;
     this.rows = [];
-    return { slot: Math.floor(this.next! / this.schema.window), samples };
+    let nearest = rows.find((row) => row !== null);
+    if (!nearest) return [];
+    const samples = rows.flatMap((row) => (nearest = row ?? nearest!));
+    return [{ slot: Math.floor(this.next! / this.schema.window), samples: Float64Array.from(samples) }];
   }
 
   private restart(sample: number): void {

@@ -1,6 +1,7 @@
 """The verb budget: what a ledger remembers."""
 
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,6 +9,7 @@ import typer
 
 from deeprotect.cli.json_output import json_text
 from deeprotect.errors import InputError, printable
+from deeprotect.privacy.names import check_names
 
 if TYPE_CHECKING:
     from deeprotect.release.ledger import DrawCounts
@@ -23,21 +25,51 @@ def budget(
     stream: Annotated[str | None, typer.Option(metavar="NAME", help="This stream only.")] = None,
     person: Annotated[str | None, typer.Option(metavar="NAME", help="This person's streams only.")] = None,
     app: Annotated[str | None, typer.Option(metavar="NAME", help="What this app was given only.")] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=EPSILON", help="Set a limit of --person: per_hour, per_day, in_all."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say who has spent what, what is left, and when it frees; a person's total is over all apps, which may collude.
 
+    The tightest limits that bundles ask for hold for a person. --limit sets them anew: in_all=100, or in_all=none.
+
     Example: deeprotect budget ledger.sqlite --person anna
     """
     from deeprotect.release.ledger.database import Database
+    from deeprotect.release.ledger.person_limits import set_limits
     from deeprotect.release.ledger.summing import statement
 
-    found = statement(Database.existing(ledger)).only(stream=stream, person=person, app=app)
+    if limit and (person is None or stream is not None or app is not None):
+        raise InputError(
+            "--limit is for all that leaves about one person; add --person NAME, without --stream or --app"
+        )
+    changes = dict(map(_stated, limit or ()))
+    database = Database.existing(ledger)
+    if person is not None and changes:
+        check_names([person], "the name of a person")
+        set_limits(database, person, changes)
+    found = statement(database).only(stream=stream, person=person, app=app)
     if as_json:
         typer.echo(json_text(found.to_json()))
         return
     for line in lines(found):
         typer.echo(line)
+
+
+def _stated(text: str) -> "tuple[str, Fraction | None]":
+    """A limit as the operator writes it."""
+    from deeprotect.release.ledger.limits import SPANS, exact
+
+    name, _, value = text.partition("=")
+    try:
+        epsilon = None if value == "none" else exact(float(value))
+    except (ValueError, OverflowError):
+        epsilon = Fraction(0)
+    if name not in SPANS or (epsilon is not None and epsilon <= 0):
+        raise InputError(f"--limit '{printable(text)}': say {', '.join(SPANS)} = ε above 0, or none; as in in_all=100")
+    return name, epsilon
 
 
 def lines(found: "Statement") -> Iterator[str]:
@@ -57,8 +89,9 @@ def _person(person: "Person") -> Iterator[str]:
     if len(person.apps) > 1:
         parts = (f"{_app(app)} {up(person.spent('in_all', app=app).epsilon)}" for app in person.apps)
         yield f"  by app, in all: {', '.join(parts)}"
+    yield from _left(person)
     for line in person.shown:
-        yield from _line(line, person)
+        yield _line(line)
 
 
 def _kind(person: "Person") -> str:
@@ -67,18 +100,23 @@ def _kind(person: "Person") -> str:
     return f"{' and '.join(person.counted_as)}, {person.draws} draws: a count, for nothing bounds them together"
 
 
-def _line(line: "Line", person: "Person") -> Iterator[str]:
+def _left(person: "Person") -> Iterator[str]:
     from deeprotect.release.ledger.limits import down, moment, up
 
+    for limit in person.limits:
+        frees = person.spent(limit.name).frees(limit.span)
+        when = "" if frees is None else f", more from {moment(frees)}"
+        yield f"  left: {down(person.left(limit))} of {limit.name} = {up(limit.epsilon)}{when}"
+
+
+def _line(line: "Line") -> str:
+    from deeprotect.release.ledger.limits import moment, up
+
     extra = f", {line.placeholders} placeholders" if line.placeholders else ""
-    yield (
+    return (
         f"  stream {printable(line.stream)}, {_app(line.app)}: ε = {up(line.spent['in_all'].epsilon)} by {line.draws} "
         f"draws{extra}; {line.price.event}; bundle {line.price.bundle[:12]}; last {moment(line.last)}"
     )
-    for limit in line.price.limits:
-        frees = person.spent(limit.name).frees(limit.span)
-        when = "" if frees is None else f", more from {moment(frees)}"
-        yield f"    left: {down(person.left(limit))} of {limit.name} = {up(limit.epsilon)}{when}"
 
 
 def _app(app: str) -> str:

@@ -12,6 +12,8 @@ from deeprotect.policy.stream_section import Stream
 
 MOST_HELD_VALUES = 1 << 23
 """Of the windows of an episode, which are all in memory at a time."""
+MOST_HELD_WINDOWS = 86_400
+"""A day of windows of one second: what each of them shows is kept, live for every stream by itself."""
 
 
 def settle_defaults(data: Any) -> Any:
@@ -74,8 +76,8 @@ def _check_hold(stream: Stream, privacy: Privacy) -> None:
         below, above = (duration(number * window) for number in (max(1, int(windows)), int(windows) + 1))
         fix = f'use "{below}" or "{above}"' if windows > 1 else f'use "{duration(window)}" or more'
         raise ValueError(f'privacy.every = "{privacy.every}" is no whole number of windows; {fix}')
-    if windows * stream.dim > MOST_HELD_VALUES:
-        most = MOST_HELD_VALUES // stream.dim
+    most = min(MOST_HELD_WINDOWS, MOST_HELD_VALUES // stream.dim)
+    if windows > most:
         raise ValueError(f'privacy.every = "{privacy.every}" is too long; use at most "{duration(most * window)}"')
     if privacy.listen is not None and privacy.listen > windows:
         raise ValueError(f"privacy.listen = {privacy.listen} is more than the {windows} windows of an episode")

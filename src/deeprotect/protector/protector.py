@@ -202,7 +202,8 @@ class Protector:
     def ledger(self, address: Path_, *, stream: str, person: str | None = None, app: str = "") -> Ledger:
         """A ledger that outlives the process: a file, made where there is none, or postgresql+psycopg://…
 
-        Charges are of the person, the stream's own name where none is given, and kept within the policy's budget.
+        Charges are of the person, the stream's own name where none is given, and kept within the person's limits, which
+        the policy's budget may tighten.
         """
         from deeprotect.release.ledger.database import Database
         from deeprotect.release.ledger.stored import StoredLedger

@@ -8,7 +8,6 @@ import numpy as np
 
 from deeprotect.privacy.entropy import SystemEntropy, require_system
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
-from deeprotect.release.held_draws import as_rows, as_windows
 from deeprotect.release.in_order import in_order
 from deeprotect.release.ledger import Ledger
 from deeprotect.release.ledger.ledger import Paid
@@ -78,8 +77,7 @@ def draw(
     noisy_code = privatise(code, bundle.mechanism, paid=paid, entropy=system)
     held = bundle.mechanism.repeat(noisy_code, counts, entropy=system)
     # With what each window shows: a draw that is asked for again leaves as it left, variants included.
-    kept = ledger.record(runs, as_rows(held, counts, longest=bundle.hold.windows))
-    return as_windows(kept, counts, longest=bundle.hold.windows)
+    return ledger.record(runs, held, counts)
 
 
 def privatise(code: Floats, mechanism: Mechanism, *, paid: Paid, entropy: SystemEntropy) -> Floats:

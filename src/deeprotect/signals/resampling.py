@@ -68,6 +68,14 @@ def block_mean(samples: Floats, factor: int) -> Floats:
     return np.asarray(samples[: count * factor].reshape(count, factor, samples.shape[1]).mean(axis=1))
 
 
+def run_means(samples: Floats, starts: NDArray[np.int64]) -> Floats:
+    """The mean of the rows from each start up to the next, so many in each time cell; even runs are blocks."""
+    counts = np.diff(starts, append=len(samples))
+    if (counts == counts[:1]).all():
+        return block_mean(samples, int(counts[0]))
+    return np.asarray(np.add.reduceat(samples, starts, axis=0) / counts[:, None])
+
+
 def middles(count: int, rate_hz: float, new_rate_hz: float) -> NDArray[np.int64]:
     """For each row that `slower` gives, the source row in the middle of its cell: where labels are read."""
     factor = rate_hz / new_rate_hz

@@ -33,4 +33,5 @@ def outward(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Ends of a clip box on a grid of each coordinate's own, the low one rounded down and the high one up."""
     widths = np.maximum(high - low, THINNEST * np.maximum(1.0, np.abs(low)))
     step = power_of_two(widths / BOX_STEPS)
-    return np.floor(low / step) * step, np.ceil(high / step) * step
+    down, up = np.floor(low / step) * step, np.ceil(high / step) * step
+    return down - step * (down > low), up + step * (up < high)  # a quotient may underflow to zero

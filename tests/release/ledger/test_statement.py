@@ -47,8 +47,7 @@ def test_it_says_what_is_left_and_when_it_frees(open_ledger, address, clock):
     clock.move(minutes=20)
     ledger.charge(run(1, 3), count=3)
     body = statement(Database.existing(address), clock=clock).to_json()
-    (stream,) = body["people"][0]["streams"]
-    assert stream["limits"] == [
+    assert body["people"][0]["limits"] == [
         {"limit": "per_hour", "epsilon": 22.5, "spent": 20.0, "left": 2.5, "frees_at": "2026-11-16T13:00:00+00:00"},
         {"limit": "in_all", "epsilon": 100.0, "spent": 20.0, "left": 80.0, "frees_at": None},
     ]

@@ -1,7 +1,11 @@
 """Charging and recording: each key once, what is recorded first leaves, limits hold over streams, apps and time."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.release.ledger.prices import price
 
 from deeprotect.errors import BudgetError, LedgerError
@@ -86,6 +90,41 @@ def test_draws_come_back_bit_for_bit(open_ledger, values):
     ledger.charge([Run("", 0, 2)], count=2)
     ledger.record([Run("", 0, 2)], given)
     assert open_ledger().record([Run("", 0, 2)], np.zeros_like(given)).tobytes() == given.tobytes()
+
+
+@given(counts=st.lists(st.integers(1, 7), min_size=1, max_size=12), cut=st.integers(0, 12), values=st.integers(1, 3))
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_episodes_of_any_length_come_back_window_by_window(open_ledger, counts, cut, values):
+    name = f"{counts} {cut} {values}"
+    runs = [Run(name, 0, min(cut, len(counts))), Run(f"{name} more", 0, len(counts) - min(cut, len(counts)))]
+    runs, lengths = [run for run in runs if run.count], np.array(counts)
+    shown = np.random.default_rng(0).integers(0, 300, size=(sum(counts), values)).astype(float)
+    first, second = open_ledger(), open_ledger()
+    for ledger in (first, second):
+        ledger.charge(runs, count=len(counts))
+    assert np.array_equal(first.record(runs, shown, lengths), shown)
+    assert np.array_equal(second.record(runs, np.zeros_like(shown), lengths), shown)
+
+
+def test_a_short_episode_that_was_once_kept_filled_up_comes_back_as_it_left(open_ledger):
+    """As version 1 kept it: two draws of three windows each, of which the last has one."""
+    ledger, run = open_ledger(), [Run("a", 0, 2)]
+    ledger.charge(run, count=2)
+    ledger.record(run, np.array([[1.0, 2, 3], [4, 0, 0]]))
+    assert ledger.record(run, np.zeros((4, 1)), np.array([3, 1]))[:, 0].tolist() == [1, 2, 3, 4]
+
+
+def test_what_is_kept_takes_as_much_memory_as_there_are_windows(open_ledger):
+    """One long episode among many short ones: none is filled up to its length."""
+    runs = [Run(str(number), 0, 1) for number in range(500)]
+    lengths = np.array([50_000] + [1] * 499)
+    ledger, shown = open_ledger(), np.zeros((lengths.sum(), 1))
+    ledger.charge(runs, count=500)
+    tracemalloc.start()
+    ledger.record(runs, shown, lengths)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * shown.nbytes
 
 
 def test_nothing_is_recorded_that_was_not_charged(open_ledger):

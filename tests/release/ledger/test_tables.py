@@ -214,8 +214,8 @@ from deeprotect import Protector
 from deeprotect.release.ledger.stored import StoredLedger
 protector, source, sink, ledger = Protector.load(sys.argv[1]), *sys.argv[2:]
 record, calls = StoredLedger.record, []
-def dying(self, runs, drawn):
-    kept = record(self, runs, drawn)
+def dying(self, *drawn):
+    kept = record(self, *drawn)
     calls.append(kept)
     if len(calls) == 2:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 
 from deeprotect.bundle.bundle import Bundle
 from deeprotect.gateway.console.words import lasting
 from deeprotect.gateway.offers.consequences import lasts, limits_of, rate_of
 from deeprotect.gateway.registration.device_registry import App
-from deeprotect.release.ledger.limits import SPANS, Limit, down, moment, up
+from deeprotect.release.ledger.limits import Limit, Limits, down, moment, up
 from deeprotect.release.ledger.statement import Person
 
 BundleOf = Callable[[App], Bundle | None]
@@ -65,12 +66,11 @@ def person_view(name: str, found: Person | None, apps: Sequence[App], *, live: b
 
 
 def _gauges(found: Person | None, bundles: Sequence[Bundle], rate: Fraction, *, live: bool) -> Iterator[Gauge]:
-    """The tightest limit of each span: each bundle's policy looks at the person's whole spending."""
-    limits = [limit for bundle in bundles for limit in limits_of(bundle)]
-    for name in SPANS:
-        of_span = [limit for limit in limits if limit.name == name]
-        if of_span:
-            yield _gauge(min(of_span, key=lambda each: each.epsilon), found, rate, live=live)
+    """Those that hold for the person; before anything was charged, the tightest that the bundles ask for."""
+    held = Limits() if found is None else found.limits
+    if found is None or not found.draws:
+        held = reduce(Limits.within, map(limits_of, bundles), held)
+    return (_gauge(limit, found, rate, live=live) for limit in held)
 
 
 def _gauge(limit: Limit, found: Person | None, rate: Fraction, *, live: bool) -> Gauge:

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,40 +9,33 @@ from numpy.typing import NDArray
 from deeprotect.gateway.wire.message import Readings
 from deeprotect.signals.ticks import Nanoseconds
 
+Rows = NDArray[np.bool_] | NDArray[np.int64] | slice
+
 
 @dataclass(frozen=True, eq=False)
 class Simultaneous:
-    """Readings that share one array of times, at least one."""
+    """Readings that share one array of times, at least one, in order of time."""
 
     readings: tuple[Readings, ...]
 
     @classmethod
-    def of(cls, readings: Iterable[Readings]) -> list[Self]:
+    def of(cls, readings: Iterable[Readings]) -> list["Simultaneous"]:
         """In the order of their first; the same times in two arrays are taken for different ones."""
         by_times: dict[int, list[Readings]] = {}
         for each in readings:
             by_times.setdefault(id(each.times_ns), []).append(each)
-        return [cls(tuple(some)) for some in by_times.values()]
+        return [cls(tuple(some))._in_order() for some in by_times.values()]
 
     @property
     def times_ns(self) -> Nanoseconds:
         return self.readings[0].times_ns
 
-    @cached_property
-    def is_ordered(self) -> bool:
-        return increases(self.times_ns)
-
-    @cached_property
-    def first_ns(self) -> int:
-        return int(self.times_ns[0] if self.is_ordered else self.times_ns.min())
-
-    @cached_property
-    def last_ns(self) -> int:
-        return int(self.times_ns[-1] if self.is_ordered else self.times_ns.max())
-
-    def where(self, chosen: NDArray[np.bool_]) -> "Simultaneous":
+    def where(self, chosen: Rows) -> "Simultaneous":
         """Some of them."""
         return Simultaneous(tuple(each.where(chosen) for each in self.readings))
+
+    def _in_order(self) -> "Simultaneous":
+        return self if increases(self.times_ns) else self.where(np.argsort(self.times_ns, kind="stable"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,16 +45,21 @@ class OnTicks:
     together: Simultaneous
     ticks: NDArray[np.int64]
 
-    @cached_property
+    @property
     def first(self) -> int:
-        return int(self.ticks[0] if self.together.is_ordered else self.ticks.min())
+        return int(self.ticks[0])
 
-    @cached_property
+    @property
     def last(self) -> int:
-        return int(self.ticks[-1] if self.together.is_ordered else self.ticks.max())
+        return int(self.ticks[-1])
 
-    def where(self, chosen: NDArray[np.bool_]) -> "OnTicks":
-        return OnTicks(self.together.where(chosen), self.ticks[chosen])
+    def between(self, start: int, end: int) -> "OnTicks":
+        """Those of some ticks, `end` not included; possibly none."""
+        if self.first >= start and self.last < end:
+            return self
+        low, high = np.searchsorted(self.ticks, (start, end))
+        rows = slice(int(low), int(high))
+        return OnTicks(self.together.where(rows), self.ticks[rows])
 
 
 def increases(times_ns: Nanoseconds) -> bool:

@@ -50,8 +50,8 @@ class Track:
 
     def take(self, message: Message) -> list[TrackWindow]:
         """Windows that are due now."""
-        there = (each.only(self._schema.names) for each in message.readings if len(each))
-        readings = Simultaneous.of(each for each in there if each.channels)
+        there = (each.only(self._schema.names).numbers() for each in message.readings)
+        readings = Simultaneous.of(each for each in there if each.channels and len(each))
         check_span(readings, self._ticks)
         return [window for piece in self._pieces(readings) for window in self._through(piece)]
 
@@ -67,9 +67,8 @@ class Track:
         """The same readings cut where the stamps of all sensors together jump, in order of time."""
         if not readings:
             return
-        if len(readings) == 1 and readings[0].is_ordered:
-            every = readings[0].times_ns
-        else:
+        every = readings[0].times_ns
+        if len(readings) > 1:
             every = np.sort(np.concatenate([each.times_ns for each in readings]))
         borders = every[1:][every[1:] - every[:-1] > JUMP_SECONDS * SECOND]
         if not len(borders):
@@ -97,7 +96,7 @@ def check_span(readings: list[Simultaneous], ticks: Ticks) -> None:
     """A message is about now, not about a life."""
     if not readings:
         return
-    first, last = min(each.first_ns for each in readings), max(each.last_ns for each in readings)
+    first, last = min(int(each.times_ns[0]) for each in readings), max(int(each.times_ns[-1]) for each in readings)
     longest = min(LONGEST_SECONDS, LONGEST_TICKS * ticks.seconds // ticks.count)
     if last - first > longest * SECOND:
         raise InputError(f"a message covers at most {longest} s; send smaller ones")

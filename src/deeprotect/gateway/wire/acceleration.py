@@ -10,7 +10,7 @@ from deeprotect.signals.ticks import Nanoseconds
 
 Series = tuple[Nanoseconds, Floats]
 APART_NS = 100_000_000
-"""A message's ends may cut a pair in two; gravity changes little in a tenth of a second."""
+"""Gravity changes little in a tenth of a second."""
 
 
 def total_of(series: Mapping[str, Series]) -> Series | tuple[None, None]:
@@ -32,14 +32,19 @@ def parts_of_total(released: Floats) -> dict[str, Floats]:
 
 
 def _sum(linear: Series, gravity: Series) -> Series:
-    times, values = linear
-    order = np.argsort(gravity[0], kind="stable")
-    stamps, pulls = gravity[0][order], gravity[1][order]
+    """Pairs that are nearest to each other: each reading goes into one sum at most, and so into one window."""
+    (times, values), (stamps, pulls) = _in_order(linear), _in_order(gravity)
     if not len(stamps) or not len(times):
         return times[:0], values[:0]
     nearest = _nearest(stamps, times)
-    near = np.abs(stamps[nearest] - times) <= APART_NS
-    return times[near], values[near] + pulls[nearest[near]]
+    paired = _nearest(times, stamps)[nearest] == np.arange(len(times))
+    paired &= np.abs(stamps[nearest] - times) <= APART_NS
+    return times[paired], values[paired] + pulls[nearest[paired]]
+
+
+def _in_order(series: Series) -> Series:
+    order = np.argsort(series[0], kind="stable")
+    return series[0][order], series[1][order]
 
 
 def _nearest(stamps: Nanoseconds, times: Nanoseconds) -> Nanoseconds:

@@ -58,8 +58,4 @@ def _group(times_ns: Nanoseconds, columns: Mapping[str, Floats], channels: tuple
     values = np.empty((len(times_ns), len(channels)))
     for place, name in enumerate(channels):
         values[:, place] = columns[name]
-    known = np.isfinite(values)
-    if known.all():
-        return Readings(sensor, channels, times_ns, values)
-    whole = known.all(axis=1)
-    return Readings(sensor, channels, times_ns[whole], values[whole])
+    return Readings(sensor, channels, times_ns, values).numbers()

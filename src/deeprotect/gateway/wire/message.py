@@ -25,9 +25,14 @@ class Readings:
     def __len__(self) -> int:
         return len(self.times_ns)
 
-    def where(self, chosen: NDArray[np.bool_]) -> "Readings":
+    def where(self, chosen: NDArray[np.bool_] | NDArray[np.int64] | slice) -> "Readings":
         """Some of them."""
         return Readings(self.sensor, self.channels, self.times_ns[chosen], self.values[chosen])
+
+    def numbers(self) -> "Readings":
+        """Those that say nothing but finite numbers; the others count as never read."""
+        finite = np.asarray(np.isfinite(self.values).all(axis=1))
+        return self if finite.all() else self.where(finite)
 
     def only(self, names: Collection[str]) -> "Readings":
         """Some of the channels, in the same order."""

@@ -14,6 +14,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
 from deeprotect.errors import DeeprotectError, LedgerError, LedgerUnavailableError, printable
 from deeprotect.release.ledger import database_tables as schema
+from deeprotect.release.ledger.upgrade import upgrade
 from deeprotect.tables.atomic import private_file
 
 WAIT_SECONDS = 60
@@ -44,7 +45,8 @@ class Database:
             raise LedgerError(f"{database.where}: no such ledger; `deeprotect protect --ledger` makes one")
         with database.reading() as connection:
             schema.check(connection, database.where)
-        return database
+            older = schema.version_of(connection) != schema.VERSION
+        return cls.existing_or_new(address, wait_seconds=wait_seconds) if older else database
 
     @classmethod
     def existing_or_new(
@@ -62,6 +64,7 @@ class Database:
             if path is None or not inspect(connection).get_table_names():
                 schema.create(connection)
             schema.check(connection, database.where)
+            upgrade(connection)
         return database
 
     @classmethod

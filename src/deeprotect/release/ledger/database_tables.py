@@ -1,4 +1,4 @@
-"""The tables of a stored ledger: rows are added and read, never changed or removed."""
+"""The tables of a stored ledger: rows are added and read, never changed or removed, but for the version."""
 
 from sqlalchemy import (
     BigInteger,
@@ -20,7 +20,7 @@ from sqlalchemy import (
 
 from deeprotect.errors import LedgerError
 
-VERSION = 1
+VERSION = 2
 LONGEST_RUN = 4096
 """Draws in one row at most, so that rows that may touch a key are found in a bounded part of an index."""
 
@@ -70,6 +70,19 @@ draws = Table(
     Column("content", LargeBinary, nullable=False),
 )
 
+limits = Table(
+    "deeprotect_limits",
+    _tables,
+    Column("id", _Id, primary_key=True),
+    Column("person", Text, nullable=False),
+    Column("price", _Id, ForeignKey(prices.c.id)),  # of the bundle that tightened them; none: the operator's word
+    Column("per_hour", Text),  # ε as a fraction, from then on; none: no limit
+    Column("per_day", Text),
+    Column("in_all", Text),
+    Column("at", BigInteger, nullable=False),
+)
+Index("deeprotect_held", limits.c.person, limits.c.id)
+
 
 def create(connection: Connection) -> None:
     """Make the tables where there are none; the caller holds a lock, so that one of many does it."""
@@ -78,10 +91,14 @@ def create(connection: Connection) -> None:
         connection.execute(insert(ledger).values(version=VERSION))
 
 
+def version_of(connection: Connection) -> int | None:
+    return connection.execute(select(ledger.c.version)).scalar()
+
+
 def check(connection: Connection, where: str) -> None:
     """Refuse what is no ledger, or one that a later version wrote."""
     if not inspect(connection).has_table(ledger.name):
         raise LedgerError(f"{where}: not a ledger of DEEProtect; give one that `deeprotect protect --ledger` made")
-    version = connection.execute(select(ledger.c.version)).scalar()
-    if version != VERSION:
+    version = version_of(connection)
+    if version is None or not 1 <= version <= VERSION:
         raise LedgerError(f"{where}: its version {version} is not the one this program knows ({VERSION}); upgrade")

@@ -2,8 +2,9 @@
 
 import zlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sqlalchemy import Connection, insert, select
 from deeprotect.release.ledger import database_tables as schema
 from deeprotect.release.ledger.charges import AT_ONCE, Booked
 from deeprotect.release.ledger.spans import Span
+from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
 
 _TYPES = ("<u1", "<u2", "<u4", "<f8")
@@ -21,29 +23,44 @@ _COMPRESSED = 128
 
 @dataclass(frozen=True)
 class Kept:
-    """Draws of one charge, (draw, value)."""
+    """Draws of one charge, (draw, value): what all windows of a draw show."""
 
     span: Span
     drawn: Floats
 
 
-def keep(connection: Connection, spans: Sequence[Span], booked: Booked, *, drawn: Floats) -> Floats:
-    """Write down what is not kept yet of charged draws, and give back what is kept."""
+def keep(connection: Connection, spans: Sequence[Span], booked: Booked, *, drawn: Floats, windows: Counts) -> Floats:
+    """Write down what is not kept yet of charged draws, and give back what is kept.
+
+    `drawn` is (window, value), one draw's windows after the other's.
+    """
     kept, rows, released, start = _kept_of(connection, booked), list[dict[str, Any]](), drawn.copy(), 0
-    for span in spans:
-        own = released[start : start + len(span)]
-        start += len(span)
+    for span, length in _alike(spans, windows):
+        own = released[start : start + len(span) * length].reshape(len(span), -1)  # a view: what is kept is put there
+        start += len(span) * length
         for charge in booked[span.key]:
             known, asked = kept[charge.number], span.shared(charge.span)
             for new in list(asked.without(each.span for each in known)):
                 known.append(Kept(new, own[span.place_of(new)].copy()))
                 rows.append(_row(charge.number, known[-1]))
             for each in known:
-                both = asked.shared(each.span)
-                own[span.place_of(both)] = each.drawn[each.span.place_of(both)]
+                if both := asked.shared(each.span):
+                    # An earlier version filled a short episode up to the length of the others.
+                    own[span.place_of(both)] = each.drawn[each.span.place_of(both), : own.shape[1]]
     if rows:
         connection.execute(insert(schema.draws), rows)
     return released
+
+
+def _alike(spans: Sequence[Span], windows: Counts) -> Iterator[tuple[Span, int]]:
+    """The spans cut where draws begin to have another number of windows, with that number: a row has one length."""
+    start = 0
+    for span in spans:
+        lengths = windows[start : start + len(span)]
+        start += len(span)
+        borders = [0, *(np.flatnonzero(np.diff(lengths)) + 1).tolist(), len(span)]
+        for low, high in pairwise(borders):
+            yield Span(span.key, span.first + low, span.first + high), int(lengths[low])
 
 
 def _kept_of(connection: Connection, booked: Booked) -> defaultdict[int, list[Kept]]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.privacy.accounting import Spending
+from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
 from deeprotect.signals.windows import Run
 
@@ -63,6 +64,9 @@ class Ledger(Protocol):
         """Book draws under their keys, each once; or refuse them all, when a limit would be passed."""
         ...
 
-    def record(self, runs: Sequence[Run], drawn: Floats) -> Floats:
-        """Keep what was drawn for charged keys; what comes back is what was kept first, and that is what leaves."""
+    def record(self, runs: Sequence[Run], drawn: Floats, counts: Counts | None = None) -> Floats:
+        """Keep what was drawn for charged keys; what comes back is what was kept first, and that is what leaves.
+
+        `drawn` is (window, value), so many windows for each draw in `counts`; without them, one.
+        """
         ...

@@ -34,7 +34,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a policy; a name that is not there has no limit."""
+    """Limits of a policy or of a person; a name that is not there has no limit."""
 
     epsilons: tuple[tuple[str, Fraction], ...] = ()
     when_spent: WhenSpent = "refuse"
@@ -46,6 +46,12 @@ class Limits:
 
     def __iter__(self) -> Iterator[Limit]:
         return (Limit(name, epsilon, SPANS[name]) for name, epsilon in self.epsilons)
+
+    def within(self, other: "Limits") -> "Limits":
+        """These and those of the other: of each span the tighter one."""
+        both = dict(other.epsilons)
+        both |= {name: min(epsilon, both.get(name, epsilon)) for name, epsilon in self.epsilons}
+        return Limits(tuple((name, both[name]) for name in SPANS if name in both), self.when_spent)
 
     def to_json(self) -> dict[str, str]:
         return {name: str(epsilon) for name, epsilon in self.epsilons} | {"when_spent": self.when_spent}
@@ -67,12 +73,13 @@ class History(Protocol):
 
 @dataclass(frozen=True)
 class Request:
-    """So many draws at one price, for a person, now."""
+    """So many draws at one price, for a person, now; `loosen` says how a limit is raised."""
 
     person: str
     draws: int
     epsilon: Fraction
     now: datetime
+    loosen: str
 
 
 def covered(limits: Limits, request: Request, history: History) -> int:
@@ -97,8 +104,8 @@ def _refusal(request: Request, short: dict[Limit, Fraction], history: History) -
         fix = "it never frees: release less" if limit.span is None else "that is never left at once: release less"
     return (
         f"'{name}' has spent ε = {up(limit.epsilon - left)} of {limit.name} = {up(limit.epsilon)}; {request.draws} "
-        f"draws ask for {up(asked)}, and {down(max(left, Fraction(0)))} is left; {fix}, or raise "
-        f"[privacy.budget] {limit.name}"
+        f"draws ask for {up(asked)}, and {down(max(left, Fraction(0)))} is left; {fix}, or "
+        f"{request.loosen.format(limit.name)}"
     )
 
 

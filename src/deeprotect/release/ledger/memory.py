@@ -12,10 +12,12 @@ from deeprotect.privacy.accounting import Spending, totals
 from deeprotect.release.ledger.ledger import Clock, DrawCounts, Paid, utc_now
 from deeprotect.release.ledger.limits import SPANS, Request, covered
 from deeprotect.release.ledger.price import Price
+from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
 from deeprotect.signals.windows import Run
 
 LONGEST = max(span for span in SPANS.values() if span is not None)
+LOOSEN = "raise [privacy.budget] {}"
 
 
 class MemoryLedger:
@@ -38,7 +40,7 @@ class MemoryLedger:
     def charge(self, runs: Sequence[Run], *, count: int) -> Paid:
         del runs
         now, epsilon = self._clock(), self._price.epsilon
-        room = covered(self._price.limits, Request("this run", count, epsilon, now), self)
+        room = covered(self._price.limits, Request("this run", count, epsilon, now, LOOSEN), self)
         if self._rolls:
             self._remember(now, room * epsilon)
         self.tally += DrawCounts(charged=room, placeholders=count - room)
@@ -50,8 +52,8 @@ class MemoryLedger:
             self._recent.popleft()
         self._recent.append((now, epsilon))
 
-    def record(self, runs: Sequence[Run], drawn: Floats) -> Floats:
-        del runs
+    def record(self, runs: Sequence[Run], drawn: Floats, counts: Counts | None = None) -> Floats:
+        del runs, counts
         return drawn
 
     def spent(self, since: datetime | None) -> Fraction:

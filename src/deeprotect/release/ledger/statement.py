@@ -1,16 +1,16 @@
 """A statement of a ledger: who spent what, on which promise, what is left, and when it frees; all of it computed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from deeprotect.release.ledger.limits import Limit
+from deeprotect.release.ledger.limits import Limit, Limits
 from deeprotect.release.ledger.price import Price
 
-SCHEMA = 1
+SCHEMA = 2
 _NAMES = {"per_hour": "hour", "per_day": "day", "in_all": "all"}
 
 
@@ -50,6 +50,7 @@ class Person:
     name: str
     lines: tuple[Line, ...]
     shown: tuple[Line, ...]
+    limits: Limits = field(default_factory=Limits)  # that hold for everything about them
 
     @property
     def draws(self) -> int:
@@ -94,7 +95,7 @@ class Statement:
         people = (
             replace(person, shown=tuple(line for line in person.lines if _is(line, names))) for person in self.people
         )
-        return replace(self, people=tuple(person for person in people if person.shown))
+        return replace(self, people=tuple(person for person in people if person.shown or _is_new(person, names)))
 
     def to_json(self) -> dict[str, Any]:
         people = [_person_json(person) for person in self.people]
@@ -105,6 +106,11 @@ def _is(line: Line, wanted: dict[str, str]) -> bool:
     return all(getattr(line, name) == value for name, value in wanted.items())
 
 
+def _is_new(person: Person, wanted: dict[str, str]) -> bool:
+    """Somebody for whom limits were set, and nothing was charged yet."""
+    return not person.lines and wanted in ({}, {"person": person.name})
+
+
 def _person_json(person: Person) -> dict[str, Any]:
     return {
         "person": person.name,
@@ -112,12 +118,13 @@ def _person_json(person: Person) -> dict[str, Any]:
         "counted_as": list(person.counted_as),
         "bound": person.bound,
         "spent": _spent_json(person.spent),
+        "limits": [_limit_json(limit, person) for limit in person.limits],
         "apps": [{"app": app, "spent": _spent_json(partial(person.spent, app=app))} for app in person.apps],
-        "streams": [_line_json(line, person) for line in person.shown],
+        "streams": [_line_json(line) for line in person.shown],
     }
 
 
-def _line_json(line: Line, person: Person) -> dict[str, Any]:
+def _line_json(line: Line) -> dict[str, Any]:
     return {
         "stream": line.stream,
         "app": line.app,
@@ -129,7 +136,6 @@ def _line_json(line: Line, person: Person) -> dict[str, Any]:
         "placeholders": line.placeholders,
         "last": line.last.isoformat(),
         "spent": _spent_json(line.spent.__getitem__),
-        "limits": [_limit_json(limit, person) for limit in line.price.limits],
         "when_spent": line.price.limits.when_spent,
     }
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -20,10 +21,14 @@ from deeprotect.release.ledger.kept import keep
 from deeprotect.release.ledger.keys import source_of, spans_of
 from deeprotect.release.ledger.ledger import Clock, DrawCounts, Paid, utc_now
 from deeprotect.release.ledger.limits import Request, covered
+from deeprotect.release.ledger.person_limits import enter_limits, is_entered, limits_in, lock_of
 from deeprotect.release.ledger.price import Price
 from deeprotect.release.ledger.spans import Span
+from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
 from deeprotect.signals.windows import Run
+
+LOOSEN = "let the operator loosen it: deeprotect budget LEDGER --person NAME --limit {}=EPSILON"
 
 
 class StoredLedger:
@@ -39,7 +44,7 @@ class StoredLedger:
         entry: AccountEntry | None = None,
     ) -> None:
         self._database, self._account, self._price, self._clock = database, account, price, clock
-        self._source = ""
+        self._source, self._entered = "", False
         self._entry = entry or enter(database, account, price)
         self.tally = DrawCounts()
 
@@ -83,13 +88,14 @@ class StoredLedger:
         self.tally += DrawCounts(charged=room, repeated=in_all - room, placeholders=count - in_all)
         return paid
 
-    def record(self, runs: Sequence[Run], drawn: Floats) -> Floats:
-        spans = self._spans(runs, len(drawn))
+    def record(self, runs: Sequence[Run], drawn: Floats, counts: Counts | None = None) -> Floats:
+        windows = np.ones(len(drawn), dtype=np.int64) if counts is None else counts
+        spans = self._spans(runs, len(windows))
         with self._database.writing(self.lock) as connection:
             booked = charges_of(connection, self._entry.stream, spans)
             if list(uncharged(spans, booked)):
                 raise BudgetError("draws must be charged before they are recorded; nothing was released")
-            return keep(connection, spans, booked, drawn=drawn)
+            return keep(connection, spans, booked, drawn=drawn, windows=windows)
 
     def key_of(self, run: Run) -> tuple[int, Span]:
         """The stream, and the one draw of a run."""
@@ -104,7 +110,7 @@ class StoredLedger:
     @property
     def lock(self) -> str:
         """Limits are the person's, so one charge at a time is looked at for each person."""
-        return f"deeprotect: person {self._entry.person}"
+        return lock_of(self._entry.person)
 
     def _spans(self, runs: Sequence[Run], count: int) -> list[Span]:
         spans = spans_of(runs, self._account.app, self._price.bundle, self._source)
@@ -113,11 +119,24 @@ class StoredLedger:
         return spans
 
     def _room(self, connection: Connection, asked: int, now: datetime) -> int:
+        """How many of the draws may look at the data; the bundle's own limits hold for the person from now on."""
         if not asked:
             return 0
         person, price = self._entry.person, self._price
+        held, new = limits_in(connection, person), self._states_new_limits(connection)
+        held = price.limits.within(held) if new else replace(held, when_spent=price.limits.when_spent)
         history = StoredHistory(connection, person, price_of=prices_in(connection))
-        return covered(price.limits, Request(person, asked, price.epsilon, now), history)
+        room = covered(held, Request(person, asked, price.epsilon, now, LOOSEN), history)
+        if new and room:
+            enter_limits(connection, person, held, price=self._entry.price, now=now)
+        return room
+
+    def _states_new_limits(self, connection: Connection) -> bool:
+        """Whether the price has limits that the person's were never held against; what was found stays found."""
+        if not self._entered:
+            stated = bool(self._price.limits.epsilons)
+            self._entered = not stated or is_entered(connection, self._entry.person, self._entry.price)
+        return not self._entered
 
     def _row(self, charge: Charge, now: datetime) -> dict[str, Any]:
         return {

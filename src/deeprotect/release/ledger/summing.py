@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from itertools import groupby
 
 from sqlalchemy import ColumnElement, Connection, case, func, select, true
 
@@ -11,7 +10,8 @@ from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import charges, streams
 from deeprotect.release.ledger.history import PriceOf, microseconds, moment_of
 from deeprotect.release.ledger.ledger import Clock, utc_now
-from deeprotect.release.ledger.limits import SPANS
+from deeprotect.release.ledger.limits import SPANS, Limits
+from deeprotect.release.ledger.person_limits import limits_of_everybody
 from deeprotect.release.ledger.statement import Line, Person, Spent, Statement
 
 
@@ -20,9 +20,14 @@ def statement(database: Database, *, clock: Clock = utc_now) -> Statement:
     with database.reading() as connection:
         now = clock()
         lines = list(_lines(connection, now, price_of=prices_in(connection)))
-    grouped = groupby(sorted(lines, key=_order), key=lambda line: line.person)
-    people = ((name, tuple(some)) for name, some in grouped)
-    return Statement(database.where, now, tuple(Person(name, some, some) for name, some in people))
+        limits = limits_of_everybody(connection)
+    by_person: dict[str, list[Line]] = {name: [] for name in limits}
+    for line in sorted(lines, key=_order):
+        by_person.setdefault(line.person, []).append(line)
+    people = (
+        Person(name, tuple(some), tuple(some), limits.get(name, Limits())) for name, some in sorted(by_person.items())
+    )
+    return Statement(database.where, now, tuple(people))
 
 
 def _lines(connection: Connection, now: datetime, *, price_of: PriceOf) -> Iterator[Line]:
