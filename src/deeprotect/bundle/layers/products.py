@@ -235,8 +235,8 @@ class Statistics(Layer):
         def step(rows: Array, out: Array | None) -> Array:
             whole = rows.astype(kind)
             total = np.add.reduce(whole, dtype=kind).astype(np.float64)
-            squares = np.add.reduce(np.square(whole, out=whole), dtype=kind).astype(np.float64)
-            spread = squares * samples - np.square(total)
+            squares = np.add.reduce(np.square(whole, out=whole), dtype=kind)
+            spread = squares * np.float64(samples) - np.square(total)
             values = np.empty((4, channels, rows.shape[-1]), np.float32) if out is None else out
             values = values.reshape(4, channels, -1)
             values[0], values[1] = total / samples, np.sqrt(spread) / samples

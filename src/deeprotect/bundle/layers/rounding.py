@@ -75,9 +75,9 @@ class Quantise(Layer):
             rows = rows.astype(np.float32, copy=False)
             moved = np.subtract(rows, shift, out=rows[None] if reuse else None)
             moved *= factor
-            if total and np.isnan(np.add.reduce(moved, axis=None)):
-                np.copyto(moved, 0, where=np.isnan(moved))
             moved = moved.reshape(copies * values, -1)
+            if total and np.isnan(np.vdot(moved, moved)):  # the soonest way to know that some are no numbers
+                np.copyto(moved, 0, where=np.isnan(moved))
             return rounded(moved, moved if out is None else out)
 
         most = np.full(copies * values, self.bounds.most)
