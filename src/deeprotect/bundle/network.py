@@ -42,7 +42,8 @@ class Network:
 
     @cached_property
     def _prepared(self) -> Prepared:
-        return prepare(self.layers, Reach.anything(self.inputs))
+        with np.errstate(all="ignore"):  # a bound that is no number is refused
+            return prepare(self.layers, Reach.anything(self.inputs))
 
     @property
     def reach(self) -> Reach:
@@ -70,7 +71,9 @@ class Network:
         with np.errstate(all="ignore"), one_thread():
             for start, end in pairwise(self._borders(len(rows))):
                 block = rows[start:end].transpose(rows_last).astype(np.float32, order="C")
-                result[start:end] = self._prepared.step(block.reshape(self.inputs, -1), None).T
+                result[start:end] = (
+                    self._prepared.step(block.reshape(self.inputs, -1), None).reshape(self.outputs, -1).T
+                )
         return result
 
     def _borders(self, count: int) -> list[int]:

@@ -85,7 +85,7 @@ class Argmax(Layer):
             some = scores[start:end]
             combination = combination * count + some.argmax(axis=0)
             if self.reject is not None:
-                below = (np.maximum.reduce(some) - some).astype(np.float64)
+                below = np.maximum.reduce(some).astype(np.float64) - some
                 rejected |= self.reject.holds(below if windows is None else below / windows)
         codes = self.codes.astype(np.int64)[combination]
         return codes if self.reject is None else np.where(rejected, self.reject.code, codes)

@@ -25,6 +25,8 @@ MOST_VALUES = 1 << 20
 """Of one row anywhere in a network: what a layer may ask memory for."""
 EXACT_FLOAT32, EXACT_FLOAT64 = 1 << 24, 1 << 52
 """Sums below are exact; a factor of two below 2^53 covers the rounding of the bound itself."""
+LARGEST = 2.0**62
+"""Squares of what is below stay in float32; what is not could be infinite, or no number."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deeprotect.bundle.layers.layer import (
+    LARGEST,
     Array,
     Layer,
     Prepared,
@@ -117,7 +118,9 @@ class Residual(Layer):
         chain = prepare(self.layers, replace(given, ours=False))
         if chain.reach.shape != given.shape:
             raise BundleError(f"layer {self.op}: what is added has another shape; train again")
-        reach = Reach(given.most + chain.reach.most, whole=given.whole and chain.reach.whole)
+        whole = given.whole and chain.reach.whole
+        most = (given.most + chain.reach.most) * (1.0 if whole else 1 + 1e-6)  # sums that are not whole are rounded
+        reach = Reach(most, whole=whole)
         for each in (given, chain.reach, reach):
             require_float32(each, self.op)
 
@@ -137,7 +140,8 @@ def prepare(layers: Sequence[Layer], given: Reach) -> Prepared:
     for layer in layers:
         prepared = layer.prepare(given)
         steps.append(prepared.step)
-        given, work = prepared.reach, work + prepared.work
+        most = prepared.reach.most
+        given, work = replace(prepared.reach, most=np.where(most < LARGEST, most, np.inf)), work + prepared.work
     return Prepared(partial(_run, tuple(steps)), given, work)
 
 
