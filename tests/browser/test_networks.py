@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from tests.browser.random_networks import INPUTS, Maker
-from tests.browser.test_node import built, lack, run  # noqa: F401
+from tests.browser.test_node import built, run  # noqa: F401
 
 from deeprotect.bundle.episode_encoder import EpisodeEncoder
 from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
