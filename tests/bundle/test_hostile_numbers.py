@@ -163,7 +163,7 @@ def test_few_bytes_do_not_ask_for_hours(bundle, forge):
     tensors |= {"m": np.ones((4000, 8), np.int8), "c": np.ones(8, np.int8)}
     forged = {"files": {TENSORS: save(tensors)}, "encoder": []}
     nested = [{"op": "residual", "layers": WIDE * 5}, ROUND] * 5
-    for inner, says in [(WIDE * 3, None), (WIDE * 50, "multiplications"), (nested * 4, "multiplications")]:
+    for inner, says in [(WIDE, None), (WIDE * 50, "multiplications"), (nested * 4, "multiplications")]:
         path = forge(bundle, **forged, decoder=[*first, *inner, last])
         Bundle.load(path) if says is None else refused(path).index(says)
 
