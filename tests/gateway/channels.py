@@ -44,7 +44,7 @@ def channel_bundle(policy: Policy | None = None, *, prior=(1.0, 1.0, 1.0, 1.0)) 
         encoder=Network((Argmax((dim,), np.arange(dim) % codes),), dim),
         decoder=OutputTable(np.linspace(0.2, 0.8, codes, dtype=np.float32)[:, None] * np.ones((1, dim), np.float32)),
         minimiser={"name": "code book", "expected_accuracy": 0.9},
-        training=TrainingRecord(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}, names_tell=[]),
+        training=TrainingRecord(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
         results=[],
         created="2026-01-01T00:00:00+00:00",
         made_with={},

@@ -3,21 +3,21 @@
 import os
 import stat
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from deeprotect.errors import TableError
-from deeprotect.tables.csv_reader import CsvRequest, read_csv
-from deeprotect.tables.source import Source
+from deeprotect.errors import TableError, printable
+from deeprotect.tables.csv_reader import Batches, CsvRequest, read_csv
+from deeprotect.tables.fields import is_text
+from deeprotect.tables.source import Scan, Source, rows_at_a_time
 
-BATCH_ROWS, BATCH_CELLS = 65_536, 1 << 18
-"""A batch has so many rows, fewer where a table is wide: enough to keep Python out of the way, in constant memory."""
-COLUMN_BUFFER = 1 << 16
+_IN_PIECES: Any = {"buffer_size": 1 << 16, "pre_buffer": False}
 """Bytes of each Parquet column that are read at a time, instead of the whole column of a row group."""
+MOST_TEXT = 1 << 27
 STANDARD_INPUT = "standard input"
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 
@@ -78,9 +78,9 @@ def _reading(where: str, kind: str) -> Iterator[None]:
 
 @contextmanager
 def _csv(stream: BinaryIO, request: CsvRequest, where: str, *, size: int) -> Iterator[Source]:
-    schema, batches = read_csv(stream, request, where)
-    with closing(batches):
-        yield Source(where, schema, batches, _share(stream, size))
+    schema, scan = read_csv(stream, request, where)
+    with closed_in_the_end(scan) as closed:
+        yield Source(where, schema, closed, _share(stream, size))
 
 
 @contextmanager
@@ -88,34 +88,61 @@ def _parquet(stream: BinaryIO, _: CsvRequest, where: str, *, size: int) -> Itera
     import pyarrow.parquet as pa_parquet
 
     with _reading(where, "Parquet"):
-        file = pa_parquet.ParquetFile(stream, buffer_size=COLUMN_BUFFER, pre_buffer=False)
+        file = pa_parquet.ParquetFile(stream, **_IN_PIECES)
         schema = file.schema_arrow
-        batches = file.iter_batches(batch_size=rows_at_a_time(schema), use_threads=False)
-    with closing(_whole(batches, where, "Parquet")) as whole:
-        yield Source(where, schema, whole, _share(stream, size))
+
+    def scan(names: Sequence[str] | None) -> Batches:
+        with _reading(where, "Parquet"):
+            texts = [name for name in names or () if is_text(schema.field(name).type)]
+            _check_sizes(file.metadata, texts, where)
+            again = pa_parquet.ParquetFile(stream, metadata=file.metadata, read_dictionary=texts, **_IN_PIECES)
+            batches = again.iter_batches(rows_at_a_time(names or schema.names), columns=names, use_threads=False)
+            yield from _whole(batches)
+
+    with closed_in_the_end(scan) as closed:
+        yield Source(where, schema, closed, _share(stream, size))
 
 
 @contextmanager
 def _arrow(stream: BinaryIO, _: CsvRequest, where: str, *, size: int) -> Iterator[Source]:
     with _reading(where, "Arrow"):
-        file = pa.ipc.open_file(stream)
-        schema, batches = file.schema, (file.get_batch(index) for index in range(file.num_record_batches))
-    with closing(_whole(batches, where, "Arrow")) as whole:
-        yield Source(where, schema, whole, _share(stream, size))
+        schema = pa.ipc.open_file(stream).schema
+
+    def scan(names: Sequence[str] | None) -> Batches:
+        with _reading(where, "Arrow"):
+            fields = [place for place, name in enumerate(schema.names) if names is None or name in names]
+            file = pa.ipc.open_file(stream, options=pa.ipc.IpcReadOptions(included_fields=fields))
+            yield from _whole(file.get_batch(index) for index in range(file.num_record_batches))
+
+    with closed_in_the_end(scan) as closed:
+        yield Source(where, schema, closed, _share(stream, size))
 
 
-def _whole(batches: Iterable[pa.RecordBatch], where: str, kind: str) -> Generator[pa.RecordBatch, None, None]:
+@contextmanager
+def closed_in_the_end(scan: Callable[[Sequence[str] | None], Batches]) -> Iterator[Scan]:
+    """Whatever was read is closed with the source, be it half-way."""
+    with ExitStack() as opened:
+        yield lambda names: opened.enter_context(closing(scan(names)))
+
+
+def _whole(batches: Iterable[pa.RecordBatch]) -> Batches:
     """Batches whose offsets and lengths lie inside their own buffers: a damaged file could point at other memory."""
-    with _reading(where, kind):
-        for batch in batches:
-            batch.validate(full=True)
-            size = rows_at_a_time(batch.schema)
-            yield from (batch.slice(start, size) for start in range(0, batch.num_rows, size))
+    for batch in batches:
+        batch.validate(full=True)
+        size = rows_at_a_time(batch.schema.names)
+        yield from (batch.slice(start, size) for start in range(0, batch.num_rows, size))
 
 
-def rows_at_a_time(schema: pa.Schema) -> int:
-    """Of a batch with these columns."""
-    return max(1, min(BATCH_ROWS, BATCH_CELLS // max(1, len(schema))))
+def _check_sizes(file: Any, texts: Collection[str], where: str) -> None:
+    """A page of text is unpacked whole, whatever is read of it."""
+    columns = {file.schema.column(place).path: place for place in range(file.num_columns)} if texts else {}
+    for group in range(file.num_row_groups):
+        for name in texts:
+            if file.row_group(group).column(columns[name]).total_uncompressed_size > MOST_TEXT:
+                raise TableError(
+                    f"{where}: column '{printable(name)}' unpacks to more than {MOST_TEXT >> 20} MB in one row group; "
+                    "write it in smaller row groups, or map another column"
+                )
 
 
 def _share(stream: BinaryIO, size: int) -> Callable[[], float]:
