@@ -83,15 +83,19 @@ def plain_field(field: pa.Field) -> pa.Field:
     return field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
 
 
-def plain_column(column: pa.Array, field: pa.Field, where: str) -> pa.Array:
-    """A dictionary as its values, none of which may be long: so many rows could show each of them."""
+def plain_column(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A dictionary as its values."""
+    return decoded(column).cast(kind) if column.type != kind else column
+
+
+def refuse_long(column: pa.Array, longest: int, where: str) -> None:
+    """Texts that are too long, before any of them is looked at or copied."""
     values = column.dictionary if pa.types.is_dictionary(column.type) else column
-    if not pa.types.is_primitive(values.type) and _longest(values) > LONGEST_CELL:
+    if not pa.types.is_primitive(values.type) and _longest(values) > longest:
         raise TableError(
-            f"{where}: column '{printable(field.name)}' holds cells of more than {LONGEST_CELL} bytes, too long for a "
-            "name, a label or a time stamp; shorten them, or map another column"
+            f"{where} holds cells of more than {longest} bytes, too long for a name, a label or a time stamp; shorten "
+            "them, or map another column"
         )
-    return column if values is column else decoded(column).cast(field.type)
 
 
 def _longest(values: pa.Array) -> int:

@@ -3,7 +3,7 @@
 import os
 import stat
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from deeprotect.errors import TableError, printable
 from deeprotect.tables.csv_reader import Batches, CsvRequest, read_csv
-from deeprotect.tables.fields import is_text
+from deeprotect.tables.fields import LONGEST_CELL, is_text, refuse_long
 from deeprotect.tables.source import Scan, Source, rows_at_a_time
+from deeprotect.tables.unpacked_sizes import MOST_UNPACKED, check_record_batches, check_row_groups
 
 _IN_PIECES: Any = {"buffer_size": 1 << 16, "pre_buffer": False}
 """Bytes of each Parquet column that are read at a time, instead of the whole column of a row group."""
-MOST_TEXT = 1 << 27
 STANDARD_INPUT = "standard input"
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 
@@ -93,11 +93,13 @@ def _parquet(stream: BinaryIO, _: CsvRequest, where: str, *, size: int) -> Itera
 
     def scan(names: Sequence[str] | None) -> Batches:
         with _reading(where, "Parquet"):
-            texts = [name for name in names or () if is_text(schema.field(name).type)]
-            _check_sizes(file.metadata, texts, where)
+            check_row_groups(file.metadata, names, where=where)
+            chosen = schema.names if names is None else names
+            # As a dictionary, a text that many rows have is one in memory.
+            texts = [name for name in chosen if is_text(schema.field(name).type)]
             again = pa_parquet.ParquetFile(stream, metadata=file.metadata, read_dictionary=texts, **_IN_PIECES)
-            batches = again.iter_batches(rows_at_a_time(names or schema.names), columns=names, use_threads=False)
-            yield from _whole(batches)
+            batches = again.iter_batches(rows_at_a_time(chosen), columns=names, use_threads=False)
+            yield from _whole(batches, where, longest=None if names is None else LONGEST_CELL)
 
     with closed_in_the_end(scan) as closed:
         yield Source(where, schema, closed, _share(stream, size))
@@ -111,8 +113,10 @@ def _arrow(stream: BinaryIO, _: CsvRequest, where: str, *, size: int) -> Iterato
     def scan(names: Sequence[str] | None) -> Batches:
         with _reading(where, "Arrow"):
             fields = [place for place, name in enumerate(schema.names) if names is None or name in names]
+            check_record_batches(stream, schema, fields=set(fields), where=where)
             file = pa.ipc.open_file(stream, options=pa.ipc.IpcReadOptions(included_fields=fields))
-            yield from _whole(file.get_batch(index) for index in range(file.num_record_batches))
+            batches = map(file.get_batch, range(file.num_record_batches))
+            yield from _whole(batches, where, longest=None if names is None else LONGEST_CELL)
 
     with closed_in_the_end(scan) as closed:
         yield Source(where, schema, closed, _share(stream, size))
@@ -125,24 +129,19 @@ def closed_in_the_end(scan: Callable[[Sequence[str] | None], Batches]) -> Iterat
         yield lambda names: opened.enter_context(closing(scan(names)))
 
 
-def _whole(batches: Iterable[pa.RecordBatch]) -> Batches:
-    """Batches whose offsets and lengths lie inside their own buffers: a damaged file could point at other memory."""
+def _whole(batches: Iterable[pa.RecordBatch], where: str, *, longest: int | None) -> Batches:
+    """Batches whose offsets and lengths lie inside their own buffers: a damaged file could point at other memory.
+
+    Cells have at most `longest` bytes, or so many that a batch of them fits into memory: many rows may show one text.
+    """
     for batch in batches:
-        batch.validate(full=True)
+        batch.validate()
         size = rows_at_a_time(batch.schema.names)
-        yield from (batch.slice(start, size) for start in range(0, batch.num_rows, size))
-
-
-def _check_sizes(file: Any, texts: Collection[str], where: str) -> None:
-    """A page of text is unpacked whole, whatever is read of it."""
-    columns = {file.schema.column(place).path: place for place in range(file.num_columns)} if texts else {}
-    for group in range(file.num_row_groups):
-        for name in texts:
-            if file.row_group(group).column(columns[name]).total_uncompressed_size > MOST_TEXT:
-                raise TableError(
-                    f"{where}: column '{printable(name)}' unpacks to more than {MOST_TEXT >> 20} MB in one row group; "
-                    "write it in smaller row groups, or map another column"
-                )
+        for piece in (batch.slice(start, size) for start in range(0, batch.num_rows, size)):
+            for name, column in zip(piece.schema.names, piece.columns, strict=True):
+                refuse_long(column, longest or MOST_UNPACKED // piece.num_rows, f"{where}: column '{printable(name)}'")
+            piece.validate(full=True)
+            yield piece
 
 
 def _share(stream: BinaryIO, size: int) -> Callable[[], float]:

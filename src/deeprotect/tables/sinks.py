@@ -61,12 +61,12 @@ class _Blocks:
         if self._rows >= BLOCK_ROWS:
             table, whole = pa.concat_tables(self._held), self._rows - self._rows % BLOCK_ROWS
             for start in range(0, whole, BLOCK_ROWS):
-                self._sink.write(table.slice(start, BLOCK_ROWS).combine_chunks())
-            self._held, self._rows = [table.slice(whole).combine_chunks()], self._rows - whole
+                self._sink.write(table.slice(start, BLOCK_ROWS))
+            self._held, self._rows = [table.slice(whole)], self._rows - whole
 
     def finish(self) -> None:
         if self._rows:
-            self._sink.write(pa.concat_tables(self._held).combine_chunks())
+            self._sink.write(pa.concat_tables(self._held))
 
 
 class _Behind:
@@ -138,9 +138,12 @@ class _Csv:
     def _lines(self, rows: pa.Table) -> pa.Buffer:
         import pyarrow.csv as pa_csv
 
+        if not rows.num_rows:
+            return pa.py_buffer(b"")
         if any(pc.any(pc.match_substring_regex(rows.column(name), _SPECIAL)).as_py() for name in self._text):
             return _with_quotes(rows)
         lines = pa.BufferOutputStream()
+        rows = rows.combine_chunks()  # of an empty chunk Arrow writes whatever lies in memory
         pa_csv.write_csv(rows, lines, pa_csv.WriteOptions(include_header=False, quoting_style="none"))
         return lines.getvalue()
 
@@ -174,8 +177,20 @@ def _parquet(stream: BinaryIO, schema: pa.Schema) -> Any:
     return pa_parquet.ParquetWriter(stream, schema)
 
 
-def _arrow(stream: BinaryIO, schema: pa.Schema) -> Any:
-    return pa.ipc.new_file(stream, schema)
+@contextmanager
+def _arrow(stream: BinaryIO, schema: pa.Schema) -> Iterator[Sink]:
+    with pa.ipc.new_file(stream, schema) as writer:
+        yield _WholeBatches(writer)
+
+
+class _WholeBatches:
+    """One record batch of Arrow for each block: its writer would make one of every chunk."""
+
+    def __init__(self, writer: pa.ipc.RecordBatchFileWriter) -> None:
+        self._writer = writer
+
+    def write(self, rows: pa.Table) -> None:
+        self._writer.write_table(rows.combine_chunks())
 
 
 WRITERS = {".csv": _Csv, ".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow}

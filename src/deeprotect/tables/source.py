@@ -6,7 +6,8 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from deeprotect.tables.fields import plain_column, plain_field
+from deeprotect.errors import printable
+from deeprotect.tables.fields import LONGEST_CELL, plain_column, plain_field, refuse_long
 
 Scan = Callable[[Sequence[str] | None], Iterator[pa.RecordBatch]]
 BATCH_ROWS, BATCH_CELLS = 1 << 16, 1 << 18
@@ -24,23 +25,30 @@ class Source:
 
     @cached_property
     def batches(self) -> Iterator[pa.RecordBatch]:
-        return self.scan(None)
+        return _of_types(self.scan(None), self.schema)
 
     def only(self, names: Collection[str]) -> "Source":
         """With these columns alone, the others never unpacked; dictionaries as their values, and no cell too long."""
         fields = [plain_field(field) for field in self.schema if field.name in names]
         schema = pa.schema(fields)
-        return Source(self.where, schema, lambda _: self._plain(schema), self.position)
+        return Source(self.where, schema, lambda _: self._bounded(schema.names), self.position)
 
     def by_rows(self) -> "Source":
         """In batches of a fixed number of rows: blocks of text end where the digits of raw samples make them end."""
         size = rows_at_a_time(self.schema.names)
-        return Source(self.where, self.schema, lambda names: cut_by_rows(self.scan(names), size), self.position)
+        return Source(self.where, self.schema, lambda _: cut_by_rows(self.batches, size), self.position)
 
-    def _plain(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        for batch in self.scan(schema.names):
-            columns = [plain_column(batch.column(field.name), field, self.where) for field in schema]
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+    def _bounded(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        for batch in self.scan(names):
+            for name in names:
+                refuse_long(batch.column(name), LONGEST_CELL, f"{self.where}: column '{printable(name)}'")
+            yield batch.select(names)
+
+
+def _of_types(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        columns = [plain_column(column, kind) for column, kind in zip(batch.columns, schema.types, strict=True)]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def cut_by_rows(batches: Iterator[pa.RecordBatch], size: int) -> Generator[pa.RecordBatch, None, None]:
