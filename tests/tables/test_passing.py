@@ -95,6 +95,12 @@ def test_time_counts_from_the_beginning_of_each_recording(stamps, leave, blocks)
     assert left["recording"].to_pylist() == ["anna", "anna", "bert"]
 
 
+@pytest.mark.parametrize("blocks", [(None,), (1, 1, 1), (1, 2), (2, 1)])
+def test_how_a_stamp_is_written_does_not_depend_on_the_others_of_its_batch(blocks):
+    given = table(time=pa.array(["0", "20000000000.5", "40000000000"]))
+    assert passed(given, RELATIVE, blocks=blocks)["time"].to_pylist() == ["0", "2.00000000005e+10", "40000000000"]
+
+
 @pytest.mark.parametrize("kind", [pa.timestamp("ns", tz="UTC"), pa.timestamp("ms"), pa.time64("us"), pa.duration("ms")])
 def test_stamps_keep_their_type(kind):
     stamps = pa.array([10**6, 10**6 + 100, 10**6 + 900]).cast(kind)
