@@ -98,8 +98,8 @@ def assumptions(columns: Iterable[Column], policy: Policy) -> list[str]:
         if spec is not None and (column.unit or unit_in(column.name)) is None:
             assumed.setdefault(f"{spec.unit}, range {list(spec.range)}", []).append(column.name)
     lines = [f"{', '.join(names)}: taken as {taken}; change unit and range if not" for taken, names in assumed.items()]
-    for name, column in policy.stream.columns.items():
-        said = f"column '{printable(column)}' to train on; say --map {name}='{printable(column)}' when you release"
+    for name, place in policy.stream.columns.items():
+        said = f"column '{printable(place)}' to train on; say --map {name}='{printable(place)}' when you release"
         lines.append(f"{name} is read from {said}")
     return lines + _left_out(columns, policy) + _ceiling(policy)
 
