@@ -102,11 +102,8 @@ def test_the_card_says_who_attacked_and_with_what_success(named_bundle):
     assert "attacker retrained on released ones 0.210, guessing the most common answer 0.200" in text
 
 
-@pytest.mark.parametrize("names", [["person"], [], None])
-def test_the_card_says_what_becomes_of_names(named_bundle, names):
-    training = named_bundle.manifest.training.model_copy(update={"names_tell": names})
-    kept = "Names of recordings pass through" in card(changed(named_bundle, training=training))
-    assert kept == (names == [])
+def test_the_card_says_what_becomes_of_names(named_bundle):
+    assert "Recordings leave as 1, 2, … unless --keep-names is given" in card(named_bundle)
 
 
 def test_the_page_has_the_same_words_and_fetches_nothing(named_bundle):

@@ -79,14 +79,13 @@ def _budget_lines(bundle: Bundle) -> Iterator[str]:
 
 
 def open_lines(bundle: Bundle) -> Iterator[str]:
-    event, training = bundle.mechanism.event, bundle.manifest.training
+    event = bundle.mechanism.event
     yield terms(event.guarantee, sensitive=event.inferences, given=event.given, per=event.per).not_covered
     yield from _gap_lines(bundle)
     yield from _horizon_lines(bundle)
-    names = "leave as 1, 2, … unless --keep-names is given" if training.names_may_tell else "pass through"
     yield (
-        f"Names of recordings {names}; time stamps pass through, or count from 0 with --relative-time; the number of "
-        "rows, and that data was released, are not hidden."
+        "Recordings leave as 1, 2, … unless --keep-names is given; time stamps pass through, or count from 0 with "
+        "--relative-time; the number of rows, and that data was released, are not hidden."
     )
 
 

@@ -40,12 +40,6 @@ class TrainingRecord(BaseModel):
     windows: Count
     recordings: Count
     classes: dict[str, list[str]]
-    names_tell: list[str] | None = None  # sensitive inferences that a recording's name determines; None: not known
-
-    @property
-    def names_may_tell(self) -> bool:
-        """Whether names of recordings had better stay behind; what is not known counts as yes."""
-        return self.names_tell is None or bool(self.names_tell)
 
 
 class Measured(BaseModel):

@@ -143,8 +143,9 @@ class Protector:
         From standard input to standard output ('-' and '-') rows leave as their windows, or episodes, fill.
         """
         source = str(source_path) if isinstance(source_path, str | PathLike) else [str(each) for each in source_path]
-        piped = str(sink_path) == "-" and source in ("-", ["-"])
-        return self._release(source, open_pipe if piped else partial(open_sink, Path(sink_path)), **options)
+        if str(sink_path) == "-" and source in ("-", ["-"]):
+            return self._release(source, open_pipe, live=True, **options)
+        return self._release(source, partial(open_sink, Path(sink_path)), **options)
 
     def protect_files(
         self, sources: Sequence[Path_], folder: Path_, **options: Unpack[ReleaseOptions]
@@ -210,5 +211,8 @@ class Protector:
 
         return StoredLedger(Database.existing_or_new(str(address)), Account(stream, person, app), price_of(self.bundle))
 
-    def _release(self, table: Any, sink: OpenSink, **options: Unpack[ReleaseOptions]) -> ReleaseSummary:
-        return release_table(table, sink, self.bundle, entropy=SystemEntropy(), **settled(options, self.bundle))
+    def _release(
+        self, table: Any, sink: OpenSink, *, live: bool = False, **options: Unpack[ReleaseOptions]
+    ) -> ReleaseSummary:
+        given = settled(options, self.bundle)
+        return release_table(table, sink, self.bundle, entropy=SystemEntropy(), live=live, **given)

@@ -18,7 +18,6 @@ from deeprotect.signals import Windows
 from deeprotect.signals.windowing import Cutter
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import fresh_field, saturated
-from deeprotect.tables.files import STANDARD_INPUT
 from deeprotect.tables.passing import BesideCells, Passing
 from deeprotect.tables.rows import Rows, read_rows
 from deeprotect.tables.sinks import Sink
@@ -35,6 +34,7 @@ class ReleaseSummary:
     rows: int
     spending: Spending
     dropped: tuple[str, ...]
+    unchanged: tuple[str, ...] = ()  # columns that left as they are: time, and names of recordings if asked for
     clipped: tuple[str, ...] = ()  # columns that lay largely outside their public range, as if in another unit
     renumbered: bool = False  # recordings left as 1, 2, … and not under their names
     files: int = 1
@@ -68,13 +68,15 @@ def release_table(
     entropy: SystemEntropy,
     names: Sequence[str] | None = None,
     passing: Passing | None = None,
+    live: bool = False,
     workers: int = 1,
     progress: Progress = lambda _: None,
 ) -> ReleaseSummary:
     """Release every row of a table: a path, several, '-' or a frame; on any error nothing more is written.
 
     `mapping` gives the column of a channel where the names differ, `names` the columns of a text file that has none,
-    `passing` what becomes of names of recordings and of time stamps. Samples outside the public range are clipped and
+    `passing` what becomes of names of recordings and of time stamps. Rows of a `live` table are not held back until
+    they are many. Samples outside the public range are clipped and
     never refused: the policy comes with the bundle, and whoever wrote it could otherwise read from the mere existence
     of an output where the samples lie.
     """
@@ -87,20 +89,21 @@ def release_table(
         cells = BesideCells(columns, passing, beside_fields)
         book = ledger.of_table(table, (*source.schema.names, *columns.channels, columns.recording_name or ""))
         clipped, released_rows, before = dict[str, None](), 0, book.tally
-        rows = read_rows(source, columns, bundle.schema, outside=lambda channel, _: clipped.setdefault(channel.name))
+        needed = source.only(columns.kept)
+        needed = needed if live else needed.by_rows()
+        rows = read_rows(needed, columns, bundle.schema, outside=lambda channel, _: clipped.setdefault(channel.name))
         beside = deque[pa.Table]()
         windows = _windows(rows, cells, bundle, beside=beside)
         with open_sink(schema) as sink, one_thread():
-            # What comes on standard input may come slowly, and is not held back until there is work for all.
-            at_once = 1 if source.where == STANDARD_INPUT else workers
-            for released in release(windows, bundle, ledger=book, entropy=entropy, workers=at_once):
+            for released in release(windows, bundle, ledger=book, entropy=entropy, workers=1 if live else workers):
                 sink.write(_assemble(released, beside.popleft(), columns, schema))
                 released_rows += int(released.frame.lengths.sum())
                 progress(source.position())
     draws = book.tally - before
     renumbered = passing.recording == "numbered" and columns.recording_name is not None
     spending = totals([(bundle.mechanism.event, draws.paid)])
-    return ReleaseSummary(released_rows, spending, columns.dropped, tuple(clipped), renumbered, draws=draws)
+    unchanged = passing.unchanged(columns)
+    return ReleaseSummary(released_rows, spending, columns.dropped, unchanged, tuple(clipped), renumbered, draws=draws)
 
 
 def _windows(
