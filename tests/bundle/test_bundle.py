@@ -136,7 +136,7 @@ def test_networks_that_do_not_fit_the_windows_are_refused(policy, bundle):
             minimiser={"name": "none"},
             training=bundle.manifest.training,
             results=[],
-            created="",
+            created="2026-01-01T00:00:00+00:00",
             made_with={},
         )
 

@@ -18,6 +18,7 @@ from deeprotect.bundle.manifest import DEEPEST_NESTING, digest
 from deeprotect.bundle.verification.verify import verify
 from deeprotect.errors import BundleError
 from deeprotect.policy import Policy
+from deeprotect.privacy.size_limits import MOST_CODES, MOST_PRODUCTS
 
 HUGE = 10**400
 
@@ -185,9 +186,9 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
 """
 
 
-@pytest.mark.parametrize(("sizes", "says"), [((40, 256, 512), "1"), ((2000, 2000, 2000), "too many codes")])
-def test_checking_a_channel_takes_little_memory_or_is_refused(sizes, says):
+@pytest.mark.parametrize("sizes", [(40, 256, 512), (MOST_PRODUCTS // MOST_CODES**2, MOST_CODES, MOST_CODES)])
+def test_checking_a_channel_takes_little_memory(sizes):
     done = subprocess.run([sys.executable, "-c", CHECK, *map(str, sizes)], capture_output=True, text=True, check=True)
     found, megabytes = done.stdout.splitlines()
-    assert found.startswith(says) or says in found
+    assert found == "1"
     assert int(megabytes) < 200

@@ -32,7 +32,13 @@ def test_what_init_wrote_down_is_what_protect_reads(renamed, deeprotect, bundle)
     mapped = Policy.load(renamed / "new.toml").stream.columns
     policy = bundle.policy.vary(stream={"columns": mapped})
     facts = bundle.manifest
-    made = {"minimiser": facts.minimiser, "training": facts.training, "results": [], "created": "", "made_with": {}}
+    made = {
+        "minimiser": facts.minimiser,
+        "training": facts.training,
+        "results": [],
+        "created": "2026-01-01T00:00:00+00:00",
+        "made_with": {},
+    }
     type(bundle).make(policy, bundle.mechanism, encoder=bundle.encoder, decoder=bundle.decoder, **made).save(
         renamed / "mapped"
     )

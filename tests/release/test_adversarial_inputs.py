@@ -79,7 +79,7 @@ def protector(bundle, policy, request):
             minimiser=facts.minimiser,
             training=facts.training,
             results=[],
-            created="",
+            created="2026-01-01T00:00:00+00:00",
             made_with={},
         )
     )

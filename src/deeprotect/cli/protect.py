@@ -11,7 +11,7 @@ from deeprotect.cli.bundles import BundlePath, Key
 from deeprotect.cli.json_output import json_text
 from deeprotect.cli.progress import bar
 from deeprotect.cli.tables import Columns, Force, Map, refuse_output
-from deeprotect.errors import printable
+from deeprotect.errors import printable, quoted_all
 
 if TYPE_CHECKING:
     from deeprotect.bundle import Bundle
@@ -158,7 +158,7 @@ def _beside(summary: "ReleaseSummary", bundle: "Bundle", *, asked: bool) -> Iter
     if summary.dropped:
         yield f"left out, not channels: {printable(', '.join(summary.dropped), 1000)}"
     if summary.renumbered and not asked:
-        tell = printable(" and ".join(bundle.manifest.training.names_tell or ()), 200)
+        tell = quoted_all(bundle.manifest.training.names_tell or ())
         why = f"in the training table their names tell {tell}" if tell else "nobody knows what their names tell"
         yield f"recordings are numbered 1, 2, …: {why}; --keep-names keeps them"
 
@@ -173,6 +173,6 @@ def _released(summary: "ReleaseSummary", bundle: "Bundle", *, by_file: bool) -> 
         yield f"released {summary.rows} rows{files}; {summary.spending}"
     else:
         yield f"released 0 rows{files}, which costs nothing; the bundle promises {bundle.mechanism.event}"
-    certificate = bundle.manifest.certificate
+    certificate = bundle.certificate
     if certificate.get("codes_without_noise"):
         yield f"noise: {certificate['noise']}"
