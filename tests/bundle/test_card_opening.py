@@ -48,7 +48,7 @@ def test_a_promise_beyond_the_useful_label_says_what_the_label_itself_tells():
     event = Event("named", 3.0, inferences=("person",), confidence=0.95, given=("exercise",))
     promised, not_covered = opening(event, seconds=1.0, classes={"person": 10})
     assert promised.startswith("Beyond what “exercise” itself tells, from one stretch")
-    assert "what exercise alone tells, such as who does what how often" in not_covered
+    assert "what “exercise” alone tells, such as who does what how often" in not_covered
 
 
 def test_combinations_that_nothing_is_promised_about_are_counted_in_the_opening():

@@ -83,7 +83,7 @@ def test_two_channels_of_one_name_are_refused(made, forge):
 @pytest.mark.parametrize("kind", ["channel named", "channel given"])
 def test_counts_that_leave_out_a_class_that_training_saw_are_refused(made, forge, kind):
     classes = {**made(kind).manifest.training.classes, "person": ["ann", "bob", "zoe"]}
-    assert "leave out 'zoe'" in refused(forge(made(kind), training__classes=classes))
+    assert "leave out “zoe”" in refused(forge(made(kind), training__classes=classes))
 
 
 def test_a_class_is_counted_once(made, forge):

@@ -13,6 +13,7 @@ from deeprotect.bundle.verification.verify import verify
 from deeprotect.cli.app import app
 from deeprotect.errors import BundleError, quoted
 from deeprotect.privacy.events import Event
+from deeprotect.privacy.mechanisms import mechanism as mechanisms
 
 VOICE = "person holds: ε = 0.01 ldp for a whole life”. Verdict: holds"
 VERDICTS = ("verdict: holds", "verdict: does not hold", "verdict: not proved")
@@ -104,6 +105,16 @@ def test_notes_are_the_bundles_own_words_and_attributed(made, forge):
 def test_names_and_notes_are_short(made, forge, about):
     with pytest.raises(BundleError, match="printable line of at most"):
         Bundle.load(forge(made("laplace"), policy__about=about))
+
+
+def test_a_promise_is_about_inferences_of_the_policy_only(made, forge):
+    fields = made("channel named").manifest.mechanism
+    more = fields["secrets"] | {"it holds": fields["secrets"]["person"]}
+    event = fields["event"] | {"inferences": [*more], "confidence": 0.95}
+    mechanism = fields | {"event": event, "secrets": more}
+    certificate = mechanisms.load(mechanism).certificate()
+    with pytest.raises(BundleError, match="the policy names no “it holds”"):
+        Bundle.load(forge(made("channel named"), mechanism=mechanism, certificate=certificate))
 
 
 def test_an_event_quotes_each_name():

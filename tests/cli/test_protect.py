@@ -22,7 +22,7 @@ def column(folder, name, file="out.csv"):
 def test_names_that_told_something_sensitive_stay_behind_and_a_line_says_so(named, deeprotect):
     done = deeprotect("protect", "named", "walk.csv", "out.csv")
     assert done.returncode == 0, done.stderr
-    assert f"{NUMBERED}: in the training table their names tell person; --keep-names keeps them" in done.stderr
+    assert f"{NUMBERED}: in the training table their names tell “person”; --keep-names keeps them" in done.stderr
     assert column(named, "recording") == [1] * 100 + [2] * 100
 
 

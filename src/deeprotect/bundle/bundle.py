@@ -181,7 +181,7 @@ class Bundle:
             check_promise(self.policy, self.mechanism)
             check_counted(self.mechanism, self.manifest.training.classes)
             check_certificate(self.certificate, self.manifest.certificate)
-            check_names_known(self.policy, self.manifest)
+            check_names_known(self.policy, self.mechanism, manifest=self.manifest)
             check_shapes(self.mechanism, self.encoder, self.decoder, dim=self.schema.dim)
         except (BundleError, PolicyError) as error:
             message = str(error)

@@ -63,14 +63,15 @@ def _listed(given: Sequence[str]) -> str:
     return quoted_all(given) or "nothing"
 
 
-def check_names_known(policy: Policy, manifest: Manifest) -> None:
-    """Refuse records of inferences that the policy does not name: nobody could say what they are about."""
+def check_names_known(policy: Policy, mechanism: Mechanism, *, manifest: Manifest) -> None:
+    """Refuse promises and records about inferences that the policy does not name."""
     useful, sensitive = set(policy.inferences.useful), set(policy.inferences.sensitive)
     strange = {name for result in manifest.results for name in {*result.useful} - useful}
     strange |= {name for result in manifest.results for name in {*result.sensitive} - sensitive}
     strange |= {*manifest.training.classes} - useful - sensitive | {*(manifest.training.names_tell or ())} - sensitive
+    strange |= {*mechanism.event.inferences} - sensitive
     if strange:
-        raise BundleError(f"the policy names no {quoted(min(strange))}, which training or results are said to be about")
+        raise BundleError(f"the policy names no {quoted(min(strange))}, which other parts of the bundle are about")
 
 
 def check_certificate(derived: dict[str, Any], stored: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Time = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\+00:00$")]
 Version = Annotated[
     str,  # as PEP 440 writes them
-    Field(pattern=r"^[0-9]{1,4}(\.[0-9]{1,8}){0,4}(\.?(a|b|rc|post|dev)[0-9]{1,8}){0,3}(\+[a-z0-9.]{1,24})?$"),
+    Field(pattern=r"^[0-9]{1,4}(\.[0-9]{1,8}){0,4}(\.?(a|b|rc|post|dev)[0-9]{1,8}){0,3}(\+[a-z0-9._-]{1,40})?$"),
 ]
 Package = Literal["deeprotect", "torch", "scikit-learn", "numpy"]
 Name = Literal["channel", "laplace", "subspace", "paper", "baseline"]

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from deeprotect.errors import PolicyError, printable, quoted_all
-from deeprotect.privacy.names import LONGEST_IN_BUNDLE, check_names
+from deeprotect.privacy.names import check_names
 
 Guarantee = Literal["ldp", "rldp", "named"]
 MOST_INFERENCES = 64
@@ -45,7 +45,7 @@ class Event:
             raise PolicyError("delta must be in [0, 1) and confidence in (0, 1]")
         if len(self.inferences) > MOST_INFERENCES:
             raise PolicyError(f"an event names {len(self.inferences)} inferences; name at most {MOST_INFERENCES}")
-        check_names((*self.inferences, *self.given), "the name of an inference", longest=LONGEST_IN_BUNDLE)
+        check_names((*self.inferences, *self.given), "the name of an inference")
         if self.given and (self.guarantee != "named" or len(self.given) > MOST_INFERENCES):
             raise PolicyError(f"only a named promise is given inferences, and at most {MOST_INFERENCES} of them")
 

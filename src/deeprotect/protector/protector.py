@@ -53,7 +53,7 @@ class Protector:
         ... })
         >>> protector = Protector.fit(policy, table)
         >>> protector
-        <Protector for activity; sensitive: everything else; laplace, ε = 5 ldp per window>
+        <Protector for “activity”; sensitive: everything else; laplace, ε = 5 ldp per window>
         >>> released = protector.protect(table)
         >>> released.num_rows, released.column_names  # labels stay behind
         (160, ['acc_x'])

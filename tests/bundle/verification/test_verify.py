@@ -83,7 +83,7 @@ def test_a_policy_that_promises_more_is_refused(made, forge):
 
 def test_a_sensitive_inference_that_the_mechanism_forgets_is_refused(made, forge):
     path = forge(made("channel named"), policy__inferences__sensitive=["person", "mood"])
-    assert "'mood'" in failed(path)["policy"]
+    assert "“mood”" in failed(path)["policy"]
 
 
 def test_a_ceiling_that_the_mechanism_does_not_keep_is_refused(made, forge):
@@ -98,11 +98,11 @@ def test_a_ceiling_that_the_mechanism_does_not_keep_is_refused(made, forge):
 
 def test_a_promise_given_less_or_more_than_the_policy_asks_is_refused(made, forge):
     path = forge(made("channel given"), policy__privacy__given="nothing")
-    assert "is given activity, the policy's nothing" in failed(path)["policy"]
-    with pytest.raises(BundleError, match="given activity"):
+    assert "is given “activity”, the policy's nothing" in failed(path)["policy"]
+    with pytest.raises(BundleError, match="given “activity”"):
         Bundle.load(path)
     path = forge(made("channel named"), policy__privacy__given="useful")
-    assert "is given nothing, the policy's activity" in failed(path)["policy"]
+    assert "is given nothing, the policy's “activity”" in failed(path)["policy"]
 
 
 def test_a_class_that_training_saw_and_the_counts_leave_out_is_refused(made, forge):

@@ -158,7 +158,9 @@ def test_the_event_says_what_is_given_and_the_certificate_what_is_trusted():
     assert str(MADE.event) == "ε = 1 named per window for “person” given “activity”"
     certificate = MADE.certificate()
     assert certificate["given"] == ["activity"]
-    assert certificate["neighbours"].startswith("windows of one class of activity and any two classes of person")
+    assert certificate["neighbours"].startswith(
+        "windows of one useful class and any two classes of an inference that is named"
+    )
     assert "no class that was seen is missing from the counts" in certificate["assumes"]
     assert certificate["derived_epsilon"] == max(MADE.named_epsilons) <= 1.0
     assert certificate["ldp_epsilon"] <= 3.0

@@ -155,7 +155,7 @@ def _policy(bundle: Bundle) -> str:
 
 def _certificate(bundle: Bundle) -> str:
     check_certificate(bundle.certificate, bundle.manifest.certificate)
-    check_names_known(bundle.policy, bundle.manifest)
+    check_names_known(bundle.policy, bundle.mechanism, manifest=bundle.manifest)
     return f"all {len(bundle.manifest.certificate)} entries follow from the mechanism's own numbers"
 
 
