@@ -168,6 +168,6 @@ def _released(summary: "ReleaseSummary", bundle: "Bundle", *, by_file: bool) -> 
         yield f"released {summary.rows} rows{files}; {summary.spending}"
     else:
         yield f"released 0 rows{files}, which costs nothing; the bundle promises {bundle.mechanism.event}"
-    certificate = bundle.manifest.certificate
+    certificate = bundle.certificate
     if certificate.get("codes_without_noise"):
         yield f"noise: {certificate['noise']}"

@@ -14,6 +14,7 @@ import pyarrow as pa
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
 from deeprotect.bundle.card_page import card_fragment
+from deeprotect.errors import quoted_all
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.protector.arrays import release_array
@@ -52,7 +53,7 @@ class Protector:
         ... })
         >>> protector = Protector.fit(policy, table)
         >>> protector
-        <Protector for activity; sensitive: everything else; laplace, ε = 5 ldp per window>
+        <Protector for “activity”; sensitive: everything else; laplace, ε = 5 ldp per window>
         >>> released = protector.protect(table)
         >>> released.num_rows, released.column_names  # labels stay behind
         (160, ['acc_x'])
@@ -187,7 +188,10 @@ class Protector:
 
     def __repr__(self) -> str:
         inferences = self.policy.inferences
-        useful, hidden = ", ".join(inferences.useful), ", ".join(inferences.sensitive) or "everything else"
+        useful, hidden = (
+            quoted_all(inferences.useful, ", "),
+            quoted_all(inferences.sensitive, ", ") or "everything else",
+        )
         return f"<Protector for {useful}; sensitive: {hidden}; {self.mechanism}, {self.bundle.mechanism.event}>"
 
     def _repr_html_(self) -> str:

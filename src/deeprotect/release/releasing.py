@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from deeprotect.bundle.network import one_thread
-from deeprotect.errors import printable
+from deeprotect.errors import quoted_all
 from deeprotect.privacy.accounting import Spending, totals
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import DrawCounts, Ledger
@@ -25,6 +25,8 @@ from deeprotect.tables.sources import open_source
 
 Progress = Callable[[float], None]
 OpenSink = Callable[[pa.Schema], AbstractContextManager[Sink]]
+
+_SHOWN = 6  # columns that a line names
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,9 @@ class ReleaseSummary:
         """One line for the operator, without a figure; None where there is nothing to say."""
         if not self.clipped:
             return None
-        names = printable(", ".join(self.clipped), 300)
-        return f"largely outside the public range, and clipped to it: {names}; is it in another unit?"
+        more = f" and {len(self.clipped) - _SHOWN} more" if len(self.clipped) > _SHOWN else ""
+        names = quoted_all(self.clipped[:_SHOWN], ", ")
+        return f"largely outside the public range, and clipped to it: {names}{more}; is it in another unit?"
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
