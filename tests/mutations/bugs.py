@@ -1,6 +1,7 @@
 """Mistakes that people make in release paths, each planted in the real code, and the checks that must catch it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -17,7 +18,8 @@ from deeprotect.privacy.sampling import DiscreteLaplace
 from deeprotect.release import pipe
 from deeprotect.signals import Windows
 from deeprotect.signals.schema import Schema
-from deeprotect.tables import columns
+from deeprotect.tables.column_map import ColumnMap
+from deeprotect.tables.columns import Columns
 
 
 def half_the_noise_drawn(patch: Patch) -> None:
@@ -112,7 +114,17 @@ def tail_released_raw(patch: Patch) -> None:
 
 
 def labels_left_in(patch: Patch) -> None:
-    patch.setattr(columns, "_passes", lambda name, columns: True)
+    found = Columns.of.__func__
+
+    def all_kept(cls, table, schema, **options):
+        return replace(found(cls, table, schema, **options), kept=tuple(table.names), dropped=())
+
+    patch.setattr(Columns, "of", classmethod(all_kept))
+
+
+def a_bundle_chooses_columns(patch: Patch) -> None:
+    """Time and recording as the bundle's policy says: whoever wrote it could name any column."""
+    patch.setattr(ColumnMap, "of_release", ColumnMap.of)
 
 
 def row_permuted_in_the_sampler(patch: Patch) -> None:
@@ -233,5 +245,6 @@ BUGS = (
     Bug("budget charged after release", charged_after_release, (checks.CHARGED,)),
     Bug("redrawn inside an episode", redrawn_inside_an_episode, (checks.AUDIT_HELD, checks.ONE_DRAW)),
     Bug("labels left in the output", labels_left_in, (checks.COLUMNS,)),
+    Bug("a bundle that chooses columns", a_bundle_chooses_columns, (checks.CHOSEN,)),
     *mixing.BUGS,
 )
