@@ -11,7 +11,7 @@ from deeprotect.audit.trials import in_units
 from deeprotect.privacy.entropy import Entropy, SeededEntropy, SystemEntropy
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.release.ledger import MemoryLedger, Price
-from deeprotect.release.pipe import Pipeline, release
+from deeprotect.release.engine import Pipeline, stream
 from deeprotect.signals import Windows
 from deeprotect.signals.schema import Floats
 

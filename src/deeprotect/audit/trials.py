@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from deeprotect.audit.distinguisher import look_up, names
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import MemoryLedger, Price
-from deeprotect.release.pipe import Pipeline, release
+from deeprotect.release.engine import Pipeline, stream
 from deeprotect.signals import Frame, Schema, Windows
 from deeprotect.signals.schema import Floats
 

@@ -14,7 +14,7 @@ from deeprotect.benchmark.ratio import Ratio
 from deeprotect.benchmark.throughput import PROTECT, write
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import MemoryLedger, Price
-from deeprotect.release.pipe import release
+from deeprotect.release.engine import stream
 from deeprotect.signals.windows import Frame, Windows
 
 ROWS = (10_000, 100_000, 1_000_000, 10_000_000)

@@ -11,7 +11,7 @@ from deeprotect.errors import TableError, printable
 from deeprotect.privacy.accounting import totals
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import Ledger
-from deeprotect.release.pipe import Pipeline, release
+from deeprotect.release.engine import Pipeline, stream
 from deeprotect.release.releasing import ReleaseSummary
 from deeprotect.signals import Frame, Run, Schema, Windows
 from deeprotect.signals.checks import largely_outside

@@ -13,7 +13,7 @@ from deeprotect.errors import printable
 from deeprotect.privacy.accounting import Spending, totals
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import DrawCounts, Ledger
-from deeprotect.release.pipe import Pipeline, release
+from deeprotect.release.engine import Pipeline, stream
 from deeprotect.signals import Windows
 from deeprotect.signals.windowing import Cutter
 from deeprotect.tables.columns import Columns

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from deeprotect.bundle import Bundle
 from deeprotect.gateway.registration.device_registry import App
-from deeprotect.gateway.streams.flow import Flow
 from deeprotect.gateway.streams.track import Track, TrackWindow
 from deeprotect.gateway.wire.message import Message
+from deeprotect.release.episodes import Episodes
 from deeprotect.signals.schema import Schema
 
 MOST_PHASE = 1 << 20
@@ -37,7 +37,7 @@ class LiveSession:
     released_as: str = field(default_factory=own_name)
     tracks: dict[Schema, Track] = field(default_factory=dict)
     bundles: dict[str, Bundle] = field(default_factory=dict)  # by app: those that it began with
-    flows: dict[str, Flow] = field(default_factory=dict)  # by app
+    flows: dict[str, Episodes] = field(default_factory=dict)  # by app
     numbers: dict[str, int] = field(default_factory=dict)  # messages that left, by app
     last_seen: float = 0.0
 

@@ -8,10 +8,10 @@ from deeprotect.errors import DeeprotectError
 from deeprotect.gateway.operation.logs import event_seldom, failure
 from deeprotect.gateway.registration.device_registry import App, Device
 from deeprotect.gateway.streams.batch import UNREACHABLE, Job, Outcome, release_jobs
-from deeprotect.gateway.streams.flow import Flow
 from deeprotect.gateway.streams.live_session import LiveSession
 from deeprotect.gateway.streams.track import TrackWindow
 from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.episodes import Episodes, live_observing
 from deeprotect.release.ledger import Account
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.stored import StoredLedger
@@ -81,7 +81,7 @@ class Releaser:
             else:
                 event_seldom("no account", stream=order.device.stream, app=order.app.name, reason=str(error))
                 refusals[place] = UNREACHABLE
-        outcomes = release_jobs(list(jobs.values()), database=self._database, entropy=self._entropy)
+        outcomes = release_jobs(list(jobs.values()), entropy=self._entropy)
         by_place = dict(zip(jobs, outcomes, strict=True))
         return [self._delivery(order, by_place.get(place), refusals.get(place)) for place, order in enumerate(orders)]
 
@@ -89,12 +89,13 @@ class Releaser:
     def _delivery(order: ReleaseOrder, outcome: Outcome | None, refusal: str | None) -> Delivery:
         return Delivery(order, outcome, refusal if outcome is None else outcome.refusal)
 
-    def _flow(self, order: ReleaseOrder) -> Flow:
+    def _flow(self, order: ReleaseOrder) -> Episodes:
         flow = order.session.flows.get(order.app.terms)
         if flow is None:
             ledger = self._ledgers[_key(order)].of_session(order.session.name)
             fill_gaps = order.bundle.policy.stream.when_missing == "placeholder"
-            flow = order.session.flows[order.app.terms] = Flow(order.bundle, ledger, fill_gaps=fill_gaps)
+            observing = live_observing(order.bundle)
+            flow = order.session.flows[order.app.terms] = Episodes(order.bundle, ledger, observing, fill_gaps=fill_gaps)
         return flow
 
     def _open_ledgers(self, orders: Sequence[ReleaseOrder]) -> dict[_Key, DeeprotectError]:
