@@ -19,6 +19,7 @@ from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.mechanisms import laplace
 from deeprotect.privacy.mechanisms.relaxed import basis
+from deeprotect.privacy.sampling import DiscreteLaplace
 from deeprotect.signals import Schema
 
 RUNS = 8_000
@@ -174,9 +175,8 @@ def test_the_command_prints_the_bounds_and_draws_them(command, tmp_path):
 
 
 def test_the_command_fails_when_the_bound_exceeds_the_claim(command, monkeypatch):
-    draw = laplace.discrete_laplace
     monkeypatch.setattr(
-        laplace, "discrete_laplace", lambda scale, *rest, entropy: draw(scale / 3, *rest, entropy=entropy)
+        laplace, "DiscreteLaplace", lambda scales: DiscreteLaplace(tuple(scale / 3 for scale in scales))
     )
     code, out = command()
     assert code == 1

@@ -12,6 +12,7 @@ from deeprotect.audit.pairs import farthest
 from deeprotect.audit.trials import outputs_of
 from deeprotect.bundle import Bundle
 from deeprotect.privacy.mechanisms import laplace
+from deeprotect.privacy.sampling import DiscreteLaplace
 
 RUNS = 1_000
 
@@ -65,9 +66,9 @@ def test_a_code_given_to_all_windows_is_shown_above_the_claim(make, monkeypatch)
 
 
 def test_noise_that_windows_share_is_shown_above_the_claim(monkeypatch):
-    noise = laplace.GridLaplace._noise
+    draw = DiscreteLaplace.draw
     monkeypatch.setattr(
-        laplace.GridLaplace, "_noise", lambda self, count, entropy: noise(self, 1, entropy).repeat(count, 0)
+        DiscreteLaplace, "draw", lambda self, count, *, entropy: draw(self, 1, entropy=entropy).repeat(count, 0)
     )
     bundle = protectors.on_samples()
     pair = _pair(bundle)

@@ -150,6 +150,38 @@ def test_an_encoder_that_gives_windows_by_themselves_one_code_is_found(monkeypat
     assert _found().touched[0].startswith("encode")
 
 
+@pytest.mark.parametrize("tell", [mixing.places_told, mixing.sizes_told])
+def test_an_encoder_that_tells_its_place_or_the_size_of_its_block_is_found_though_no_window_moves_another(
+    monkeypatch, tell
+):
+    tell(monkeypatch)
+    found = _found()
+    assert found.touched[0].startswith("encode: of 521 windows, ")
+    assert "came out differently in blocks of" in found.touched[0]
+
+
+@pytest.mark.parametrize("block", [2, 3, 7, 64, 500])
+def test_a_last_bit_that_turns_in_blocks_of_one_size_only_is_found(monkeypatch, block):
+    encode = Bundle.encode
+
+    def turned(self, private):
+        code = encode(self, private)
+        return np.nextafter(code, 9.0) if len(code) == block else code
+
+    monkeypatch.setattr(Bundle, "encode", turned)
+    assert f"in blocks of {block} than one by one" in _found().touched[0]
+
+
+def test_a_mechanism_that_adds_up_in_the_order_of_its_block_is_found(monkeypatch):
+    privatise = laplace.GridLaplace.privatise
+
+    def told(self, code, *, entropy):
+        return privatise(self, code, entropy=entropy) * (1 + 1e-15 * (np.arange(len(code)) == len(code) - 1)[:, None])
+
+    monkeypatch.setattr(laplace.GridLaplace, "privatise", told)
+    assert _found().touched[0].startswith("privatise")
+
+
 def test_equal_windows_that_share_their_noise_are_found(monkeypatch):
     sound = laplace.GridLaplace.privatise
 

@@ -14,7 +14,7 @@ from deeprotect.bundle.manifest import Manifest, digest
 from deeprotect.bundle.network import Network
 from deeprotect.errors import BundleError
 from deeprotect.privacy.json_reader import JsonReader
-from deeprotect.privacy.sampling import below, discrete_laplace
+from deeprotect.privacy.sampling import DiscreteLaplace, below
 
 VECTORS = json.loads(PATH.read_text())
 
@@ -52,7 +52,8 @@ def test_uniform_integers(case):
 def test_discrete_laplace_noise(case):
     entropy = Script(case["words"])
     scale = JsonReader({"scale": [case["scale"]]}).fractions("scale")[0]
-    assert [str(value) for value in discrete_laplace(scale, len(case["drawn"]), entropy=entropy)] == case["drawn"]
+    drawn = DiscreteLaplace((scale,)).draw(len(case["drawn"]), entropy=entropy)[:, 0]
+    assert [str(value) for value in drawn] == case["drawn"]
     assert not entropy.left
 
 

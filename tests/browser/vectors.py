@@ -14,7 +14,7 @@ from deeprotect.bundle.manifest import digest
 from deeprotect.bundle.network import Network
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.json_reader import JsonReader
-from deeprotect.privacy.sampling import below, discrete_laplace
+from deeprotect.privacy.sampling import DiscreteLaplace, below
 
 PATH = Path(__file__).parents[2] / "browser" / "test" / "vectors.json"
 SCALES = ("1/1", "1/3", "7/2", "4096/5", "16777215/1024", "281474976710655/281474976710656")
@@ -69,7 +69,7 @@ def _below(bound):
 def _laplace(scale):
     recorder = Recorder(len(scale))
     fraction = JsonReader({"scale": [scale]}).fractions("scale")[0]
-    drawn = discrete_laplace(fraction, 12, entropy=recorder).tolist()
+    drawn = DiscreteLaplace((fraction,)).draw(12, entropy=recorder)[:, 0].tolist()
     return {"scale": scale, "drawn": [str(value) for value in drawn], "words": recorder.given}
 
 

@@ -13,6 +13,7 @@ from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.exact_draw import ExactDraw
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.mechanisms import laplace
+from deeprotect.privacy.sampling import DiscreteLaplace
 from deeprotect.release import pipe
 from deeprotect.signals import Windows
 from deeprotect.signals.schema import Schema
@@ -20,8 +21,7 @@ from deeprotect.tables import columns
 
 
 def half_the_noise_drawn(patch: Patch) -> None:
-    draw = laplace.discrete_laplace
-    patch.setattr(laplace, "discrete_laplace", lambda scale, count, *, entropy: draw(scale / 2, count, entropy=entropy))
+    patch.setattr(laplace, "DiscreteLaplace", lambda scales: DiscreteLaplace(tuple(scale / 2 for scale in scales)))
 
 
 def half_the_noise_stated(patch: Patch) -> None:
@@ -46,7 +46,7 @@ def float_laplace(patch: Patch) -> None:
 def noise_before_clipping(patch: Patch) -> None:
     def privatise(self, code, *, entropy):
         low, step = self.box._ends
-        position = np.rint((code - low) / step).astype(np.int64) + self._noise(len(code), entropy)
+        position = np.rint((code - low) / step).astype(np.int64) + self.noise.draw(len(code), entropy=entropy)
         return self.box.from_grid(np.clip(position, 0, self.box.grid_steps))
 
     patch.setattr(laplace.GridLaplace, "privatise", privatise)
@@ -65,13 +65,19 @@ def seed_fixed(patch: Patch) -> None:
 
 
 def noise_reused(patch: Patch) -> None:
-    noise = laplace.GridLaplace._noise
-    patch.setattr(laplace.GridLaplace, "_noise", lambda self, count, entropy: noise(self, 1, entropy).repeat(count, 0))
+    draw = DiscreteLaplace.draw
+    patch.setattr(
+        DiscreteLaplace, "draw", lambda self, count, *, entropy: draw(self, 1, entropy=entropy).repeat(count, 0)
+    )
 
 
 def no_noise_on_one_coordinate(patch: Patch) -> None:
-    noise = laplace.GridLaplace._noise
-    patch.setattr(laplace.GridLaplace, "_noise", lambda self, *rest: noise(self, *rest) * (np.arange(self.dim) > 0))
+    draw = DiscreteLaplace.draw
+    patch.setattr(
+        DiscreteLaplace,
+        "draw",
+        lambda self, count, *, entropy: draw(self, count, entropy=entropy) * (np.arange(len(self.scales)) > 0),
+    )
 
 
 def decoder_fed_the_private_window(patch: Patch) -> None:

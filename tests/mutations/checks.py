@@ -138,12 +138,16 @@ class _Watched:
 
 
 def _code_depends_on_its_own_window_only(bundle):
-    """The code of a window, released alone and in company."""
+    """The codes of windows, each released alone and all in company."""
     samples = np.random.default_rng(1).uniform(-3, 3, size=(9, bundle.schema.window, 1))
-    alone, together = _Watched(bundle), _Watched(bundle)
-    _release(alone, samples[:1])
-    _release(together, samples)
-    return np.array_equal(alone.given["privatise"], together.given["privatise"][:1])
+    together = _codes(bundle, samples)
+    return all(np.array_equal(_codes(bundle, samples[[place]]), together[[place]]) for place in range(9))
+
+
+def _codes(bundle, samples):
+    watched = _Watched(bundle)
+    _release(watched, samples)
+    return watched.given["privatise"]
 
 
 def _release_depends_on_its_own_window_only(bundle):

@@ -13,6 +13,7 @@ from tests.mutations.bug import Bug, Patch
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.network import MOST_ROWS
 from deeprotect.privacy.channel.exact_draw import ExactDraw
+from deeprotect.signals.schema import Schema
 
 BEYOND = 8_192  # windows; networks were run on as many at a time once
 
@@ -50,6 +51,28 @@ def last_batch_remembered(patch: Patch) -> None:
         return mixed
 
     _after_encoding(patch, filtered)
+
+
+def places_told(patch: Patch) -> None:
+    """Codes that look at no other window, and tell where in its block theirs stood: a block ends where others do."""
+    _after_encoding(patch, lambda code: code + np.arange(len(code))[:, None] % 2)
+
+
+def sizes_told(patch: Patch) -> None:
+    """The last bit of a code tells how many rows its block left over, as rounding in products may."""
+    _after_encoding(patch, lambda code: np.nextafter(code, 9.0) if len(code) % 4 == 1 else code)
+
+
+def borders_crossed(patch: Patch) -> None:
+    """A window whose first reading is bridged from the last one before its border: it informs two draws."""
+    scale = Schema.scale
+
+    def bridged(self, samples):
+        joined = samples.copy()
+        joined[1:, 0] = (samples[:-1, -1] + samples[1:, 0]) / 2
+        return scale(self, joined)
+
+    patch.setattr(Schema, "scale", bridged)
 
 
 def decoder_adds_the_mean(patch: Patch) -> None:
@@ -90,6 +113,9 @@ BUGS = (
     Bug("one code for the second block", one_code_in_the_second_block, APART),
     Bug("codes centred on the batch", codes_centred_on_the_batch, (checks.ISOLATION_SAMPLES,)),
     Bug("last batch remembered", last_batch_remembered, (checks.ISOLATION_SAMPLES,)),
+    Bug("an encoder that tells places", places_told, (*APART, checks.OWN_CODE)),
+    Bug("an encoder that tells the size of its block", sizes_told, (checks.ISOLATION_SAMPLES,)),
+    Bug("a window that crosses its border", borders_crossed, (*APART, checks.OWN_CODE)),
     Bug("decoder adds the batch's mean", decoder_adds_the_mean, APART),
     Bug("decoder adds a trace of the batch's mean", decoder_adds_a_trace_of_the_mean, (checks.ISOLATION_CHANNEL,)),
     Bug("one word for all windows of a channel", one_word_for_all, (checks.AUDIT_CHANNEL,)),

@@ -11,12 +11,16 @@ from scipy import stats
 from deeprotect.errors import PolicyError
 from deeprotect.privacy import sampling
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
-from deeprotect.privacy.sampling import discrete_laplace, mean_magnitude, round_up
+from deeprotect.privacy.sampling import DiscreteLaplace, mean_magnitude, round_up
 
 
 def probability(k, scale):
     """P(k) = tanh(1 / 2b) exp(-|k| / b), exactly normalised."""
     return np.tanh(0.5 / float(scale)) * np.exp(-np.abs(k) / float(scale))
+
+
+def discrete_laplace(scale, count, *, entropy):
+    return DiscreteLaplace((scale,)).draw(count, entropy=entropy)[:, 0]
 
 
 class Script:
@@ -115,22 +119,96 @@ def test_uniform_integers_are_uniform(bound):
     assert stats.kstest((drawn + 0.5) / bound, "uniform").statistic < 0.5 / bound + 0.006
 
 
-@pytest.mark.parametrize(("numerator", "denominator"), [(0, 1), (1, 1), (1, 2), (9, 10), (1, 2**40)])
-def test_bernoulli_exp_has_its_probability(numerator, denominator):
-    count = 100_000
-    numerators = np.full(count, numerator, dtype=np.int64)
-    hits = sampling._bernoulli_exp(numerators, denominator, entropy=SeededEntropy(9)).sum()
-    expected = np.exp(-numerator / denominator)
-    assert abs(hits / count - expected) <= 4.5 * np.sqrt(expected * (1 - expected) / count) + 1e-12
+class Counted:
+    """Words of another source, and how many were asked for, call by call."""
+
+    def __init__(self, source):
+        self.source, self.asked = source, []
+
+    def words(self, count):
+        self.asked.append(count)
+        return self.source.words(count)
 
 
-def test_minus_zero_is_rejected_and_not_counted_twice():
-    # One attempt at scale 1: remainder 0 accepted (k = 1 fails at once), geometric stops, sign negative: again.
-    # below(1) takes no word; each Bernoulli(exp(-1)) takes words at k >= 2 only.
-    fail_at_2, negative, positive = 1, 1, 0
-    script = Script(fail_at_2, negative, fail_at_2, positive)
-    assert discrete_laplace(Fraction(1), 1, entropy=script).tolist() == [0]
-    assert script.left == []
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(5), round_up(Fraction(24576.123)), Fraction(2**48)])
+def test_every_value_takes_the_same_words_in_the_same_calls_whatever_it_becomes(scale):
+    noise, asked, drawn = DiscreteLaplace((scale,)), set(), set()
+    for _ in range(500):
+        counted = Counted(SystemEntropy())
+        drawn.add(int(noise.draw(1, entropy=counted)[0, 0]))
+        asked.add(tuple(counted.asked))
+    assert len(asked) == 1
+    assert len(drawn) > 2
+
+
+def test_a_value_is_a_function_of_its_own_words_whatever_is_drawn_beside_it():
+    noise = DiscreteLaplace((Fraction(3), Fraction(700, 3), Fraction(3)))
+    at_once = noise.draw(2_000, entropy=SeededEntropy(4))
+    entropy = SeededEntropy(4)
+    one_by_one = np.concatenate([noise.draw(count, entropy=entropy) for count in (1, 2, 3, 7, 64, 500, 1_423)])
+    assert (at_once == one_by_one).all()
+
+
+def test_scales_in_a_row_each_have_their_own_distribution():
+    scales = (Fraction(1, 3), Fraction(50), Fraction(1, 3), Fraction(7, 2))
+    drawn = DiscreteLaplace(scales).draw(100_000, entropy=SeededEntropy(6))
+    for scale, column in zip(scales, drawn.T, strict=True):
+        assert np.abs(column).mean() == pytest.approx(mean_magnitude(scale), rel=0.02)
+    assert np.abs(np.corrcoef(drawn.T) - np.eye(4)).max() < 0.02
+
+
+def share(exponent, *, places=6):
+    """1 / (1 + exp(exponent)) from its series in fractions, between two ends."""
+    term = total = Fraction(1)
+    number = 0
+    while term > Fraction(1, 1 << 64 * places) or number < 2 * exponent:
+        number += 1
+        term *= exponent / number
+        total += term
+    return 1 / (1 + total + term), 1 / (1 + total)
+
+
+@given(st.fractions(min_value=Fraction(1, 1000), max_value=80, max_denominator=10**6), st.integers(1, 4))
+def test_thresholds_are_the_exact_digits_of_the_probability(exponent, place):
+    least, most = (int(end * 2 ** (64 * place)) % 2**64 for end in share(exponent))
+    assert least == sampling._digit(exponent, place) == most
+
+
+def test_a_word_that_equals_the_threshold_is_settled_by_the_next_digits():
+    exponent = Fraction(1, 3)
+    second, third = (sampling._digit(exponent, place) for place in (2, 3))
+    assert sampling._settled(exponent, Script(second - 1))
+    assert not sampling._settled(exponent, Script(second + 1))
+    assert sampling._settled(exponent, Script(second, third - 1))
+    assert not sampling._settled(exponent, Script(second, third + 1))
+
+
+def test_bits_make_the_number_and_the_first_one_its_sign():
+    noise = DiscreteLaplace((Fraction(5),))
+    thresholds = noise._thresholds[0].tolist()
+    for sign, number in ((0, 0), (0, 5), (1, 0), (1, 5), (0, 37), (1, 37)):
+        ones = [sign, *(number >> bit & 1 for bit in range(len(thresholds) - 1))]
+        words = [threshold - 1 if one else threshold + 1 for one, threshold in zip(ones, thresholds, strict=True)]
+        assert noise.draw(1, entropy=Script(*words)).tolist() == [[-1 - number if sign else number]]
+
+
+def test_a_tie_in_the_middle_of_a_draw_changes_its_own_bit_only():
+    noise = DiscreteLaplace((Fraction(5), Fraction(5)))
+    above = noise._thresholds[0] + np.uint64(1)
+    words = np.concatenate([above, above])
+    words[3] -= np.uint64(1)  # bit 2 of the first value is neither above nor below
+    second = sampling._digit(Fraction(4, 5), 2)
+    assert noise.draw(1, entropy=Script(*words.tolist(), second - 1)).tolist() == [[4, 0]]
+    assert noise.draw(1, entropy=Script(*words.tolist(), second + 1)).tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize(
+    "scale", [Fraction(1, 2**48), Fraction(1, 3), Fraction(1), Fraction(12345, 7), Fraction(2**48)]
+)
+def test_what_is_never_drawn_has_probability_below_exp_minus_1024(scale):
+    reach = 1 << DiscreteLaplace((scale,))._thresholds.shape[1] - 1
+    assert reach / scale >= 1024
+    assert reach < 2**62
 
 
 @given(st.fractions(min_value=Fraction(1, 10**6), max_value=10**12))

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from deeprotect.privacy.entropy import SeededEntropy
-from deeprotect.privacy.sampling import discrete_laplace, round_up
+from deeprotect.privacy.sampling import DiscreteLaplace, round_up
 
 try:
     import opendp.prelude as dp
@@ -38,7 +38,7 @@ def theirs(scale):
 
 
 def ours(scale):
-    return discrete_laplace(scale, COUNT, entropy=SeededEntropy(21))
+    return DiscreteLaplace((scale,)).draw(COUNT, entropy=SeededEntropy(21))[:, 0]
 
 
 def chi_squared(first, second, *, scale):

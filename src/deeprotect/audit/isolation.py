@@ -1,4 +1,7 @@
-"""Whether one window can touch another: the same random words twice, some windows changed, and all others must stay."""
+"""Whether one window can touch another: the same random words twice, and what is released of a window must stay.
+
+Once some other windows change, and once the batches do in which the same windows come.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,11 +21,13 @@ Sizes = tuple[int, ...]
 
 # At sizes, and just beyond, at which code that works in blocks may begin another one.
 STREAMS: tuple[Sizes, ...] = ((2,), (3,), (1, 1, 1), (5, 4), (16, 17), (65,), (256, 257), (1_025,), (8_195,))
+REGROUPED = 521  # windows of one stream that comes in blocks of several sizes, the last of which is never full
+BLOCKS = (2, 3, 7, 64, 500, REGROUPED)
 
 
 @dataclass(frozen=True)
 class Isolation:
-    """An exact witness, no statistics: `touched` says where windows changed although only others had been changed."""
+    """An exact witness, no statistics: `touched` says where windows changed although only others or batches had."""
 
     batches: int
     touched: tuple[str, ...]
@@ -51,6 +56,12 @@ def isolation(bundle: Pipeline, windows: Floats, *, streams: Sequence[Sizes] = S
                 batches += 1
                 if count:
                     touched.setdefault(step, _sentence(step, count, marks, sizes=sizes))
+    for windows, _ in fillings(known, REGROUPED, rng):
+        for block, step, count in _regrouped(bundle, windows):
+            batches += 1
+            if count:
+                where = f"{step}: of {len(windows)} windows, {count} came out differently"
+                touched.setdefault(step, f"{where} in blocks of {block} than one by one, with the same random words")
     return Isolation(batches, tuple(touched.values()))
 
 
@@ -77,6 +88,20 @@ def _compared(bundle: Pipeline, before: Floats, after: Floats, *, sizes: Sizes) 
     for marks in [*_sets(len(before)), nothing]:
         changed = replay(bundle, np.where(marks[:, None], after, before), marks=marks, sizes=sizes)
         yield marks, *_first_difference(unchanged, changed, ~marks)
+
+
+def _regrouped(bundle: Pipeline, windows: Floats) -> Iterator[tuple[int, str, int]]:
+    """For each size of blocks: the first step that made something else of windows than of each alone, of how many."""
+    every, (alone, *others) = (
+        np.ones(len(windows), dtype=bool),
+        (replay(bundle, windows, marks=None, sizes=_in_blocks(len(windows), block)) for block in (1, *BLOCKS)),
+    )
+    for block, together in zip(BLOCKS, others, strict=True):
+        yield block, *_first_difference(alone, together, every)
+
+
+def _in_blocks(count: int, block: int) -> Sizes:
+    return tuple(min(block, count - start) for start in range(0, count, block))
 
 
 def _sets(count: int) -> Iterator[Marks]:

@@ -11,7 +11,7 @@ from deeprotect.benchmark.made_up import CODES, randomised_response
 from deeprotect.benchmark.ratio import REPEATS, Ratio, Work, compare
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.entropy import SystemEntropy, Words
-from deeprotect.privacy.sampling import discrete_laplace, round_up
+from deeprotect.privacy.sampling import DiscreteLaplace, round_up
 
 SCALES = (Fraction(1), Fraction(50), round_up(Fraction(24576.123)))
 """Noise of one step, of features on a coarse grid, and of features on the default grid at small ε."""
@@ -35,7 +35,8 @@ def laplace(*, draws: int, repeats: int) -> list[Ratio]:
 
 
 def _ours(scale: Fraction, draws: int) -> Work:
-    return lambda: discrete_laplace(scale, draws, entropy=SystemEntropy()).size
+    noise = DiscreteLaplace((scale,))
+    return lambda: noise.draw(draws, entropy=SystemEntropy()).size
 
 
 def _numpy(scale: Fraction, draws: int) -> Work:
@@ -73,7 +74,7 @@ def entropy_share(*, draws: int, repeats: int) -> Ratio:
     shares = []
     for _ in range(repeats):
         entropy, start = TimedEntropy(), time.process_time()
-        discrete_laplace(SCALES[-1], draws, entropy=entropy)
+        DiscreteLaplace(SCALES[-1:]).draw(draws, entropy=entropy)
         shares.append(entropy.seconds / (time.process_time() - start))
     return Ratio("random bits for exact Laplace noise", "the whole draw", "time", float(np.median(shares)))
 

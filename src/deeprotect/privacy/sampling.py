@@ -1,35 +1,117 @@
-"""Exact discrete Laplace noise in integer arithmetic (Canonne, Kamath, Steinke 2020), a whole array at a time.
+"""Exact discrete Laplace noise, bit by bit: every value takes the same words and the same steps, whatever it is.
 
-No floating-point number takes part, so the drawn distribution is the stated one: docs/claims.md#the-sampler-is-exact
+The drawn distribution is the stated one: docs/claims.md#the-sampler-is-exact
 """
 
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from functools import cached_property
+from math import ceil, floor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.errors import PolicyError
-from deeprotect.privacy.entropy import Entropy
+from deeprotect.privacy.entropy import Entropy, Words
 
 Integers = NDArray[np.int64]
 Unsigned = np.dtype[np.unsignedinteger]
 Draws = NDArray[np.unsignedinteger]
 _KINDS: tuple[Unsigned, ...] = tuple(np.dtype(kind) for kind in (np.uint8, np.uint16, np.uint32, np.uint64))
 
-# |noise| is below numerator * (v + 1) with v geometric, P(v >= n) = exp(-n). With numerators up to 2^48 the
-# 63 bits overflow only when v >= 2^15 - 1, that is with probability below exp(-32000).
 _LARGEST = 1 << 48
+_REACH = 1 << 10  # noise beyond so many scales has probability exp(-1024) and is never drawn; 58 bits hold the rest
 _SIGNIFICANT_BITS = 24
-_BLOCK = 1 << 16  # a block's arrays stay in the processor's cache
+_BLOCK = 1 << 16  # words; a block's arrays stay in the processor's cache
 
 
-def discrete_laplace(scale: Fraction, count: int, *, entropy: Entropy) -> Integers:
-    """Independent integers with P(k) proportional to exp(-|k| / scale)."""
-    require_drawable(scale)
-    noise = np.empty(count, dtype=np.int64)
-    for start in range(0, count, _BLOCK):
-        noise[start : start + _BLOCK] = _block(scale, min(_BLOCK, count - start), entropy)
-    return noise
+@dataclass(frozen=True)
+class DiscreteLaplace:
+    """Independent integers with P(k) proportional to exp(-|k| / scale), one of each scale in a row.
+
+    The bits of a geometric number are independent, bit i is 1 with probability 1 / (1 + exp(2^i / scale)). With the
+    probability of bit 0 the number x becomes -1 - x.
+    """
+
+    scales: tuple[Fraction, ...]
+
+    def __post_init__(self) -> None:
+        for scale in self._kinds:
+            require_drawable(scale)
+
+    def draw(self, count: int, *, entropy: Entropy) -> Integers:
+        """Noise (count, scales). Each value has words of its own, in order: so many, whatever it becomes."""
+        columns, noise = len(self.scales), np.empty(count * len(self.scales), dtype=np.int64)
+        block = max(1, _BLOCK // self._thresholds.shape[1])
+        for start in range(0, noise.size, block):
+            places = np.arange(start, min(start + block, noise.size)) % columns
+            noise[start : start + block] = self._block(self._kind_of[places], entropy)
+        return noise.reshape(count, columns)
+
+    @cached_property
+    def _kinds(self) -> tuple[Fraction, ...]:
+        """Each scale once."""
+        return tuple(dict.fromkeys(self.scales))
+
+    @cached_property
+    def _kind_of(self) -> Integers:
+        numbers = {scale: number for number, scale in enumerate(self._kinds)}
+        return np.array([numbers[scale] for scale in self.scales])
+
+    @cached_property
+    def _thresholds(self) -> Words:
+        """(kind, bit), the sign first: a word below it makes the bit 1, a word above it 0."""
+        bits = (ceil(_REACH * max(self._kinds)) - 1).bit_length()
+        rows = [[_digit(_exponent(scale, bit), 1) for bit in range(1 + bits)] for scale in self._kinds]
+        return np.array(rows, dtype=np.uint64)
+
+    def _block(self, kinds: Integers, entropy: Entropy) -> Integers:
+        thresholds = self._thresholds[kinds]
+        words = entropy.words(thresholds.size).reshape(thresholds.shape)
+        ones = words < thresholds
+        for value, bit in np.argwhere(words == thresholds).tolist():  # of 2^58 values less than one
+            ones[value, bit] = _settled(_exponent(self._kinds[kinds[value]], bit), entropy)
+        size = ones[:, 1:] @ (1 << np.arange(ones.shape[1] - 1))
+        return np.where(ones[:, 0], ~size, size)  # ~x = -1 - x
+
+
+def _exponent(scale: Fraction, bit: int) -> Fraction:
+    """Of the sign at 0, which has the chance of the lowest bit, and of bit after bit behind it."""
+    return (1 << max(bit - 1, 0)) / scale
+
+
+def _settled(exponent: Fraction, entropy: Entropy) -> bool:
+    """A bit whose first word decides nothing: the next ones do, against the next digits of its probability."""
+    place = 2
+    while (word := int(entropy.words(1)[0])) == (digit := _digit(exponent, place)):
+        place += 1
+    return word < digit
+
+
+def _digit(exponent: Fraction, place: int) -> int:
+    """Of 1 / (1 + exp(exponent)) to the base 2^64 the digit at this place behind the point, exactly."""
+    if exponent >= 64 * place:
+        return 0
+    precision = 20 * place + 32
+    while True:
+        low, high = _enclosed(exponent, 1 << 64 * place, precision=precision)
+        if low == high:
+            return low % (1 << 64)
+        precision += 20  # ends, for exp of a fraction is transcendental
+
+
+def _enclosed(exponent: Fraction, whole: int, *, precision: int) -> tuple[int, int]:
+    """Whole numbers that floor(whole / (1 + exp(exponent))) lies between.
+
+    Each of four steps is rounded correctly, to half a unit of the last decimal. With x the exponent that is off by
+    less than whole (x + 3) exp(-x) / 10^(precision - 1) < 10^-30, for whole = 2^(64 n) < 10^(20 n).
+    """
+    context = Context(prec=precision, rounding=ROUND_HALF_EVEN, Emin=-99_999, Emax=99_999, traps=[])
+    odds = context.exp(context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator)))
+    value = context.divide(Decimal(whole), context.add(Decimal(1), odds))
+    slack = Decimal("1e-30")
+    return floor(context.subtract(value, slack)), floor(context.add(value, slack))
 
 
 def require_drawable(scale: Fraction) -> None:
@@ -51,28 +133,6 @@ def round_up(scale: Fraction) -> Fraction:
 def mean_magnitude(scale: Fraction) -> float:
     """E|k| of the discrete Laplace distribution: 2q / (1 - q^2) with q = exp(-1 / scale)."""
     return float(1.0 / np.sinh(1.0 / float(scale))) if scale > Fraction(1, 700) else 0.0
-
-
-def _block(scale: Fraction, count: int, entropy: Entropy) -> Integers:
-    """The first `count` accepted attempts; how many are made at a time depends on earlier ones, their values do not."""
-    noise = np.empty(count, dtype=np.int64)
-    drawn = 0
-    while drawn < count:
-        left = count - drawn
-        values = _attempt(scale, left + (left * 5 >> 3), entropy)[:left]  # 1 - exp(-1) of wide noise is accepted
-        noise[drawn : drawn + values.size] = values
-        drawn += values.size
-    return noise
-
-
-def _attempt(scale: Fraction, count: int, entropy: Entropy) -> Integers:
-    """One round of the rejection loop, `count` times: the values that were accepted."""
-    remainder = below(scale.numerator, count, entropy)
-    remainder = remainder[_bernoulli_exp(remainder, scale.numerator, entropy=entropy)]
-    magnitude = remainder + scale.numerator * _geometric(remainder.size, entropy)
-    magnitude //= scale.denominator
-    sign = 1 - 2 * below(2, magnitude.size, entropy)
-    return (sign * magnitude)[(sign > 0) | (magnitude > 0)]  # zero with a minus would count it twice
 
 
 def below(bound: int, count: int, entropy: Entropy) -> Integers:
@@ -104,30 +164,3 @@ def _modulo(drawn: Draws, bound: int) -> Draws:
         return drawn & drawn.dtype.type(bound - 1)
     divisor = drawn.dtype.type(bound)
     return drawn - drawn // divisor * divisor  # numpy divides by a constant several times faster than it takes %
-
-
-def _bernoulli_exp(numerators: Integers, denominator: int, *, entropy: Entropy) -> NDArray[np.bool_]:
-    """True with probability exp(-n / denominator), 0 <= n <= denominator.
-
-    The first k at which Bernoulli(n / (denominator * k)) fails is odd with exactly that probability
-    (von Neumann 1951). The two factors are drawn apart, so that denominator * k never overflows.
-    """
-    odd = np.ones(numerators.size, dtype=bool)
-    active = np.arange(numerators.size)
-    k = 1
-    while active.size:
-        active = active[below(k, active.size, entropy) == 0]
-        active = active[below(denominator, active.size, entropy) < numerators[active]]
-        k += 1
-        odd[active] = k % 2 == 1  # as long as they do not fail later than at k
-    return odd
-
-
-def _geometric(count: int, entropy: Entropy) -> Integers:
-    """How many Bernoulli(exp(-1)) succeed before the first failure."""
-    successes = np.zeros(count, dtype=np.int64)
-    active = np.arange(count)
-    while active.size:
-        active = active[_bernoulli_exp(np.ones(active.size, dtype=np.int64), 1, entropy=entropy)]
-        successes[active] += 1
-    return successes

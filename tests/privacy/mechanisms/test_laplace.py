@@ -16,6 +16,7 @@ from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.mechanisms.laplace import GridLaplace, baseline, certified, paper_mode1, paper_mode2
 from deeprotect.privacy.mechanisms.relaxed import basis
+from deeprotect.privacy.mechanisms.subspace import subspace
 
 epsilons = st.floats(0.01, 30.0)
 widths = st.lists(st.floats(1e-3, 50.0), min_size=1, max_size=6)
@@ -144,6 +145,45 @@ def test_half_the_noise_is_refused():
 def test_an_epsilon_too_small_for_the_sampler_is_refused():
     with pytest.raises(PolicyError, match="larger epsilon"):
         baseline(30, 1e-12)
+
+
+def test_more_different_scales_than_can_be_added_up_quickly_are_refused():
+    count = 4_097
+    scales = tuple(Fraction(10**7 + 2 * number + 1, 3) for number in range(count))
+    box = Box.unit(count)
+    with pytest.raises(PolicyError, match="4097 different scales"):
+        GridLaplace("laplace", Event("ldp", 100.0), box, scales)
+    assert GridLaplace("laplace", Event("ldp", 100.0), box, scales[:1] * count).dim == count
+
+
+class Counted:
+    """The operating system's words, and how many were asked for, call by call."""
+
+    def __init__(self):
+        self.asked = []
+
+    def words(self, count):
+        self.asked.append(count)
+        return SystemEntropy().words(count)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        baseline(2, 1.0),
+        certified(Box((0.0, 5.0), (1.0, 9.0)), 1.0),
+        paper_mode1(Box.unit(2), 1.0, dim_x=4),
+        subspace(basis(np.random.default_rng(0).normal(size=(2, 2))), 1.0),
+    ],
+    ids=lambda mechanism: mechanism.name,
+)
+def test_a_draw_takes_the_same_words_in_the_same_calls_whatever_the_code_and_the_noise(mechanism):
+    asked, rng = set(), np.random.default_rng(1)
+    for _ in range(200):
+        entropy = Counted()
+        mechanism.privatise(rng.uniform(-2, 12, size=(1, mechanism.dim)), entropy=entropy)
+        asked.add(tuple(entropy.asked))
+    assert len(asked) == 1
 
 
 def test_noise_has_the_stated_scale_in_every_coordinate():

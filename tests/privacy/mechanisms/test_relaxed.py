@@ -84,6 +84,38 @@ def test_each_upper_bound_alone_is_valid(monkeypatch):
         assert largest_l1(base, base).value >= exact.value * len(base)
 
 
+@pytest.mark.parametrize(("dim", "rank"), [(256, 256), (2_000, 64), (40, 10), (600, 10), (9_000, 3)])
+def test_the_work_of_all_programmes_is_bounded_before_any_is_solved(monkeypatch, dim, rank):
+    base, solved, real = directions(5, dim, rank), [], optimize.linprog
+
+    def noted(*args, options, **kwargs):
+        solved.append(options["maxiter"])
+        return real(*args, options=options, **kwargs)
+
+    monkeypatch.setattr(optimize, "linprog", noted)
+    found = largest_l1(np.eye(rank), base)
+    assert len(solved) * base.size <= 1_600_000
+    assert all(steps <= 500 for steps in solved)
+    assert np.abs(feasible(base, 2_000, seed=1)).sum(axis=1).max() <= found.value
+    assert found.value <= np.sqrt(rank * dim) * (1 + 1e-8)
+
+
+def test_one_programme_that_takes_too_long_ends_all_of_them(monkeypatch):
+    smooth = np.linalg.qr(np.vander(np.linspace(-1, 1, 3_000), 6))[0]
+    calls, real = [], optimize.linprog
+    monkeypatch.setattr(optimize, "linprog", lambda *args, **kwargs: calls.append(1) or real(*args, **kwargs))
+    found = largest_l1(np.eye(6), smooth)
+    assert not found.exact
+    assert found.method == "Euclidean norm"
+    assert len(calls) < 32
+
+
+def test_sparse_directions_are_bounded_by_the_sum_of_their_entries():
+    found = largest_l1(np.eye(20), np.eye(400)[:, :20])
+    assert found.method == "sum of entries"
+    assert found.value == pytest.approx(20)
+
+
 def test_a_solver_that_fails_gives_a_larger_number_and_not_a_smaller_one(monkeypatch):
     base = directions(3, 8, 2)
     exact = largest_l1(np.eye(2), base).value

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import optimize
 
 from deeprotect.errors import InputError, PolicyError
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.mechanisms.laplace import baseline, paper_mode2
+from deeprotect.privacy.mechanisms.mechanism import load
 from deeprotect.privacy.mechanisms.relaxed import basis
-from deeprotect.privacy.mechanisms.subspace import Subspace, subspace
+from deeprotect.privacy.mechanisms.subspace import Subspace, by_rows, subspace
 
 
 def directions(rank, *, dim=30, seed=0):
@@ -119,6 +121,54 @@ def test_it_cannot_state_ldp():
 def test_directions_that_are_not_orthonormal_are_refused():
     with pytest.raises(PolicyError, match=r"relaxed\.basis"):
         subspace(2 * directions(2), 1.0)
+
+
+BLOCKS = (1, 2, 3, 7, 64, 500)
+
+
+@pytest.mark.parametrize(("dim", "rank"), [(1, 1), (2, 1), (30, 3), (301, 9)])
+def test_a_row_of_a_product_has_the_same_bits_in_blocks_of_any_size_and_at_any_place(dim, rank):
+    rng = np.random.default_rng(dim)
+    for inner, outer in ((dim, rank), (rank, dim)):
+        matrix, rows = rng.normal(size=(inner, outer)), rng.normal(size=(500, inner))
+        alone = np.concatenate([by_rows(row[None], matrix) for row in rows])
+        assert np.allclose(alone, rows @ matrix)
+        for block in BLOCKS:
+            parts = [by_rows(rows[start : start + block], matrix) for start in range(0, 500, block)]
+            assert np.concatenate(parts).tobytes() == alone.tobytes()
+        assert by_rows(np.asfortranarray(rows), matrix).tobytes() == alone.tobytes()
+        for place in range(64):
+            turned = by_rows(np.roll(rows[:64], place, axis=0), matrix)
+            assert np.roll(turned, -place, axis=0).tobytes() == alone[:64].tobytes()
+
+
+class OneWord:
+    """The same word for all."""
+
+    def words(self, count):
+        return np.full(count, 0x5555_5555_5555_5555, dtype=np.uint64)
+
+
+def test_with_the_same_words_a_window_is_released_alike_in_any_block_and_at_any_place():
+    mechanism = subspace(directions(5, dim=61), 2.0)
+    windows = np.random.default_rng(3).random((500, 61))
+    alone = np.concatenate([mechanism.privatise(row[None], entropy=OneWord()) for row in windows])
+    for block in BLOCKS:
+        parts = [
+            mechanism.privatise(windows[start : start + block], entropy=OneWord()) for start in range(0, 500, block)
+        ]
+        assert np.concatenate(parts).tobytes() == alone.tobytes()
+
+
+def test_many_directions_are_loaded_without_a_single_programme(monkeypatch):
+    monkeypatch.setattr(optimize, "linprog", None)
+    honest = subspace(directions(256, dim=256), 1.0)
+    assert load(honest.to_json()).scale == honest.scale
+
+
+def test_more_directions_than_can_be_checked_are_refused():
+    with pytest.raises(PolicyError, match="shorter windows"):
+        Subspace(Event("rldp", 1.0), np.eye(512)[:, :257], Fraction(10**6))
 
 
 def test_windows_of_another_size_are_refused():

@@ -5,8 +5,9 @@ Maxima of norms over that polytope are convex maximisation: one linear programme
 from above by its dual. docs/claims.md#relaxed-sensitivity
 """
 
+from collections.abc import Iterator
 from itertools import combinations, product
-from math import comb
+from math import comb, inf
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +18,10 @@ from deeprotect.privacy.mechanisms.sensitivity import Maximum, inflate, sign_vec
 
 _MOST_PROGRAMMES = 512
 _MOST_RAYS = 4096
-_LARGEST_PROGRAMME = 1 << 16  # coefficients; what is larger is bounded without solving, which takes no time
+_MOST_FREE = 10  # signs that a ray leaves open
+_MOST_NUMBERS = 1 << 17  # of all directions
+_MOST_WORK = 1_600_000  # coefficients of all programmes, 1 to 5 s; what takes more is bounded without solving
+_MOST_STEPS = 500  # of the solver, for one programme
 
 
 def basis(weights: ArrayLike) -> Floats:
@@ -36,6 +40,11 @@ def basis(weights: ArrayLike) -> Floats:
 
 def check_orthonormal(directions: Floats) -> None:
     dim, rank = directions.shape
+    if directions.size > _MOST_NUMBERS:
+        raise PolicyError(
+            f"{rank} sensitive directions of {dim} samples are more than {_MOST_NUMBERS} numbers; "
+            "use shorter windows or fewer sensitive inferences"
+        )
     with np.errstate(all="ignore"):  # entries may be anything; what is no number is not orthonormal
         off = np.abs(directions.T @ directions - np.eye(rank)).max()
     if rank > dim or not off <= 1e-9:
@@ -54,15 +63,31 @@ def largest_l1(matrix: Floats, directions: Floats) -> Maximum:
     if directions.shape[1] == 1:
         value = float(np.abs(matrix).sum() / np.abs(directions).max())
         return Maximum(inflate(value), exact=True, method="one direction")
-    signs = _sign_patterns(matrix) if directions.size <= _LARGEST_PROGRAMME else None
-    if signs is None:
+    signs = _sign_patterns(matrix)
+    if signs is None or not _affordable(len(signs), directions):
         return _bound_from_above(matrix, directions)
-    value = max(_support(row, directions) for row in signs @ matrix)
+    value = max(_supports(signs @ matrix, directions))
+    if value == inf:
+        return _bound_from_above(matrix, directions)
     return Maximum(inflate(value), exact=True, method=f"{len(signs)} linear programmes")
 
 
+def _affordable(programmes: int, directions: Floats) -> bool:
+    """Worked out before anything is solved: whoever made a bundle chose how many directions it has."""
+    return programmes <= _MOST_PROGRAMMES and programmes * directions.size <= _MOST_WORK
+
+
+def _supports(gradients: Floats, directions: Floats) -> Iterator[float]:
+    """One for each gradient; after one that is not solved the others would make no difference."""
+    for gradient in gradients:
+        support = _support(gradient, directions)
+        yield support
+        if support == inf:
+            return
+
+
 def _support(gradient: Floats, directions: Floats) -> float:
-    """max gᵀα over ‖Cα‖_∞ ≤ 1, from above whatever the solver did.
+    """max gᵀα over ‖Cα‖_∞ ≤ 1, from above whatever the solver did; infinite where it gave up.
 
     Dual: min ‖y‖₁ with Cᵀy = g. For any y at all, gᵀα = yᵀCα + (g − Cᵀy)ᵀα ≤ ‖y‖₁ + ‖g − Cᵀy‖₂ √d,
     because ‖α‖₂ = ‖Cα‖₂ ≤ √d. So the solver's tolerances cannot make this too small.
@@ -71,8 +96,11 @@ def _support(gradient: Floats, directions: Floats) -> float:
 
     dim = len(directions)
     equal = np.hstack([directions.T, -directions.T])
-    solved = linprog(np.ones(2 * dim), A_eq=equal, b_eq=gradient, bounds=(0, None), method="highs")
-    dual = np.zeros(dim) if solved.x is None else solved.x[:dim] - solved.x[dim:]
+    limit = {"maxiter": _MOST_STEPS}
+    solved = linprog(np.ones(2 * dim), A_eq=equal, b_eq=gradient, bounds=(0, None), method="highs", options=limit)
+    if solved.x is None:
+        return inf
+    dual = solved.x[:dim] - solved.x[dim:]
     residual = float(np.linalg.norm(gradient - directions.T @ dual))
     return float(np.abs(dual).sum()) + residual * float(np.sqrt(dim))
 
@@ -83,12 +111,12 @@ def _sign_patterns(matrix: Floats) -> Floats | None:
     if 1 << (rows - 1) <= _MOST_PROGRAMMES:
         return np.concatenate(list(sign_vectors(rows)))
     rank = matrix.shape[1]
-    if comb(rows, rank - 1) > _MOST_RAYS:
+    if rank - 1 > _MOST_FREE or comb(rows, rank - 1) > _MOST_RAYS:  # a ray lies on rank - 1 hyperplanes at least
         return None
     patterns: set[tuple[int, ...]] = set()
     for signs in _ray_signs(matrix):
         free = np.flatnonzero(signs == 0)
-        if len(free) > 10:
+        if len(free) > _MOST_FREE:
             return None
         patterns.update(_completions(signs, free))
         if len(patterns) > _MOST_PROGRAMMES:
@@ -122,14 +150,15 @@ def _bound_from_above(matrix: Floats, directions: Floats) -> Maximum:
     """The smallest of three bounds that are always valid."""
     rows, rank = matrix.shape
     dim = len(directions)
-    # ‖Mα‖₁ ≤ √p ‖M‖₂ ‖α‖₂ and ‖α‖₂ ≤ √d
-    bounds = {"Euclidean norm": float(np.sqrt(rows * dim) * np.linalg.norm(matrix, 2))}
-    solvable = directions.size <= _LARGEST_PROGRAMME
-    if solvable and rows <= _MOST_PROGRAMMES:
-        bounds["row by row"] = sum(_support(row, directions) for row in matrix)
-    if solvable and 1 << (rank - 1) <= _MOST_PROGRAMMES:
+    bounds = {
+        # ‖Mα‖₁ ≤ √p ‖M‖₂ ‖α‖₂ and ‖α‖₂ ≤ √d
+        "Euclidean norm": float(np.sqrt(rows * dim) * np.linalg.norm(matrix, 2)),
+        # Mα = MCᵀv with v = Cα, no entry of which is above 1
+        "sum of entries": float(np.abs(matrix @ directions.T).sum()),
+    }
+    if _affordable(1 << (rank - 1), directions):
         # ‖Mα‖₁ ≤ Σ_j |α_j| ‖M_:j‖₁
         weighted = np.concatenate(list(sign_vectors(rank))) * np.abs(matrix).sum(axis=0)
-        bounds["column by column"] = max(_support(row, directions) for row in weighted)
+        bounds["column by column"] = max(_supports(weighted, directions))
     method = min(bounds, key=bounds.__getitem__)
     return Maximum(inflate(bounds[method]), exact=False, method=method)

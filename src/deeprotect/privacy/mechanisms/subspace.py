@@ -16,11 +16,12 @@ from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.mechanisms.noise_on_numbers import NoiseOnNumbers
 from deeprotect.privacy.mechanisms.relaxed import check_orthonormal, largest_l1
 from deeprotect.privacy.mechanisms.sensitivity import Maximum
-from deeprotect.privacy.sampling import Integers, discrete_laplace, mean_magnitude, require_drawable, round_up
+from deeprotect.privacy.sampling import DiscreteLaplace, Integers, mean_magnitude, require_drawable, round_up
 from deeprotect.privacy.step import Step
 
 KIND = "subspace-laplace"
 _STEP = Fraction(1, 4096)  # of the coordinates along the directions
+_BLOCK = 1 << 16  # terms of products; they stay in the processor's cache
 _RESIDUAL_STEP = 2.0**-16  # what a 16-bit sensor resolves of its own range
 
 
@@ -70,17 +71,22 @@ class Subspace(NoiseOnNumbers):
         high = np.maximum(self.directions, 0.0).sum(axis=0) / float(_STEP)
         return np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64)
 
+    @cached_property
+    def noise(self) -> DiscreteLaplace:
+        """In grid steps, a row for each window."""
+        return DiscreteLaplace((self.scale,) * self.directions.shape[1])
+
     def privatise(self, code: Floats, *, entropy: Entropy) -> Floats:
         """Noisy windows (n, d); total in its input: NaN counts as the middle of the range, infinities as its ends."""
         window = np.asarray(code, dtype=np.float64)
         if window.ndim != 2 or window.shape[1] != len(self.directions):
             raise InputError(f"windows of shape {window.shape} do not fit directions of {len(self.directions)} samples")
         window = np.clip(np.where(np.isnan(window), 0.5, window), 0.0, 1.0)
-        along = window @ self.directions
-        residual = np.rint((window - along @ self.directions.T) / _RESIDUAL_STEP) * _RESIDUAL_STEP
+        along = by_rows(window, self.directions)
+        residual = np.rint((window - by_rows(along, self.directions.T)) / _RESIDUAL_STEP) * _RESIDUAL_STEP
         position = np.clip(np.rint(along / float(_STEP)).astype(np.int64), *self._reachable)
-        noise = discrete_laplace(self.scale, position.size, entropy=entropy).reshape(position.shape)
-        return np.asarray(residual + ((position + noise) * float(_STEP)) @ self.directions.T)
+        noisy = np.asarray((position + self.noise.draw(len(position), entropy=entropy)) * float(_STEP), np.float64)
+        return np.asarray(residual + by_rows(noisy, self.directions.T), np.float64)
 
     def derive(self) -> Iterator[Step]:
         """Directions, and their sensitivity by linear programmes, none of it kept from before."""
@@ -150,6 +156,24 @@ def subspace(directions: Floats, epsilon: float, *, inferences: tuple[str, ...] 
     rank = directions.shape[1]
     scale = round_up(grid_sensitivity(_sensitivity(directions.tobytes(), rank), rank) / Fraction(epsilon))
     return Subspace(Event("rldp", epsilon, inferences=inferences), directions, scale)
+
+
+def by_rows(rows: Floats, matrix: Floats) -> Floats:
+    """The product (n, k) @ (k, m) in which each row's result is a function of that row alone, bit for bit.
+
+    Libraries for products add in an order that depends on how many rows there are and on a row's place among them.
+    Here the upper half of the terms is added to the lower one until one is left, each sum an element by itself.
+    """
+    result = np.empty((len(rows), matrix.shape[1]))
+    block = max(1, _BLOCK // matrix.size)
+    for start in range(0, len(rows), block):
+        terms = rows[start : start + block, :, None] * matrix
+        while (count := terms.shape[1]) > 1:
+            half = (count + 1) // 2
+            terms[:, : count - half] += terms[:, half:]
+            terms = terms[:, :half]
+        result[start : start + block] = terms[:, 0]
+    return result
 
 
 @lru_cache(maxsize=16)
