@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from deeprotect.audit.trials import in_units
 from deeprotect.privacy.entropy import Entropy, SeededEntropy, SystemEntropy, Words
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
-from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.release.engine import Pipeline, stream
+from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.signals import Windows
 from deeprotect.signals.schema import Floats
 
@@ -31,7 +31,7 @@ def replay(bundle: Pipeline, windows: Floats, *, marks: Marks | None, sizes: tup
     notes: dict[str, list[Floats]] = {step: [] for step in STEPS}
     private = _batches(bundle, windows, sizes)
     ledger = MemoryLedger(Price.of(bundle.mechanism))
-    for part in release(private, _Replayed(bundle, marks, notes), ledger=ledger, entropy=_SYSTEM):
+    for part in stream(private, _Replayed(bundle, marks, notes), ledger=ledger, entropy=_SYSTEM):
         _note(notes, "release", part.samples)
     return {step: np.concatenate(parts) for step, parts in notes.items()}
 

@@ -64,9 +64,10 @@ class Request:
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """Windows in units (window, time, channel), and which draws looked at no data."""
+    """Windows in units (window, time, channel), the noisy code that each shows, and which draws looked at no data."""
 
     windows: Floats
+    codes: Floats
     placeholder: NDArray[np.bool_]
 
 
@@ -152,12 +153,14 @@ def _drawn(mechanism: Mechanism, code: Floats, paid: Paid, *, entropy: Entropy) 
 def _decode(
     requests: Sequence[Request], kept: Sequence[Floats | None], paid: Sequence[Paid | BudgetError]
 ) -> list[Released | BudgetError]:
-    answers: dict[int, Released | BudgetError] = {p: each for p, each in enumerate(paid) if isinstance(each, BudgetError)}
+    answers: dict[int, Released | BudgetError] = {
+        p: each for p, each in enumerate(paid) if isinstance(each, BudgetError)
+    }
     there = {place: each for place, each in enumerate(kept) if each is not None}
     for bundle, places in _by_bundle(requests, there):
         windows = bundle.decode(np.concatenate([there[place] for place in places]))
         for place, some in zip(places, _parted(windows, [len(there[place]) for place in places]), strict=True):
-            answers[place] = Released(some, ~np.asarray(paid[place], dtype=bool))
+            answers[place] = Released(some, there[place], ~np.asarray(paid[place], dtype=bool))
     return [answers[place] for place in range(len(requests))]
 
 

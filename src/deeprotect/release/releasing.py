@@ -12,8 +12,8 @@ from deeprotect.bundle.network import one_thread
 from deeprotect.errors import printable
 from deeprotect.privacy.accounting import Spending, totals
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.release.ledger import DrawCounts, Ledger
 from deeprotect.release.engine import Pipeline, stream
+from deeprotect.release.ledger import DrawCounts, Ledger
 from deeprotect.signals import Windows
 from deeprotect.signals.windowing import Cutter
 from deeprotect.tables.columns import Columns
@@ -93,7 +93,7 @@ def release_table(
         with open_sink(schema) as sink, one_thread():
             # What comes on standard input may come slowly, and is not held back until there is work for all.
             at_once = 1 if source.where == STANDARD_INPUT else workers
-            for released in release(windows, bundle, ledger=book, entropy=entropy, workers=at_once):
+            for released in stream(windows, bundle, ledger=book, entropy=entropy, workers=at_once):
                 sink.write(_assemble(released, beside.popleft(), columns, schema))
                 released_rows += int(released.frame.lengths.sum())
                 progress(source.position())

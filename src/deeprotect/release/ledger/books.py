@@ -39,7 +39,7 @@ class StoredBooks:
 
     def __init__(self, connection: Connection, bookings: Sequence[Booking]) -> None:
         self._connection = connection
-        self._ledgers: list[StoredLedger] = [booking.ledger for booking in bookings]  # type: ignore[misc]
+        self._ledgers: list[StoredLedger] = [booking.ledger for booking in bookings]
         self._windows = [booking.shown for booking in bookings]
         self._spans = [
             ledger.spans(booking.runs, len(booking.shown))
@@ -62,12 +62,12 @@ class StoredBooks:
 
     def record(self, drawn: Sequence[Floats | None]) -> list[Floats | None]:
         """Keep what was drawn for charged draws; what comes back is what was kept first, and that is what leaves."""
-        places = [place for place, each in enumerate(drawn) if each is not None]
-        for place in places:
+        there = {place: each for place, each in enumerate(drawn) if each is not None}
+        for place in there:
             if list(_uncharged(self._spans[place], self._booked)):
                 raise BudgetError("draws must be charged before they are recorded; nothing was released")
-        asked = [(self._spans[place], self._windows[place], drawn[place]) for place in places]
-        kept = dict(zip(places, keep(self._connection, asked, self._booked), strict=True))
+        asked = [(self._spans[place], self._windows[place], each) for place, each in there.items()]
+        kept = dict(zip(there, keep(self._connection, asked, self._booked), strict=True))
         return [kept.get(place) for place in range(len(drawn))]
 
     def tallies(self) -> Iterator[tuple["StoredLedger", DrawCounts]]:

@@ -33,18 +33,21 @@ class Kept:
 
 
 Asked = tuple[Sequence[Span], Counts, Floats]
-"""Charged draws, how many windows each shows, and what was drawn for them: (window, value), one draw after the other."""
+"""Charged draws, how many windows each shows, and what was drawn for them, (window, value), draw after draw."""
 
 
 def keep(connection: Connection, asked: Sequence[Asked], booked: "Booked") -> list[Floats]:
     """Write down what is not kept yet of charged draws, and give back what is kept."""
     spans = [span for some, _, _ in asked for span in some]
-    kept, rows = _kept_of(connection, [charge for span in spans for charge in booked[span.stream, span.key]]), []
+    kept = _kept_of(connection, [charge for span in spans for charge in booked[span.stream, span.key]])
+    rows: list[dict[str, Any]] = []
     released = [drawn.copy() for _, _, drawn in asked]
     for (some, windows, _), rewritten in zip(asked, released, strict=True):
         start = 0
         for span, length in _alike(some, windows):
-            own = rewritten[start : start + len(span) * length].reshape(len(span), -1)  # a view: what is kept goes there
+            own = rewritten[start : start + len(span) * length].reshape(
+                len(span), -1
+            )  # a view: what is kept goes there
             start += len(span) * length
             for charge in booked[span.stream, span.key]:
                 rows += _kept_once(span, charge, own, kept[charge.number])
