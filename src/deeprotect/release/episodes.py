@@ -114,6 +114,9 @@ class Episodes:
 
     def __init__(self, bundle: Pipeline, ledger: Ledger, observing: Observing, *, fill_gaps: bool = False) -> None:
         self.bundle, self._ledger, self._observing, self._fill_gaps = bundle, ledger, observing, fill_gaps
+        hold, windows = bundle.hold.windows, observing.windows
+        # One window at least is left for the next episode, or every episode would wait for its own windows.
+        self._own = min(windows, hold - 1) if observing.observe == "before" else windows
         self._open: deque[Episode] = deque()
         self._before: list[Floats] = []  # the last windows, for the next episode
         self._last: tuple[int, int] | None = None  # part and number of the window that came last
@@ -126,7 +129,7 @@ class Episodes:
         place = number % hold
         episode = self._episode(part, number // hold, follows=follows)
         episode.waiting.append((place, ticket))
-        looked = episode.look(samples if follows or not episode.observed else None, enough=enough)
+        looked = episode.look(samples if follows or not episode.observed else None, enough=self._own)
         if place == hold - 1:
             episode.end()
         if not follows or samples is None:

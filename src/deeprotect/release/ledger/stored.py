@@ -75,6 +75,7 @@ class StoredLedger:
             yield books
         for ledger, counts in books.tallies():
             ledger.tally += counts
+            ledger._entered |= counts.charged > 0  # only now: what a failed transaction found is not there
 
     @property
     def lock(self) -> str:
@@ -104,11 +105,10 @@ class StoredLedger:
         return room, now
 
     def _states_new_limits(self, connection: Connection) -> bool:
-        """Whether the price has limits that the person's were never held against; what was found stays found."""
-        if not self._entered:
-            stated = bool(self._price.limits.epsilons)
-            self._entered = not stated or is_entered(connection, self._entry.person, self._entry.price)
-        return not self._entered
+        """Whether the price has limits that the person's were never held against."""
+        if self._entered or not self._price.limits.epsilons:
+            return False
+        return not is_entered(connection, self._entry.person, self._entry.price)
 
     def row(self, span: Span, *, paid: bool, now: datetime) -> dict[str, Any]:
         """A charge as the database keeps it."""
