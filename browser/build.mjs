@@ -24,7 +24,8 @@ async function exported() {
 
 async function tests() {
   rmSync("out/test", { recursive: true, force: true });
-  const entryPoints = readdirSync("test").filter((name) => name.endsWith(".test.ts")).map((name) => `test/${name}`);
+  const tried = readdirSync("test").filter((name) => name.endsWith(".test.ts"));
+  const entryPoints = [...tried, "answers.ts"].map((name) => `test/${name}`);
   const node = { platform: "node", target: "node20", format: "esm", minify: false };
   await build({ ...options, ...node, entryPoints, outdir: "out/test", outExtension: { ".js": ".mjs" } });
 }

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeprotect.errors import printable
+from deeprotect.errors import printable, quoted
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)  # surrogates too: names of files hold them
 
@@ -40,3 +40,31 @@ def test_what_could_steer_a_line_or_a_terminal_is_escaped(name, shown):
 
 def test_a_long_name_shows_its_beginning_and_that_it_goes_on():
     assert printable("n" * 200, 5) == "nnnn…"
+
+
+@given(ANY_TEXT, st.integers(2, 120))
+def test_a_quoted_text_ends_where_its_marks_do_and_in_one_line(text, most):
+    shown = quoted(text, most)
+    inner = shown[1:-1].removeprefix("\u2068").removesuffix("\u2069")
+    assert (shown[0], shown[-1]) == ("“", "”")
+    assert inner.isprintable()
+    assert len(inner) <= most
+    assert not set(inner) & set('“”"„‟″＂')
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("person", "“person”"),
+        ("d'activité", "“d'activité”"),
+        ("活动", "“活动”"),
+        ("x” verdict: holds", "“x' verdict: holds”"),
+        ("a" + " " * 60 + "verdict: holds", "“a verdict: holds”"),
+        ("\u0301x", r"“\u0301x”"),
+        ("e" + "\u0301" * 4, r"“é" + "\u0301" * 2 + r"\u0301”"),
+        ("a\u3164b", r"“a\u3164b”"),
+        ("נ 5", "“\u2068נ 5\u2069”"),
+    ],
+)
+def test_what_stands_around_a_quoted_text_is_ours_and_reads_as_ours(text, shown):
+    assert quoted(text) == shown

@@ -12,22 +12,20 @@ import numpy as np
 import pyarrow as pa
 from sklearn.neural_network import MLPClassifier
 
-from deeprotect.bundle.layers.activations import Activation
-from deeprotect.bundle.layers.products import Affine, Scale
-from deeprotect.bundle.layers.structure import Concatenation, Unflatten
-from deeprotect.bundle.layers.summaries import Spectrum, Statistics
+from deeprotect.bundle.layers.rounding import Bounds
 from deeprotect.bundle.layers.tensors import TensorWriter
-from deeprotect.bundle.network import Network
 from deeprotect.datasets.loading import load
 from deeprotect.exporting.browser import export_browser
 from deeprotect.exporting.motion_places import places_of
 from deeprotect.policy import Policy
 from deeprotect.protector import Protector
+from deeprotect.training.export import FINE, LayerBuilder
 
 USEFUL = {"watch": "exercise", "hapt": "mode"}
 SECONDS = {"watch": 20, "hapt": 16}  # of each person and activity, from what nothing was learnt from
 RATE, WINDOW = 50, 50  # of the app; the protector's windows are longer, so that few of the app's lie across two draws
 PROTECTED = 200
+GRID, TOP = 8, 1 << 18  # of the app's samples and features: steps of 2^-8, up to ±2^10
 
 
 def main(name: str, out: Path) -> None:
@@ -101,32 +99,38 @@ def browser_units(table: pa.Table, names: list[str], factors: np.ndarray) -> np.
 def recogniser(table: pa.Table, useful: str, names: list[str], factors: np.ndarray) -> dict:
     """Statistics and spectrum, one hidden layer: what a web app might ship. It learns from raw motion."""
     windows, labels = windows_of(table, useful, names, factors)
-    rows = windows.reshape(len(windows), -1)
-    summary = Network((Unflatten(len(names)), Concatenation(((Statistics(),), (Spectrum(),)))), rows.shape[1])
-    features = summary(rows)
+    builder = summaries(windows.reshape(len(windows), -1), len(names))
+    features = builder.rows
     mean, spread = features.mean(axis=0), features.std(axis=0) + 1e-3
-    model = MLPClassifier((64,), max_iter=300, early_stopping=True, random_state=0).fit((features - mean) / spread, labels)
-    layers = (
-        *summary.layers,
-        Scale(f32(mean), f32(1 / spread), f32(np.zeros_like(mean))),
-        Affine(f32(model.coefs_[0]), f32(model.intercepts_[0])),
-        Activation("relu"),
-        Affine(f32(two_sided(model.coefs_[1])), f32(two_sided(model.intercepts_[1]))),
-    )
-    network, tensors = Network(layers, rows.shape[1]), TensorWriter()
+    rows = (features - mean) / spread
+    model = MLPClassifier((64,), max_iter=300, early_stopping=True, random_state=0).fit(rows, labels)
+    builder.quantise(mean[None], 1 / spread[None], bounds=Bounds(-TOP, TOP), exponent=GRID, rows=rows)
+    builder.affine(model.coefs_[0], model.intercepts_[0])
+    builder.relu()
+    builder.affine(two_sided(model.coefs_[1]), two_sided(model.intercepts_[1]))
+    network, tensors = builder.network(), TensorWriter()
     listed = network.to_json(tensors)
-    print("recogniser on what it learnt from:", np.mean(model.classes_[network(rows).argmax(axis=1)] == labels))
+    print("recogniser on what it learnt from:", np.mean(model.classes_[network(windows).argmax(axis=1)] == labels))
     stored = base64.b64encode(tensors.to_bytes()).decode()
     return {"layers": listed, "tensors": stored, "classes": list(model.classes_), "channels": len(names), "window": WINDOW}
+
+
+def summaries(rows: np.ndarray, channels: int) -> LayerBuilder:
+    """Statistics and spectrum of windows in the browser's units."""
+    builder, ones = LayerBuilder(rows, FINE), np.ones((1, rows.shape[1]))
+    builder.quantise(0 * ones, ones, bounds=Bounds(-TOP, TOP), exponent=GRID, rows=rows)
+    builder.unflatten(channels)
+    statistics, spectrum = builder.branch(), builder.branch()
+    statistics.statistics()
+    statistics.to_grid(GRID)
+    spectrum.spectrum(GRID)
+    builder.concatenate([statistics, spectrum])
+    return builder
 
 
 def two_sided(last: np.ndarray) -> np.ndarray:
     """Scores of two classes, where scikit-learn keeps one for both."""
     return np.concatenate([-last, last], axis=-1) / 2 if last.shape[-1] == 1 else last
-
-
-def f32(array: np.ndarray) -> np.ndarray:
-    return np.asarray(array, dtype=np.float32)
 
 
 def pieces(table: pa.Table, useful: str, names: list[str], factors: np.ndarray, *, seconds: int) -> list[dict]:

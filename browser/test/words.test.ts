@@ -12,7 +12,7 @@ const NOTHING_SPENT = { draws: 0, hour: 0, day: 0, inAll: 0 };
 
 test("a promise names what it hides, and its factor", async () => {
   assert.match(mayInfer(await load("channel ldp")).hidden, /Everything else: .* e\^2 ≈ 7.39/);
-  assert.match(mayInfer(await load("channel named")).hidden, /Classes of person .* e\^0.5 ≈ 1.65, with confidence 0.95/);
+  assert.match(mayInfer(await load("channel named")).hidden, /Classes of “\u2068person\u2069” .* e\^0.5 ≈ 1.65, with confidence 0.95/);
   assert.equal(price(await load("channel held"), 3), "ε = 2 for every 0.6 s of motion");
   assert.equal(price(await load("channel named"), 1), "ε = 0.5 (LDP 4) for every 0.2 s of motion");
 });

@@ -1,5 +1,13 @@
 """Every error raised on purpose; each says what to change, and none carries private values."""
 
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+LONGEST_QUOTED = 80
+_DOUBLE_QUOTES = str.maketrans(dict.fromkeys('"«»˝ʺˮ˵˶״“”„‟″‶❝❞❠❮❯⹂〃〝〞〟＂', "'"))
+_BLANK = "\u115f\u1160\u2800\u3164\uffa0"  # counted among letters and symbols, and yet nothing is seen of them
+_MOST_MARKS = 2  # on one letter; a pile of them would cover the lines around it
+
 
 class DeeprotectError(Exception):
     """The work failed; nothing raw was released.
@@ -70,6 +78,31 @@ def printable(text: str, most: int = 80) -> str:
     """
     shown = "".join(each if each.isprintable() else _escaped(each) for each in text[: most + 1])
     return shown if len(shown) <= most else shown[: most - 1] + "…"
+
+
+def quoted(text: str, most: int = LONGEST_QUOTED) -> str:
+    """A name or note that others wrote, for a sentence of ours: where it begins and ends is seen, whatever it says.
+
+    Marks that could be taken for the closing one become apostrophes, and what is written from right to left is kept
+    apart from what stands around it.
+    """
+    plain = unicodedata.normalize("NFC", " ".join(text.translate(_DOUBLE_QUOTES).split()))
+    shown = printable("".join(_seen(plain)), most)
+    if any(unicodedata.bidirectional(each) in ("R", "AL", "AN") for each in shown):
+        return f"“\u2068{shown}\u2069”"
+    return f"“{shown}”"
+
+
+def quoted_all(texts: Iterable[str], joint: str = " and ") -> str:
+    """Several of them, each in its own marks."""
+    return joint.join(map(quoted, texts))
+
+
+def _seen(text: str) -> Iterator[str]:
+    marks = _MOST_MARKS  # one at the beginning would go onto our own mark
+    for each in text:
+        marks = marks + 1 if unicodedata.category(each).startswith("M") else 0
+        yield _escaped(each) if marks > _MOST_MARKS or each in _BLANK else each
 
 
 def _escaped(character: str) -> str:

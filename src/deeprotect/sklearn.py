@@ -39,7 +39,7 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         >>> step.transform(windows).shape
         (80, 6)
         >>> step.protector_
-        <Protector for label; sensitive: everything else; laplace, ε = 5 ldp per window>
+        <Protector for “label”; sensitive: everything else; laplace, ε = 5 ldp per window>
     """
 
     def __init__(

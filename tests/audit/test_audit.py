@@ -119,12 +119,12 @@ def test_people_who_do_the_same_thing_otherwise_than_in_calibration_break_it_and
     result = audit(given_activity, runs=20_000, windows=active_people(unlike))
     finding = next(finding for finding in result.findings if finding.guarantee == "named")
     assert not finding.holds
-    assert finding.pair.found == "person 'ann' and 'bob', both walk"
+    assert finding.pair.found == "“person” “ann” and “bob”, both “walk”"
 
 
 def test_a_table_without_two_promised_classes_of_one_useful_class_is_refused(given_activity, active_people):
     apart = [[[40, 0, 0], [0, 0, 0]], [[0, 0, 0], [0, 0, 40]]]
-    with pytest.raises(InputError, match="no two classes of person to compare"):
+    with pytest.raises(InputError, match="no two classes of “person” to compare"):
         audit(given_activity, runs=1_000, windows=active_people(apart))
 
 

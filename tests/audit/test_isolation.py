@@ -14,7 +14,7 @@ from deeprotect.audit.fillings import pool
 from deeprotect.audit.isolation import STREAMS, isolation, separating
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.layers.products import Affine
-from deeprotect.bundle.layers.rounding import Scale
+from deeprotect.bundle.layers.rounding import Bounds, Round, Scale
 from deeprotect.bundle.network import MOST_ROWS, Network
 from deeprotect.privacy.mechanisms import laplace
 from deeprotect.privacy.mechanisms.relaxed import basis
@@ -47,9 +47,9 @@ def tilted() -> Bundle:
     """A channel whose codes meet in no corner of the cube, as those of a trained one."""
     codes = protectors.CODES
     book = protectors.code_book(codes)
-    scores = Affine(product(np.random.default_rng(1).normal(size=(codes, codes)), shift=0))
+    scores = Affine(product(np.random.default_rng(1).normal(size=(codes, codes))))
     rounded, decision = book["encoder"].layers
-    encoder = Network((rounded, scores, decision), codes)
+    encoder = Network((rounded, scores, Round(Bounds(-(1 << 20), 1 << 20)), decision), codes)
     return protectors.bundle(protectors.randomised_response(), codes, encoder=encoder, decoder=book["decoder"])
 
 

@@ -3,13 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
-from deeprotect.bundle.layers.activations import Activation
-from deeprotect.bundle.layers.summaries import Spectrum, Statistics
 
 from deeprotect.bundle import Bundle
-from deeprotect.bundle.layers.decision import Argmax
-from deeprotect.bundle.layers.products import Affine, Convolution
-from deeprotect.bundle.layers.structure import Concatenation, Flatten, Unflatten
+from deeprotect.bundle.layers.decision import Argmax, Reject
+from deeprotect.bundle.layers.products import Affine, Convolution, Product, Spectrum, Statistics
+from deeprotect.bundle.layers.rounding import Bounds, Quantise, Round, Scale, Table
+from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual, Unflatten
 from deeprotect.bundle.manifest import TrainingRecord
 from deeprotect.bundle.network import Network
 from deeprotect.bundle.output_table import OutputTable
@@ -51,7 +50,7 @@ def small_bundle(kind: str) -> Bundle:
         mechanism,
         encoder=encoder,
         decoder=decoder,
-        minimiser={"name": "by hand"},
+        minimiser={"name": "none"},
         training=TrainingRecord(
             fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={"activity": list(CLASSES)}
         ),
@@ -69,9 +68,12 @@ def _parts(kind: str):
     if kind.startswith("laplace"):
         box = Box((-1.0, 0.1, -0.3), (1.0, 0.7, 2.0))
         mechanism = laplace.certified(box, epsilon, importance=[1.0, 1.0, 4.0])
-        decoder = Network((Affine(floats(3, dim), floats(dim)), Activation("sigmoid")), box.dim)
-        return Network((Affine(floats(dim, 3), floats(3)), Activation("tanh")), dim), decoder, mechanism, policy
-    return coder(dim), OutputTable(np.round(np.abs(floats(6, dim)) % 1, 3)), _channel(kind), policy
+        sigmoid = Table(np.rint(4096 / (1 + np.exp(-STEPS))).astype(np.int32), -1024)
+        decoder = Network((quantise(3), affine(3, dim, shift=9), sigmoid, Scale(12)), box.dim)
+        tanh = Table(np.rint(4096 * np.tanh(STEPS)).astype(np.int32), -1024)
+        return Network((quantise(dim), affine(dim, 3, shift=9), tanh, Scale(12)), dim), decoder, mechanism, policy
+    public = np.random.default_rng(6).uniform(size=(6, dim))
+    return coder(dim), OutputTable.of(public), _channel(kind), policy
 
 
 def _channel(kind: str):
@@ -93,15 +95,39 @@ def _channel(kind: str):
 
 def coder(dim: int) -> Network:
     """Small, with every kind of layer that trained coders have."""
-    summaries = Concatenation(
-        ((Statistics(),), (Spectrum(),), (Convolution(floats(3, 3, 2), floats(2), 1, 1), Flatten()))
+    convolution = Convolution(product(3, 3, 2, shift=6), stride=1, padding=1)
+    same = Convolution(product(3, 2, 2, shift=7), stride=1, padding=1)
+    waves = (np.array(turn, dtype=np.int32) for turn in ([128, 0, -128, 0], [0, 128, 0, -128]))
+    branches = (
+        (Statistics(), quantise(12, copies=2, bounds=Bounds(0, 64))),
+        (Spectrum(*waves, 8), RELU),
+        (convolution, RELU, Residual((same, RELU)), Flatten()),
     )
-    layers = (Unflatten(3), summaries, Affine(floats(12 + 9 + 8, 5), floats(5)), Activation("relu"))
-    return Network((*layers, Affine(floats(5, 3), floats(3)), Argmax((3,), np.arange(3), 0.5, 3)), dim)
+    layers = (quantise(dim), Unflatten(3), Concatenation(branches), affine(24 + 9 + 8, 4, shift=10), RELU)
+    shares = np.rint(4096 * np.exp(-np.arange(64) / 8)).astype(np.int32)
+    abstain = Reject(code=3, odds=2, shares=shares, step=12)
+    return Network((*layers, affine(4, 3, shift=0), Argmax((3,), np.arange(3, dtype=np.int32), abstain)), dim)
 
 
-def floats(*shape: int) -> np.ndarray:
-    return np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32)
+STEPS = np.arange(-1024, 1025) / 128
+RELU = Round(Bounds(0, 2047))
+
+
+def quantise(values: int, *, copies: int = 1, bounds: Bounds | None = None) -> Quantise:
+    steep = np.abs(integers(copies, values, most=100)) + 1
+    return Quantise(integers(copies, values, most=900), 10, steep, -4, bounds or Bounds(-2047, 2047))
+
+
+def affine(inputs: int, outputs: int, *, shift: int) -> Affine:
+    return Affine(product(inputs, outputs, shift=shift))
+
+
+def product(*shape: int, shift: int) -> Product:
+    return Product(integers(*shape, most=127), integers(shape[-1], most=127), 6, np.full(shape[-1], shift, np.int32))
+
+
+def integers(*shape: int, most: int) -> np.ndarray:
+    return np.random.default_rng(sum(shape)).integers(-most, most + 1, size=shape).astype(np.int32)
 
 
 def _policy(kind: str) -> Policy:

@@ -38,7 +38,7 @@ class Script:
 @pytest.mark.parametrize("case", cases("layers", "name"))
 def test_layers(case):
     network = Network.read(case["layers"], TensorReader(base64.b64decode(case["tensors"])), inputs=6)
-    assert network(np.array(case["rows"])) == pytest.approx(np.array(case["results"]), abs=1e-5)
+    assert network(np.array(case["rows"])).tolist() == case["results"]
 
 
 @pytest.mark.parametrize("case", cases("below", "bound"))
@@ -69,11 +69,10 @@ def test_the_whole_pipe(case):
     windows = np.array(case["windows"]).reshape(len(case["windows"]), bundle.schema.window, -1)
     counts = np.full(len(windows) // bundle.hold.windows, bundle.hold.windows)
     codes, entropy = bundle.pool(bundle.encode(bundle.schema.scale(windows)), counts), Script(case["words"])
-    assert codes == pytest.approx(np.array(case["codes"]), abs=1e-5)
-    noisy = bundle.mechanism.privatise(np.array(case["codes"]), entropy=entropy)
+    assert codes.tolist() == case["codes"]
+    noisy = bundle.mechanism.privatise(codes, entropy=entropy)
     assert noisy.tolist() == case["noisy"]
-    released = bundle.decode(noisy).reshape(len(noisy), -1)
-    assert released == pytest.approx(np.array(case["released"]), abs=1e-5)
+    assert bundle.decode(noisy).reshape(len(noisy), -1).tolist() == case["released"]
 
 
 @pytest.mark.parametrize("case", VECTORS["forged"], ids=lambda case: f"{case['place']} {str(case['value'])[:20]}")

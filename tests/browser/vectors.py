@@ -55,7 +55,7 @@ def make():
 
 def _layer(name, chain):
     network, tensors = Network(chain, 6), TensorWriter()
-    rows = np.random.default_rng(1).normal(size=(3, 6)).astype(np.float32).astype(float)
+    rows = np.random.default_rng(1).normal(size=(3, 6))
     listed = network.to_json(tensors)
     stored = _text(tensors.to_bytes())
     return {"name": name, "layers": listed, "tensors": stored, "rows": rows.tolist(), "results": network(rows).tolist()}
@@ -76,15 +76,15 @@ def _laplace(scale):
 def _bundle(kind):
     """The whole pipe but for the charge: windows in units, what they become, and the words that were drawn."""
     bundle, recorder = small_bundle(kind), Recorder(7)
-    windows = np.random.default_rng(2).uniform(-5, 5, size=(6, bundle.schema.window, len(bundle.schema.channels)))
-    counts = np.full(6 // bundle.hold.windows, bundle.hold.windows)
+    windows = np.random.default_rng(2).uniform(-5, 5, size=(12, bundle.schema.window, len(bundle.schema.channels)))
+    counts = np.full(12 // bundle.hold.windows, bundle.hold.windows)
     codes = bundle.pool(bundle.encode(bundle.schema.scale(windows)), counts)
     noisy = bundle.mechanism.privatise(codes, entropy=recorder)
     return {
         "kind": kind,
         "manifest": bundle.manifest.to_json().decode(),
         "tensors": _text(bundle.files[TENSORS]),
-        "windows": windows.reshape(6, -1).tolist(),
+        "windows": windows.reshape(12, -1).tolist(),
         "held": bundle.hold.windows,
         "codes": codes.tolist(),
         "words": recorder.given,

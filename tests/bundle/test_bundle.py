@@ -136,13 +136,13 @@ def test_networks_that_do_not_fit_the_windows_are_refused(policy, bundle):
             minimiser={"name": "none"},
             training=bundle.manifest.training,
             results=[],
-            created="",
+            created="2026-01-01T00:00:00+00:00",
             made_with={},
         )
 
 
 def test_a_name_that_points_outside_the_bundle_is_refused(saved):
-    change(saved, "manifest.json", edited(files={"../secret": {"sha256": "", "size": 0}}))
+    change(saved, "manifest.json", edited(files={"../secret": {"sha256": "0" * 64, "size": 0}}))
     with pytest.raises(BundleError, match="one file beside its manifest"):
         Bundle.load(saved)
 

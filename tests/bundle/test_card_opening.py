@@ -37,28 +37,28 @@ def test_each_promise_is_two_sentences_without_jargon(guarantee):
 def test_a_named_promise_says_for_whom_how_surely_and_under_which_assumption():
     promised, not_covered = opening(EVENTS["named"], seconds=30.0, classes={"person": 10}, ldp_epsilon=5.0)
     assert "stretch of 30 seconds" in promised
-    assert "any two of the 10 classes of person by more than a factor of 1.7" in promised
+    assert "any two of the 10 classes of “person” by more than a factor of 1.7" in promised
     assert "for all of them together with 95 % confidence" in promised
     assert "if what is released later is like the recordings that it was calibrated on" in promised
-    assert "anything but person (where a factor of 149 holds, whatever is assumed)" in not_covered
+    assert "anything but “person” (where a factor of 149 holds, whatever is assumed)" in not_covered
     assert "people who were not in those recordings" in not_covered
 
 
 def test_a_promise_beyond_the_useful_label_says_what_the_label_itself_tells():
     event = Event("named", 3.0, inferences=("person",), confidence=0.95, given=("exercise",))
     promised, not_covered = opening(event, seconds=1.0, classes={"person": 10})
-    assert promised.startswith("Beyond what exercise itself tells, from one stretch")
-    assert "what exercise alone tells, such as who does what how often" in not_covered
+    assert promised.startswith("Beyond what “exercise” itself tells, from one stretch")
+    assert "what “exercise” alone tells, such as who does what how often" in not_covered
 
 
 def test_combinations_that_nothing_is_promised_about_are_counted_in_the_opening():
     event = Event("named", 3.0, inferences=("person",), confidence=0.95, given=("mode",))
     some, none = (opening(event, seconds=1.0, combinations=Combinations(18, rare)) for rare in (27, 0))
-    assert "classes of person that were recorded often enough by more than a factor" in some.promised
-    assert "27 of the 45 combinations of mode and person, which were hardly recorded, " in some.not_covered
+    assert "classes of “person” that were recorded often enough by more than a factor" in some.promised
+    assert "27 of the 45 combinations of “mode” and “person”, which were hardly recorded, " in some.not_covered
     assert "recorded" not in none.promised.partition("by more than")[0]
     assert "hardly" not in none.not_covered
-    assert "combinations of mode and person that were hardly recorded, " in opening(event, seconds=1.0).not_covered
+    assert "combinations of “mode” and “person” that were hardly recorded, " in opening(event, seconds=1.0).not_covered
     assert [len(sentences(each)) for each in some] == [1, 1]
 
 
@@ -102,7 +102,7 @@ def test_times_are_said_as_people_say_them(seconds, said):
 
 def test_the_opening_of_a_card_is_made_from_the_numbers_of_its_bundle(named_bundle, bundle):
     assert "stretch of 0.4 seconds" in card_of(named_bundle).opening.promised
-    assert "any two of the 2 classes of person by more than a factor of 1.7" in card_of(named_bundle).opening.promised
+    assert "any two of the 2 classes of “person” by more than a factor of 1.7" in card_of(named_bundle).opening.promised
     assert "a factor of 149" in card_of(bundle).opening.promised
 
 

@@ -18,6 +18,7 @@ from deeprotect.bundle.manifest import DEEPEST_NESTING, digest
 from deeprotect.bundle.verification.verify import verify
 from deeprotect.errors import BundleError
 from deeprotect.policy import Policy
+from deeprotect.privacy.size_limits import MOST_CODES, MOST_PRODUCTS
 
 HUGE = 10**400
 
@@ -82,7 +83,7 @@ def test_two_channels_of_one_name_are_refused(made, forge):
 @pytest.mark.parametrize("kind", ["channel named", "channel given"])
 def test_counts_that_leave_out_a_class_that_training_saw_are_refused(made, forge, kind):
     classes = {**made(kind).manifest.training.classes, "person": ["ann", "bob", "zoe"]}
-    assert "leave out 'zoe'" in refused(forge(made(kind), training__classes=classes))
+    assert "leave out “zoe”" in refused(forge(made(kind), training__classes=classes))
 
 
 def test_a_class_is_counted_once(made, forge):
@@ -163,7 +164,7 @@ def test_few_bytes_do_not_ask_for_hours(bundle, forge):
     tensors |= {"m": np.ones((4000, 8), np.int8), "c": np.ones(8, np.int8)}
     forged = {"files": {TENSORS: save(tensors)}, "encoder": []}
     nested = [{"op": "residual", "layers": WIDE * 5}, ROUND] * 5
-    for inner, says in [(WIDE * 3, None), (WIDE * 50, "multiplications"), (nested * 4, "multiplications")]:
+    for inner, says in [(WIDE, None), (WIDE * 50, "multiplications"), (nested * 4, "multiplications")]:
         path = forge(bundle, **forged, decoder=[*first, *inner, last])
         Bundle.load(path) if says is None else refused(path).index(says)
 
@@ -194,9 +195,9 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
 """
 
 
-@pytest.mark.parametrize(("sizes", "says"), [((40, 256, 512), "1"), ((2000, 2000, 2000), "too many codes")])
-def test_checking_a_channel_takes_little_memory_or_is_refused(sizes, says):
+@pytest.mark.parametrize("sizes", [(40, 256, 512), (MOST_PRODUCTS // MOST_CODES**2, MOST_CODES, MOST_CODES)])
+def test_checking_a_channel_takes_little_memory(sizes):
     done = subprocess.run([sys.executable, "-c", CHECK, *map(str, sizes)], capture_output=True, text=True, check=True)
     found, megabytes = done.stdout.splitlines()
-    assert found.startswith(says) or says in found
+    assert found == "1"
     assert int(megabytes) < 200

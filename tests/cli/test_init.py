@@ -27,16 +27,12 @@ def test_time_recording_and_person_are_found_and_written_down(renamed, deeprotec
     assert "note: recording is read from column 'Trial'" in done.stderr
 
 
-def test_what_init_wrote_down_is_what_protect_reads(renamed, deeprotect, bundle):
-    deeprotect(*INIT)
-    mapped = Policy.load(renamed / "new.toml").stream.columns
-    policy = bundle.policy.vary(stream={"columns": mapped})
-    facts = bundle.manifest
-    made = {"minimiser": facts.minimiser, "training": facts.training, "results": [], "created": "", "made_with": {}}
-    type(bundle).make(policy, bundle.mechanism, encoder=bundle.encoder, decoder=bundle.decoder, **made).save(
-        renamed / "mapped"
-    )
-    done = deeprotect("protect", "mapped", "walk.csv", "out.csv")
+def test_what_init_found_is_what_protect_is_told(renamed, deeprotect):
+    said = deeprotect(*INIT).stderr
+    assert "say --map time='Timestamp' when you release" in said
+    assert "say --map recording='Trial' when you release" in said
+    maps = ("--map", "time=Timestamp", "--map", "recording=Trial")
+    done = deeprotect("protect", "protector", "walk.csv", "out.csv", *maps)
     assert done.returncode == 0, done.stderr
     private, released = ((renamed / name).read_text().splitlines() for name in ("walk.csv", "out.csv"))
     assert released[0] == "Timestamp,acc_x,acc_y,Trial"

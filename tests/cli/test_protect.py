@@ -2,6 +2,7 @@
 
 import json
 
+import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
 from tests.conftest import walk
@@ -19,38 +20,73 @@ def column(folder, name, file="out.csv"):
     return pa_csv.read_csv(folder / file)[name].to_pylist()
 
 
-def test_names_that_told_something_sensitive_stay_behind_and_a_line_says_so(named, deeprotect):
+def choosing(bundle, **columns):
+    """A bundle whose policy says which columns are time and recording: its author's doing, not the operator's."""
+    policy = bundle.policy.vary(stream={"columns": columns}).to_json()
+    return type(bundle)(bundle.manifest.model_copy(update={"policy": policy}), bundle.files).checked("test")
+
+
+def test_recordings_are_numbered_and_a_line_lists_every_column_that_leaves_as_it_is(named, deeprotect):
     done = deeprotect("protect", "named", "walk.csv", "out.csv")
     assert done.returncode == 0, done.stderr
-    assert f"{NUMBERED}: in the training table their names tell person; --keep-names keeps them" in done.stderr
+    assert f"leave as they are: time; {NUMBERED}\n" in done.stderr
     assert column(named, "recording") == [1] * 100 + [2] * 100
 
 
-def test_names_of_which_nothing_is_known_stay_behind_too(folder, deeprotect, bundle):
-    training = bundle.manifest.training.model_copy(update={"names_tell": None})
-    unknown = type(bundle)(bundle.manifest.model_copy(update={"training": training}), bundle.files)
-    unknown.save(folder / "unknown")
-    done = deeprotect("protect", "unknown", "walk.csv", "out.csv")
-    assert f"{NUMBERED}: nobody knows what their names tell; --keep-names keeps them" in done.stderr
-    assert set(column(folder, "recording")) == {1, 2}
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--keep-names",), "leave as they are: time, recording\n"),
+        (("--relative-time",), f"no column leaves as it is; {NUMBERED}\n"),
+        (("--relative-time", "--keep-names"), "leave as they are: recording\n"),
+        (("--map", "time=", "--map", "recording="), "no column leaves as it is\n"),
+    ],
+)
+def test_the_line_says_what_was_asked_for(folder, deeprotect, options, says):
+    done = deeprotect("protect", "protector", "walk.csv", "out.csv", *options)
+    assert done.returncode == 0, done.stderr
+    assert says in done.stderr
+    if "--keep-names" in options:
+        assert set(column(folder, "recording")) == {"r0", "r1"}
 
 
-def test_names_that_tell_nothing_sensitive_are_kept(folder, deeprotect):
-    done = deeprotect("protect", "protector", "walk.csv", "out.csv")
-    assert NUMBERED not in done.stderr
-    assert set(column(folder, "recording")) == {"r0", "r1"}
+@pytest.mark.parametrize("name", ["time", "recording"])
+@pytest.mark.parametrize("private", ["note", "heart_rate"])
+def test_a_bundle_does_not_choose_which_private_column_leaves(folder, deeprotect, bundle, name, private):
+    table = (
+        walk(40, recordings=1)
+        .drop_columns([name])
+        .append_column("heart_rate", pa.array([60 + row / 10 for row in range(40)]))
+    )
+    pa_csv.write_csv(table, folder / "private.csv")
+    choosing(bundle, **{name: private}).save(folder / "choosing")
+    done = deeprotect("protect", "choosing", "private.csv", "out.csv")
+    assert done.returncode == 0, done.stderr
+    assert private in done.stderr.partition("left out, not channels: ")[2].partition("\n")[0]
+    assert private not in pa_csv.read_csv(folder / "out.csv").column_names
 
 
-def test_both_can_be_asked_for(named, deeprotect):
-    assert NUMBERED not in deeprotect("protect", "named", "walk.csv", "kept.csv", "--keep-names").stderr
-    assert NUMBERED not in deeprotect("protect", "protector", "walk.csv", "numbered.csv", "--renumber").stderr
-    assert set(column(named, "recording", "kept.csv")) == {"r0", "r1"}
-    assert set(column(named, "recording", "numbered.csv")) == {1, 2}
+def test_the_operator_chooses_and_the_line_says_so(folder, deeprotect, bundle):
+    pa_csv.write_csv(walk(40, recordings=1), folder / "one.csv")
+    choosing(bundle, recording="activity2").save(folder / "choosing")
+    done = deeprotect("protect", "choosing", "one.csv", "out.csv", "--keep-names", "--map", "recording=note")
+    assert "leave as they are: time, note\n" in done.stderr
+    assert set(column(folder, "note")) == {"private"}
+
+
+@pytest.mark.parametrize("mapped", ["recording=acc_y", "time=acc_x", "acc_x=time", "acc_y=recording"])
+def test_a_channel_is_never_the_time_or_the_recording(folder, deeprotect, mapped):
+    done = deeprotect("protect", "protector", "walk.csv", "out.csv", "--map", mapped)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "channel" in done.stderr or "map each column once" in done.stderr
+    assert not (folder / "out.csv").exists()
 
 
 def test_the_summary_says_so_too(named, deeprotect):
     done = deeprotect("protect", "named", "walk.csv", "out.csv", "--json")
-    assert json.loads(done.stderr)["renumbered"] is True
+    said = json.loads(done.stderr)
+    assert (said["renumbered"], said["unchanged"]) == (True, ["time"])
 
 
 def test_time_can_leave_as_if_every_recording_began_at_nought(folder, deeprotect):
@@ -85,7 +121,7 @@ def test_columns_without_names_are_named(folder, deeprotect):
 def test_several_inputs_are_one_release(folder, deeprotect):
     for name in ("a.csv", "b.csv"):
         pa_csv.write_csv(walk(40), folder / name)
-    done = deeprotect("protect", "protector", "a.csv", "b.csv", "out.csv", "--renumber")
+    done = deeprotect("protect", "protector", "a.csv", "b.csv", "out.csv")
     assert done.returncode == 0, done.stderr
     assert "released 80 rows" in done.stderr
     assert column(folder, "recording") == [1] * 20 + [2] * 20 + [3] * 20 + [4] * 20

@@ -27,10 +27,10 @@ def test_a_bundle_that_holds_prints_every_step_and_the_verdict(deeprotect):
     done = deeprotect("verify", "protector")
     assert done.returncode == 0
     assert done.stderr == ""
-    *steps, verdict = done.stdout.splitlines()
+    *steps, promise, verdict = done.stdout.splitlines()
     assert all(line.startswith(("ok ", "- ")) for line in steps)
     assert any("Σ steps/noise = 5, stated 5" in line or "Σ steps/noise = 4.9" in line for line in steps)
-    assert verdict == "verdict: holds: ε = 5 ldp per window"
+    assert (promise, verdict) == ("promise: ε = 5 ldp per window", "verdict: holds")
 
 
 def test_steps_come_as_json_for_scripts(deeprotect):
@@ -46,7 +46,8 @@ def test_an_edited_epsilon_ends_with_exit_code_1_and_the_reason(folder, deeprote
     done = deeprotect("verify", "protector")
     assert done.returncode == 1
     assert "FAILS mechanism" in done.stdout
-    assert "the noise gives epsilon 5, more than the stated 0.5" in done.stdout.splitlines()[-1]
+    assert "the noise gives epsilon 5, more than the stated 0.5" in done.stdout
+    assert done.stdout.splitlines()[-1] == "verdict: does not hold"
     assert not json.loads(deeprotect("verify", "protector", "--json").stdout)["holds"]
 
 
@@ -70,7 +71,8 @@ def test_what_is_no_bundle_is_wrong_input(folder, deeprotect):
 def test_a_key_is_asked_of_unsigned_bundles_too(keys, deeprotect):
     done = deeprotect("verify", "protector", "--key", "public.pem")
     assert done.returncode == 1
-    assert "not signed" in done.stdout.splitlines()[-1]
+    assert "not signed" in done.stdout
+    assert done.stdout.splitlines()[-1] == "verdict: does not hold"
 
 
 def test_a_wrong_key_file_is_wrong_input(deeprotect):

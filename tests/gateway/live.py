@@ -25,7 +25,7 @@ from deeprotect.release.ledger.kept import from_bytes
 
 SERVE = "from deeprotect.cli import main; main()"
 PATIENCE = 60.0  # for a machine that has much else to do
-LEVELS = {-2.4, -0.8, 0.8, 2.4}
+LEVELS = {-2.0, -0.5, 0.5, 2.0}
 WINDOW = 4  # ticks, hold of one window
 
 

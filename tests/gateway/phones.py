@@ -10,7 +10,7 @@ from deeprotect.gateway.mediation.gateway_settings import Settings
 CANARY = 1.23456789  # g; nothing that is released may show it
 THREE_AXES = POLICY.replace("[inferences]", '[stream.channels.acc_z]\nunit = "g"\nrange = [-4.0, 4.0]\n[inferences]')
 G = 9.80665
-LEVELS = (-2.4 * G, -0.8 * G, 0.8 * G, 2.4 * G)  # the four outputs in m/s²
+LEVELS = (-2.0 * G, -0.5 * G, 0.5 * G, 2.0 * G)  # the four outputs in m/s²
 
 
 def phone_gateway(folder, *, stream="watch", push=None, **settings):

@@ -12,7 +12,7 @@ from deeprotect.gateway.mediation.gateway_settings import Settings
 from deeprotect.gateway.wire.message import Message
 from deeprotect.release.ledger.summing import statement
 
-LEVELS = {-2.4, -0.8, 0.8, 2.4}  # what the four outputs show, in g
+LEVELS = {-2.0, -0.5, 0.5, 2.0}  # what the four outputs show, in g
 
 
 def made(tmp_path, **privacy):

@@ -124,8 +124,8 @@ MISTAKES = {
     "lines in a title": (OWN.replace("Floor of", r"Floor\nof"), "title = "),
     "escapes in a note": (OWN.replace('title = "Floors', r'address = "\u001b[2J' + '"\ntitle = "Floors'), "address = "),
     "endless note": (
-        OWN.replace("storey", "a" * 1001),
-        "must be one printable line of at most 1000 characters; shorten",
+        OWN.replace("storey", "a" * 301),
+        "must be one printable line of at most 300 characters; shorten",
     ),
     "wrong shape": ("inferences = 3", "inferences = 3 must be a table"),
 }

@@ -7,12 +7,12 @@ from deeprotect.privacy.events import Event
 
 
 def test_an_event_says_what_it_promises_and_per_what():
-    assert str(Event("rldp", 2.0, inferences=("subject",))) == "ε = 2 rldp per window for subject"
+    assert str(Event("rldp", 2.0, inferences=("subject",))) == "ε = 2 rldp per window for “subject”"
 
 
 def test_an_event_says_what_it_is_given():
     event = Event("named", 2.0, inferences=("subject",), given=("activity", "place"))
-    assert str(event) == "ε = 2 named per window for subject given activity and place"
+    assert str(event) == "ε = 2 named per window for “subject” given “activity” and “place”"
     assert event.to_json()["given"] == ["activity", "place"]
     assert event.assumes[-1] == "no class that was seen is missing from the counts"
 

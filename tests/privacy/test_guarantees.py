@@ -30,11 +30,11 @@ def test_the_named_promise_says_what_it_leaves_out() -> None:
 def test_given_the_useful_label_the_promise_is_about_what_is_told_beyond_it() -> None:
     text = promise("named", 1.0, sensitive=["person"], given=["activity"])
     assert text.startswith(
-        "Beyond activity, one window tells no observer classes of person apart by more than a factor e^1"
+        "Beyond “activity”, one window tells no observer classes of “person” apart by more than a factor e^1"
     )
     assert "who does what how often" in text
     found = terms("named", sensitive=["person"], given=["activity"])
-    assert "What activity alone tells" in found.not_covered
+    assert "What “activity” alone tells" in found.not_covered
     assert "several windows together" in found.not_covered
 
 

@@ -22,7 +22,7 @@ def protector(bundle) -> Protector:
 
 def test_it_says_in_a_line_what_it_is(protector):
     line = repr(protector)
-    assert line == "<Protector for activity; sensitive: everything else; baseline, ε = 5 ldp per window>"
+    assert line == "<Protector for “activity”; sensitive: everything else; baseline, ε = 5 ldp per window>"
     assert len(repr(protector.bundle)) < 120
 
 

@@ -72,7 +72,7 @@ def protector(bundle, policy, request):
             minimiser=facts.minimiser,
             training=facts.training,
             results=[],
-            created="",
+            created="2026-01-01T00:00:00+00:00",
             made_with={},
         )
     )
@@ -111,7 +111,7 @@ def test_what_is_no_number_is_refused_in_one_line_that_holds_no_sample(protector
 
 def test_a_table_of_huge_numbers_is_clipped_with_a_warning_that_holds_no_figure(protector):
     """Refused, it would tell whoever wrote the range where the samples lie."""
-    with pytest.warns(UserWarning, match="largely outside the public range, and clipped to it: acc_x;") as warned:
+    with pytest.warns(UserWarning, match="largely outside the public range, and clipped to it: “acc_x”;") as warned:
         assert_inside(protector.protect(table([7.77e300] * 6, [0.0] * 6)), 6)
     assert not re.search(r"\d", str(warned[0].message))
 

@@ -11,6 +11,7 @@ import pyarrow.parquet as pa_parquet
 import pytest
 
 from deeprotect import Protector
+from deeprotect.tables import text_lines
 from deeprotect.tables.sinks import BLOCK_ROWS, open_sink
 
 ROWS = 2 * BLOCK_ROWS + 1000
@@ -76,6 +77,51 @@ def test_standard_output_leaves_in_the_same_stretches_whatever_the_input(protect
     assert sorted(set(pipe.lines)) == [heads, *(heads + rows for rows in np.cumsum(BLOCKS))]
 
 
+@pytest.fixture
+def constant(named_bundle):
+    """Releases the same window whatever comes: two outputs differ in nothing but their form."""
+    return Protector(named_bundle)
+
+
+def nanoseconds(table, fraction_at=50_000):
+    """With a fraction far down, around which a notation for whole batches would be another one."""
+    stamps = [f"{row}00000000" for row in range(table.num_rows)]
+    stamps[fraction_at] += ".5"
+    names = ["a, b" if row < 300 else "c" for row in range(table.num_rows)]
+    return table.append_column("time", pa.array(stamps)).append_column("recording", pa.array(names))
+
+
+@pytest.mark.parametrize("kind", [".csv", ".parquet", ".arrow"])
+@pytest.mark.parametrize("options", [{}, {"relative_time": True}, {"keep_names": True, "relative_time": True}])
+def test_a_file_is_the_same_to_the_last_byte_whatever_digits_the_raw_samples_have(constant, tmp_path, kind, options):
+    written = []
+    for table in (short(), long()):
+        pa_csv.write_csv(nanoseconds(table), tmp_path / "in.csv")
+        constant.protect_file(tmp_path / "in.csv", tmp_path / f"out{kind}", **options)
+        written.append((tmp_path / f"out{kind}").read_bytes())
+    assert written[0] == written[1]
+
+
+def piped(protector, table, monkeypatch, **options):
+    held, pipe = io.BytesIO(), Pipe()
+    pa_csv.write_csv(table, held)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(held.getvalue())))
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(pipe, write_through=True))
+    protector.protect_file("-", "-", **options)
+    return pipe.getvalue(), sorted(set(pipe.lines))
+
+
+@pytest.mark.parametrize("options", [{}, {"relative_time": True}, {"keep_names": True}])
+def test_a_live_pipe_writes_the_same_rows_one_by_one_wherever_its_blocks_end(constant, monkeypatch, options):
+    rows, seen = 2000, []
+    for table, block in ((short(), 1 << 14), (long(), 1 << 14), (long(), 3000)):
+        monkeypatch.setattr(text_lines, "BLOCK_BYTES", block)
+        monkeypatch.setattr(text_lines, "HEAD_BYTES", block)
+        seen.append(piped(constant, nanoseconds(table.slice(0, rows), 1200), monkeypatch, **options))
+    assert seen[0] == seen[1] == seen[2]
+    assert seen[0][1] == list(range(1, rows + 2))
+
+
 def test_in_memory_a_table_has_one_chunk_however_it_came(protector):
     table = pa.concat_tables([long().slice(start, 40_000) for start in range(0, ROWS, 40_000)])
     assert [column.num_chunks for column in protector.protect(table).columns] == [1, 1]
@@ -87,6 +133,15 @@ def test_rows_come_out_once_and_in_order(tmp_path):
         for start in range(0, ROWS, 999):
             sink.write(rows.slice(start, 999))
     assert pa.ipc.open_file(tmp_path / "out.arrow").read_all() == rows
+
+
+def test_an_empty_piece_writes_nothing(tmp_path):
+    """Of an empty chunk, pyarrow's CSV writer writes 16 kB of whatever lay in memory."""
+    rows = pa.table({"row": np.arange(BLOCK_ROWS + 3)})
+    with open_sink(tmp_path / "out.csv", rows.schema) as sink:
+        for start, count in ((0, BLOCK_ROWS), (0, 0), (BLOCK_ROWS, 3)):
+            sink.write(rows.slice(start, count))
+    assert (tmp_path / "out.csv").read_text() == "row\n" + "".join(f"{row}\n" for row in range(BLOCK_ROWS + 3))
 
 
 def test_what_was_held_back_does_not_leave_after_an_error(monkeypatch):

@@ -40,7 +40,7 @@ def read(path):
 @pytest.mark.parametrize("kind", [".csv", ".parquet", ".arrow"])
 def test_the_output_has_the_form_of_the_input(protector, table, tmp_path, kind):
     source = write(table, tmp_path / f"in{kind}")
-    protector.protect_file(source, tmp_path / f"out{kind}")
+    protector.protect_file(source, tmp_path / f"out{kind}", keep_names=True)
     released, private = read(tmp_path / f"out{kind}"), read(source).select(KEPT)
     assert released.schema.equals(private.schema)
     assert released.select(["time", "recording"]).equals(private.select(["time", "recording"]))
@@ -88,10 +88,12 @@ def test_time_stamps_in_csv_come_out_to_the_letter(protector, tmp_path):
 
 
 def test_cells_are_quoted_only_where_they_must_be(protector, table, tmp_path):
-    names = pa.array(["a,b" if index < 5 else "c" for index in range(23)])
+    names = pa.array(["a,b" if index < 5 else 'say "c"' if index < 9 else "c" for index in range(23)])
     source = write(table.set_column(4, "recording", names).drop_columns(["time"]), tmp_path / "in.csv")
-    protector.protect_file(source, tmp_path / "out.csv")
+    protector.protect_file(source, tmp_path / "out.csv", keep_names=True)
     assert read(tmp_path / "out.csv")["recording"].equals(pa.chunked_array([names]))
+    cells = [line.split(",", 2)[2] for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
+    assert cells == ['"a,b"'] * 5 + ['"say ""c"""'] * 4 + ["c"] * 14
 
 
 def test_standard_input_and_output_carry_csv(protector, table, monkeypatch):

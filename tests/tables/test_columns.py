@@ -20,15 +20,24 @@ def columns_of(policy, *here, **columns):
 
 
 @pytest.mark.parametrize("name", ["time", "Timestamp", "TIME", "Time (s)", "time_stamp", "datetime", "t", "Zeit"])
-def test_time_is_found_under_its_usual_names_and_leaves_under_its_own(policy, bundle, name):
+def test_time_is_found_under_its_usual_names_to_train_on(policy, name):
     assert columns_of(policy, **{name: TIMES}).time_name == name
-    released = Protector(bundle).protect(pa.table({name: TIMES, **SAMPLES}))
-    assert released[name].to_pylist() == TIMES
 
 
-def test_where_time_is_found_gaps_are_seen(bundle):
+@pytest.mark.parametrize("name", ["Timestamp", "TIME", "Time (s)", "t", "Zeit"])
+def test_what_leaves_is_asked_about_and_leaves_under_its_own_name(bundle, name):
+    table = pa.table({name: TIMES, **SAMPLES})
+    with pytest.raises(TableError) as asked:
+        Protector(bundle).protect(table)
+    assert f"is '{name}' the time? Say so with --map time='{name}'" in str(asked.value)
+    assert Protector(bundle).protect(table, mapped=[f"time={name}"])[name].to_pylist() == TIMES
+    assert Protector(bundle).protect(table, mapped=["time="]).column_names == ["acc_x", "acc_y"]
+
+
+def test_where_time_is_mapped_gaps_are_seen(bundle):
+    table = pa.table({"Timestamp": [0, 100, 200, 9000], **SAMPLES})
     with pytest.raises(TableError, match=r"time \(column 'Timestamp'\) jumps by more than 3 samples at row 4"):
-        Protector(bundle).protect(pa.table({"Timestamp": [0, 100, 200, 9000], **SAMPLES}))
+        Protector(bundle).protect(table, mapped=["time=Timestamp"])
 
 
 def test_the_plain_name_goes_before_any_other(policy):
@@ -123,6 +132,6 @@ def test_a_plain_mapping_does_as_well(policy):
 def test_recordings_in_pieces_and_without_a_name_are_refused_however_the_table_is_cut(policy, recording, chunk):
     table = pa.table({"recording": recording, **SAMPLES})
     columns = Columns.of(table.schema, policy.schema(), mapping={}, where="walk.csv")
-    source = Source("walk.csv", table.schema, iter(table.to_batches(max_chunksize=chunk)))
+    source = Source("walk.csv", table.schema, lambda _: iter(table.to_batches(max_chunksize=chunk)))
     with pytest.raises(TableError, match="deeprotect prepare"):
         list(read_rows(source, columns, policy.schema()))

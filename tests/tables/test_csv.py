@@ -46,8 +46,8 @@ WRITTEN = {
 
 
 def table_of(content, **request):
-    schema, batches = read_csv(io.BytesIO(content), CsvRequest(**request), "walk.csv")
-    return pa.Table.from_batches(list(batches), schema=schema)
+    schema, scan = read_csv(io.BytesIO(content), CsvRequest(**request), "walk.csv")
+    return pa.Table.from_batches(list(scan(None)), schema=schema)
 
 
 @pytest.mark.parametrize("way", WRITTEN)
@@ -98,16 +98,16 @@ def test_how_a_pipe_is_filled_changes_nothing(way, sizes):
     if way.startswith("UTF-16 without"):
         sizes = [1024, *sizes]  # so much of it tells
     first = max(8, sizes[0] if sizes else 8)
-    schema, batches = read_csv(
+    schema, scan = read_csv(
         Dribble(WRITTEN[way], [first, *sizes[1:]]), CsvRequest(frozenset({"acc_x", "acc_y"})), "walk.csv"
     )
-    assert pa.Table.from_batches(list(batches), schema=schema).to_pydict() == ROWS
+    assert pa.Table.from_batches(list(scan(None)), schema=schema).to_pydict() == ROWS
 
 
 def test_a_live_stream_gives_a_row_as_soon_as_its_line_is_there():
     pipe = Dribble(PLAIN.encode(), [22, 16])  # the names, then the first row and a little more
-    _, batches = read_csv(pipe, CsvRequest(frozenset({"acc_x", "acc_y"})), "walk.csv")
-    assert next(batches).num_rows == 1
+    _, scan = read_csv(pipe, CsvRequest(frozenset({"acc_x", "acc_y"})), "walk.csv")
+    assert next(scan(None)).num_rows == 1
 
 
 class Spy(io.BytesIO):

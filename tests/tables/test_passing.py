@@ -12,7 +12,7 @@ from deeprotect.tables.passing import BesideCells, Passing
 from deeprotect.tables.rows import Rows
 
 SCHEMA = Schema((Channel("acc_x", "g", -4.0, 4.0),), 10.0, 4)
-NUMBERED, RELATIVE = Passing(recording="numbered"), Passing(time="relative")
+NUMBERED, RELATIVE = Passing(), Passing(recording="named", time="relative")
 
 
 def passed(table, passing, *, blocks=(None,)):
@@ -34,9 +34,10 @@ def table(**columns):
     return pa.table({"acc_x": np.zeros(rows), **columns})
 
 
-def test_as_they_came_is_the_default():
+def test_names_leave_only_where_that_is_said():
     given = table(recording=["anna", "anna", "bert"], time=[5.0, 5.1, 9.0])
-    assert passed(given, Passing()).equals(given.drop_columns(["acc_x"]))
+    assert passed(given, Passing()).to_pydict() == {"recording": ["1", "1", "2"], "time": [5.0, 5.1, 9.0]}
+    assert passed(given, Passing(recording="named")).equals(given.drop_columns(["acc_x"]))
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=6), st.data())
@@ -92,6 +93,12 @@ def test_time_counts_from_the_beginning_of_each_recording(stamps, leave, blocks)
     assert left["time"].type == stamps.type
     assert left["time"].to_pylist() == leave
     assert left["recording"].to_pylist() == ["anna", "anna", "bert"]
+
+
+@pytest.mark.parametrize("blocks", [(None,), (1, 1, 1), (1, 2), (2, 1)])
+def test_how_a_stamp_is_written_does_not_depend_on_the_others_of_its_batch(blocks):
+    given = table(time=pa.array(["0", "20000000000.5", "40000000000"]))
+    assert passed(given, RELATIVE, blocks=blocks)["time"].to_pylist() == ["0", "2.00000000005e+10", "40000000000"]
 
 
 @pytest.mark.parametrize("kind", [pa.timestamp("ns", tz="UTC"), pa.timestamp("ms"), pa.time64("us"), pa.duration("ms")])

@@ -14,7 +14,7 @@ from tests.conftest import walk
 
 from deeprotect.errors import TableError
 from deeprotect.tables.fields import check_names
-from deeprotect.tables.files import BATCH_CELLS
+from deeprotect.tables.source import BATCH_CELLS
 from deeprotect.tables.sources import open_source
 from deeprotect.tables.survey import survey
 from deeprotect.tables.text_lines import HEAD_BYTES

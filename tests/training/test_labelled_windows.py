@@ -1,7 +1,6 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.conftest import walk
 
 from deeprotect.errors import TableError
 from deeprotect.training.labelled_windows import read_windows
@@ -56,14 +55,3 @@ def test_a_missing_label_column_is_named(gym_table, gym_policy, column):
 def test_a_window_is_followed_by_its_neighbour_in_time_or_by_nothing(gym_windows):
     chosen = gym_windows[np.array([0, 1, 3, 29, 30])]  # 30 windows to a recording
     assert chosen.followed.tolist() == [True, False, False, False, False]
-
-
-def test_what_a_recording_determines_is_known(policy):
-    """A label that is the same all through every recording is told by the recording's name."""
-    wanted = policy.vary(inferences={"sensitive": ["person", "mood"]}, privacy={"mechanism": "auto"})
-    table = walk(80, recordings=4).append_column("person", pa.array(["ann"] * 40 + ["bob"] * 40))
-    table = table.append_column("mood", pa.array(["good", "good", "good", "good", "bad", "bad", "bad", "bad"] * 10))
-    windows = read_windows(table, wanted)
-    assert windows.told_by_recording(["person", "mood"]) == ["person"]
-    assert windows.told_by_recording([]) == []
-    assert read_windows(table.drop_columns(["recording", "time"]), wanted).told_by_recording(["person"]) is None

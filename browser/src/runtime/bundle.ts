@@ -36,12 +36,7 @@ export class Bundle {
     return new Bundle(digest, policy, mechanism, encoder, decoder);
   }
 
-  /** The code of one window in units, flat with the channel fastest. */
-  encode(window: Float64Array): Float64Array {
-    return this.encoder.run(this.policy.schema.scale(window));
-  }
-
-  /** A window in units from a noisy code alone; what is no number is the range's middle. */
+  /** A window in units, flat with the channel fastest, from a noisy code alone; what is no number is the range's middle. */
   decode(noisyCode: Float64Array): Float64Array {
     const scaled = this.decoder.run(noisyCode).map((value) => (Number.isNaN(value) ? 0.5 : value));
     return this.policy.schema.unscale(scaled);

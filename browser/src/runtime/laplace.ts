@@ -6,8 +6,9 @@ import type { Event } from "./event";
 import { Fraction } from "./fraction";
 import type { Certified, Mechanism } from "./mechanism";
 import type { Record } from "./record";
-import { discreteLaplace, requireDrawable } from "./sampling";
+import { DiscreteLaplace } from "./sampling";
 
+const MOST_SCALES = 4096;
 const NAMES = ["baseline", "paper", "laplace"];
 
 /** Clip to the box, round to its grid, add discrete Laplace noise of `scales` grid steps per coordinate. */
@@ -16,6 +17,7 @@ export class GridLaplace implements Mechanism {
   readonly publicOutputs = null;
   readonly ldpCeiling = null;
   readonly epsilon: Fraction;
+  private readonly noise: DiscreteLaplace;
 
   private constructor(
     readonly name: string,
@@ -24,7 +26,9 @@ export class GridLaplace implements Mechanism {
     readonly scales: readonly Fraction[],
   ) {
     if (scales.length !== box.dim) throw new BundleError("mechanism: it needs one noise scale for each coordinate");
-    scales.forEach(requireDrawable);
+    const kinds = new Set(scales.map((scale) => `${scale.above}/${scale.below}`)).size;
+    if (kinds > MOST_SCALES) throw new BundleError(`mechanism: noise of ${kinds} different scales; use fewer features`);
+    this.noise = new DiscreteLaplace(scales);
     this.epsilon = scales.map((scale) => new Fraction(BigInt(box.gridSteps)).over(scale)).reduce((a, b) => a.plus(b));
     if (this.epsilon.exceeds(Fraction.of(event.epsilon))) {
       throw new BundleError("mechanism: the noise gives a larger epsilon than is stated; train again");
@@ -44,30 +48,12 @@ export class GridLaplace implements Mechanism {
 
   /** Noisy codes; total in its input, so that success or failure says nothing about the data. */
   privatise(codes: Float64Array, entropy: Entropy): Float64Array {
-    const noise = this.noise(codes.length / this.dim, entropy);
+    const noise = this.noise.draw(codes.length / this.dim, entropy);
     return codes.map((value, at) => {
       const coordinate = at % this.dim;
       const position = BigInt(this.box.toGrid(value, coordinate)) + noise[at]!;
       return this.box.fromGrid(Number(position), coordinate);
     });
-  }
-
-  /** In Python's order: one draw for all coordinates of one scale, the smallest scale first. */
-  private noise(rows: number, entropy: Entropy): bigint[] {
-    const noise = new Array<bigint>(rows * this.dim);
-    for (const scale of this.distinct()) {
-      const columns = [...this.scales.keys()].filter((index) => same(this.scales[index]!, scale));
-      const drawn = discreteLaplace(scale, rows * columns.length, entropy);
-      drawn.forEach((value, at) => {
-        noise[Math.floor(at / columns.length) * this.dim + columns[at % columns.length]!] = value;
-      });
-    }
-    return noise;
-  }
-
-  private distinct(): Fraction[] {
-    const kept = this.scales.filter((scale, index) => this.scales.findIndex((other) => same(other, scale)) === index);
-    return kept.sort((a, b) => (same(a, b) ? 0 : a.exceeds(b) ? 1 : -1));
   }
 
   async certified(): Promise<Certified> {
@@ -79,8 +65,4 @@ export class GridLaplace implements Mechanism {
       sensitivity: this.box.widths.reduce((a, b) => a.plus(b)).toNumber(),
     };
   }
-}
-
-function same(a: Fraction, b: Fraction): boolean {
-  return a.above === b.above && a.below === b.below;
 }

@@ -8,7 +8,7 @@ import { Record } from "./record";
 import { TENSORS } from "./tensors";
 
 const FORMAT = "deeprotect-bundle";
-const VERSION = 2n;
+const VERSION = 3n;
 const LARGEST_FILE = 1 << 26; // 64 MB: a file of more is not one of ours, whatever it says
 const LONGEST_TEXT = 1000;
 const NUMBERS = /^[0-9 /]*$/; // rows of a channel's integers are longer than any name

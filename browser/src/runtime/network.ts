@@ -1,16 +1,25 @@
-// A network of a bundle: a list of layers, run row by row in float32.
+// A network of a bundle: a list of layers in exact arithmetic, run row by row.
+import { BundleError } from "./errors";
 import type { Json } from "./json";
-import { Argmax } from "./layers/decision";
-import { type Chain, bounded, size } from "./layers/layer";
+import { type Layer, type Prepared, type Row, anything, chain } from "./layers/layer";
 import { readLayers } from "./layers/reading";
 import type { TensorReader } from "./tensors";
+
+const MOST_WORK = 2 ** 25; // for one row: a bundle must not stop the browser
 
 /** A row of `inputs` values to one of `outputs`; without layers, the row itself, in its own precision. */
 export class Network {
   readonly outputs: number;
+  private readonly before: Prepared;
+  private readonly last: Prepared | null;
 
-  private constructor(private readonly chain: Chain, readonly inputs: number) {
-    this.outputs = size(chain.shape(bounded([inputs], "input"))); // shapes that do not fit are refused before a run
+  private constructor(layers: readonly Layer[], readonly inputs: number) {
+    this.before = chain(layers.slice(0, -1))(anything(inputs)); // what does not fit is refused before a run
+    this.last = layers.at(-1)?.(this.before.reach) ?? null;
+    this.outputs = (this.last ?? this.before).reach.most.length;
+    if (this.before.work + (this.last?.work ?? 0) > MOST_WORK) {
+      throw new BundleError(`a network takes more than ${MOST_WORK} multiplications for one window; train again`);
+    }
   }
 
   static read(listed: Json | undefined, tensors: TensorReader, inputs: number): Network {
@@ -18,21 +27,20 @@ export class Network {
   }
 
   get isEmpty(): boolean {
-    return !this.chain.layers.length;
+    return !this.last;
   }
 
   run(row: Float64Array): Float64Array {
-    return this.isEmpty ? row : Float64Array.from(this.chain.run(Float32Array.from(row)));
+    return this.last ? this.last.run(this.scores(row)) : row;
   }
 
-  /** The last layer, where it is the one that decides for a code. */
-  get decision(): Argmax | null {
-    const last = this.chain.layers.at(-1);
-    return last instanceof Argmax ? last : null;
+  /** The code of scores, where the last layer decides for one. */
+  get decide(): Prepared["decide"] {
+    return this.last?.decide;
   }
 
-  /** What the decision is made from. */
-  scores(row: Float64Array): Float32Array {
-    return this.chain.run(Float32Array.from(row), this.chain.layers.length - 1);
+  /** What the last layer is given. */
+  scores(row: Float64Array): Row {
+    return this.before.run(row.map(Math.fround));
   }
 }

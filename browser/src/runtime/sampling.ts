@@ -1,19 +1,89 @@
-// Exact discrete Laplace noise in integers (Canonne, Kamath, Steinke 2020), word for word as Python draws it.
+// Exact discrete Laplace noise, bit by bit, word for word as Python draws it: every value takes the same words.
 // Claims: docs/claims.md#the-sampler-is-exact
 import { BundleError } from "./errors";
 import type { Entropy } from "./entropy";
 import { Fraction, bitLength } from "./fraction";
 
 const LARGEST = 1n << 48n;
-const BLOCK = 1 << 16;
+const REACH = 1n << 10n; // noise beyond so many scales has probability exp(-1024) and is never drawn
+const WORD = 64n;
 const KINDS = [1, 2, 4, 8]; // bytes of an integer that is drawn
+const SLACK = 1n << 32n; // far more than the series, its divisions and its squares are off
 
-/** Independent integers with P(k) proportional to exp(-|k| / scale). */
-export function discreteLaplace(scale: Fraction, count: number, entropy: Entropy): bigint[] {
-  requireDrawable(scale);
-  const blocks: bigint[][] = [];
-  for (let start = 0; start < count; start += BLOCK) blocks.push(block(scale, Math.min(BLOCK, count - start), entropy));
-  return blocks.flat();
+/**
+ * Independent integers with P(k) proportional to exp(-|k| / scale), one of each scale in a row.
+ *
+ * The bits of a geometric number are independent, bit i is 1 with probability 1 / (1 + exp(2^i / scale)). With the
+ * probability of bit 0 the number x becomes -1 - x.
+ */
+export class DiscreteLaplace {
+  private readonly thresholds: bigint[][];
+
+  constructor(private readonly scales: readonly Fraction[]) {
+    scales.forEach(requireDrawable);
+    const bits = Math.max(...scales.map((scale) => bitLength((REACH * scale.above - 1n) / scale.below)));
+    const known = new Map<string, bigint[]>();
+    this.thresholds = scales.map((scale) => {
+      const name = `${scale.above}/${scale.below}`;
+      if (!known.has(name)) known.set(name, Array.from({ length: 1 + bits }, (_, bit) => digit(exponent(scale, bit), 1)));
+      return known.get(name)!;
+    });
+  }
+
+  /** So many rows, one after the other; a value has words of its own, so many whatever it becomes. */
+  draw(rows: number, entropy: Entropy): bigint[] {
+    const each = this.thresholds[0]!.length;
+    const words = entropy.words(rows * this.scales.length * each);
+    return Array.from({ length: rows * this.scales.length }, (_, at) => {
+      const column = at % this.scales.length;
+      const ones = this.thresholds[column]!.map((threshold, bit) => {
+        const word = words[at * each + bit]!;
+        return word === threshold ? settled(exponent(this.scales[column]!, bit), entropy) : word < threshold;
+      });
+      const size = ones.reduceRight((sum, one, bit) => (bit ? 2n * sum + BigInt(one) : sum), 0n);
+      return ones[0] ? -1n - size : size;
+    });
+  }
+}
+
+/** Of the sign at 0, which has the chance of the lowest bit, and of bit after bit behind it. */
+function exponent(scale: Fraction, bit: number): Fraction {
+  return new Fraction(1n << BigInt(Math.max(bit - 1, 0))).over(scale);
+}
+
+/** A bit whose first word decides nothing: the next ones do, against the next digits of its probability. */
+function settled(exponent: Fraction, entropy: Entropy): boolean {
+  for (let place = 2; ; place += 1) {
+    const [word, own] = [entropy.words(1)[0]!, digit(exponent, place)];
+    if (word !== own) return word < own;
+  }
+}
+
+/** Of 1 / (1 + exp(exponent)) to the base 2^64 the digit at this place behind the point, exactly. */
+function digit(exponent: Fraction, place: number): bigint {
+  const bits = WORD * BigInt(place);
+  if (exponent.above >= bits * exponent.below) return 0n;
+  for (let spare = 96n; ; spare += WORD) {
+    const one = 1n << (bits + spare);
+    const odds = exponential(exponent, bits + spare);
+    const share = (odds * one) / (one + odds);
+    const [low, high] = [(share - SLACK) >> spare, (share + SLACK) >> spare];
+    if (low === high) return low & ((1n << WORD) - 1n);
+  }
+}
+
+/** exp(-x) · 2^bits, off by less than 2^20: a series for x / 2^k, squared k times. */
+function exponential(x: Fraction, bits: bigint): bigint {
+  const halvings = BigInt(Math.max(0, bitLength(x.above) - bitLength(x.below) + 2));
+  const small = (x.above << bits) / (x.below << halvings);
+  let sum = 0n;
+  let term = 1n << bits;
+  for (let number = 1n; term !== 0n; number += 1n) {
+    sum += number % 2n ? term : -term;
+    term = ((term * small) >> bits) / number;
+  }
+  for (let left = halvings; left; left -= 1n) sum = (sum * sum) >> bits;
+  return sum;
 }
 
 /** Refuse a scale that the sampler's integers cannot hold. */
@@ -22,29 +92,6 @@ export function requireDrawable(scale: Fraction): void {
     const bits = `${bitLength(scale.above)}/${bitLength(scale.below)}`;
     throw new BundleError(`mechanism: noise of ${bits} bits cannot be drawn; use a larger epsilon or a coarser grid`);
   }
-}
-
-function block(scale: Fraction, count: number, entropy: Entropy): bigint[] {
-  const noise: bigint[] = [];
-  while (noise.length < count) {
-    const left = count - noise.length;
-    // 1 - exp(-1) of wide noise is accepted.
-    noise.push(...attempt(scale, left + ((left * 5) >> 3), entropy).slice(0, left));
-  }
-  return noise;
-}
-
-/** One round of the rejection loop, `count` times: the values that were accepted. */
-function attempt(scale: Fraction, count: number, entropy: Entropy): bigint[] {
-  const tried = below(scale.above, count, entropy);
-  const kept = bernoulliExp(tried, scale.above, entropy);
-  const remainder = tried.filter((_, index) => kept[index]);
-  const laps = geometric(remainder.length, entropy);
-  const magnitude = remainder.map((rest, index) => (rest + scale.above * BigInt(laps[index]!)) / scale.below);
-  const minus = below(2n, magnitude.length, entropy);
-  const signed = magnitude.map((size, index) => (minus[index] ? -size : size));
-  // Zero with a minus would count it twice.
-  return signed.filter((_, index) => !minus[index] || magnitude[index]! > 0n);
 }
 
 /** Uniform integers in 0 .. bound - 1; draws past the last whole multiple of the bound are drawn again. */
@@ -71,31 +118,4 @@ function draw(bytes: number, count: number, entropy: Entropy): bigint[] {
   return Array.from({ length: count }, (_, index) => {
     return (words[Math.floor(index / each)]! >> BigInt(8 * bytes * (index % each))) & mask;
   });
-}
-
-/** True with probability exp(-n / denominator), 0 <= n <= denominator (von Neumann 1951). */
-function bernoulliExp(numerators: bigint[], denominator: bigint, entropy: Entropy): boolean[] {
-  const odd = new Array<boolean>(numerators.length).fill(true);
-  let active = [...numerators.keys()];
-  for (let k = 1; active.length; ) {
-    const first = below(BigInt(k), active.length, entropy);
-    active = active.filter((_, at) => first[at] === 0n);
-    const second = below(denominator, active.length, entropy);
-    active = active.filter((index, at) => second[at]! < numerators[index]!);
-    k += 1;
-    for (const index of active) odd[index] = k % 2 === 1; // as long as they do not fail later than at k
-  }
-  return odd;
-}
-
-/** How many Bernoulli(exp(-1)) succeed before the first failure. */
-function geometric(count: number, entropy: Entropy): number[] {
-  const successes = new Array<number>(count).fill(0);
-  let active = [...successes.keys()];
-  while (active.length) {
-    const goesOn = bernoulliExp(active.map(() => 1n), 1n, entropy);
-    active = active.filter((_, at) => goesOn[at]);
-    for (const index of active) successes[index]! += 1;
-  }
-  return successes;
 }

@@ -1,19 +1,20 @@
-// The one file of numbers in a bundle: named arrays in the safetensors format, which holds no program.
+// The one file of numbers in a bundle: named whole numbers in the safetensors format, which holds no program.
 import { BundleError } from "./errors";
 import { type Json, parse } from "./json";
 import { Record } from "./record";
 
 export const TENSORS = "tensors.safetensors";
-const LONGEST_HEADER = 100_000_000;
-const DTYPES = ["F32", "I64"];
+const LONGEST_HEADER = 1 << 20; // some thousands of tensors
+const TYPES = { I8: Int8Array, I16: Int16Array, U16: Uint16Array };
 
-export interface Floats {
+/** Whole numbers that 16 bits hold. */
+export interface Integers {
   readonly shape: readonly number[];
-  readonly values: Float32Array;
+  readonly values: Int32Array;
 }
 
 interface Stored {
-  readonly dtype: string;
+  readonly dtype: keyof typeof TYPES;
   readonly shape: readonly number[];
   readonly begin: number;
   readonly end: number;
@@ -36,16 +37,17 @@ export class TensorReader {
     this.checkLayout();
   }
 
-  /** A finite float32 array with so many axes, none of them empty. */
-  floats(name: string, axes: number): Floats {
-    const found = this.get(name, axes, "F32", "finite numbers in float32");
-    const values = new Float32Array(this.bytes(found).buffer);
-    if (!values.every(Number.isFinite)) throw new BundleError(`${TENSORS}: a tensor of a network must be finite numbers`);
-    return { shape: found.shape, values };
-  }
-
-  integers(name: string): BigInt64Array {
-    return new BigInt64Array(this.bytes(this.get(name, 1, "I64", "whole numbers in int64")).buffer);
+  /** An array with so many axes, none of them empty. */
+  integers(name: string, axes = 1): Integers {
+    const found = this.stored.get(name);
+    if (!found) throw new BundleError(`${TENSORS}: a tensor that a layer needs is missing; get a fresh copy of the bundle`);
+    const { shape, begin, end, dtype } = found;
+    if (shape.length !== axes || shape.includes(0)) {
+      throw new BundleError(`${TENSORS}: a tensor has another shape than its layer needs; train again`);
+    }
+    this.read.add(name);
+    const aligned = this.data.slice(begin, end).buffer;
+    return { shape, values: new Int32Array(new TYPES[dtype](aligned)) };
   }
 
   /** Numbers that no layer reads have no business in a bundle. */
@@ -53,22 +55,6 @@ export class TensorReader {
     if (this.stored.size > this.read.size) {
       throw new BundleError(`${TENSORS} holds tensors that no layer uses; get a fresh copy of the bundle`);
     }
-  }
-
-  private get(name: string, axes: number, dtype: string, wanted: string): Stored {
-    const found = this.stored.get(name);
-    if (!found) throw new BundleError(`${TENSORS}: a tensor that a layer needs is missing; get a fresh copy of the bundle`);
-    if (found.shape.length !== axes || found.shape.includes(0)) {
-      throw new BundleError(`${TENSORS}: a tensor has another shape than its layer needs; train again`);
-    }
-    if (found.dtype !== dtype) throw new BundleError(`${TENSORS}: a tensor must be ${wanted}; train again`);
-    this.read.add(name);
-    return found;
-  }
-
-  /** A copy, because arrays of numbers must start at multiples of their size. */
-  private bytes(found: Stored): Uint8Array<ArrayBuffer> {
-    return this.data.slice(found.begin, found.end) as Uint8Array<ArrayBuffer>;
   }
 
   /** Tensors fill the file without a gap, an overlap or a rest. */
@@ -92,10 +78,11 @@ function header(content: Uint8Array): { [name: string]: Json } {
 
 function readEntry(entry: Json): Stored {
   const record = new Record(entry, TENSORS).only("dtype", "shape", "data_offsets");
-  const [dtype, shape, offsets] = [record.text("dtype"), record.integers("shape"), record.integers("data_offsets")];
+  const [shape, offsets] = [record.integers("shape"), record.integers("data_offsets")];
+  const dtype = (Object.keys(TYPES) as Stored["dtype"][]).find((each) => each === record.text("dtype")) ?? refuse();
   const [begin, end] = [offsets[0] ?? -1, offsets[1] ?? -1];
-  const size = shape.reduce((product, axis) => product * axis, dtype === "F32" ? 4 : 8);
-  const fits = DTYPES.includes(dtype) && shape.every((axis) => axis >= 0) && Number.isSafeInteger(size);
+  const size = shape.reduce((product, axis) => product * axis, TYPES[dtype].BYTES_PER_ELEMENT);
+  const fits = shape.every((axis) => axis >= 0) && Number.isSafeInteger(size);
   if (offsets.length !== 2 || begin < 0 || !fits || end - begin !== size) refuse();
   return { dtype, shape, begin, end };
 }

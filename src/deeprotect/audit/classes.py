@@ -12,7 +12,7 @@ from deeprotect.audit.distinguisher import choose, fit
 from deeprotect.audit.pairs import Pair
 from deeprotect.audit.trials import outputs_of, released
 from deeprotect.audit.views import view
-from deeprotect.errors import InputError
+from deeprotect.errors import InputError, quoted, quoted_all
 from deeprotect.release.engine import Pipeline
 from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import LabelledWindows
@@ -35,8 +35,8 @@ class ClassComparison:
         return cls(inference, pools, given)
 
     def pair(self, first: str, second: str) -> Pair:
-        both = f", both {self.given}" if self.given else ""
-        found = f"{self.inference} '{first}' and '{second}'{both}"
+        both = f", both {quoted(self.given)}" if self.given else ""
+        found = f"{quoted(self.inference)} {quoted(first)} and {quoted(second)}{both}"
         return Pair(self.pools[first], self.pools[second], found=found)
 
 
@@ -49,7 +49,9 @@ def worst_classes(bundle: Pipeline, windows: LabelledWindows, inferences: Sequen
     pilots = max(_FEWEST_PILOTS, runs * len(inferences) // max(1, len(compared)))
     pairs = [scored for comparison in compared for scored in _pilot(bundle, comparison, runs=pilots)]
     if not pairs:
-        raise InputError(f"the table has no two classes of {', '.join(inferences)} to compare; give one with labels")
+        raise InputError(
+            f"the table has no two classes of {quoted_all(inferences, ', ')} to compare; give one with labels"
+        )
     return max(pairs, key=lambda scored: scored[0])[1]
 
 

@@ -9,13 +9,20 @@ from typing import Any, Self
 import numpy as np
 
 from deeprotect.bundle import store
-from deeprotect.bundle.consistency import Decoder, check_certificate, check_counted, check_promise, check_shapes
+from deeprotect.bundle.consistency import (
+    Decoder,
+    check_certificate,
+    check_counted,
+    check_names_known,
+    check_promise,
+    check_shapes,
+)
 from deeprotect.bundle.episode_encoder import EpisodeEncoder
 from deeprotect.bundle.layers.tensors import TENSORS, TensorReader, TensorWriter
 from deeprotect.bundle.manifest import Manifest, Part, TrainingRecord, digest
 from deeprotect.bundle.network import Network
 from deeprotect.bundle.output_table import OutputTable
-from deeprotect.errors import BundleError, PolicyError
+from deeprotect.errors import BundleError, PolicyError, quoted_all
 from deeprotect.policy import Policy
 from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.mechanisms import mechanism as mechanisms
@@ -94,7 +101,7 @@ class Bundle:
         return _unpickled, (self.manifest.to_json(), self.files)
 
     def __repr__(self) -> str:
-        return f"<Bundle for {', '.join(self.policy.inferences.useful)}; {self.mechanism.event}>"
+        return f"<Bundle for {quoted_all(self.policy.inferences.useful, ', ')}; {self.mechanism.event}>"
 
     @cached_property
     def digest(self) -> str:
@@ -112,6 +119,11 @@ class Bundle:
     @cached_property
     def mechanism(self) -> Mechanism:
         return mechanisms.load(self.manifest.mechanism)
+
+    @cached_property
+    def certificate(self) -> dict[str, Any]:
+        """Of the mechanism's own numbers; the one in the manifest is only held against it."""
+        return self.mechanism.certificate()
 
     @cached_property
     def hold(self) -> Hold:
@@ -168,7 +180,8 @@ class Bundle:
         try:
             check_promise(self.policy, self.mechanism)
             check_counted(self.mechanism, self.manifest.training.classes)
-            check_certificate(self.mechanism, self.manifest.certificate)
+            check_certificate(self.certificate, self.manifest.certificate)
+            check_names_known(self.policy, self.mechanism, manifest=self.manifest)
             check_shapes(self.mechanism, self.encoder, self.decoder, dim=self.schema.dim)
         except (BundleError, PolicyError) as error:
             message = str(error)

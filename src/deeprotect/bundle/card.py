@@ -3,11 +3,15 @@
 It is always made from the manifest. The copy inside a bundle is for people who have only a browser: nothing reads it.
 """
 
+import re
 from dataclasses import dataclass
 
 from deeprotect.bundle import card_sections
 from deeprotect.bundle.bundle import Bundle
 from deeprotect.bundle.card_opening import Combinations, Opening, opening
+from deeprotect.errors import quoted_all
+
+_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(")  # tags and links, none of which is ours
 
 
 @dataclass(frozen=True)
@@ -33,11 +37,11 @@ def card(bundle: Bundle) -> str:
     lines = [f"# {found.title}", "", found.opening.promised, "", found.opening.not_covered]
     for section in found.sections:
         lines += ["", f"## {section.title}", *(_bullet(line) for line in section.lines)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(_MARKUP.sub(r"\\\g<0>", line) for line in lines) + "\n"
 
 
 def card_of(bundle: Bundle) -> Card:
-    event, certificate = bundle.mechanism.event, bundle.manifest.certificate
+    event, certificate = bundle.mechanism.event, bundle.certificate
     classes = {each["inference"]: each["classes"] for each in certificate.get("secrets", ())}
     seconds = bundle.policy.seconds_per_draw
     first = opening(
@@ -56,7 +60,7 @@ def card_of(bundle: Bundle) -> Card:
         "Made from": card_sections.origin_lines(bundle),
     }
     return Card(
-        f"Protector for {', '.join(bundle.policy.inferences.useful)}",
+        f"Protector for {quoted_all(bundle.policy.inferences.useful, ', ')}",
         first,
         tuple(CardSection(title, tuple(lines)) for title, lines in sections.items()),
     )
@@ -64,7 +68,7 @@ def card_of(bundle: Bundle) -> Card:
 
 def _combinations(bundle: Bundle) -> Combinations:
     """Of all named inferences together."""
-    secrets = bundle.manifest.certificate.get("secrets", ())
+    secrets = bundle.certificate.get("secrets", ())
     promised = sum(secret.get("combinations", 0) for secret in secrets)
     return Combinations(promised, sum(len(secret.get("without_promise", ())) for secret in secrets))
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from deeprotect.errors import quoted, quoted_all
 from deeprotect.privacy.events import Event
 
 _HUGE = 1e6
@@ -77,7 +78,7 @@ def _for_anything(event: Event, seconds: float) -> Opening:
 
 def _rare(event: Event, found: Combinations | None) -> str:
     """Combinations that nothing is promised about; none where all were recorded often enough."""
-    pair = f"{' and '.join(event.given)} and {' or '.join(event.inferences)}"
+    pair = f"{quoted_all(event.given)} and {quoted_all(event.inferences, ' or ')}"
     if found is None:
         return f"combinations of {pair} that were hardly recorded"
     return f"{found.rare} of the {sum(found)} combinations of {pair}, which were hardly recorded" if found.rare else ""
@@ -86,8 +87,10 @@ def _rare(event: Event, found: Combinations | None) -> str:
 def _for_named(
     event: Event, seconds: float, classes: Mapping[str, int], *, ldp_epsilon: float | None, rare: str
 ) -> Opening:
-    names, known = " or ".join(event.inferences), " and ".join(event.given)
-    counted = [f"any two of the {classes[name]} classes of {name}" for name in event.inferences if name in classes]
+    names, known = quoted_all(event.inferences, " or "), quoted_all(event.given)
+    counted = [
+        f"any two of the {classes[name]} classes of {quoted(name)}" for name in event.inferences if name in classes
+    ]
     between = " or ".join(counted) or f"any two classes of {names}"
     beside = f" (where {_multiple(ldp_epsilon)} holds, whatever is assumed)" if ldp_epsilon is not None else ""
     told = f"what {known} alone tells, such as who does what how often, " if known else ""
@@ -105,7 +108,7 @@ def _for_named(
 
 
 def _for_linear(event: Event, seconds: float) -> Opening:
-    names = " or ".join(event.inferences)
+    names = quoted_all(event.inferences, " or ")
     return Opening(
         f"In one {_stretch(seconds)} nobody can shift their odds by more than {factor(event.epsilon)} between two "
         f"recordings that differ only in what a linear classifier of {names} (fixed weights for samples) looks at; "

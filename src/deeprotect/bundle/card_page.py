@@ -83,4 +83,4 @@ def _section(section: CardSection) -> Iterator[str]:
 def _term(line: str) -> str:
     """What stands before a colon at the beginning, if it is short, is what the line is about."""
     head, colon, rest = line.partition(": ")
-    return f"<b>{escape(head)}:</b> {escape(rest)}" if colon and len(head) < 24 else escape(line)
+    return f"<b>{escape(head)}:</b> {escape(rest)}" if colon and len(head) < 24 and "“" not in head else escape(line)

@@ -3,12 +3,14 @@
 Terms of the field are explained where they stand, or left out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from deeprotect.bundle.bundle import Bundle
 from deeprotect.bundle.card_opening import span
 from deeprotect.bundle.manifest import Measured
+from deeprotect.errors import quoted, quoted_all
+from deeprotect.policy.name_types import LONGEST_NOTE
 from deeprotect.policy.quick import is_quick
 from deeprotect.privacy.channel import horizon
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
@@ -44,20 +46,27 @@ _READERS = {
 
 def use_lines(bundle: Bundle) -> Iterator[str]:
     inferences, about = bundle.policy.inferences, bundle.policy.about
-    useful = ", ".join(inferences.useful)
-    yield f"May be inferred: {useful}. Sensitive: {', '.join(inferences.sensitive) or 'everything else'}."
-    yield f"Meant for: {about.purpose or f'giving recordings to an app or a partner who needs {useful} and no more.'}"
+    useful = quoted_all(inferences.useful, ", ")
+    yield f"May be inferred: {useful}. Sensitive: {quoted_all(inferences.sensitive, ', ') or 'everything else'}."
+    purpose = f"giving recordings to an app or a partner who needs {useful} and no more."
+    yield f"Meant for: {_said(about.purpose) or purpose}"
     yield f"Not meant for: {FICTION.get(bundle.mechanism.name, FICTION['other'])}"
     if about.out_of_scope:
-        yield f"Not meant for: {about.out_of_scope}"
-    yield f"People: {about.population or 'nobody has stated who was recorded ([about] population in the policy).'}"
-    yield f"Owner: {about.owner or 'not stated'}"
-    yield f"Contact: {about.contact or 'not stated'}"
+        yield f"Not meant for: {_said(about.out_of_scope)}"
+    nobody = "nobody has stated who was recorded ([about] population in the policy)."
+    yield f"People: {_said(about.population) or nobody}"
+    yield f"Owner: {_said(about.owner) or 'not stated'}"
+    yield f"Contact: {_said(about.contact) or 'not stated'}"
+
+
+def _said(note: str | None) -> str:
+    """Whose words it is in, for nothing is known of whether they are true."""
+    return f"the bundle says: {quoted(note, LONGEST_NOTE)}" if note else ""
 
 
 def promise_lines(bundle: Bundle) -> Iterator[str]:
     """The same as in the opening, to the letter."""
-    event, certificate = bundle.mechanism.event, bundle.manifest.certificate
+    event, certificate = bundle.mechanism.event, bundle.certificate
     about: Any = {"sensitive": event.inferences, "given": event.given, "per": event.per}
     small_print = terms(event.guarantee, **about)
     yield f"{event}. {promise(event.guarantee, event.epsilon, **about)}"
@@ -79,23 +88,25 @@ def _budget_lines(bundle: Bundle) -> Iterator[str]:
 
 
 def open_lines(bundle: Bundle) -> Iterator[str]:
-    event, training = bundle.mechanism.event, bundle.manifest.training
+    event = bundle.mechanism.event
     yield terms(event.guarantee, sensitive=event.inferences, given=event.given, per=event.per).not_covered
     yield from _gap_lines(bundle)
     yield from _horizon_lines(bundle)
-    names = "leave as 1, 2, … unless --keep-names is given" if training.names_may_tell else "pass through"
     yield (
-        f"Names of recordings {names}; time stamps pass through, or count from 0 with --relative-time; the number of "
-        "rows, and that data was released, are not hidden."
+        "Recordings leave as 1, 2, … unless --keep-names is given; time stamps pass through, or count from 0 with "
+        "--relative-time; the number of rows, and that data was released, are not hidden."
     )
 
 
 def _gap_lines(bundle: Bundle) -> Iterator[str]:
     """Combinations of a useful class and a sensitive one that nothing is promised about."""
-    for secret in bundle.manifest.certificate.get("secrets", ()):
-        rest = [f"{given} with {name} ({windows} times)" for given, name, windows in secret.get("without_promise", ())]
+    for secret in bundle.certificate.get("secrets", ()):
+        rest = [
+            f"{quoted(given)} with {quoted(name)} ({windows} times)"
+            for given, name, windows in secret.get("without_promise", ())
+        ]
         if rest:
-            yield f"{secret['inference']}: {listed(rest)}."
+            yield f"Of {quoted(secret['inference'])}: {listed(rest)}."
 
 
 def _horizon_lines(bundle: Bundle) -> Iterator[str]:
@@ -108,15 +119,15 @@ def _horizon_lines(bundle: Bundle) -> Iterator[str]:
 
 def _evidence_lines(bundle: Bundle) -> Iterator[str]:
     """What a promise rests on, where it rests on more than arithmetic."""
-    certificate = bundle.manifest.certificate
+    certificate = bundle.certificate
     for secret in certificate.get("secrets", ()):
         fewest, most = secret["windows_per_class"]
         all_of = f"{secret['classes']} classes"
         if "given" in secret:
             all_of = f"{secret['combinations']} combinations with {len(secret['given'])} useful classes"
         yield (
-            f"{secret['inference']}: holds for all {all_of} together with probability {secret['confidence']:.4g} "
-            f"over the calibration windows ({fewest} to {most} of each)."
+            f"Of {quoted(secret['inference'])}: holds for all {all_of} together with probability "
+            f"{secret['confidence']:.4g} over the calibration windows ({fewest} to {most} of each)."
         )
     if certificate.get("codes_without_noise"):
         yield f"Noise: {certificate['noise']}."
@@ -130,11 +141,11 @@ def _evidence_lines(bundle: Bundle) -> Iterator[str]:
 
 
 def work_lines(bundle: Bundle) -> Iterator[str]:
-    schema, certificate = bundle.schema, bundle.manifest.certificate
+    schema, certificate = bundle.schema, bundle.certificate
     length = span(schema.window / schema.rate_hz)
     yield f"Stream: {schema.rate_hz:g} Hz, windows of {schema.window} samples ({length})."
     for channel in schema.channels:
-        yield f"  {channel.name}: [{channel.low:g}, {channel.high:g}] {channel.unit}"
+        yield f"  {quoted(channel.name)}: [{channel.low:g}, {channel.high:g}] {quoted(channel.unit)}"
     if bundle.hold.windows > 1:
         held = span(bundle.policy.seconds_per_draw)
         yield f"One draw is held for an episode of {bundle.hold.windows} windows ({held})."
@@ -159,9 +170,10 @@ def _choice_lines(bundle: Bundle) -> Iterator[str]:
 def _cost_lines(bundle: Bundle) -> Iterator[str]:
     """The user's own costs, where the policy gives some."""
     for name, rows in bundle.policy.training.cost_matrix.items():
-        named = [f"{true} as {read} {cost:g}" for true, row in rows.items() for read, cost in row.items()]
-        more = f" and {len(named) - MOST_COSTS} more" if len(named) > MOST_COSTS else ""
-        yield f"Cost of misreading {name}: {', '.join(named[:MOST_COSTS])}{more}; every other 1."
+        costs = [(true, read, cost) for true, row in rows.items() for read, cost in row.items()]
+        named = [f"{quoted(true)} as {quoted(read)} {cost:g}" for true, read, cost in costs[:MOST_COSTS]]
+        more = f" and {len(costs) - MOST_COSTS} more" if len(costs) > MOST_COSTS else ""
+        yield f"Cost of misreading {quoted(name)}: {', '.join(named)}{more}; every other 1."
 
 
 def measured(bundle: Bundle) -> Iterator[str]:
@@ -171,7 +183,7 @@ def measured(bundle: Bundle) -> Iterator[str]:
     for result in bundle.manifest.results:
         yield from _useful_lines(result)
         for name, numbers in result.sensitive.items():
-            yield f"{name} (sensitive), share read rightly: {_listed(numbers)}"
+            yield f"{quoted(name)} (sensitive), share read rightly: {_listed(numbers)}"
     if not any(result.sensitive for result in bundle.manifest.results):
         yield "No attacker was run in training; `deeprotect evaluate --bundle` runs several."
     else:
@@ -182,16 +194,16 @@ def _useful_lines(result: Measured) -> Iterator[str]:
     for name, numbers in result.useful.items():
         if not {"app", "chance"} <= numbers.keys():
             continue
-        yield f"{name} (useful), share read rightly: {_listed(numbers)}"
+        yield f"{quoted(name)} (useful), share read rightly: {_listed(numbers)}"
         if numbers["app"] < numbers["chance"] + WORTH_IT:
             yield (
-                f"{name} is hardly better than chance after release: raise epsilon, record more windows of each "
-                "sensitive class, or name fewer inferences"
+                f"{quoted(name)} is hardly better than chance after release: raise epsilon, record more windows of "
+                "each sensitive class, or name fewer inferences"
             )
 
 
-def _listed(numbers: dict[str, float]) -> str:
-    return ", ".join(f"{_READERS.get(key, key)} {value:.3f}" for key, value in numbers.items())
+def _listed(numbers: Mapping[Any, float]) -> str:
+    return ", ".join(f"{_READERS[key]} {value:.3f}" for key, value in numbers.items())
 
 
 def origin_lines(bundle: Bundle) -> Iterator[str]:

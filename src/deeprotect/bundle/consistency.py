@@ -4,9 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from deeprotect.bundle.manifest import Manifest
 from deeprotect.bundle.network import Network
 from deeprotect.bundle.output_table import OutputTable
-from deeprotect.errors import BundleError, printable
+from deeprotect.errors import BundleError, quoted, quoted_all
 from deeprotect.policy import Policy
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
@@ -36,7 +37,7 @@ def _check_weaker(policy: Policy, mechanism: Mechanism) -> None:
         raise BundleError(f"the mechanism gives {event.guarantee}, the policy promises {stated.guarantee}")
     forgotten = sorted(set(policy.inferences.sensitive) - set(event.inferences))
     if forgotten:
-        raise BundleError(f"the mechanism does not hide '{forgotten[0]}', which the policy names sensitive")
+        raise BundleError(f"the mechanism does not hide {quoted(forgotten[0])}, which the policy names sensitive")
     given = policy.inferences.useful if stated.given == "useful" else ()
     if event.given != given:
         raise BundleError(f"the mechanism's promise is given {_listed(event.given)}, the policy's {_listed(given)}")
@@ -55,19 +56,28 @@ def check_counted(mechanism: Mechanism, classes: Mapping[str, Sequence[str]]) ->
     for inference in mechanism.event.inferences:
         missing = [name for name in classes.get(inference, ()) if (inference, name) not in counted]
         if missing:
-            raise BundleError(f"the counts leave out '{printable(missing[0])}' of '{inference}', which training saw")
+            raise BundleError(f"the counts leave out {quoted(missing[0])} of {quoted(inference)}, which training saw")
 
 
 def _listed(given: Sequence[str]) -> str:
-    return " and ".join(given) or "nothing"
+    return quoted_all(given) or "nothing"
 
 
-def check_certificate(mechanism: Mechanism, stored: dict[str, Any]) -> None:
+def check_names_known(policy: Policy, mechanism: Mechanism, *, manifest: Manifest) -> None:
+    """Refuse promises and records about inferences that the policy does not name."""
+    useful, sensitive = set(policy.inferences.useful), set(policy.inferences.sensitive)
+    strange = {name for result in manifest.results for name in {*result.useful} - useful}
+    strange |= {name for result in manifest.results for name in {*result.sensitive} - sensitive}
+    strange |= {*manifest.training.classes} - useful - sensitive | {*mechanism.event.inferences} - sensitive
+    if strange:
+        raise BundleError(f"the policy names no {quoted(min(strange))}, which other parts of the bundle are about")
+
+
+def check_certificate(derived: dict[str, Any], stored: dict[str, Any]) -> None:
     """Refuse a certificate that does not follow from the mechanism's own numbers."""
-    derived = mechanism.certificate()
     wrong = sorted(name for name in derived.keys() | stored.keys() if not _same(derived.get(name), stored.get(name)))
     if wrong:
-        raise BundleError(f"the certificate does not follow from the mechanism's own numbers: '{wrong[0]}'")
+        raise BundleError(f"the certificate does not follow from the mechanism's own numbers: {quoted(wrong[0])}")
 
 
 def _same(derived: Any, stored: Any) -> bool:

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from deeprotect.errors import BundleError
+from deeprotect.errors import BundleError, quoted
+from deeprotect.privacy.events import Guarantee
 
 FORMAT: Literal["deeprotect-bundle"] = "deeprotect-bundle"
 VERSION: Literal[3] = 3
@@ -15,15 +16,29 @@ LONGEST_TEXT = 1000
 LARGEST_NUMBER = 1e300
 DEEPEST_NESTING = 32
 _NUMBERS = re.compile(r"[0-9 ]*")
+_KEY = re.compile(r"[a-z_0-9]{1,40}|\[key\]")
 Json = dict[str, Any]
 Count = Annotated[int, Field(ge=0, lt=1 << 53)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Time = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\+00:00$")]
+Version = Annotated[
+    str,  # as PEP 440 writes them
+    Field(pattern=r"^[0-9]{1,4}(\.[0-9]{1,8}){0,4}(\.?(a|b|rc|post|dev)[0-9]{1,8}){0,3}(\+[a-z0-9._-]{1,40})?$"),
+]
+Package = Literal["deeprotect", "torch", "scikit-learn", "numpy"]
+Name = Literal["channel", "laplace", "subspace", "paper", "baseline"]
+Learnt = Literal[
+    "none", "code book", "Autoencoder", "PaperAutoencoder", "PCA", "DFT", "DCT", "Haar", "BlindCompressiveSensing"
+]
+MOST_RESULTS = 8
 
 
 class Part(BaseModel):
     """A file of the bundle."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-    sha256: str
+    sha256: Hash
     size: int = Field(ge=0)
 
     @classmethod
@@ -35,38 +50,32 @@ class TrainingRecord(BaseModel):
     """Which data the protector was learnt from; `fingerprint` is a hash of the table's training columns."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-    fingerprint: str
+    fingerprint: Hash
     rows: Count
     windows: Count
     recordings: Count
     classes: dict[str, list[str]]
-    names_tell: list[str] | None = None  # sensitive inferences that a recording's name determines; None: not known
-
-    @property
-    def names_may_tell(self) -> bool:
-        """Whether names of recordings had better stay behind; what is not known counts as yes."""
-        return self.names_tell is None or bool(self.names_tell)
 
 
 class Measured(BaseModel):
     """What an unchanged app and a retrained attacker read of held-out windows, as the bundle's maker says."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
-    mechanism: str
-    guarantee: str
+    mechanism: Name
+    guarantee: Guarantee
     epsilon: float
     windows: Count
-    useful: dict[str, dict[str, float]]
-    sensitive: dict[str, dict[str, float]] = Field(default_factory=dict)
+    useful: dict[str, dict[Literal["clean", "app", "app_cost", "chance"], Share]]
+    sensitive: dict[str, dict[Literal["raw", "adaptive", "chance"], Share]] = Field(default_factory=dict)
 
 
 class MinimiserRecord(BaseModel):
     """What was learnt: its name, why it was chosen where the policy left the choice, and its parameters."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
-    name: str
-    chosen_for_expected_accuracy: dict[str, float] = Field(default_factory=dict)
-    chosen_for_expected_cost: dict[str, float] = Field(default_factory=dict)
+    name: Learnt
+    chosen_for_expected_accuracy: dict[Name, float] = Field(default_factory=dict)
+    chosen_for_expected_cost: dict[Name, float] = Field(default_factory=dict)
 
 
 class Manifest(BaseModel):
@@ -78,8 +87,8 @@ class Manifest(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     format: Literal["deeprotect-bundle"] = FORMAT
     version: Literal[3] = VERSION
-    created: str
-    made_with: dict[str, str]
+    created: Time
+    made_with: dict[Package, Version]
     policy: Json
     minimiser: MinimiserRecord
     mechanism: Json
@@ -87,7 +96,7 @@ class Manifest(BaseModel):
     encoder: list[Json]
     decoder: list[Json] | Json
     training: TrainingRecord
-    results: list[Measured]
+    results: Annotated[list[Measured], Field(max_length=MOST_RESULTS)]
     files: dict[str, Part]
 
     def to_json(self) -> bytes:
@@ -98,19 +107,31 @@ class Manifest(BaseModel):
     @classmethod
     def from_json(cls, content: bytes, *, where: str) -> Self:
         """Refuse what is foreign, of another version, incomplete or altered, in this order, with the reason."""
-        body = _object(content, where)
-        if body.get("format") != FORMAT:
-            raise BundleError(f"{where}: not a DEEProtect bundle (manifest.json has no format '{FORMAT}')")
-        _check_version(body.get("version"), where)
-        _check_values(body, where)
-        if body.pop("digest", None) != digest(body):
+        body, intact = read_body(content, where=where)
+        if not intact:
             raise BundleError(f"{where}: manifest.json was altered after the bundle was made; get a fresh copy")
+        return cls.of(body, where=where)
+
+    @classmethod
+    def of(cls, body: Json, *, where: str) -> Self:
+        """Refuse what is incomplete, and every word that is not one of ours where one is due."""
         try:
             return cls.model_validate(body)
         except ValidationError as error:
             first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"])
+            place = ".".join(map(_shown, first["loc"]))
             raise BundleError(f"{where}: manifest.json is incomplete: {place}: {first['msg']}") from None
+
+
+def read_body(content: bytes, *, where: str) -> tuple[Json, bool]:
+    """What the manifest says, bounded and of our version, and whether its digest is the one of just that."""
+    body = _object(content, where)
+    if body.get("format") != FORMAT:
+        raise BundleError(f"{where}: not a DEEProtect bundle (manifest.json has no format '{FORMAT}')")
+    _check_version(body.get("version"), where)
+    _check_values(body, where)
+    stated = body.pop("digest", None)
+    return body, stated == digest(body)
 
 
 def digest(body: Json) -> str:
@@ -118,10 +139,17 @@ def digest(body: Json) -> str:
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def _shown(part: int | str) -> str:
+    """A key on the way to a mistake: ours as it is, one of the bundle's own in quotes."""
+    return str(part) if isinstance(part, int) or _KEY.fullmatch(part) else quoted(part)
+
+
 def _check_version(version: Any, where: str) -> None:
-    if type(version) is int and version < VERSION:
-        raise BundleError(f"{where}: bundle version {version} holds programs, which are not run any more; train again")
-    if type(version) is not int or version > VERSION:
+    if type(version) is int and 0 < version < VERSION:
+        raise BundleError(
+            f"{where}: bundle version {version} is of an earlier format, which is not read any more; train again"
+        )
+    if type(version) is not int or version != VERSION:
         known = version if type(version) is int and version < 1_000_000 else "unknown"
         raise BundleError(f"{where}: bundle version {known} is newer than this program knows ({VERSION}); upgrade")
 

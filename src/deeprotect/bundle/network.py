@@ -38,7 +38,8 @@ class Network:
 
     @cached_property
     def _prepared(self) -> Prepared:
-        return prepare(self.layers, Reach.anything(self.inputs))
+        with np.errstate(all="ignore"):  # a bound that is no number is refused
+            return prepare(self.layers, Reach.anything(self.inputs))
 
     @property
     def reach(self) -> Reach:
@@ -52,7 +53,7 @@ class Network:
     @cached_property
     def _block(self) -> int:
         """About so many rows at a time."""
-        return max(1, min(MOST_ROWS, CACHED_WORK // max(1, self._prepared.work)))
+        return max(1, min(MOST_ROWS, CACHED_WORK // max(1, self.reach.budget.spent)))
 
     def __call__(self, rows: Floats) -> Floats:
         """Of rows (row, inputs), or (row, time, channel) as they lie.
@@ -66,7 +67,9 @@ class Network:
         with np.errstate(all="ignore"), one_thread():
             for start, end in pairwise(self._borders(len(rows))):
                 block = rows[start:end].transpose(rows_last).astype(np.float32, order="C")
-                result[start:end] = self._prepared.step(block.reshape(self.inputs, -1), None).T
+                result[start:end] = (
+                    self._prepared.step(block.reshape(self.inputs, -1), None).reshape(self.outputs, -1).T
+                )
         return result
 
     def _borders(self, count: int) -> list[int]:

@@ -18,8 +18,8 @@ CARD = "card.html"
 OURS = {MANIFEST, TENSORS, CARD, "manifest.sig", "encoder.onnx", "decoder.onnx"}  # the last two of bundles of version 1
 LARGEST_FILE = 1 << 26
 """64 MB: a file of more is not one of ours, whatever it says."""
-LARGEST_MANIFEST = 1 << 24
-"""16 MB: the room that text takes once it is read is many times its own."""
+LARGEST_MANIFEST = 1 << 23
+"""8 MB: the room that text takes once it is read is many times its own."""
 MOST_FILES, LONGEST_LIST = 64, 1 << 16
 """Of a zip file: files, and bytes of their list."""
 _LOCATOR = 20  # bytes before that record, where the list of a larger zip is

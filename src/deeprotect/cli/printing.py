@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from deeprotect.datasets.registry import Entry
+from deeprotect.errors import quoted
 from deeprotect.policy.repository import Inference, Repository
 
 if TYPE_CHECKING:
@@ -63,12 +65,18 @@ def results_table(results: dict[str, Any]) -> None:
     rows = results["results"]
     console, useful, sensitive = Console(), rows[0]["useful"], rows[0]["sensitive"]
     for name, one in useful.items():
-        console.print(f"useful: {name}; app on raw windows {one['clean']:.3f}, chance {one['chance']:.3f}")
+        line = f"useful: {quoted(name)}; app on raw windows {one['clean']:.3f}, chance {one['chance']:.3f}"
+        console.print(line, markup=False)
     for name, one in sensitive.items():
-        console.print(f"sensitive: {name}; attacker on raw windows {one['raw']:.3f}, chance {one['chance']:.3f}")
+        line = f"sensitive: {quoted(name)}; attacker on raw windows {one['raw']:.3f}, chance {one['chance']:.3f}"
+        console.print(line, markup=False)
     table = Table("mechanism", "promise", "ε", box=None, pad_edge=False)
-    for title in (*(f"app: {name}" for name in useful), "limit", *(f"attacker: {name}" for name in sensitive)):
-        table.add_column(title, justify="right")
+    for title in (
+        *(f"app: {quoted(name)}" for name in useful),
+        "limit",
+        *(f"attacker: {quoted(name)}" for name in sensitive),
+    ):
+        table.add_column(Text(title), justify="right")
     for row in rows:
         limit = next(iter(row["useful"].values()))["limit"]
         apps = [_number(one["app"]) for one in row["useful"].values()]

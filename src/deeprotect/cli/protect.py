@@ -81,13 +81,9 @@ def protect(
         typer.Argument(metavar="OUTPUT", help="A file of the same kinds, - for CSV on standard output; or a folder."),
     ],
     key: Key = None,
-    renumber: Annotated[
-        bool | None,
-        typer.Option(
-            "--renumber/--keep-names",
-            help="Recordings leave as 1, 2, …; the default unless training showed that names tell nothing sensitive.",
-        ),
-    ] = None,
+    keep_names: Annotated[
+        bool, typer.Option("--keep-names", help="Recordings leave under their names, not as 1, 2, … .")
+    ] = False,
     relative_time: Annotated[
         bool, typer.Option("--relative-time", help="Time counts from the beginning of each recording.")
     ] = False,
@@ -111,6 +107,8 @@ def protect(
     in that folder stays. With --ledger and --stream charges are remembered, the policy's budget is kept, and the same
     file gives the same release again, at no further cost.
 
+    Time and recording are the columns of these names, or those that --map says; nothing else leaves as it is.
+
     Example: deeprotect protect protector walk.csv released.csv --relative-time
     """
     from deeprotect.bundle import signing
@@ -118,7 +116,6 @@ def protect(
     from deeprotect.tables.csv_reader import column_names
     from deeprotect.tables.data_set import is_folder
     from deeprotect.tables.output_checks import refuse_unknown_kind
-    from deeprotect.tables.passing import Passing
     from deeprotect.tables.several import paths_of
 
     if not is_folder(output):
@@ -127,8 +124,6 @@ def protect(
     refuse_half_a_ledger(ledger, output, stream=stream, person=person, app=app)
     signed = signing.load(bundle, key=signing.public_key(key)) if key else None
     protector = Protector(signed) if signed else Protector.load(bundle)
-    numbered = protector.bundle.manifest.training.names_may_tell if renumber is None else renumber
-    passing = Passing("numbered" if numbered else "named", "relative" if relative_time else "absolute")
     book = protector.ledger(ledger, stream=stream, person=person, app=app or "") if ledger and stream else None
     with bar("protecting") as progress:
         release = protector.protect_files if is_folder(output) else protector.protect_file
@@ -137,7 +132,8 @@ def protect(
             output,
             mapped=mapped or (),
             columns=column_names(columns),
-            passing=passing,
+            keep_names=keep_names,
+            relative_time=relative_time,
             workers=workers,
             ledger=book,
             progress=progress,
@@ -146,21 +142,20 @@ def protect(
         typer.echo(json_text(summary.to_json(), indent=None), err=True)
         return
     for line in (
-        *_beside(summary, protector.bundle, asked=renumber is not None),
+        *_beside(summary),
         *_released(summary, protector.bundle, by_file=is_folder(output)),
         *remembered(summary.draws, ledger, stream),
     ):
         typer.echo(line, err=True)
 
 
-def _beside(summary: "ReleaseSummary", bundle: "Bundle", *, asked: bool) -> Iterator[str]:
+def _beside(summary: "ReleaseSummary") -> Iterator[str]:
     """What left beside the samples, and what did not."""
     if summary.dropped:
         yield f"left out, not channels: {printable(', '.join(summary.dropped), 1000)}"
-    if summary.renumbered and not asked:
-        tell = printable(" and ".join(bundle.manifest.training.names_tell or ()), 200)
-        why = f"in the training table their names tell {tell}" if tell else "nobody knows what their names tell"
-        yield f"recordings are numbered 1, 2, …: {why}; --keep-names keeps them"
+    unchanged = printable(", ".join(summary.unchanged), 1000)
+    numbered = "; recordings are numbered 1, 2, …" if summary.renumbered else ""
+    yield f"leave as they are: {unchanged}{numbered}" if unchanged else f"no column leaves as it is{numbered}"
 
 
 def _released(summary: "ReleaseSummary", bundle: "Bundle", *, by_file: bool) -> Iterator[str]:
@@ -173,6 +168,6 @@ def _released(summary: "ReleaseSummary", bundle: "Bundle", *, by_file: bool) -> 
         yield f"released {summary.rows} rows{files}; {summary.spending}"
     else:
         yield f"released 0 rows{files}, which costs nothing; the bundle promises {bundle.mechanism.event}"
-    certificate = bundle.manifest.certificate
+    certificate = bundle.certificate
     if certificate.get("codes_without_noise"):
         yield f"noise: {certificate['noise']}"

@@ -13,6 +13,7 @@ from deeprotect.release.releasing import release_table
 from deeprotect.signals import Channel
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import decoded
+from deeprotect.tables.passing import Passing
 from deeprotect.tables.sinks import Memory
 
 CHECKED_ROWS = 5_000
@@ -26,7 +27,8 @@ def check_form(table: pa.Table, bundle: Pipeline, *, mapping: Mapping[str, str])
     raw = table.slice(0, CHECKED_ROWS)
     memory = Memory()
     ledger = MemoryLedger(Price.of(bundle.mechanism))
-    release_table(raw, memory.open, bundle, mapping=mapping, ledger=ledger, entropy=SystemEntropy())
+    named, entropy = Passing(recording="named"), SystemEntropy()
+    release_table(raw, memory.open, bundle, mapping=mapping, ledger=ledger, entropy=entropy, passing=named)
     released, columns = memory.table(), Columns.of(raw.schema, bundle.schema, mapping=mapping, where="the table")
     return [*_frame(raw, released, columns), *_values(released, columns, bundle.schema.channels)]
 

@@ -98,7 +98,9 @@ def assumptions(columns: Iterable[Column], policy: Policy) -> list[str]:
         if spec is not None and (column.unit or unit_in(column.name)) is None:
             assumed.setdefault(f"{spec.unit}, range {list(spec.range)}", []).append(column.name)
     lines = [f"{', '.join(names)}: taken as {taken}; change unit and range if not" for taken, names in assumed.items()]
-    lines += [f"{name} is read from column '{printable(column)}'" for name, column in policy.stream.columns.items()]
+    for name, place in policy.stream.columns.items():
+        said = f"column '{printable(place)}' to train on; say --map {name}='{printable(place)}' when you release"
+        lines.append(f"{name} is read from {said}")
     return lines + _left_out(columns, policy) + _ceiling(policy)
 
 

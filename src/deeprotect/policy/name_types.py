@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from deeprotect.privacy.names import LONGEST, is_name
+from deeprotect.privacy.names import LONGEST_IN_BUNDLE, is_name
 
-LONGEST_NOTE = 1000
+LONGEST_NOTE = 300
 
 
 def _line(longest: int, fix: str) -> Callable[[str], str]:
@@ -19,6 +19,6 @@ def _line(longest: int, fix: str) -> Callable[[str], str]:
     return checked
 
 
-Name = Annotated[str, Field(min_length=1), AfterValidator(_line(LONGEST, "rename"))]
+Name = Annotated[str, Field(min_length=1), AfterValidator(_line(LONGEST_IN_BUNDLE, "rename"))]
 Names = Annotated[tuple[Name, ...], Field(strict=False)]  # TOML and JSON have lists, not tuples
 Note = Annotated[str, Field(min_length=1), AfterValidator(_line(LONGEST_NOTE, "shorten"))]

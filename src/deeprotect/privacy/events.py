@@ -4,7 +4,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from deeprotect.errors import PolicyError, printable
+from deeprotect.errors import PolicyError, printable, quoted_all
 from deeprotect.privacy.names import check_names
 
 Guarantee = Literal["ldp", "rldp", "named"]
@@ -73,6 +73,6 @@ class Event:
         return body
 
     def __str__(self) -> str:
-        against = f" for {', '.join(self.inferences)}" if self.inferences else ""
-        given = f" given {' and '.join(self.given)}" if self.given else ""
+        against = f" for {quoted_all(self.inferences, ', ')}" if self.inferences else ""
+        given = f" given {quoted_all(self.given)}" if self.given else ""
         return f"ε = {self.epsilon:g} {self.guarantee} per {self.per}{against}{given}"

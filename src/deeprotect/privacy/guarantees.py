@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from deeprotect.errors import quoted_all
+
 PLAIN = {
     "ldp": "any two windows",
     "named": "named inferences",
@@ -41,7 +43,7 @@ def promise(
         )
     if guarantee == "named" and given:
         return (
-            f"Beyond {' and '.join(given)}, one {per} tells no observer classes of {hidden} apart by more than a "
+            f"Beyond {quoted_all(given)}, one {per} tells no observer classes of {hidden} apart by more than a "
             f"factor {factor}, with the stated confidence; who does what how often, other inferences and several "
             f"{per}s together are not bound."
         )
@@ -69,7 +71,7 @@ def terms(guarantee: str, *, sensitive: Sequence[str] = (), given: Sequence[str]
             "and at a large ε the factor allows much, so read what was measured beside it.",
         )
     if guarantee == "named" and given:
-        known = " and ".join(given)
+        known = quoted_all(given)
         return Terms(
             against=f"Anyone who knows {known} and wants to learn {hidden} from one {per}, with whatever model.",
             covers=f"One {per} of any class of {known} done as in calibration, however often each is done, with the "
@@ -99,7 +101,7 @@ def terms(guarantee: str, *, sensitive: Sequence[str] = (), given: Sequence[str]
 
 
 def _hidden(sensitive: Sequence[str]) -> str:
-    return " and ".join(sensitive) or "the sensitive inferences"
+    return quoted_all(sensitive) or "the sensitive inferences"
 
 
 def _factor(epsilon: float) -> str:

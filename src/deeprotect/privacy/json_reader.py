@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.errors import BundleError
+from deeprotect.errors import BundleError, quoted
 
 # Length is bounded before the text is parsed: Fraction("1e999999999") would never return.
 _FRACTION = re.compile(r"[0-9]{1,16}/[0-9]{1,16}")
@@ -67,7 +67,8 @@ class JsonReader:
 
     def inner(self, field: str) -> "JsonReader | None":
         value = self._get(field)
-        return None if value is None else JsonReader(value, f"{self.name}.{field}")
+        shown = field if field.isascii() and field.isidentifier() else quoted(field)
+        return None if value is None else JsonReader(value, f"{self.name}.{shown}")
 
     def objects(self, field: str) -> list["JsonReader"]:
         values = self._list(field, self._get(field))

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from deeprotect.errors import PolicyError
 
 LONGEST = 100
+LONGEST_IN_BUNDLE = 64
+"""Of an inference, a class, a channel or a unit: whoever wrote a bundle chose it."""
 
 
 def is_name(text: str, *, longest: int = LONGEST) -> bool:

@@ -38,7 +38,7 @@ def release_array(
     clipped = tuple(channel.name for channel in largely_outside(rows, bundle.schema))
     draws = book.tally - before
     spending = totals([(bundle.mechanism.event, draws.paid)])
-    return released, ReleaseSummary(len(rows), spending, (), clipped, draws=draws)
+    return released, ReleaseSummary(len(rows), spending, (), clipped=clipped, draws=draws)
 
 
 def _check(windows: Array, schema: Schema) -> None:

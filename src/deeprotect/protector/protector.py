@@ -14,6 +14,7 @@ import pyarrow as pa
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
 from deeprotect.bundle.card_page import card_fragment
+from deeprotect.errors import quoted_all
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.protector.arrays import release_array
@@ -52,7 +53,7 @@ class Protector:
         ... })
         >>> protector = Protector.fit(policy, table)
         >>> protector
-        <Protector for activity; sensitive: everything else; laplace, ε = 5 ldp per window>
+        <Protector for “activity”; sensitive: everything else; laplace, ε = 5 ldp per window>
         >>> released = protector.protect(table)
         >>> released.num_rows, released.column_names  # labels stay behind
         (160, ['acc_x'])
@@ -143,8 +144,9 @@ class Protector:
         From standard input to standard output ('-' and '-') rows leave as their windows, or episodes, fill.
         """
         source = str(source_path) if isinstance(source_path, str | PathLike) else [str(each) for each in source_path]
-        piped = str(sink_path) == "-" and source in ("-", ["-"])
-        return self._release(source, open_pipe if piped else partial(open_sink, Path(sink_path)), **options)
+        if str(sink_path) == "-" and source in ("-", ["-"]):
+            return self._release(source, open_pipe, live=True, **options)
+        return self._release(source, partial(open_sink, Path(sink_path)), **options)
 
     def protect_files(
         self, sources: Sequence[Path_], folder: Path_, **options: Unpack[ReleaseOptions]
@@ -186,7 +188,10 @@ class Protector:
 
     def __repr__(self) -> str:
         inferences = self.policy.inferences
-        useful, hidden = ", ".join(inferences.useful), ", ".join(inferences.sensitive) or "everything else"
+        useful, hidden = (
+            quoted_all(inferences.useful, ", "),
+            quoted_all(inferences.sensitive, ", ") or "everything else",
+        )
         return f"<Protector for {useful}; sensitive: {hidden}; {self.mechanism}, {self.bundle.mechanism.event}>"
 
     def _repr_html_(self) -> str:
@@ -210,5 +215,8 @@ class Protector:
 
         return StoredLedger(Database.existing_or_new(str(address)), Account(stream, person, app), price_of(self.bundle))
 
-    def _release(self, table: Any, sink: OpenSink, **options: Unpack[ReleaseOptions]) -> ReleaseSummary:
-        return release_table(table, sink, self.bundle, entropy=SystemEntropy(), **settled(options, self.bundle))
+    def _release(
+        self, table: Any, sink: OpenSink, *, live: bool = False, **options: Unpack[ReleaseOptions]
+    ) -> ReleaseSummary:
+        given = settled(options, self.bundle)
+        return release_table(table, sink, self.bundle, entropy=SystemEntropy(), live=live, **given)

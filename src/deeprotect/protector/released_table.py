@@ -45,6 +45,11 @@ class ReleasedTable(Generic[T]):
         return self.summary.dropped
 
     @property
+    def unchanged(self) -> tuple[str, ...]:
+        """Columns that left as they are: time, and names of recordings where they were asked for."""
+        return self.summary.unchanged
+
+    @property
     def clipped(self) -> tuple[str, ...]:
         """Columns that lay largely outside their public range, as if in another unit."""
         return self.summary.clipped

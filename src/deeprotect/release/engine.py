@@ -6,7 +6,7 @@ Nothing else releases. Time, randomness and storage are arguments, so that audit
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from deeprotect.release.ledger.ledger import Ledger, Paid
 from deeprotect.signals import Hold, Run, Schema, Windows
 from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
+
+Beside = TypeVar("Beside")
 
 
 class Pipeline(Protocol):
@@ -110,12 +112,26 @@ def encode(requests: Sequence[Request]) -> list[Floats]:
 def stream(
     windows: Iterable[Windows], bundle: Pipeline, *, ledger: Ledger, entropy: SystemEntropy, workers: int = 1
 ) -> Iterator[Windows]:
-    """Released windows, one batch for each private batch of whole episodes; `workers` threads encode, and charging and
-    sampling stay sequential."""
+    """Released windows, one batch for each private batch of whole episodes."""
+    alone = ((private, None) for private in windows)
+    for released, _ in accompanied(alone, bundle, ledger=ledger, entropy=entropy, workers=workers):
+        yield released
+
+
+def accompanied(
+    batches: Iterable[tuple[Windows, Beside]],
+    bundle: Pipeline,
+    *,
+    ledger: Ledger,
+    entropy: SystemEntropy,
+    workers: int = 1,
+) -> Iterator[tuple[Windows, Beside]]:
+    """The same, and what goes beside each batch with it; `workers` threads encode, charging and sampling stay
+    sequential."""
     system = require_system(entropy)
-    requests = ((private, Request.of(private, bundle, ledger)) for private in windows if len(private))
-    for (private, request), codes in in_order(lambda asked: encode([asked[1]]), requests, workers=workers):
-        yield Windows(one(release([request], entropy=system, codes=codes)).windows, private.frame)
+    requests = ((each, Request.of(each[0], bundle, ledger)) for each in batches if len(each[0]))
+    for ((private, beside), request), codes in in_order(lambda asked: encode([asked[1]]), requests, workers=workers):
+        yield Windows(one(release([request], entropy=system, codes=codes)).windows, private.frame), beside
 
 
 def one(answers: Sequence[Released | BudgetError]) -> Released:

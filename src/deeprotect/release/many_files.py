@@ -39,6 +39,7 @@ class DataSetRun:
             rows=sum(each.rows for each in self.released),
             spending=totals([(event, draws.paid)]),
             dropped=tuple(dict.fromkeys(name for each in self.released for name in each.dropped)),
+            unchanged=tuple(dict.fromkeys(name for each in self.released for name in each.unchanged)),
             clipped=tuple(dict.fromkeys(name for each in self.released for name in each.clipped)),
             renumbered=any(each.renumbered for each in self.released),
             files=len(self.released),

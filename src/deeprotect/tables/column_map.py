@@ -1,7 +1,7 @@
 """Which column of a table is meant by a channel's name, by `time` and by `recording`; said, not guessed."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from deeprotect.errors import InputError, printable
@@ -16,11 +16,13 @@ class ColumnMap(Mapping[str, str]):
 
     `labels` are columns that are never taken for time or recording, whatever they are called. `demanded` are the names
     mapped for the table at hand: it must have their columns. An empty column says that the table has none.
+    `guesses` says whether a column that is only called like the time may be taken for it.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     labels: frozenset[str] = frozenset()
     demanded: frozenset[str] = frozenset()
+    guesses: bool = True
 
     @classmethod
     def of(cls, policy: Policy, here: Iterable[str] = ()) -> Self:
@@ -30,6 +32,18 @@ class ColumnMap(Mapping[str, str]):
         people = [policy.training.people] if policy.training.people else []
         labels = frozenset([*policy.inferences.useful, *policy.inferences.sensitive, *people])
         return cls({**policy.stream.columns, **columns}, labels, frozenset(columns))
+
+    @classmethod
+    def of_release(cls, policy: Policy, here: Iterable[str] = ()) -> Self:
+        """Channels as the bundle's policy says; time and recording only as `here` does, or under these very names.
+
+        They leave, and whoever made the bundle could otherwise choose which column of another's table does.
+        """
+        said = cls.of(policy, here)
+        columns = {
+            name: column for name, column in said.items() if name not in (TIME, RECORDING) or name in said.demanded
+        }
+        return replace(said, columns=columns, guesses=False)
 
     @classmethod
     def without_policy(cls, here: Iterable[str] = (), labels: Iterable[str] = ()) -> Self:

@@ -42,8 +42,9 @@ class Columns:
         time, recording = beside_columns(table.names, mapping, channels=channels, where=where)
         if recording is not None:
             _check_recording(table.field(recording), where)
-        kept = tuple(name for name in table.names if _passes(name, (*channels, time, recording)))
-        dropped = tuple(name for name in table.names if name not in kept)
+        wanted = {*channels, time, recording}
+        kept = tuple(name for name in table.names if name in wanted)
+        dropped = tuple(name for name in table.names if name not in wanted)
         return cls(channels, kept, dropped, where, time, recording)
 
     def samples(self, batch: pa.RecordBatch) -> Floats:
@@ -66,20 +67,23 @@ class Columns:
 def beside_columns(
     names: list[str], mapping: ColumnMap, *, channels: tuple[str, ...], where: str
 ) -> tuple[str | None, str | None]:
-    """The columns of time and recording.
+    """The columns of time and recording, neither of them a channel.
 
-    Time is also found under one of its usual names, for its cells must be time stamps. A recording's cells may be
-    anything, and they leave with a release: a column that is only called so is asked about.
+    To train on, time is also found under one of its usual names, for its cells must be time stamps. What leaves, and
+    a recording, whose cells may be anything, is asked about where a column is only called so.
     """
     found = FoundColumns.among(names, but={*channels, *mapping.labels, *mapping.values()})
     time = _said(TIME, names, mapping, where)
     if time is None:
-        if len(found.time) > 1:
+        if len(found.time) > (1 if mapping.guesses else 0):
             raise TableError(_ask(TIME, found.time, where))
         time = found.time[0] if found.time else ""
     recording = _said(RECORDING, names, mapping, where)
     if recording is None and found.recording:
         raise TableError(_ask(RECORDING, found.recording, where))
+    for name, column in ((TIME, time), (RECORDING, recording)):
+        if column in channels:
+            raise TableError(f"{where}: column '{printable(column)}' is a channel, and cannot be the {name} as well")
     return time or None, recording or None
 
 
@@ -119,14 +123,7 @@ def _said(name: str, names: list[str], mapping: ColumnMap, where: str) -> str | 
 
 def _ask(name: str, candidates: tuple[str, ...], where: str) -> str:
     many, first = " or ".join(f"'{printable(each)}'" for each in candidates[:3]), printable(candidates[0])
-    return (
-        f"{where}: is {many} the {name}? Say so with --map {name}='{first}' or in the policy "
-        f'([stream.columns] {name} = "{first}"), or --map {name}= if there is none'
-    )
-
-
-def _passes(name: str, columns: tuple[str | None, ...]) -> bool:
-    return name in columns
+    return f"{where}: is {many} the {name}? Say so with --map {name}='{first}', or --map {name}= if there is none"
 
 
 def _check_recording(field: pa.Field, where: str) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -29,8 +30,10 @@ class CsvRequest:
     ragged: Ragged | None = None
 
 
-def read_csv(stream: BinaryIO, request: CsvRequest, where: str) -> tuple[pa.Schema, Batches]:
-    """The columns, and the rows as they come; other cells than numbers stay text, to the letter."""
+def read_csv(
+    stream: BinaryIO, request: CsvRequest, where: str
+) -> tuple[pa.Schema, Callable[[Sequence[str] | None], Batches]]:
+    """The columns, and the rows of some or all as they come; other cells than numbers stay text, to the letter."""
     blocks = whole_lines(stream, where)
     first = next((block for block in blocks if block.strip()), b"")
     if is_hint(first):
@@ -40,9 +43,8 @@ def read_csv(stream: BinaryIO, request: CsvRequest, where: str) -> tuple[pa.Sche
     if request.numbers is None:
         rows = rows if rows.strip() else next(blocks, b"")
         parser.kinds = parser.guessed(rows)
-    return pa.schema(list(parser.kinds.items())) if _distinct(layout) else parser.doubled(), parser.batches(
-        rows, blocks
-    )
+    schema = pa.schema(list(parser.kinds.items())) if _distinct(layout) else parser.doubled()
+    return schema, partial(parser.batches, rows, blocks)
 
 
 def _distinct(layout: CsvLayout) -> bool:
@@ -76,10 +78,11 @@ class _Parser:
         schema = self._parse(rows, kinds={}).schema
         return {each.name: pa.string() if pa.types.is_null(each.type) else each.type for each in schema}
 
-    def batches(self, rows: bytes, blocks: Iterator[bytes]) -> Batches:
+    def batches(self, rows: bytes, blocks: Iterator[bytes], names: Sequence[str] | None) -> Batches:
+        kinds = self.kinds if names is None else {name: self.kinds[name] for name in names}
         for block in chain([rows], blocks):
             if block.strip():
-                table = self._parse(block, kinds=self.kinds)
+                table = self._parse(block, kinds=kinds)
                 self._check_quotes(block, table.num_rows)
                 self._rows += table.num_rows
                 yield from table.combine_chunks().to_batches()
@@ -107,7 +110,11 @@ class _Parser:
             read_options=pa_csv.ReadOptions(column_names=list(self.layout.names), use_threads=False),
             parse_options=pa_csv.ParseOptions(delimiter=self.layout.delimiter, invalid_row_handler=ragged),
             convert_options=pa_csv.ConvertOptions(
-                column_types=kinds, strings_can_be_null=True, null_values=list(MISSING), decimal_point=decimal_mark
+                column_types=kinds,
+                include_columns=list(kinds) if _distinct(self.layout) else [],
+                strings_can_be_null=True,
+                null_values=list(MISSING),
+                decimal_point=decimal_mark,
             ),
         )
 

@@ -17,6 +17,7 @@ from deeprotect.errors import TableError, printable
 from deeprotect.signals.schema import Floats
 
 LONGEST_UNIT = 32
+LONGEST_CELL = 1000  # bytes of a name, a label or a time stamp: a few bytes on disk may unpack to any number
 _UNIT = b"unit"
 _TIME_ZONE = re.compile(r"[\w+\-/:]{1,64}", re.ASCII)
 _PLAIN = (
@@ -70,6 +71,48 @@ def stated_unit(field: pa.Field) -> str | None:
 def is_text(kind: pa.DataType) -> bool:
     """Text in any of Arrow's layouts."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def is_bytes(kind: pa.DataType) -> bool:
+    """Octets that need not be text."""
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def plain_field(field: pa.Field) -> pa.Field:
+    """Of a dictionary, the type of its values."""
+    return field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+
+
+def plain_column(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A dictionary as its values."""
+    return decoded(column).cast(kind) if column.type != kind else column
+
+
+def refuse_long(column: pa.Array, longest: int, where: str) -> None:
+    """Texts that are too long, before any of them is looked at or copied."""
+    values = column.dictionary if pa.types.is_dictionary(column.type) else column
+    if not pa.types.is_primitive(values.type) and _longest(values) > longest:
+        raise TableError(
+            f"{where} holds cells of more than {longest} bytes, too long for a name, a label or a time stamp; shorten "
+            "them, or map another column"
+        )
+
+
+def _longest(values: pa.Array) -> int:
+    """Bytes of the longest cell, found without copying one; 0 where cells are not of bytes."""
+    kind = values.type
+    if pa.types.is_fixed_size_binary(kind):
+        return int(kind.byte_width)
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        return _longest_view(values)
+    lengths = pc.binary_length(values) if is_text(kind) or is_bytes(kind) else None
+    return 0 if lengths is None else pc.max(lengths).as_py() or 0
+
+
+def _longest_view(values: pa.Array) -> int:
+    """Each view begins with its length; Arrow cannot count it."""
+    views = np.frombuffer(values.buffers()[1] or b"", dtype=np.int32)[::4][values.offset : values.offset + len(values)]
+    return int(views.max(initial=0, where=np.asarray(values.is_valid())))
 
 
 def decoded(column: pa.Array) -> pa.Array:

@@ -3,20 +3,20 @@
 import os
 import stat
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from deeprotect.errors import TableError
-from deeprotect.tables.csv_reader import CsvRequest, read_csv
-from deeprotect.tables.source import Source
+from deeprotect.errors import TableError, printable
+from deeprotect.tables.csv_reader import Batches, CsvRequest, read_csv
+from deeprotect.tables.fields import LONGEST_CELL, is_text, refuse_long
+from deeprotect.tables.source import Scan, Source, rows_at_a_time
+from deeprotect.tables.unpacked_sizes import MOST_UNPACKED, check_record_batches, check_row_groups
 
-BATCH_ROWS, BATCH_CELLS = 65_536, 1 << 18
-"""A batch has so many rows, fewer where a table is wide: enough to keep Python out of the way, in constant memory."""
-COLUMN_BUFFER = 1 << 16
+_IN_PIECES: Any = {"buffer_size": 1 << 16, "pre_buffer": False}
 """Bytes of each Parquet column that are read at a time, instead of the whole column of a row group."""
 STANDARD_INPUT = "standard input"
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
@@ -78,9 +78,9 @@ def _reading(where: str, kind: str) -> Iterator[None]:
 
 @contextmanager
 def _csv(stream: BinaryIO, request: CsvRequest, where: str, *, size: int) -> Iterator[Source]:
-    schema, batches = read_csv(stream, request, where)
-    with closing(batches):
-        yield Source(where, schema, batches, _share(stream, size))
+    schema, scan = read_csv(stream, request, where)
+    with closed_in_the_end(scan) as closed:
+        yield Source(where, schema, closed, _share(stream, size))
 
 
 @contextmanager
@@ -88,34 +88,60 @@ def _parquet(stream: BinaryIO, _: CsvRequest, where: str, *, size: int) -> Itera
     import pyarrow.parquet as pa_parquet
 
     with _reading(where, "Parquet"):
-        file = pa_parquet.ParquetFile(stream, buffer_size=COLUMN_BUFFER, pre_buffer=False)
+        file = pa_parquet.ParquetFile(stream, **_IN_PIECES)
         schema = file.schema_arrow
-        batches = file.iter_batches(batch_size=rows_at_a_time(schema), use_threads=False)
-    with closing(_whole(batches, where, "Parquet")) as whole:
-        yield Source(where, schema, whole, _share(stream, size))
+
+    def scan(names: Sequence[str] | None) -> Batches:
+        with _reading(where, "Parquet"):
+            check_row_groups(file.metadata, names, where=where)
+            chosen = schema.names if names is None else names
+            # As a dictionary, a text that many rows have is one in memory.
+            texts = [name for name in chosen if is_text(schema.field(name).type)]
+            again = pa_parquet.ParquetFile(stream, metadata=file.metadata, read_dictionary=texts, **_IN_PIECES)
+            batches = again.iter_batches(rows_at_a_time(chosen), columns=names, use_threads=False)
+            yield from _whole(batches, where, longest=None if names is None else LONGEST_CELL)
+
+    with closed_in_the_end(scan) as closed:
+        yield Source(where, schema, closed, _share(stream, size))
 
 
 @contextmanager
 def _arrow(stream: BinaryIO, _: CsvRequest, where: str, *, size: int) -> Iterator[Source]:
     with _reading(where, "Arrow"):
-        file = pa.ipc.open_file(stream)
-        schema, batches = file.schema, (file.get_batch(index) for index in range(file.num_record_batches))
-    with closing(_whole(batches, where, "Arrow")) as whole:
-        yield Source(where, schema, whole, _share(stream, size))
+        schema = pa.ipc.open_file(stream).schema
+
+    def scan(names: Sequence[str] | None) -> Batches:
+        with _reading(where, "Arrow"):
+            fields = [place for place, name in enumerate(schema.names) if names is None or name in names]
+            check_record_batches(stream, schema, fields=set(fields), where=where)
+            file = pa.ipc.open_file(stream, options=pa.ipc.IpcReadOptions(included_fields=fields))
+            batches = map(file.get_batch, range(file.num_record_batches))
+            yield from _whole(batches, where, longest=None if names is None else LONGEST_CELL)
+
+    with closed_in_the_end(scan) as closed:
+        yield Source(where, schema, closed, _share(stream, size))
 
 
-def _whole(batches: Iterable[pa.RecordBatch], where: str, kind: str) -> Generator[pa.RecordBatch, None, None]:
-    """Batches whose offsets and lengths lie inside their own buffers: a damaged file could point at other memory."""
-    with _reading(where, kind):
-        for batch in batches:
-            batch.validate(full=True)
-            size = rows_at_a_time(batch.schema)
-            yield from (batch.slice(start, size) for start in range(0, batch.num_rows, size))
+@contextmanager
+def closed_in_the_end(scan: Callable[[Sequence[str] | None], Batches]) -> Iterator[Scan]:
+    """Whatever was read is closed with the source, be it half-way."""
+    with ExitStack() as opened:
+        yield lambda names: opened.enter_context(closing(scan(names)))
 
 
-def rows_at_a_time(schema: pa.Schema) -> int:
-    """Of a batch with these columns."""
-    return max(1, min(BATCH_ROWS, BATCH_CELLS // max(1, len(schema))))
+def _whole(batches: Iterable[pa.RecordBatch], where: str, *, longest: int | None) -> Batches:
+    """Batches whose offsets and lengths lie inside their own buffers: a damaged file could point at other memory.
+
+    Cells have at most `longest` bytes, or so many that a batch of them fits into memory: many rows may show one text.
+    """
+    for batch in batches:
+        batch.validate()
+        size = rows_at_a_time(batch.schema.names)
+        for piece in (batch.slice(start, size) for start in range(0, batch.num_rows, size)):
+            for name, column in zip(piece.schema.names, piece.columns, strict=True):
+                refuse_long(column, longest or MOST_UNPACKED // piece.num_rows, f"{where}: column '{printable(name)}'")
+            piece.validate(full=True)
+            yield piece
 
 
 def _share(stream: BinaryIO, size: int) -> Callable[[], float]:

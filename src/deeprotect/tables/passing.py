@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from deeprotect.policy.usual_names import RECORDING, TIME
 from deeprotect.signals.recordings import starts
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import from_numpy, is_text
@@ -22,8 +23,18 @@ _WIDE_ENOUGH = (pa.int32(), pa.uint32(), pa.int64(), pa.uint64(), pa.float32(), 
 class Passing:
     """How names of recordings and time stamps leave: as they came, or as 1, 2, … and counted from 0."""
 
-    recording: Literal["named", "numbered"] = "named"
+    recording: Literal["named", "numbered"] = "numbered"
     time: Literal["absolute", "relative"] = "absolute"
+
+    @property
+    def untouched(self) -> tuple[str, ...]:
+        """What leaves as it is, of time and recording."""
+        return (*((TIME,) if self.time == "absolute" else ()), *((RECORDING,) if self.recording == "named" else ()))
+
+    def unchanged(self, columns: Columns) -> tuple[str, ...]:
+        """The columns that leave as they are, in the order of the table."""
+        found = {TIME: columns.time_name, RECORDING: columns.recording_name}
+        return tuple(name for name in columns.kept if name in [found[each] for each in self.untouched])
 
     def schema(self, output: pa.Schema, columns: Columns) -> pa.Schema:
         """Numbers need a type that holds them; time keeps its own."""
@@ -116,8 +127,10 @@ class _RelativeTime:
             zone = "Z" if pa.types.is_timestamp(kind) and kind.tz else ""
             return pc.strftime(stamps, ("%H:%M:%S" if pa.types.is_duration(kind) else f"%Y-%m-%dT%H:%M:%S{zone}"))
         rounded = np.round(since, DECIMALS)
-        whole = bool((rounded == np.rint(rounded)).all())
-        return pc.cast(pa.array(rounded.astype(np.int64) if whole else rounded), pa.string())
+        fractions, whole = from_numpy(rounded), from_numpy(np.rint(rounded))
+        # Cell by cell: a notation for all cells of a batch would show where batches end.
+        texts = (pc.cast(each, pa.string()) for each in (whole.cast(pa.int64()), fractions))
+        return pc.if_else(pc.equal(fractions, whole), *texts)
 
 
 def _numbered_type(kind: pa.DataType) -> pa.DataType:

@@ -1,7 +1,7 @@
 """Several files as one table: each is a piece of its own, so that no window spans two of them."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 from deeprotect.errors import TableError, printable
 from deeprotect.policy.usual_names import RECORDING, FoundColumns
 from deeprotect.tables.column_map import ColumnMap
-from deeprotect.tables.csv_reader import CsvRequest
-from deeprotect.tables.files import READERS, kind_of, open_path
+from deeprotect.tables.csv_reader import Batches, CsvRequest
+from deeprotect.tables.fields import plain_field
+from deeprotect.tables.files import READERS, closed_in_the_end, kind_of, open_path
 from deeprotect.tables.source import Source
 
 
@@ -49,8 +50,18 @@ def open_several(paths: list[str], request: CsvRequest, mapping: Mapping[str, st
         _check_alike(path, schema, paths[0], schemas[0])
     recording, done = _recording_among(schemas[0].names, ColumnMap.from_mapping(mapping)), [0]
     schema = _with_recording(schemas[0], recording)
-    with closing(_joined(paths, request, schema, recording=recording, done=done)) as batches:
-        yield Source(where, schema, batches, lambda: done[0] / len(paths))
+
+    def scan(names: Sequence[str] | None) -> Batches:
+        fields = schema if names is None else pa.schema([plain_field(schema.field(name)) for name in names])
+        for number, path in enumerate(paths, start=1):
+            with open_path(path, request) as opened:
+                source = opened if names is None else opened.only(names)
+                for batch in source.batches:
+                    yield _numbered(batch, fields, recording=recording, number=number, path=path)
+            done[0] = number
+
+    with closed_in_the_end(scan) as closed:
+        yield Source(where, schema, closed, lambda: done[0] / len(paths))
 
 
 def _recording_among(names: list[str], mapping: ColumnMap) -> str:
@@ -61,16 +72,6 @@ def _recording_among(names: list[str], mapping: ColumnMap) -> str:
     found = FoundColumns.among(names, but={*mapping.labels, *mapping.values()} - {said}).recording
     usual = found[0] if len(found) == 1 else RECORDING
     return said if said in names else usual
-
-
-def _joined(
-    paths: list[str], request: CsvRequest, schema: pa.Schema, *, recording: str, done: list[int]
-) -> Generator[pa.RecordBatch, None, None]:
-    for number, path in enumerate(paths, start=1):
-        with open_path(path, request) as source:
-            for batch in source.batches:
-                yield _numbered(batch, schema, recording=recording, number=number, path=path)
-        done[0] = number
 
 
 def _numbered(batch: pa.RecordBatch, schema: pa.Schema, *, recording: str, number: int, path: str) -> pa.RecordBatch:

@@ -16,6 +16,7 @@ from deeprotect.errors import TableError
 from deeprotect.tables.atomic import whole_file
 from deeprotect.tables.fields import is_text
 
+_SPECIAL = '[",\r\n]'  # cells with one of these need quotes
 BLOCK_ROWS = 65_536  # of every row group, record batch and stretch of CSV, however the input was cut up
 
 
@@ -60,12 +61,12 @@ class _Blocks:
         if self._rows >= BLOCK_ROWS:
             table, whole = pa.concat_tables(self._held), self._rows - self._rows % BLOCK_ROWS
             for start in range(0, whole, BLOCK_ROWS):
-                self._sink.write(table.slice(start, BLOCK_ROWS).combine_chunks())
-            self._held, self._rows = [table.slice(whole).combine_chunks()], self._rows - whole
+                self._sink.write(table.slice(start, BLOCK_ROWS))
+            self._held, self._rows = [table.slice(whole)], self._rows - whole
 
     def finish(self) -> None:
         if self._rows:
-            self._sink.write(pa.concat_tables(self._held).combine_chunks())
+            self._sink.write(pa.concat_tables(self._held))
 
 
 class _Behind:
@@ -98,8 +99,8 @@ def open_sink(path: str | Path, schema: pa.Schema) -> Iterator[Sink]:
 
 @contextmanager
 def open_pipe(schema: pa.Schema) -> Iterator[Sink]:
-    """CSV on standard output, without waiting for whole blocks: for rows that come live."""
-    yield _Csv(sys.stdout.buffer, schema)
+    """CSV on standard output, row by row and without waiting for whole blocks: for rows that come live."""
+    yield _Lines(sys.stdout.buffer, schema)
 
 
 @contextmanager
@@ -131,13 +132,43 @@ class _Csv:
     def __exit__(self, *_: object) -> None: ...
 
     def write(self, rows: pa.Table) -> None:
+        self._stream.write(self._lines(rows))
+        self._stream.flush()
+
+    def _lines(self, rows: pa.Table) -> pa.Buffer:
         import pyarrow.csv as pa_csv
 
-        special = any(pc.any(pc.match_substring_regex(rows.column(name), '[",\r\n]')).as_py() for name in self._text)
-        style = "needed" if special else "none"
-        options = pa_csv.WriteOptions(include_header=False, quoting_style=style)
-        pa_csv.write_csv(rows, self._stream, options)
-        self._stream.flush()
+        if not rows.num_rows:
+            return pa.py_buffer(b"")
+        if any(pc.any(pc.match_substring_regex(rows.column(name), _SPECIAL)).as_py() for name in self._text):
+            return _with_quotes(rows)
+        lines = pa.BufferOutputStream()
+        rows = rows.combine_chunks()  # of an empty chunk Arrow writes whatever lies in memory
+        pa_csv.write_csv(rows, lines, pa_csv.WriteOptions(include_header=False, quoting_style="none"))
+        return lines.getvalue()
+
+
+class _Lines(_Csv):
+    """Each row is written by itself: how many come at once depends on where a block of raw text ended."""
+
+    def write(self, rows: pa.Table) -> None:
+        for line in self._lines(rows).to_pybytes().splitlines(keepends=True):
+            self._stream.write(line)
+            self._stream.flush()
+
+
+def _with_quotes(rows: pa.Table) -> pa.Buffer:
+    """Quotes around the cells that need them, and no others: Arrow would put them around all of a block, or none."""
+    cells = [_quoted(column.cast(pa.string())) for column in rows.columns]
+    lines = pc.binary_join_element_wise(*cells, ",", null_handling="replace", null_replacement="")
+    return pa.py_buffer("".join(f"{line}\n" for line in lines.to_pylist()).encode())
+
+
+def _quoted(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    doubled = pc.replace_substring(column, '"', '""')
+    return pc.if_else(
+        pc.match_substring_regex(column, _SPECIAL), pc.binary_join_element_wise('"', doubled, '"', ""), column
+    )
 
 
 def _parquet(stream: BinaryIO, schema: pa.Schema) -> Any:
@@ -146,8 +177,20 @@ def _parquet(stream: BinaryIO, schema: pa.Schema) -> Any:
     return pa_parquet.ParquetWriter(stream, schema)
 
 
-def _arrow(stream: BinaryIO, schema: pa.Schema) -> Any:
-    return pa.ipc.new_file(stream, schema)
+@contextmanager
+def _arrow(stream: BinaryIO, schema: pa.Schema) -> Iterator[Sink]:
+    with pa.ipc.new_file(stream, schema) as writer:
+        yield _WholeBatches(writer)
+
+
+class _WholeBatches:
+    """One record batch of Arrow for each block: its writer would make one of every chunk."""
+
+    def __init__(self, writer: pa.ipc.RecordBatchFileWriter) -> None:
+        self._writer = writer
+
+    def write(self, rows: pa.Table) -> None:
+        self._writer.write_table(rows.combine_chunks())
 
 
 WRITERS = {".csv": _Csv, ".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow}

@@ -1,16 +1,76 @@
-"""A table that is being read."""
+"""A table that is being read: its columns, and its rows batch by batch, of the columns that somebody needs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
+
+from deeprotect.errors import printable
+from deeprotect.tables.fields import LONGEST_CELL, plain_column, plain_field, refuse_long
+
+Scan = Callable[[Sequence[str] | None], Iterator[pa.RecordBatch]]
+BATCH_ROWS, BATCH_CELLS = 1 << 16, 1 << 18
+"""A batch has so many rows, fewer where a table is wide: enough to keep Python out of the way, in constant memory."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table that is read once, batch by batch; `where` names it in messages."""
+    """A table that is read once; `scan` gives batches with these columns, or with all; `where` names it in messages."""
 
     where: str
     schema: pa.Schema
-    batches: Iterator[pa.RecordBatch]
+    scan: Scan
     position: Callable[[], float] = lambda: 0.0  # share that has been read, for a progress bar
+
+    @cached_property
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        return _of_types(self.scan(None), self.schema)
+
+    def only(self, names: Collection[str]) -> "Source":
+        """With these columns alone, the others never unpacked; dictionaries as their values, and no cell too long."""
+        fields = [plain_field(field) for field in self.schema if field.name in names]
+        schema = pa.schema(fields)
+        return Source(self.where, schema, lambda _: self._bounded(schema.names), self.position)
+
+    def by_rows(self) -> "Source":
+        """In batches of a fixed number of rows: blocks of text end where the digits of raw samples make them end."""
+        size = rows_at_a_time(self.schema.names)
+        return Source(self.where, self.schema, lambda _: cut_by_rows(self.batches, size), self.position)
+
+    def _bounded(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        for batch in self.scan(names):
+            for name in names:
+                refuse_long(batch.column(name), LONGEST_CELL, f"{self.where}: column '{printable(name)}'")
+            yield batch.select(names)
+
+
+def _of_types(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        columns = [plain_column(column, kind) for column, kind in zip(batch.columns, schema.types, strict=True)]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def cut_by_rows(batches: Iterator[pa.RecordBatch], size: int) -> Generator[pa.RecordBatch, None, None]:
+    """The same rows, `size` at a time; the last batch may be shorter."""
+    held: list[pa.RecordBatch] = []
+    room = size
+    for batch in batches:
+        while batch.num_rows >= room:
+            yield _joined([*held, batch.slice(0, room)])
+            batch, held, room = batch.slice(room), [], size
+        if batch.num_rows:
+            held.append(batch)
+            room -= batch.num_rows
+    if held:
+        yield _joined(held)
+
+
+def rows_at_a_time(columns: Sequence[str]) -> int:
+    """Of a batch with these columns: a power of two, as are the blocks that are written."""
+    fitting = max(1, BATCH_CELLS // max(1, len(columns)))
+    return min(BATCH_ROWS, 1 << (fitting.bit_length() - 1))
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)

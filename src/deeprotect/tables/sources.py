@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,9 @@ import pyarrow as pa
 
 from deeprotect.errors import TableError
 from deeprotect.tables.csv_reader import CsvRequest, Ragged
-from deeprotect.tables.files import open_path, rows_at_a_time
+from deeprotect.tables.files import open_path
 from deeprotect.tables.several import open_several, paths_of
-from deeprotect.tables.source import Source
+from deeprotect.tables.source import Source, rows_at_a_time
 
 __all__ = ["Source", "as_arrow", "is_of_paths", "open_source"]
 
@@ -41,7 +42,12 @@ def open_source(
             yield source
     else:
         frame = as_arrow(table)
-        yield Source("the table", frame.schema, iter(frame.to_batches(max_chunksize=rows_at_a_time(frame.schema))))
+        yield Source("the table", frame.schema, partial(_batches, frame))
+
+
+def _batches(frame: pa.Table, names: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    chosen = frame if names is None else frame.select(list(names))
+    return iter(chosen.to_batches(max_chunksize=rows_at_a_time(chosen.column_names)))
 
 
 def is_of_paths(table: Any) -> bool:

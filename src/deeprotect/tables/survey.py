@@ -31,7 +31,8 @@ def survey(table: Any, *, mapping: ColumnMap | None = None, columns: Sequence[st
     with open_source(table, columns=columns, mapping=mapping) as source:
         check_names(source.schema, source.where)
         roles = roles_of(source.schema.names, mapping, where=source.where).settled(source.where)
-        first = next(source.batches, None)
+        needed = source.only([name for name in (roles.time, roles.recording) if name])
+        first = None if roles.time is None else next(needed.batches, None)
         if first is None or roles.time is None:
             return Survey(source.schema, roles, None)
         return Survey(source.schema, roles, first_rate(first, roles, Timeline(roles.time, source.where)))

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from deeprotect.errors import TableError, printable
 from deeprotect.policy.usual_names import ticks_per_second
-from deeprotect.signals.clock import PER_SECOND
+from deeprotect.signals.clock import PER_SECOND, median
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.fields import decoded, is_text
 
@@ -107,7 +107,7 @@ class Timeline:
         steps = steps[np.isfinite(steps) & (steps > 0)]
         if not len(steps):
             return None
-        rate_hz = units[0] / float(np.median(steps))  # of Android's nanoseconds since boot, 12 days look like µs
+        rate_hz = units[0] / median(steps)  # of Android's nanoseconds since boot, 12 days look like µs
         return units[0] if SENSIBLE_RATES_HZ[0] <= rate_hz <= SENSIBLE_RATES_HZ[1] else None
 
 

@@ -83,17 +83,6 @@ class LabelledWindows:
         """Which windows carry a label of this inference."""
         return np.array([label is not None for label in self.labels[inference]], dtype=bool)
 
-    def told_by_recording(self, inferences: Iterable[str]) -> list[str] | None:
-        """The inferences whose label is the same all through each recording; None where there is one recording."""
-        if len(set(self.recording.tolist())) < 2:
-            return None
-        known = {name: self.labelled(name) for name in inferences}
-        pairs = {
-            name: {*zip(self.recording[rows].tolist(), self.labels[name][rows], strict=True)}
-            for name, rows in known.items()
-        }
-        return [name for name, seen in pairs.items() if len(seen) == len({recording for recording, _ in seen})]
-
     def targets(self, inferences: Iterable[str]) -> Labels:
         """Label columns side by side, (window, inference)."""
         return np.column_stack([self.labels[name] for name in inferences])
@@ -119,7 +108,8 @@ def read_windows(
     with open_source(table, numbers=numbers, columns=columns, mapping=mapping) as source:
         found = Columns.of(source.schema, schema, mapping=mapping, where=source.where)
         _check_labels(source.schema, wanted, source.where)
-        rows = [replace(each, batch=each.batch.select(wanted)) for each in read_rows(source, found, schema)]
+        needed = source.only({*found.kept, *wanted}).by_rows()
+        rows = [replace(each, batch=each.batch.select(wanted)) for each in read_rows(needed, found, schema)]
     if not rows:
         raise TableError(f"{source.where}: it has no rows; training needs labelled recordings")
     samples = ((each.samples, each.recording) for each in rows)

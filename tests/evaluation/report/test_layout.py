@@ -104,7 +104,7 @@ def test_no_rows_are_refused_with_the_reasons() -> None:
 
 def test_the_headline_says_how_far_the_attacker_is_above_what_cannot_be_hidden() -> None:
     sentences = " ".join(headline(row("laplace", "ldp", 5.0, app=0.7, attack=0.2))).replace("\u00a0", " ")
-    assert "exercise right in 70 % of windows (91 % raw)" in sentences
+    assert "“exercise” right in 70 % of windows (91 % raw)" in sentences
     assert "from 80 % on raw windows to 20 %: 15 points more than being told the useful labels alone (5 %)" in sentences
     hidden = " ".join(headline(row("laplace", "ldp", 5.0, app=0.7, attack=0.01)))
     assert "no better than being told the useful labels alone" in hidden

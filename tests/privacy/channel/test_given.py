@@ -137,7 +137,7 @@ def test_rare_combinations_are_promised_nothing_and_listed():
     assert (secret["combinations"], secret["given"]) == (2, ["walk"])
     assert ["walk", "eve", rare] in secret["without_promise"]
     step = next(step for step in found.derive() if step.name == "without promise")
-    assert "walk with person eve (19 times)" in step.found
+    assert "“walk” with “person” “eve” (19 times)" in step.found
     assert step.holds is None
 
 
@@ -155,10 +155,12 @@ MADE = channel(COUNTS, 1.0, 3.0, people=("ann", "bob", "eve"))
 
 def test_the_event_says_what_is_given_and_the_certificate_what_is_trusted():
     assert MADE.event == Event("named", 1.0, inferences=("person",), confidence=0.95, given=("activity",))
-    assert str(MADE.event) == "ε = 1 named per window for person given activity"
+    assert str(MADE.event) == "ε = 1 named per window for “person” given “activity”"
     certificate = MADE.certificate()
     assert certificate["given"] == ["activity"]
-    assert certificate["neighbours"].startswith("windows of one class of activity and any two classes of person")
+    assert certificate["neighbours"].startswith(
+        "windows of one useful class and any two classes of an inference that is named"
+    )
     assert "no class that was seen is missing from the counts" in certificate["assumes"]
     assert certificate["derived_epsilon"] == max(MADE.named_epsilons) <= 1.0
     assert certificate["ldp_epsilon"] <= 3.0

@@ -112,9 +112,9 @@ def test_each_useful_class_has_its_horizon_and_the_shortest_is_described():
     assert (still.pair, still.classes) == (("p0", "p2"), 3)
     assert still.of_pair <= still.of_all
     (line,) = described(made(counts), seconds_per_draw=30.0)
-    assert line.startswith("person is named rightly half of the time: after about")
-    assert f"({still.of_all:.0f} draws, all still)" in line
-    assert "the easiest two, p0 and p2, are told apart three times in four: after about" in line
+    assert line.startswith("“person” is named rightly half of the time: after about")
+    assert f"({still.of_all:.0f} draws, all “still”)" in line
+    assert "the easiest two, “p0” and “p2”, are told apart three times in four: after about" in line
     assert line.endswith("at one draw every 30 s")
 
 

@@ -65,16 +65,16 @@ def test_placeholders_are_told_and_cost_nothing(open_ledger, address, clock):
     ("kinds", "bound"),
     [
         (["ldp"], "ldp"),
-        (["ldp", "rldp for a"], "rldp for a"),
-        (["rldp for a", "rldp for b"], None),
-        (["named for a"], None),
-        (["ldp", "named for a"], None),
+        (["ldp", "rldp for “a”"], "rldp for “a”"),
+        (["rldp for “a”", "rldp for “b”"], None),
+        (["named for “a”"], None),
+        (["ldp", "named for “a”"], None),
     ],
 )
 def test_a_total_says_what_it_bounds(open_ledger, address, clock, kinds, bound):
     for kind in kinds:
         guarantee, _, inference = kind.partition(" for ")
-        event = Event(guarantee, 5.0, inferences=(inference,) if inference else ())
+        event = Event(guarantee, 5.0, inferences=(inference.strip("“”"),) if inference else ())
         counted = replace(price(), event=event, counted_as=guarantee)
         charge(open_ledger(kind, person="ann", at=counted), run(0, 2), count=2)
     (person,) = statement(Database.existing(address), clock=clock).people

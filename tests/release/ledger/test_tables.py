@@ -84,7 +84,7 @@ def test_frames_and_standard_input_have_no_name_and_are_charged_each_time(protec
 
 
 def test_a_release_that_failed_half_way_is_paid_once(protector, release, address, tmp_path, monkeypatch):
-    source = write(walk(100_000, recordings=1), tmp_path / "in.csv")
+    source = write(walk(200_000, recordings=1), tmp_path / "in.csv")
     decode, calls = type(protector.bundle).decode, []
 
     def failing(self, noisy_code):
@@ -99,8 +99,8 @@ def test_a_release_that_failed_half_way_is_paid_once(protector, release, address
             release(source)
     assert not (tmp_path / "out.csv").exists()
     _, charged = release(source)
-    assert charged == 25_000 - sum(calls) > 0
-    assert statement(Database.existing(address)).people[0].draws == 25_000
+    assert charged == 50_000 - sum(calls) > 0
+    assert statement(Database.existing(address)).people[0].draws == 50_000
 
 
 def limited(bundle, **budget):

@@ -67,7 +67,7 @@ def made(bundle):
         "minimiser": facts.minimiser,
         "training": facts.training,
         "results": [],
-        "created": "",
+        "created": "2026-01-01T00:00:00+00:00",
         "made_with": {},
     }
 

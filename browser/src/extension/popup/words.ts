@@ -16,9 +16,14 @@ export function mayInfer(bundle: Bundle): { may: string; hidden: string } {
   const factor = event.epsilon < 7 ? `e^${short(event.epsilon)} ≈ ${short(Math.exp(event.epsilon))}` : `e^${short(event.epsilon)}`;
   const hidden =
     event.guarantee === "named"
-      ? `Classes of ${sensitive.join(", ")} can be told apart by at most a factor ${factor}, with confidence ${event.confidence}; over many draws nothing is promised.`
+      ? `Classes of ${quoted(sensitive)} can be told apart by at most a factor ${factor}, with confidence ${event.confidence}; over many draws nothing is promised.`
       : `Everything else: whatever you did, nobody can tell it from anything else by more than a factor ${factor}.`;
-  return { may: useful.join(", "), hidden: noiseless(bundle) ? `${hidden} No noise is added to what may be inferred.` : hidden };
+  return { may: quoted(useful), hidden: noiseless(bundle) ? `${hidden} No noise is added to what may be inferred.` : hidden };
+}
+
+/** Names as the bundle has them, each in marks: they are its author's words, whatever they say. */
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `“\u2068${name.replace(/["“”„‟″＂]/g, "'")}\u2069”`).join(", ");
 }
 
 function noiseless(bundle: Bundle): boolean {

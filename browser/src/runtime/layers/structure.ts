@@ -1,91 +1,67 @@
 // Layers that arrange others: flat rows to series and back, branches side by side, a way around.
 import { BundleError } from "../errors";
 import type { Record } from "../record";
-import { type Chain, type Layer, type Shape, bounded, flat, series } from "./layer";
+import { type Layer, type Row, NEARLY, bounded, flat, requireFloat32, series } from "./layer";
 
 /** A flat window (time · channels + channel) to a series (time, channel). */
-export class Unflatten implements Layer {
-  readonly op = "unflatten";
-
-  private constructor(private readonly channels: number) {}
-
-  static read(fields: Record): Unflatten {
-    return new Unflatten(fields.only("op", "channels").integer("channels"));
-  }
-
-  shape(given: Shape): Shape {
-    const values = flat(given, this.op);
-    if (this.channels < 1 || values % this.channels) {
-      throw new BundleError(`layer ${this.op}: ${this.channels} channels do not divide a row; train again`);
+export function unflatten(fields: Record): Layer {
+  const channels = fields.only("op", "channels").integer("channels");
+  return (given) => {
+    const values = flat(given, "unflatten");
+    if (channels < 1 || values % channels) {
+      throw new BundleError(`layer unflatten: ${channels} channels do not divide a row; train again`);
     }
-    return [values / this.channels, this.channels];
-  }
-
-  run(row: Float32Array): Float32Array {
-    return row;
-  }
+    return { run: (row) => row, reach: { ...given, shape: [values / channels, channels] }, work: 0 };
+  };
 }
 
 /** A series (time, channel) to a flat row, channel fastest. */
-export class Flatten implements Layer {
-  readonly op = "flatten";
-
-  static read(fields: Record): Flatten {
-    fields.only("op");
-    return new Flatten();
-  }
-
-  shape(given: Shape): Shape {
-    const [time, channels] = series(given, this.op);
-    return [time * channels];
-  }
-
-  run(row: Float32Array): Float32Array {
-    return row;
-  }
+export function flatten(fields: Record): Layer {
+  fields.only("op");
+  return (given) => {
+    const [time, channels] = series(given, "flatten");
+    return { run: (row) => row, reach: { ...given, shape: [time * channels] }, work: 0 };
+  };
 }
 
 /** Several chains of layers on the same row, their flat results side by side; an empty chain is the row itself. */
-export class Concatenation implements Layer {
-  static readonly op = "concatenation";
-  readonly op = Concatenation.op;
-
-  constructor(private readonly branches: readonly Chain[]) {}
-
-  shape(given: Shape): Shape {
-    const widths = this.branches.map((branch) => flat(branch.shape(given), this.op));
-    return bounded([widths.reduce((sum, width) => sum + width, 0)], this.op);
-  }
-
-  run(row: Float32Array): Float32Array {
-    const parts = this.branches.map((branch) => branch.run(row));
-    const result = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
-    let at = 0;
-    for (const part of parts) {
-      result.set(part, at);
-      at += part.length;
-    }
-    return result;
-  }
+export function concatenation(branches: readonly Layer[]): Layer {
+  return (given) => {
+    const chains = branches.map((branch) => branch(given));
+    chains.forEach(({ reach }) => requireFloat32(reach, "concatenation"));
+    const shape = bounded([chains.reduce((sum, { reach }) => sum + flat(reach, "concatenation"), 0)], "concatenation");
+    const [runs, width] = [chains.map(({ run }) => run), shape[0]!];
+    const most = beside(chains.map(({ reach }) => reach.most), width);
+    return {
+      run: (row) => beside(runs.map((run) => run(row)), width),
+      reach: { shape, most, whole: chains.every(({ reach }) => reach.whole), wide: false },
+      work: chains.reduce((sum, { work }) => sum + work, width),
+    };
+  };
 }
 
-/** x + layers(x). */
-export class Residual implements Layer {
-  static readonly op = "residual";
-  readonly op = Residual.op;
+function beside(parts: readonly Row[], width: number): Row {
+  const result = new Float64Array(width);
+  let at = 0;
+  for (const part of parts) {
+    result.set(part, at);
+    at += part.length;
+  }
+  return result;
+}
 
-  constructor(private readonly added: Chain) {}
-
-  shape(given: Shape): Shape {
-    const result = this.added.shape(given);
-    if (result.length !== given.length || result.some((axis, index) => axis !== given[index])) {
-      throw new BundleError(`layer ${this.op}: what is added has another shape; train again`);
+/** x + layers(x), in float32. */
+export function residual(layers: Layer): Layer {
+  return (given) => {
+    const { run, reach, work } = layers(given);
+    if (String(reach.shape) !== String(given.shape)) {
+      throw new BundleError("layer residual: what is added has another shape; train again");
     }
-    return given;
-  }
-
-  run(row: Float32Array): Float32Array {
-    const added = this.added.run(row);
-    return row.map((value, at) => value + added[at]!);
-  }
+    const whole = given.whole && reach.whole;
+    const most = given.most.map((value, at) => (value + reach.most[at]!) * (whole ? 1 : NEARLY));
+    const sum = { ...given, most, whole };
+    for (const each of [given, reach, sum]) requireFloat32(each, "residual");
+    const added = (row: Row, result: Row): Row => row.map((value, at) => Math.fround(value + result[at]!));
+    return { run: (row) => added(row, run(row)), reach: sum, work: most.length + work };
+  };
 }

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.bundle.layers.layer import Array, Layer, Prepared, Reach, flat, require_whole, tagged
+from deeprotect.bundle.layers.layer import Array, Layer, Prepared, Reach, flat, require_float32, require_whole, tagged
 from deeprotect.bundle.layers.tensors import Integers, TensorReader, TensorWriter
 from deeprotect.errors import BundleError
 from deeprotect.privacy.json_reader import JsonReader
@@ -60,6 +60,7 @@ class Argmax(Layer):
 
     def prepare(self, given: Reach) -> Prepared:
         require_whole(given, self.op)
+        require_float32(given, self.op)  # so that the sums of as many windows as an episode may have stay exact
         values, combinations = sum(self.classes), float(np.prod([float(count) for count in self.classes]))
         if not self.classes or min(self.classes) < 1 or flat(given, self.op) != values:
             raise BundleError(f"layer {self.op}: it does not fit {given.shape[0]} scores; train again")
@@ -85,7 +86,7 @@ class Argmax(Layer):
             some = scores[start:end]
             combination = combination * count + some.argmax(axis=0)
             if self.reject is not None:
-                below = (np.maximum.reduce(some) - some).astype(np.float64)
+                below = np.maximum.reduce(some).astype(np.float64) - some
                 rejected |= self.reject.holds(below if windows is None else below / windows)
         codes = self.codes.astype(np.int64)[combination]
         return codes if self.reject is None else np.where(rejected, self.reject.code, codes)

@@ -7,7 +7,7 @@ exact in any order as long as no partial sum leaves the whole numbers that the t
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,8 +23,31 @@ Shape = tuple[int, ...]
 Kind = type[np.floating[Any]]
 MOST_VALUES = 1 << 20
 """Of one row anywhere in a network: what a layer may ask memory for."""
+MOST_WORK = 1 << 25
+"""For one row, about a millisecond."""
 EXACT_FLOAT32, EXACT_FLOAT64 = 1 << 24, 1 << 52
 """Sums below are exact; a factor of two below 2^53 covers the rounding of the bound itself."""
+LARGEST = 2.0**62
+"""Squares of what is below stay in float32; what is not could be infinite, or no number."""
+
+
+@dataclass
+class WorkBudget:
+    """Multiplications and passes for one row that a network may still take, its branches included.
+
+    A bundle of few bytes could name one large layer again and again.
+    """
+
+    left: int = MOST_WORK
+
+    @property
+    def spent(self) -> int:
+        return MOST_WORK - self.left
+
+    def spend(self, work: int) -> None:
+        self.left -= work
+        if self.left < 0:
+            raise BundleError(f"a network takes more than {MOST_WORK} multiplications for one window; train again")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +61,7 @@ class Reach:
     whole: bool
     kind: Kind = np.float32
     ours: bool = True
+    budget: WorkBudget = field(default_factory=WorkBudget)
 
     @classmethod
     def anything(cls, values: int) -> "Reach":
@@ -55,8 +79,8 @@ Step = Callable[[Array, Array | None], Array]
 
 @dataclass(frozen=True)
 class Prepared:
-    """A layer ready to run on rows of a known reach: what it does, what comes out, multiplications and passes for one
-    row, roughly."""
+    """A layer ready to run on rows of a known reach: what it does, what comes out, and roughly the multiplications and
+    passes for one row, without those of layers inside it, which have spent their own."""
 
     step: Step
     reach: Reach

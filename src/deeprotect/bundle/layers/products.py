@@ -189,7 +189,7 @@ class Spectrum(Layer):
         checked((frequencies * channels,), self.op)
         turns = np.outer(np.arange(frequencies), np.arange(samples)) % samples
         waves = np.concatenate([self.cosine[turns], self.sine[turns]]).astype(np.float64)
-        sums = np.abs(waves) @ given.most
+        sums = np.abs(waves).sum(axis=1)[:, None] * given.most.max(axis=0)
         kind = exact_type(float(sums.max()), self.op)
         scaled = np.ldexp(waves, -self.shift).astype(kind)
 

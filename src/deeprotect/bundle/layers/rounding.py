@@ -28,13 +28,17 @@ class Bounds:
     def most(self) -> float:
         return float(max(-self.low, self.high))
 
-    def rounding(self) -> Callable[[Array, Array], Array]:
-        """To the nearest whole numbers, of two the even one, into the second argument."""
+    def rounding(self, given: Reach) -> Callable[[Array, Array], Array]:
+        """To the nearest whole numbers, of two the even one, into the second argument; no number counts as 0."""
         low, high = np.array(self.low, np.float32), np.array(self.high, np.float32)  # clip is slow to take scalars
+        finite, zero = bool(np.isfinite(given.most).all()), min(max(0, self.low), self.high)
 
         def rounded(values: Array, out: Array) -> Array:
             np.rint(values, out=out, casting="same_kind")
-            return out.clip(low, high, out=out)
+            out.clip(low, high, out=out)
+            if not finite and np.isnan(np.vdot(out, out)):  # the soonest way to know that some are no numbers
+                np.copyto(out, zero, where=np.isnan(out))
+            return out
 
         return rounded
 
@@ -48,7 +52,7 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False)
 class Quantise(Layer):
-    """(x − shift · 2^-shift_scale) · factor · 2^-factor_scale, rounded and clipped; each step in float32, NaN as 0.
+    """(x − shift · 2^-shift_scale) · factor · 2^-factor_scale, rounded and clipped; each step in float32.
 
     The tensors are (copy, value): with several copies of a value, each has a ramp of its own, as the bins of a
     piecewise linear encoding have (Gorishniy et al. 2022); the result is flat, value fastest.
@@ -68,16 +72,14 @@ class Quantise(Layer):
         if max(abs(self.shift_scale), abs(self.factor_scale)) > LARGEST_SHIFT:
             raise BundleError(f"layer {self.op}: a scale beyond 2^{LARGEST_SHIFT}; train again")
         checked((copies * values,), self.op)
-        shift, factor, rounded = *self.ramps, self.bounds.rounding()
-        reuse, total = given.ours and copies == 1, not np.isfinite(given.most).all()
+        shift, factor, rounded = *self.ramps, self.bounds.rounding(given)
+        reuse = given.ours and copies == 1
 
         def step(rows: Array, out: Array | None) -> Array:
             rows = rows.astype(np.float32, copy=False)
             moved = np.subtract(rows, shift, out=rows[None] if reuse else None)
             moved *= factor
             moved = moved.reshape(copies * values, -1)
-            if total and np.isnan(np.vdot(moved, moved)):  # the soonest way to know that some are no numbers
-                np.copyto(moved, 0, where=np.isnan(moved))
             return rounded(moved, moved if out is None else out)
 
         most = np.full(copies * values, self.bounds.most)
@@ -109,14 +111,14 @@ class Round(Layer):
     op: ClassVar[str] = "round"
 
     def prepare(self, given: Reach) -> Prepared:
-        rounded = self.bounds.rounding()
+        rounded, ours = self.bounds.rounding(given), given.ours
 
         def step(rows: Array, out: Array | None) -> Array:
             if out is None:
-                out = rows if given.ours and rows.dtype == np.float32 else np.empty(rows.shape, np.float32)
+                out = rows if ours and rows.dtype == np.float32 else np.empty(rows.shape, np.float32)
             return rounded(rows, out)
 
-        most = np.minimum(given.most + 1, self.bounds.most)
+        most = np.floor(np.minimum(given.most + 1, self.bounds.most))
         return Prepared(step, Reach(most, whole=True), 3 * most.size)
 
     def to_json(self, _: TensorWriter) -> dict[str, Any]:
@@ -139,7 +141,7 @@ class Table(Layer):
     op: ClassVar[str] = "table"
 
     def prepare(self, given: Reach) -> Prepared:
-        rounded = Bounds(self.low, self.low + len(self.values) - 1).rounding()
+        rounded = Bounds(self.low, self.low + len(self.values) - 1).rounding(given)
         values, low = self.values.astype(np.float32), np.int64(self.low)
 
         def step(rows: Array, out: Array | None) -> Array:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deeprotect.bundle.layers.layer import (
+    LARGEST,
     Array,
     Layer,
     Prepared,
@@ -23,9 +24,6 @@ from deeprotect.bundle.layers.layer import (
 from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
 from deeprotect.errors import BundleError
 from deeprotect.privacy.json_reader import JsonReader
-
-MOST_WORK = 1 << 26
-"""For one row, about a millisecond: a bundle of few bytes could name one large layer again and again."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ class Concatenation(Layer):
             return values
 
         reach = Reach(np.concatenate([chain.reach.most for chain in chains]), all(c.reach.whole for c in chains))
-        return Prepared(step, reach, width + sum(chain.work for chain in chains))
+        return Prepared(step, reach, width)
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         branches = [[layer.to_json(tensors) for layer in branch] for branch in self.branches]
@@ -120,7 +118,9 @@ class Residual(Layer):
         chain = prepare(self.layers, replace(given, ours=False))
         if chain.reach.shape != given.shape:
             raise BundleError(f"layer {self.op}: what is added has another shape; train again")
-        reach = Reach(given.most + chain.reach.most, whole=given.whole and chain.reach.whole)
+        whole = given.whole and chain.reach.whole
+        most = (given.most + chain.reach.most) * (1.0 if whole else 1 + 1e-6)  # sums that are not whole are rounded
+        reach = Reach(most, whole=whole)
         for each in (given, chain.reach, reach):
             require_float32(each, self.op)
 
@@ -128,7 +128,7 @@ class Residual(Layer):
             added = chain.step(rows, None)
             return np.add(rows, added, out=out, casting="same_kind")
 
-        return Prepared(step, reach, given.most.size + chain.work)
+        return Prepared(step, reach, given.most.size)
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         return tagged(self.op, {"layers": [layer.to_json(tensors) for layer in self.layers]})
@@ -136,14 +136,14 @@ class Residual(Layer):
 
 def prepare(layers: Sequence[Layer], given: Reach) -> Prepared:
     """All layers in turn as one."""
-    steps, work = list[Step](), 0
+    steps = list[Step]()
     for layer in layers:
         prepared = layer.prepare(given)
         steps.append(prepared.step)
-        given, work = prepared.reach, work + prepared.work
-        if work > MOST_WORK:
-            raise BundleError(f"a network takes more than {MOST_WORK} multiplications for one window; train again")
-    return Prepared(partial(_run, tuple(steps)), given, work)
+        most = prepared.reach.most
+        given = replace(prepared.reach, most=np.where(most < LARGEST, most, np.inf), budget=given.budget)
+        given.budget.spend(prepared.work)
+    return Prepared(partial(_run, tuple(steps)), given, 0)
 
 
 def _run(steps: tuple[Step, ...], rows: Array, out: Array | None) -> Array:

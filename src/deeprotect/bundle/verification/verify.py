@@ -1,6 +1,5 @@
 """`verify`: everything a bundle promises, worked out again from its own numbers, step by step."""
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,10 +8,16 @@ from typing import Any
 from deeprotect.bundle import signing
 from deeprotect.bundle.bundle import Bundle
 from deeprotect.bundle.card_page import card_page
-from deeprotect.bundle.consistency import check_certificate, check_counted, check_promise, check_shapes
-from deeprotect.bundle.manifest import Manifest, Part, digest
+from deeprotect.bundle.consistency import (
+    check_certificate,
+    check_counted,
+    check_names_known,
+    check_promise,
+    check_shapes,
+)
+from deeprotect.bundle.manifest import Manifest, Part, digest, read_body
 from deeprotect.bundle.store import CARD, MANIFEST, file_of, files_of
-from deeprotect.errors import BundleError, InputError
+from deeprotect.errors import InputError, quoted_all
 from deeprotect.privacy.step import Step
 from deeprotect.version import __version__
 
@@ -31,19 +36,17 @@ class Report:
 
     @property
     def verdict(self) -> str:
+        """One of three; nothing that a bundle says is in it, or comes after it."""
         if self.holds:
-            return f"holds: {self.promise}"
-        broken = [step for step in self.steps if step.holds is False]
-        if broken:
-            return f"does not hold: {broken[0].name}: {broken[0].found}"
-        missing = next(step for step in self.steps if step.breaks)
-        return f"not proved: {missing.name}: {missing.found}"
+            return "holds"
+        return "does not hold" if any(step.holds is False for step in self.steps) else "not proved"
 
     def to_json(self) -> dict[str, Any]:
-        return {"holds": self.holds, "verdict": self.verdict, "steps": [asdict(step) for step in self.steps]}
+        steps = [asdict(step) for step in self.steps]
+        return {"holds": self.holds, "verdict": self.verdict, "promise": self.promise, "steps": steps}
 
     def __str__(self) -> str:
-        return "\n".join([*map(str, self.steps), f"verdict: {self.verdict}"])
+        return "\n".join([*map(str, self.steps), f"promise: {self.promise}", f"verdict: {self.verdict}"])
 
 
 def verify(path: str | Path, *, key: Any = None) -> Report:
@@ -84,25 +87,9 @@ def attempt(name: str, check: Callable[[], str]) -> Step:
 
 def _manifest(content: bytes, *, where: str) -> tuple[Manifest, Step]:
     """The manifest even when its digest is wrong, so that the other steps can say what was changed."""
-    try:
-        manifest = Manifest.from_json(content, where=where)
-    except BundleError:
-        mended = _mended(content)
-        if mended is None:
-            raise
-        return Manifest.from_json(mended, where=where), Step("manifest", holds=False, found="altered: digest differs")
-    return manifest, Step("manifest", holds=True, found=f"digest {digest(manifest.model_dump(mode='json'))[:16]}…")
-
-
-def _mended(content: bytes) -> bytes | None:
-    try:
-        body = json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(body, dict):
-        return None
-    body.pop("digest", None)
-    return json.dumps({**body, "digest": digest(body)}).encode()
+    body, intact = read_body(content, where=where)
+    found = f"digest {digest(body)[:16]}…" if intact else "altered: digest differs"
+    return Manifest.of(body, where=where), Step("manifest", holds=intact, found=found)
 
 
 def _files(manifest: Manifest, files: dict[str, bytes]) -> Step:
@@ -141,10 +128,9 @@ def _card(path: Path, bundle: Bundle) -> Step:
 def _promise(bundle: Bundle) -> str:
     """What the bundle states, with everything that no arithmetic can check, and whether any noise is added."""
     try:
-        mechanism = bundle.mechanism
+        mechanism, certificate = bundle.mechanism, bundle.certificate
     except InputError:
         return "nothing"
-    certificate = mechanism.certificate()
     assumed, noiseless = certificate["assumes"], certificate.get("codes_without_noise")
     stated = f"{mechanism.event}{_gaps(certificate)}"
     promise = f"{stated}, assuming that {'; that '.join(assumed)}" if assumed else stated
@@ -163,12 +149,13 @@ def _policy(bundle: Bundle) -> str:
     check_promise(bundle.policy, bundle.mechanism)
     check_counted(bundle.mechanism, bundle.manifest.training.classes)
     stated = bundle.policy.privacy
-    given = f" given {' and '.join(bundle.policy.inferences.useful)}" if stated.given == "useful" else ""
+    given = f" given {quoted_all(bundle.policy.inferences.useful)}" if stated.given == "useful" else ""
     return f"asks for ε = {stated.epsilon:g} {stated.guarantee}{given}, mechanism {stated.mechanism}; kept"
 
 
 def _certificate(bundle: Bundle) -> str:
-    check_certificate(bundle.mechanism, bundle.manifest.certificate)
+    check_certificate(bundle.certificate, bundle.manifest.certificate)
+    check_names_known(bundle.policy, bundle.mechanism, manifest=bundle.manifest)
     return f"all {len(bundle.manifest.certificate)} entries follow from the mechanism's own numbers"
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from deeprotect.attack.intervals import Interval
+from deeprotect.errors import quoted, quoted_all
 from deeprotect.evaluation.methods import WORDS
 from deeprotect.evaluation.results import Row, Sensitive, Useful
 from deeprotect.policy import Policy
@@ -38,8 +39,8 @@ _EACH = "Below, each mechanism releases the same windows; an app reads them, and
 def aim(policy: Policy, *, below: str = _EACH) -> str:
     """What a policy wants, for the head of a page, and what stands below."""
     useful, sensitive = policy.inferences.useful, policy.inferences.sensitive
-    hidden = f"the {' or the '.join(sensitive)}" if sensitive else "anything else"
-    wanted = f"An app should learn the {' and the '.join(useful)} from the sensors"
+    hidden = f"the {quoted_all(sensitive, ' or the ')}" if sensitive else "anything else"
+    wanted = f"An app should learn the {quoted_all(useful, ' and the ')} from the sensors"
     return f"{wanted}, and nobody should learn {hidden}. {below}"
 
 
@@ -48,14 +49,14 @@ def headline(row: Row, *, quick: bool = False) -> list[str]:
     what = WORDS.get(row.mechanism, row.mechanism)
     where = "without a promise" if row.epsilon is None else f"at ε = {row.epsilon:g} per window"
     apps = [
-        f"{name} right in {_per_cent(each.app)} of windows ({_per_cent(each.clean)} raw)"
+        f"{quoted(name)} right in {_per_cent(each.app)} of windows ({_per_cent(each.clean)} raw)"
         for name, each in row.useful.items()
     ]
     sentences = [_QUICK] if quick else []
     sentences += [f"With {row.line} ({what}) {where}, an unchanged app reads {_joined(apps)}."]
     for name, each in row.sensitive.items():
         sentences.append(
-            f"The best attacker on {name} goes from {_per_cent(each.raw)} on raw windows to "
+            f"The best attacker on {quoted(name)} goes from {_per_cent(each.raw)} on raw windows to "
             f"{_per_cent(each.adaptive)}: {_gain(each)}."
         )
     if not row.sensitive:

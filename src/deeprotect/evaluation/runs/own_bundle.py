@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from deeprotect.bundle import Bundle
-from deeprotect.errors import InputError
+from deeprotect.errors import InputError, quoted_all
 from deeprotect.evaluation.evaluator import Release
 from deeprotect.evaluation.experiment import RunResult, run
 from deeprotect.evaluation.fitted_fold import FittedFold, seeded
@@ -66,7 +66,7 @@ def evaluate_bundle(
 
 
 def _page(results: Results, policy: Policy, found: RunResult, epsilon: float) -> Page:
-    title = f"{' and '.join(policy.inferences.useful)}: what the shipped protector still tells"
+    title = f"{quoted_all(policy.inferences.useful)}: what the shipped protector still tells"
     lead = aim(policy, below="Below, a bundle as it is shipped releases windows; an app reads them, and attackers try.")
     return layout.lay_out(results, policy, title=title, lead=lead, excerpt=found.excerpt, epsilon=epsilon)
 

@@ -26,6 +26,7 @@ from deeprotect.policy import Policy
 from deeprotect.policy.draft import MOST_EPSILON
 from deeprotect.policy.quick import quick
 from deeprotect.tables.column_map import ColumnMap
+from deeprotect.tables.columns import Columns
 from deeprotect.tables.output_checks import refuse_unwritable_folder
 from deeprotect.tables.sources import open_source
 from deeprotect.training.fitting.fit import export, learn
@@ -89,7 +90,8 @@ class EvaluateRequest:
         mapping = ColumnMap.of(policy, self.mapped)
         numbers = [mapping.get(name, name) for name in policy.schema().names]
         with open_source(table, numbers=numbers, columns=self.columns, mapping=mapping) as source:
-            return pa.Table.from_batches([next(source.batches)])
+            found = Columns.of(source.schema, policy.schema(), mapping=mapping, where=source.where)
+            return pa.Table.from_batches([next(source.only(found.kept).batches)])
 
     @property
     def choose(self) -> Choose:

@@ -74,7 +74,7 @@ class Recorded:
     def stretches(self) -> Iterator[Stretch]:
         """In the order of the table; a row that cannot be sent raises a TableError."""
         timeline = self.columns.timeline()
-        for batch in self.source.batches:
+        for batch in self.source.only(self.columns.kept).batches:
             if batch.num_rows:
                 yield from self._of_batch(batch, timeline)
                 self._row += batch.num_rows

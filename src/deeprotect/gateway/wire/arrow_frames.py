@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from deeprotect.errors import WireError
+from deeprotect.tables.flat_buffer import field
 
 _FILE_MAGIC = b"ARROW1\0\0"  # a file is such a stream between a magic word and a footer
 _HEADER, _COMPRESSION = 2, 3  # fields of the tables Message and RecordBatch in Arrow's format/*.fbs
@@ -58,26 +59,8 @@ def _check(message: pa.Message) -> None:
     if message.type != "record batch":
         raise WireError("an Arrow message must be record batches without dictionaries; send plain columns")
     # A few bytes could be a compressed gigabyte; Arrow would believe the size that they state.
-    if _field(message.metadata.to_pybytes(), _HEADER, _COMPRESSION) is not None:
+    if field(message.metadata.to_pybytes(), _HEADER, _COMPRESSION) is not None:
         raise WireError("an Arrow message must not be compressed; write it without compression")
-
-
-def _field(flat: bytes, *path: int) -> int | None:
-    """Where a field lies in a flat buffer, table by table; None where it is absent."""
-    at = _pointed(flat, 0)
-    for depth, number in enumerate(path):
-        table = at - struct.unpack_from("<i", flat, at)[0]
-        length = struct.unpack_from("<H", flat, table)[0]
-        slot = 4 + 2 * number
-        offset = struct.unpack_from("<H", flat, table + slot)[0] if slot < length else 0
-        if not offset:
-            return None
-        at = at + offset if depth == len(path) - 1 else _pointed(flat, at + offset)
-    return at
-
-
-def _pointed(flat: bytes, at: int) -> int:
-    return at + int(struct.unpack_from("<I", flat, at)[0])
 
 
 def _not_arrow() -> WireError:

@@ -5,6 +5,7 @@ moves the end of an interval by far less than the 2^-30 that it is widened by.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,24 +37,29 @@ def _tail(x: Integers, n: Integers, p: Floats) -> Floats:
     return tail
 
 
-def _fraction(x: Integers, n: Integers, p: Floats) -> Floats:
+def _fraction(x: NDArray[Any], n: NDArray[Any], p: Floats) -> Floats:
     """P(X = x) p (n − x) over P(X ≤ x): Didonato and Morris 1992, Eq. 9, for whole numbers and x ≤ n p.
 
     Evaluated as Lentz does. It ends after x steps, and far sooner where only digits are left to find.
     """
-    a, q, lead = n - x, 1.0 - p, (n + 1.0) * p - x
-    value = above = a * lead / (a + 1.0)
-    below, inexact, step = np.zeros(p.shape), np.ones(p.shape, dtype=bool), 0
-    while inexact.any():
+    first = (n - x) * ((n + 1.0) * p - x) / (n - x + 1.0)
+    found, places, step = np.empty(p.shape), np.arange(len(p)), 0
+    state = np.stack([x, n, p, first, first, np.zeros(p.shape)])
+    while len(places):
         step += 1
+        x, n, p, value, above, below = state
+        a, q, lead = n - x, 1.0 - p, (n + 1.0) * p - x
         left, wide = step * np.maximum(x + 1 - step, 0) * q, a + 2.0 * step
         partial = (a + step - 1.0) * (n + step) * left * q / (wide - 1.0) ** 2
         whole = step + left / (wide - 1.0) + (a + step) * (lead + step * (1.0 + p)) / (wide + 1.0)
         below, above = 1.0 / (whole + partial * below), whole + partial / above
         change = above * below
-        value = np.where(inexact, value * change, value)  # done once: no number depends on those beside it
-        inexact &= np.abs(change - 1.0) > _EXACT
-    return np.asarray(value)
+        state[3:] = value * change, above, below
+        inexact = np.abs(change - 1.0) > _EXACT
+        if not inexact.all():  # taken out as soon as it is exact: no number depends on those beside it
+            found[places[~inexact]] = state[3, ~inexact]
+            state, places = state[:, inexact], places[inexact]
+    return found
 
 
 def _probability(x: Integers, n: Integers, p: Floats) -> Floats:

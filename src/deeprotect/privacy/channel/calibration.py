@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from deeprotect.errors import PolicyError
+from deeprotect.errors import PolicyError, quoted
 from deeprotect.privacy.channel.binomial import at_least, at_most
 from deeprotect.privacy.json_reader import JsonReader
-from deeprotect.privacy.names import check_names
+from deeprotect.privacy.names import LONGEST_IN_BUNDLE, check_names
+from deeprotect.privacy.size_limits import MOST_INTERVALS
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -20,7 +21,9 @@ UNIT = 1 << 30  # ends of intervals are whole multiples of 2^-30, so that they c
 FEWEST_GIVEN = 20
 """Calibration windows of a useful class and a class of a secret together, below which they are promised nothing."""
 LONGEST_CODE = 1000  # a useful class joins the classes of all useful inferences
-_PARTS = np.arange(1, 17)[:, None]  # points at which an interval is searched at once; the last is its end
+_PARTS = np.arange(1, 16)[:, None]  # sixteenths: points at which an interval is searched at once
+_HALF = np.ones((1, 1), dtype=np.int64)
+_FEW, _AT_ONCE = 64, 1024  # intervals: where a call's own time no longer counts, and where a cache is full
 _MOST_COUNTS = 1 << 31  # of a class; times UNIT it fits a machine's integer
 
 
@@ -39,19 +42,22 @@ class SensitiveCounts:
     given: str = ""
 
     def __post_init__(self) -> None:
-        check_names((self.inference,), "the name of an inference")
-        check_names(self.classes, f"the name of a class of '{self.inference}'")
+        check_names(
+            (self.inference, *self.classes), "the name of an inference or of its class", longest=LONGEST_IN_BUNDLE
+        )
         if len(set(self.classes)) < len(self.classes):
-            raise PolicyError(f"'{self.inference}' has two classes of one name; count again")
+            raise PolicyError(f"{quoted(self.inference)} has two classes of one name; count again")
         counts = np.asarray(self.counts)
         if counts.ndim != 2 or counts.shape[0] != len(self.classes) or counts.size == 0:
-            raise PolicyError(f"'{self.inference}' needs one row of counts for each class and one column for each code")
-        if not (np.isfinite(counts).all() and counts.min() >= 0 and counts.sum(axis=1).max() <= _MOST_COUNTS):
-            raise PolicyError(f"'{self.inference}' has counts that are no numbers of windows")
+            raise PolicyError(
+                f"{quoted(self.inference)} needs one row of counts for each class and one column for each code"
+            )
+        if not (np.isfinite(counts).all() and counts.min() >= 0 and counts.sum(axis=1).max() < _MOST_COUNTS):
+            raise PolicyError(f"{quoted(self.inference)} has counts that are no numbers of windows")
         if (counts != np.rint(counts)).any():
-            raise PolicyError(f"'{self.inference}' has counts that are not whole numbers")
+            raise PolicyError(f"{quoted(self.inference)} has counts that are not whole numbers")
         if not self.epsilon >= 0:
-            raise PolicyError(f"'{self.inference}': epsilon = {self.epsilon} must not be negative")
+            raise PolicyError(f"{quoted(self.inference)}: epsilon = {self.epsilon} must not be negative")
         object.__setattr__(self, "counts", counts.astype(np.int64))
         object.__setattr__(self, "epsilon", float(self.epsilon))
         self._check_given()
@@ -69,7 +75,7 @@ class SensitiveCounts:
         return np.asarray(self.counts.sum(axis=1))
 
     def __str__(self) -> str:
-        return f"'{self.inference}'" if not self.given else f"'{self.inference}' given '{self.given}'"
+        return quoted(self.inference) if not self.given else f"{quoted(self.inference)} given {quoted(self.given)}"
 
     def to_json(self) -> dict[str, Any]:
         return {"classes": list(self.classes), "counts": self.counts.tolist(), "epsilon": self.epsilon}
@@ -84,6 +90,7 @@ def sets(secrets: Sequence[SensitiveCounts], *, confidence: float) -> list[tuple
 
     Classes of all tables of an inference are independent samples, and share its confidence.
     """
+    _check_intervals(secrets)
     found: list[tuple[Floats, Floats]] = [(np.empty(0), np.empty(0))] * len(secrets)
     places = tables_by_inference(secrets)
     each = confidence_of_each(confidence, len(places))
@@ -93,6 +100,15 @@ def sets(secrets: Sequence[SensitiveCounts], *, confidence: float) -> list[tuple
         for number, low, high in zip(numbers, *(np.split(side, borders) for side in ends), strict=True):
             found[number] = low, high
     return found
+
+
+def _check_intervals(secrets: Sequence[SensitiveCounts]) -> None:
+    """Refuse more of them than can be worked out in seconds."""
+    different = sum(len(np.unique(each.counts * _MOST_COUNTS + each.windows[:, None])) for each in secrets)
+    if different > MOST_INTERVALS:
+        raise PolicyError(
+            f"{different} different counts need intervals, at most {MOST_INTERVALS} can; name fewer classes"
+        )
 
 
 def tables_by_inference(secrets: Sequence[SensitiveCounts]) -> dict[str, list[int]]:
@@ -176,8 +192,10 @@ def _upper(found: Integers, windows: Integers, miss: float) -> Integers:
     """Blaker's upper end for each (found, windows), in units of 2^-30, rounded up and one unit more."""
     pairs, where = np.unique(np.stack([found.ravel(), windows.ravel()]), axis=1, return_inverse=True)
     ends = np.full(pairs.shape[1], UNIT, dtype=np.int64)
-    open_ended = pairs[0] < pairs[1]
-    ends[open_ended] = _blaker(pairs[0, open_ended], pairs[1, open_ended], miss=miss)
+    open_ended = np.flatnonzero(pairs[0] < pairs[1])
+    for start in range(0, len(open_ended), _AT_ONCE):
+        some = open_ended[start : start + _AT_ONCE]
+        ends[some] = _blaker(*pairs[:, some], miss=miss)
     return np.asarray(np.minimum(ends[where] + 1, UNIT).reshape(found.shape))
 
 
@@ -207,11 +225,11 @@ def _blaker(x: Integers, n: Integers, *, miss: float) -> Integers:
 
 def _first(holds: Callable[[Integers], NDArray[np.bool_]], low: Integers, high: Integers) -> Integers:
     """The first integer of each low .. high at which the monotone `holds` is true; it is taken for true at high."""
-    low, high = low.copy(), high.copy()
+    low, high, every = low.copy(), high.copy(), np.arange(len(low))
+    # A call for one number costs about as much as one for a hundred; of more numbers each halves its own interval.
+    parts = _PARTS if len(low) < _FEW else _HALF
     while (low < high).any():
-        # Many points at once: a call for one number costs about as much as one for a hundred.
-        points = low + (high - low) * _PARTS // len(_PARTS)
-        true = (holds(points) | (points >= high)).argmax(axis=0)
-        every = np.arange(len(low))
+        points = np.vstack([low + (high - low) * parts // (len(parts) + 1), high])
+        true = np.vstack([holds(points[:-1]) | (points[:-1] >= high), every >= 0]).argmax(axis=0)
         low, high = np.where(true > 0, points[true - 1, every] + 1, low), points[true, every]
     return high

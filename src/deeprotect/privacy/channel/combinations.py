@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from deeprotect.errors import BundleError, PolicyError
+from deeprotect.errors import BundleError, PolicyError, quoted
 from deeprotect.privacy.channel.calibration import FEWEST_GIVEN, LONGEST_CODE, Integers, SensitiveCounts
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.json_reader import JsonReader
-from deeprotect.privacy.names import check_names
+from deeprotect.privacy.names import LONGEST_IN_BUNDLE, check_names
+from deeprotect.privacy.size_limits import MOST_COMBINATIONS
 
 
 @dataclass(frozen=True)
@@ -28,13 +29,15 @@ class Combination:
     windows: int
 
     def __post_init__(self) -> None:
-        check_names((self.inference, self.sensitive), "the name of an inference or of its class")
+        check_names(
+            (self.inference, self.sensitive), "the name of an inference or of its class", longest=LONGEST_IN_BUNDLE
+        )
         check_names((self.given,), "the name of a useful class", longest=LONGEST_CODE)
         if self.windows < 0:
             raise PolicyError("a combination of classes was seen in no number of windows; count again")
 
     def __str__(self) -> str:
-        return f"{self.given} with {self.inference} {self.sensitive} ({self.windows} times)"
+        return f"{quoted(self.given)} with {quoted(self.inference)} {quoted(self.sensitive)} ({self.windows} times)"
 
 
 Tables = tuple[list[SensitiveCounts], list[Combination]]
@@ -94,11 +97,13 @@ def _check_each_once(
     if len(set(useful)) != len(useful):
         raise PolicyError("two useful classes have one name; rename the classes of a useful inference")
     if {given for given, _ in found} != set(useful):
-        raise PolicyError(f"'{inference}' must be counted for each useful class of the channel, and for no other")
+        raise PolicyError(f"{quoted(inference)} must be counted for each useful class of the channel, and for no other")
     if len(found) != len(set(found)) or len(found) != len(useful) * len(classes):
-        raise PolicyError(f"'{inference}' must state each class once for each useful class; count again")
+        raise PolicyError(f"{quoted(inference)} must state each class once for each useful class; count again")
     if len({table.epsilon for table in tables}) != 1:
-        raise PolicyError(f"'{inference}' needs one epsilon, and a useful class with two classes seen often enough")
+        raise PolicyError(
+            f"{quoted(inference)} needs one epsilon, and a useful class with two classes seen often enough"
+        )
 
 
 def _check_rare(inference: str, tables: Sequence[SensitiveCounts], rest: Sequence[Combination]) -> None:
@@ -106,21 +111,23 @@ def _check_rare(inference: str, tables: Sequence[SensitiveCounts], rest: Sequenc
     often = Counter(each.given for each in rest if each.windows >= FEWEST_GIVEN)
     often.update({table.given: len(table.classes) for table in tables if table.given in often})
     if any(classes > 1 for classes in often.values()):
-        raise PolicyError(f"'{inference}' leaves out a combination that was seen in {FEWEST_GIVEN} windows or more")
+        raise PolicyError(
+            f"{quoted(inference)} leaves out a combination that was seen in {FEWEST_GIVEN} windows or more"
+        )
 
 
 def to_json(secrets: Sequence[SensitiveCounts], left_out: Sequence[Combination]) -> dict[str, Any]:
     """By inference: one table of counts, or one for each useful class."""
-    return {secret.inference: _one_json(secret, secrets, left_out) for secret in secrets}
+    return {name: _one_json(one, secrets, left_out) for name, one in {each.inference: each for each in secrets}.items()}
 
 
 def _one_json(
-    first: SensitiveCounts, secrets: Sequence[SensitiveCounts], left_out: Sequence[Combination]
+    one: SensitiveCounts, secrets: Sequence[SensitiveCounts], left_out: Sequence[Combination]
 ) -> dict[str, Any]:
-    if not first.given:
-        return first.to_json()
-    tables = [secret.to_json() | {"given": secret.given} for secret in secrets if secret.inference == first.inference]
-    rest = [each for each in left_out if each.inference == first.inference]
+    if not one.given:
+        return one.to_json()
+    tables = [secret.to_json() | {"given": secret.given} for secret in secrets if secret.inference == one.inference]
+    rest = [each for each in left_out if each.inference == one.inference]
     return {
         "tables": tables,
         "without_promise": {
@@ -143,8 +150,8 @@ def read(record: JsonReader, inferences: Sequence[str]) -> Tables:
         secrets += [_read_table(each, inference) for each in inner.objects("tables")]
         rest = _inner(inner, "without_promise")
         parts = rest.texts("given"), rest.texts("classes"), rest.integers("windows")
-        if len({*map(len, parts)}) != 1:
-            raise BundleError(f"{rest.name}: its lists must be of one length; restore the bundle or train again")
+        if len({*map(len, parts)}) != 1 or len(parts[0]) > MOST_COMBINATIONS:
+            raise BundleError(f"{rest.name}: its lists must be of one length, {MOST_COMBINATIONS} at most; train again")
         left_out += [Combination(inference, *each) for each in zip(*parts, strict=True)]
     return secrets, left_out
 

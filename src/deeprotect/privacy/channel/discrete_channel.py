@@ -22,11 +22,11 @@ from deeprotect.privacy.events import Event
 from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.names import check_names
 from deeprotect.privacy.sampling import below
+from deeprotect.privacy.size_limits import MOST_CODES, MOST_COMBINATIONS, MOST_PRODUCTS, MOST_TABLES
 from deeprotect.privacy.step import Step
 
 KIND = "channel"
 _ROW = re.compile(r"[0-9]{1,20}(?: [0-9]{1,20})*")
-_MOST_CODES = 1 << 11
 _MOST_VARIANTS = 1 << 20
 
 
@@ -67,8 +67,8 @@ class DiscreteChannel:
 
     def _check_shape(self) -> None:
         sizes = {len(row) for row in self.weights}
-        if len(sizes) != 1 or not 1 <= len(self.weights) <= _MOST_CODES or 0 in sizes:
-            raise PolicyError(f"a channel needs 1 to {_MOST_CODES} rows of weights of one length")
+        if len(sizes) != 1 or not 1 <= min(len(self.weights), *sizes) <= max(len(self.weights), *sizes) <= MOST_CODES:
+            raise PolicyError(f"a channel needs 1 to {MOST_CODES} rows of weights of one length, of as many at most")
         if any(weight < 0 for row in self.weights for weight in row) or {sum(r) for r in self.weights} != {WHOLE}:
             raise PolicyError("each row of a channel's weights must be non-negative and sum to 2^64")
         if not 1 <= self.variants <= _MOST_VARIANTS:
@@ -80,7 +80,19 @@ class DiscreteChannel:
             raise PolicyError("a channel's labels must be one for each code and one for each output, or none")
         if any(secret.counts.shape[1] != rows for secret in self.secrets):
             raise PolicyError("the counts of a sensitive inference must have one column for each code")
+        self._check_size()
         check_names((*self.codes, *self.outputs), "the name of a code", longest=LONGEST_CODE)
+
+    def _check_size(self) -> None:
+        """Refuse what could not be worked out again in seconds."""
+        classes = sum(len(secret.classes) for secret in self.secrets)
+        products = classes * len(self.weights) * len(self.weights[0])
+        combined = classes + len(self.without_promise)
+        if len(self.secrets) > MOST_TABLES or products > MOST_PRODUCTS or combined > MOST_COMBINATIONS:
+            raise PolicyError(
+                f"{len(self.secrets)} tables of counts with {classes} classes are too many to be checked (at most "
+                f"{MOST_TABLES} with {MOST_COMBINATIONS}, times codes and outputs {MOST_PRODUCTS}); name fewer classes"
+            )
 
     def _check_event(self) -> None:
         """The event says no less than the integers are checked against."""

@@ -11,14 +11,16 @@ from functools import cache
 
 import numpy as np
 
+from deeprotect.errors import quoted
 from deeprotect.privacy.channel.calibration import Floats, Integers, SensitiveCounts
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
+from deeprotect.privacy.size_limits import MOST_PAIRS
 
 HALF, THREE_QUARTERS = 0.5, 0.75
-_MOST_CLASSES = 200  # of a table; work and memory grow with their square
 _SHARES = 128
 _MOST_DRAWS = 1e12
 _NODES = 80
+_FAR, _POINTS = 9.0, 1 << 16
 _UNITS = ((365.25 * 86400, "years"), (86400, "days"), (3600, "hours"), (60, "minutes"), (1, "seconds"))
 
 
@@ -39,10 +41,13 @@ class Horizon:
 
 
 def horizons(channel: DiscreteChannel) -> list[Horizon]:
-    """One for each table of counts that has several classes, and not very many."""
+    """One for each table of counts that has several classes; none at all where these are too many to compare."""
     tables = [(secret, np.flatnonzero(secret.windows)) for secret in channel.secrets]
-    several = [(secret, seen) for secret, seen in tables if 1 < len(seen) <= _MOST_CLASSES]
-    return [_horizon(secret, seen, channel.probabilities) for secret, seen in several]
+    several = [(secret, seen) for secret, seen in tables if len(seen) > 1]
+    if sum(len(seen) ** 2 for _, seen in several) > MOST_PAIRS:
+        return []
+    probabilities = channel.probabilities
+    return [_horizon(secret, seen, probabilities) for secret, seen in several]
 
 
 def _horizon(secret: SensitiveCounts, seen: Integers, probabilities: Floats) -> Horizon:
@@ -79,19 +84,32 @@ def accuracy(draws: float, information: Floats) -> float:
     Mean over s of ∫ φ(x) Π_{s' ≠ s} Φ(2 √(draws C(s, s')) − x) dx: exact for classes that shift normal evidence in
     directions of their own; 1 / classes without a draw, and Φ(√(2 draws C)) for two classes.
     """
-    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    nodes, weights = _nodes()
     apart = 2.0 * np.sqrt(draws * information)
-    below = np.interp(apart[:, :, None] - nodes, *_normal_cdf())
+    below = _normal_cdf(apart[:, :, None] - nodes)
     itself = np.arange(len(information))
     below[itself, itself] = 1.0
     return float((below.prod(axis=1) @ weights).mean() / math.sqrt(2.0 * math.pi))
 
 
+def _normal_cdf(x: Floats) -> Floats:
+    """Φ by straight lines between the points of a grid, off by less than 10^-8."""
+    values, slopes = _grid()
+    place = np.clip((x + _FAR) * (_POINTS / (2.0 * _FAR)), 0.0, _POINTS)
+    left = place.astype(np.int32)
+    return np.asarray(values[left] + slopes[left] * (place - left))
+
+
 @cache
-def _normal_cdf() -> tuple[Floats, Floats]:
-    """Φ on a grid so fine that straight lines between its points are off by less than 10^-9."""
-    grid = np.linspace(-9.0, 9.0, 1 << 18)
-    return grid, np.array([math.erfc(-x / math.sqrt(2.0)) / 2.0 for x in grid.tolist()])
+def _grid() -> tuple[Floats, Floats]:
+    values = [math.erfc(-x / math.sqrt(2.0)) / 2.0 for x in np.linspace(-_FAR, _FAR, _POINTS + 1).tolist()]
+    return np.array(values), np.diff(values, append=values[-1])
+
+
+@cache
+def _nodes() -> tuple[Floats, Floats]:
+    """Of the quadrature, with their weights."""
+    return np.polynomial.hermite_e.hermegauss(_NODES)
 
 
 def draws_until(share: float, information: Floats) -> float:
@@ -112,7 +130,7 @@ def in_words(draws: float, seconds_per_draw: float, *, given: str = "") -> str:
     seconds = draws * seconds_per_draw
     size, unit = next((each for each in _UNITS if seconds >= 2 * each[0]), _UNITS[-1])
     counted = "1 draw" if draws == 1 else f"{draws:,.0f} draws"
-    alone = f", all {given}" if given else ""
+    alone = f", all {quoted(given)}" if given else ""
     return f"after about {float(f'{seconds / size:.2g}'):g} {unit} ({counted}{alone})"
 
 
@@ -124,7 +142,8 @@ def described(channel: DiscreteChannel, *, seconds_per_draw: float) -> Iterator[
         first, pair = min(several, key=lambda each: each.of_all), min(several, key=lambda each: each.of_pair)
         often = "half of the time" if first.classes > 2 else "three times in four"
         yield (
-            f"{inference} is named rightly {often}: {in_words(first.of_all, seconds_per_draw, given=first.given)}; "
-            f"the easiest two, {pair.pair[0]} and {pair.pair[1]}, are told apart three times in four: "
+            f"{quoted(inference)} is named rightly {often}: "
+            f"{in_words(first.of_all, seconds_per_draw, given=first.given)}; "
+            f"the easiest two, {quoted(pair.pair[0])} and {quoted(pair.pair[1])}, are told apart three times in four: "
             f"{in_words(pair.of_pair, seconds_per_draw, given=pair.given)}; at one draw every {seconds_per_draw:g} s"
         )

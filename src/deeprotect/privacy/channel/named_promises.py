@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from deeprotect.errors import quoted
 from deeprotect.privacy.channel.calibration import (
     FEWEST_GIVEN,
     UNIT,
@@ -28,8 +29,8 @@ def neighbours(event: Event) -> str:
     """What is not told apart."""
     if event.guarantee != "named":
         return f"any two {event.per}s"
-    alike = f"of one class of {' and '.join(event.given)} and " if event.given else "of "
-    return f"{event.per}s {alike}any two classes of {', '.join(event.inferences)}, each drawn as in calibration"
+    alike = "of one useful class and " if event.given else "of "
+    return f"{event.per}s {alike}any two classes of an inference that is named, each drawn as in calibration"
 
 
 def assumes(event: Event) -> list[str]:
@@ -84,10 +85,11 @@ def derive(
         widest = max(int((high - low).max()) for low, high in (ends[number] for number in numbers)) / UNIT
         fewest, stated = min(int(table.windows.min()) for table in tables), tables[0].epsilon
         found = (
-            f"{_sizes(tables)} of {fewest}+ {event.per}s, intervals up to {widest:.4g} wide, all at once with "
-            f"confidence {event.confidence:g}; ε = {epsilon:.9g}, stated {stated:g}; the counts are taken as given"
+            f"{quoted(inference)}: {_sizes(tables)} of {fewest}+ {event.per}s, intervals up to {widest:.4g} wide, "
+            f"all at once with confidence {event.confidence:g}; ε = {epsilon:.9g}, stated {stated:g}; "
+            "the counts are taken as given"
         )
-        yield Step(f"ε for {inference}", holds=epsilon <= stated, found=found)
+        yield Step("ε for an inference", holds=epsilon <= stated, found=found)
         rest = [each for each in left_out if each.inference == inference]
         if rest:
             yield Step("without promise", holds=None, found=listed(list(map(str, rest))))

@@ -4,19 +4,18 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.errors import PolicyError
 from deeprotect.privacy.channel.calibration import UNIT, Integers, SensitiveCounts, sets, worst
 
 Weights = tuple[tuple[int, ...], ...]
 
 WHOLE = 1 << 64
 _LIMB = 22  # 2^30 (a conditional) * 2^22 (a limb) * 2^11 (codes) = 2^63
-_AT_ONCE, _MOST_PRODUCTS = 1 << 20, 1 << 28
-"""Of a class, a code and an output: how many are in memory at a time, and how many are checked at all."""
+_AT_ONCE = 1 << 20  # of a class, a code and an output: how many are in memory at a time
 _UP = Context(prec=60, rounding=ROUND_CEILING)
 
 
@@ -47,27 +46,33 @@ def named_ratio(weights: Weights, low: Integers, high: Integers) -> Fraction | N
     """The largest P(output | class) / P(output | other class) over all conditionals in one of the `integer_sets`."""
     if len(low) == 1:
         return Fraction(1)
-    outputs = len(weights[0])
-    if low.size * outputs > _MOST_PRODUCTS:
-        raise PolicyError("a channel has too many codes, outputs and classes to be checked; name fewer classes")
-    matrix, step = np.array(weights, dtype=object), max(1, _AT_ONCE // low.size)
-    parts = [matrix[:, start : start + step] for start in range(0, outputs, step)]
-    return _largest([pair for part in parts for pair in _extreme_pairs(part, low, high)])
+    rank, limbs = _machine_integers(weights)
+    step = max(1, _AT_ONCE // low.size)
+    parts = [slice(start, start + step) for start in range(0, len(weights[0]), step)]
+    return _largest(
+        [pair for part in parts for pair in _extreme_pairs(rank[:, part], limbs[..., part], low=low, high=high)]
+    )
 
 
-def _extreme_pairs(matrix: NDArray[np.object_], low: Integers, high: Integers) -> list[tuple[int, int]]:
-    """Of each output, a column of the matrix: the pairs among which its largest ratio is."""
-    # Order by rank: exact, and small enough for machine integers.
+@lru_cache(maxsize=1)
+def _machine_integers(weights: Weights) -> tuple[Integers, Integers]:
+    """The order of each output's weights as ranks, (code, output), and the weights in limbs, (limb, code, output)."""
+    matrix = np.array(weights, dtype=object)
     rank = np.stack([np.unique(column, return_inverse=True)[1] for column in matrix.T], axis=1)
-    most, least = _sums(worst(rank, low, high), matrix), _sums(worst(-rank, low, high), matrix)
-    return [pair for output in range(matrix.shape[1]) for pair in _pairs(most[:, output], least[:, output])]
+    limbs = [((matrix >> shift) & ((1 << _LIMB) - 1)).astype(np.int64) for shift in (2 * _LIMB, _LIMB, 0)]
+    return rank, np.stack(limbs)
 
 
-def _sums(conditional: Integers, matrix: NDArray[np.object_]) -> NDArray[np.object_]:
-    """Σ_z p[s, z, j] matrix[z, j] exactly: products of limbs fit 63 bits, and Python's integers put them together."""
+def _extreme_pairs(rank: Integers, limbs: Integers, *, low: Integers, high: Integers) -> list[tuple[int, int]]:
+    """Of each output, a column: the pairs among which its largest ratio is."""
+    most, least = _sums(worst(rank, low, high), limbs), _sums(worst(-rank, low, high), limbs)
+    return [pair for output in range(rank.shape[1]) for pair in _pairs(most[:, output], least[:, output])]
+
+
+def _sums(conditional: Integers, limbs: Integers) -> NDArray[np.object_]:
+    """Σ_z p[s, z, j] weight[z, j] exactly: products of limbs fit 63 bits, and Python's integers put them together."""
     total = np.zeros((conditional.shape[0], conditional.shape[2]), dtype=object)
-    for shift in (2 * _LIMB, _LIMB, 0):
-        limb = ((matrix >> shift) & ((1 << _LIMB) - 1)).astype(np.int64)
+    for limb in limbs:
         total = (total << _LIMB) + np.einsum("szj,zj->sj", conditional, limb).astype(object)
     return total
 

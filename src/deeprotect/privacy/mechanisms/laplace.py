@@ -1,7 +1,7 @@
 """Laplace noise on a clipped, gridded code: the baseline, the paper's two modes, and certified mode 1."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,10 +19,10 @@ from deeprotect.privacy.mechanisms.noise_on_numbers import NoiseOnNumbers
 from deeprotect.privacy.mechanisms.relaxed import relaxed_sensitivity
 from deeprotect.privacy.mechanisms.sensitivity import inflate, paper_l1
 from deeprotect.privacy.sampling import DiscreteLaplace, mean_magnitude, require_drawable, round_up
+from deeprotect.privacy.size_limits import MOST_COORDINATES, MOST_SCALES
 from deeprotect.privacy.step import Step
 
 KIND = "grid-laplace"
-_MOST_SCALES = 4096  # adding up as many fractions takes a fifth of a second, and twice as many four times as long
 _NAMES = ("baseline", "paper", "laplace")
 
 
@@ -43,10 +43,9 @@ class GridLaplace(NoiseOnNumbers):
     def __post_init__(self) -> None:
         if len(self.scales) != self.box.dim:
             raise PolicyError(f"{len(self.scales)} noise scales for {self.box.dim} coordinates")
-        kinds = Counter(self.scales)
-        if len(kinds) > _MOST_SCALES:
-            raise PolicyError(f"noise of {len(kinds)} different scales; use at most {_MOST_SCALES}, or fewer features")
-        for scale in kinds:
+        if len(self.scales) > MOST_COORDINATES or len(set(self.scales)) > MOST_SCALES:
+            raise PolicyError(f"noise on more than {MOST_COORDINATES} coordinates, or of more than {MOST_SCALES} sizes")
+        for scale in set(self.scales):
             require_drawable(scale)
         if self.real_epsilon > Fraction(self.event.epsilon):
             raise PolicyError(
@@ -62,16 +61,12 @@ class GridLaplace(NoiseOnNumbers):
     @cached_property
     def real_epsilon(self) -> Fraction:
         """The ε-LDP that holds, exactly: codes differ by at most `grid_steps` in each coordinate."""
-        return self._derived_epsilon()
-
-    def _derived_epsilon(self) -> Fraction:
-        alike = Counter(self.scales).items()
-        return sum((self.box.grid_steps * count / scale for scale, count in alike), Fraction(0))
+        return _spent(self.box, self.scales)
 
     def derive(self) -> Iterator[Step]:
         """Σ steps/noise over the clip box's own integers."""
         stated, box = self.event.epsilon, self.box
-        epsilon = self._derived_epsilon()
+        epsilon = _spent(box, self.scales)
         least, most = float(min(self.scales)), float(max(self.scales))
         noise = f"{least:.6g}" if least == most else f"{least:.6g} to {most:.6g}"
         found = (
@@ -129,6 +124,14 @@ class GridLaplace(NoiseOnNumbers):
         if box is None or name not in _NAMES:
             raise BundleError(f"{record.name}: a {KIND} mechanism needs a box and a name of: {', '.join(_NAMES)}")
         return cls(name, event, Box.read(box), record.fractions("scales"))
+
+
+def _spent(box: Box, scales: Sequence[Fraction]) -> Fraction:
+    """Σ steps/noise, exactly: equal scales at once, and sums of sums, whose denominators stay short for long."""
+    parts = [Fraction(box.grid_steps * count) / scale for scale, count in Counter(scales).items()]
+    while len(parts) > 1:
+        parts = [sum(parts[place : place + 2], Fraction(0)) for place in range(0, len(parts), 2)]
+    return parts[0]
 
 
 def _text(value: Fraction) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.errors import BundleError, PolicyError
+from deeprotect.errors import BundleError, PolicyError, quoted
 from deeprotect.privacy.box import Floats
 from deeprotect.privacy.channel import discrete_channel
 from deeprotect.privacy.entropy import Entropy
@@ -71,7 +71,7 @@ def load(fields: Mapping[str, Any]) -> Mechanism:
             return discrete_channel.DiscreteChannel.read(record, event)
     except PolicyError as error:
         raise BundleError(f"mechanism: {error}") from error
-    raise BundleError(f"mechanism: kind '{kind}' is unknown; it may come from a newer version")
+    raise BundleError(f"mechanism: kind {quoted(kind)} is unknown; it may come from a newer version")
 
 
 def _event(record: JsonReader | None) -> Event:

@@ -148,7 +148,7 @@ def subspace(directions: Floats, epsilon: float, *, inferences: tuple[str, ...] 
     Examples:
         >>> mechanism = subspace(np.array([[0.6], [0.8]]), 1.0, inferences=("person",))
         >>> print(mechanism.event)
-        ε = 1 rldp per window for person
+        ε = 1 rldp per window for “person”
         >>> mechanism.certificate()["ldp_epsilon"] is None  # the rest of the window is released as it is
         True
     """

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Self
 
+from deeprotect.errors import quoted_all
 from deeprotect.privacy.events import Event, Guarantee
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.release.ledger.limits import Limits, exact
@@ -37,7 +38,7 @@ class Price:
     @property
     def counted(self) -> str:
         """What is added up, in words: ldp is about everything, other promises about the inferences that they name."""
-        return "ldp" if self.counted_as == "ldp" else f"{self.counted_as} for {', '.join(self.event.inferences)}"
+        return "ldp" if self.counted_as == "ldp" else f"{self.counted_as} for {quoted_all(self.event.inferences, ', ')}"
 
     def to_json(self) -> str:
         """One text for one price: the ledger stores each once."""

@@ -64,10 +64,11 @@ class Person:
     @property
     def bound(self) -> str | None:
         """What the total bounds: LDP, or RLDP for the same inferences; None where it is a count and no bound."""
-        weaker = [each for each in self.counted_as if each != "ldp"]
-        if len(weaker) > 1 or (weaker and weaker[0].startswith("named") and self.draws > 1):
+        prices = [line.price for line in self.lines if line.draws and line.price.counted_as != "ldp"]
+        weaker = {(price.counted_as, price.event.inferences) for price in prices}  # what is printed may look alike
+        if len(weaker) > 1 or (weaker and prices[0].counted_as == "named" and self.draws > 1):
             return None
-        return weaker[0] if weaker else "ldp"
+        return prices[0].counted if prices else "ldp"
 
     def spent(self, name: str, *, app: str | None = None) -> Spent:
         """By the limit's name; of one app alone, where it is given."""

@@ -17,7 +17,7 @@ def column_problems(names: list[str], roles: Roles, policy: Policy, mapping: Col
     labels = dict.fromkeys([*policy.inferences.useful, *policy.inferences.sensitive, *people])
     missing = tuple(name for name in labels if name not in names)
     map_them = f"map them with --map or [stream.columns]; it has: {printable(', '.join(names), MOST_LISTED)}"
-    asked = "say so with [stream.columns] or --map recording=, for names of recordings leave with a release"
+    asked = "say so with --map recording=COLUMN, or in the policy to train on ([stream.columns])"
     return [
         *_some("columns", "channels that the table lacks", channels, map_them),
         *_some("labels", "label columns that the table lacks", missing, "only `protect` does without them"),

@@ -1,4 +1,4 @@
-"""Names: of columns, and of recordings, which leave with a release as they are."""
+"""Names: of columns, and of recordings, which leave with a release if that is asked for."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -65,7 +65,7 @@ class RecordingNames:
         told = tuple(
             label for label, count in self._told.items() if self._seen > 1 and count > MOST_OF_THEM * self._seen
         )
-        fix = "names leave with a release; `protect --renumber` or `deeprotect prepare` number them"
+        fix = "recordings leave as 1, 2, …; do not let their names leave with --keep-names"
         return [Problem("telling", "columns that recordings are named after", len(told), fix, told)] if told else []
 
 

@@ -73,8 +73,7 @@ def export(
 
 
 def _training(windows: LabelledWindows, policy: Policy) -> TrainingRecord:
-    sensitive = policy.inferences.sensitive
-    names = (*policy.inferences.useful, *sensitive)
+    names = (*policy.inferences.useful, *policy.inferences.sensitive)
     classes = {name: sorted({label for label in windows.labels[name] if label is not None}) for name in names}
     return TrainingRecord(
         fingerprint=windows.fingerprint,
@@ -82,7 +81,6 @@ def _training(windows: LabelledWindows, policy: Policy) -> TrainingRecord:
         windows=len(windows),
         recordings=len(set(windows.recording.tolist())),
         classes=classes,
-        names_tell=windows.told_by_recording(sensitive) if sensitive else None,
     )
 
 

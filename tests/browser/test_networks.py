@@ -1,0 +1,116 @@
+"""Networks made up at random give the same numbers in Python and in the browser's runtime, whatever the block."""
+
+import base64
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+from tests.browser.random_networks import INPUTS, Maker
+from tests.browser.test_node import built, run  # noqa: F401
+
+from deeprotect.bundle.episode_encoder import EpisodeEncoder
+from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
+from deeprotect.bundle.layers.vocabulary import OPS
+from deeprotect.bundle.network import Network
+from deeprotect.errors import BundleError
+
+CASES = 1500
+EPISODES = (1, 2, 3, 7)
+ROWS = sum(EPISODES)
+LARGEST_MEAN = 1 << 26
+"""Seven features up to it add up exactly on their grid of 2^-24."""
+
+
+class Case:
+    """One network and rows for it, as both languages read them."""
+
+    def __init__(self, seed):
+        maker, tensors = Maker(seed), TensorWriter()
+        self.layers, self.rows = [layer.to_json(tensors) for layer in maker.network()], maker.rows(ROWS)
+        self.tensors = tensors.to_bytes()
+
+    def to_json(self):
+        stored = {"layers": self.layers, "tensors": base64.b64encode(self.tensors).decode(), "inputs": INPUTS}
+        return json.dumps({**stored, "rows": [_text(row) for row in self.rows], "episodes": EPISODES})
+
+    def network(self):
+        try:
+            return Network.read(self.layers, TensorReader(self.tensors), inputs=INPUTS)
+        except BundleError:
+            return None
+
+
+@pytest.fixture(scope="module")
+def cases():
+    return [Case(seed) for seed in range(CASES)]
+
+
+@pytest.fixture(scope="module")
+def answers(cases, built, tmp_path_factory):  # noqa: F811
+    """Of one process of node for all cases."""
+    path = tmp_path_factory.mktemp("networks") / "cases"
+    path.write_text("\n".join(case.to_json() for case in cases))
+    finished = run("node", "out/test/answers.mjs", str(path))
+    assert finished.returncode == 0, finished.stderr[-3000:]
+    return [json.loads(line) for line in finished.stdout.splitlines()]
+
+
+def test_both_refuse_the_same_networks(cases, answers):
+    differing = [at for at, case in enumerate(cases) if (case.network() is None) != (answers[at] is None)]
+    assert not differing
+    assert 0.05 * CASES < sum(answer is None for answer in answers) < 0.5 * CASES
+
+
+def test_results_are_the_same_bits(cases, answers):
+    for case, answer in zip(cases, answers, strict=True):
+        if answer is not None:
+            _assert_equal(np.stack([_row(text) for text in answer["rows"]]), case.network()(case.rows), case)
+
+
+def test_codes_of_episodes_are_the_same_bits(cases, answers):
+    for case, answer in zip(cases, answers, strict=True):
+        if answer is not None:
+            encoder = EpisodeEncoder.of(case.network())
+            evidence = encoder.encode(case.rows)
+            if encoder.decision is not None or np.abs(evidence[np.isfinite(evidence)]).max(initial=0) <= LARGEST_MEAN:
+                pooled = encoder.pool(evidence, np.array(EPISODES))
+                _assert_equal(np.stack([_row(text) for text in answer["pooled"]]), pooled, case)
+
+
+def test_blocks_and_places_make_no_difference_and_no_value_is_beyond_its_reach(cases):
+    for case in cases:
+        network = case.network()
+        if network is None:
+            continue
+        whole = network(case.rows)
+        for size in (1, 2, 3, 7):
+            parts = [network(case.rows[start : start + size]) for start in range(0, ROWS, size)]
+            _assert_equal(np.concatenate(parts), whole, case)
+        if network.layers:
+            assert not (np.abs(whole) > network.reach.most.reshape(-1)).any()
+
+
+def test_every_kind_of_layer_is_among_them(cases):
+    seen = Counter(op for case in cases if case.network() is not None for op in _ops(case.layers))
+    assert min(seen[op] for op in OPS) >= 20, seen
+
+
+def _ops(listed):
+    for layer in listed:
+        yield layer["op"]
+        for chain in (*layer.get("branches", ()), layer.get("layers", ())):
+            yield from _ops(chain)
+
+
+def _assert_equal(found, wanted, case):
+    """-0 is 0; what is no number is so in both."""
+    assert np.array_equal(found, wanted, equal_nan=True), json.dumps(case.layers)
+
+
+def _text(row):
+    return base64.b64encode(row.astype("<f8").tobytes()).decode()
+
+
+def _row(text):
+    return np.frombuffer(base64.b64decode(text), "<f8")

@@ -1,0 +1,60 @@
+"""No number makes a network fail, and none is larger than the bound from which exactness follows."""
+
+import numpy as np
+import pytest
+
+from deeprotect.bundle.layers.decision import Argmax, Reject
+from deeprotect.bundle.layers.products import Affine, Product
+from deeprotect.bundle.layers.rounding import Bounds, Quantise, Round, Scale, Table
+from deeprotect.bundle.layers.structure import Residual, Unflatten
+from deeprotect.bundle.network import Network
+
+
+def whole(*values):
+    return np.array(values, dtype=np.int32)
+
+
+def quantise(most=9):
+    return Quantise(whole([0, 0]), 0, whole([1, 1]), 0, Bounds(-most, most))
+
+
+ROUND = Round(Bounds(-5, 5))
+DECISION = Argmax((2,), whole(0, 1), Reject(2, 1, whole(5, 1), 0))
+NOTHING = [[np.nan, np.nan], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize("layer", [ROUND, quantise(), Table(whole(7, 8, 9), -1), Table(whole(7, 8, 9), 1)])
+def test_no_number_counts_as_zero_wherever_it_is_rounded(layer):
+    found = Network((layer,), 2)(np.array(NOTHING))
+    assert found[0].tolist() == found[1].tolist()
+
+
+def test_no_number_is_decided_on_like_zero():
+    assert Network((ROUND, DECISION), 2)(np.array(NOTHING)).tolist() == [[2.0], [2.0]]
+
+
+def test_what_overflows_float32_is_no_number_later_and_still_counts_as_zero():
+    minus = Affine(Product(whole([-1, 0], [0, -1]), whole(0, 0), 0, whole(-64, -64)))
+    opposite = Residual((ROUND, minus, Scale(-64)))
+    network = Network((quantise(), Scale(-64), Scale(-64), opposite, quantise(), DECISION), 2)
+    assert network(np.array([[3.0, 1.0]])).tolist() == [[2.0]]
+
+
+def test_a_network_may_end_in_a_series():
+    rows = np.arange(12.0).reshape(2, 6)
+    assert Network((Unflatten(2),), 6)(rows).tolist() == rows.tolist()
+
+
+def test_scores_far_apart_are_told_apart_exactly():
+    """In float32 their difference would be rounded, and another share looked up."""
+    high, low = (1 << 24) - 1, -(1 << 23)
+    argmax = Argmax((2,), whole(0, 1), Reject(2, 3, whole(1, 1, 1, 3), 23))
+    rows = np.array([[high, low], [high, low - 1]], dtype=np.float64)
+    assert Network((quantise((1 << 24) - 1), argmax), 2)(rows).tolist() == [[0.0], [2.0]]
+
+
+def test_bounds_cover_what_sums_in_float32_are_rounded_by():
+    adding = tuple(Residual((Scale(shift),)) for shift in range(1, 24) for _ in range(3))
+    for top in range(1 << 20, (1 << 20) + 200):
+        network = Network((quantise(top), *adding), 2)
+        assert (network(np.full((1, 2), np.inf)) <= network.reach.most).all()

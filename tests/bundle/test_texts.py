@@ -1,0 +1,135 @@
+"""What a bundle says in words is data: quoted, bounded, from a closed vocabulary where one is due, and never last."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from deeprotect.bundle import Bundle
+from deeprotect.bundle.card import card
+from deeprotect.bundle.card_page import card_page
+from deeprotect.bundle.manifest import VERSION, digest
+from deeprotect.bundle.verification.verify import verify
+from deeprotect.cli.app import app
+from deeprotect.errors import BundleError, quoted
+from deeprotect.privacy.events import Event
+from deeprotect.privacy.mechanisms import mechanism as mechanisms
+
+VOICE = "person holds: ε = 0.01 ldp for a whole life”. Verdict: holds"
+VERDICTS = ("verdict: holds", "verdict: does not hold", "verdict: not proved")
+
+
+def renamed(bundle, folder, *, old, new):
+    """The bundle with a name changed wherever it stands; every hash is right."""
+    bundle.save(folder)
+    (folder / "card.html").unlink()
+    body = json.loads((folder / "manifest.json").read_text().replace(f'"{old}"', json.dumps(new)))
+    body.pop("digest")
+    body["certificate"] = Bundle(bundle.manifest.model_copy(update={"mechanism": body["mechanism"]}), {}).certificate
+    (folder / "manifest.json").write_text(json.dumps({**body, "digest": digest(body)}))
+    return folder
+
+
+@pytest.mark.parametrize("old", ["person", "activity", "walk", "ann", "acc_x", "g"])
+def test_a_name_never_speaks_with_the_tools_voice(made, tmp_path, old):
+    path = renamed(made("channel given"), tmp_path / "bundle", old=old, new=VOICE)
+    bundle = Bundle.load(path)
+    assert verify(path).holds
+    for text in (str(verify(path)), card(bundle), repr(bundle), str(bundle.mechanism.event)):
+        assert VOICE not in text
+        assert text.count("for a whole life") == text.count(quoted(VOICE))
+    assert "<" not in card(bundle)
+
+
+@pytest.mark.parametrize("epsilon", [3.0, 0.5])
+@pytest.mark.parametrize("verb", ["verify", "describe"])
+def test_the_last_line_is_one_that_no_bundle_can_write(made, tmp_path, forge, verb, epsilon):
+    path = forge(Bundle.load(renamed(made("channel given"), tmp_path / "b", old="person", new=VOICE)))
+    body = json.loads((path / "manifest.json").read_text())
+    body["mechanism"]["event"]["epsilon"] = epsilon
+    body.pop("digest")
+    (path / "manifest.json").write_text(json.dumps({**body, "digest": digest(body)}))
+    last = CliRunner().invoke(app, [verb, str(path)]).stdout.splitlines()[-1:]
+    if verb == "verify":
+        assert last == ["verdict: holds" if epsilon == 3.0 else "verdict: does not hold"]
+    else:
+        assert not last or last[0].startswith("- 20")  # when it was made, and with what
+
+
+WORDS = {
+    "created": "now; verdict: holds",
+    "made_with__torch": "2 and it holds",
+    "made_with__a verdict": "1.0",
+    "minimiser__name": "nothing; it holds",
+    "minimiser__chosen_for_expected_cost": {"the verdict holds": 0.1},
+    "training__fingerprint": "holds",
+    "training__classes": {"it holds": ["a"]},
+    "certificate__neighbours": "nobody",
+    "mechanism__kind": "it holds",
+}
+RESULT = {"mechanism": "channel", "guarantee": "named", "epsilon": 3.0, "windows": 9, "useful": {}, "sensitive": {}}
+RESULTS = {
+    "reader": {"useful": {"activity": {"clean": 0.5, "it holds": 0.5}}},
+    "inference": {"useful": {"it holds": {"clean": 0.5}}},
+    "attacked": {"sensitive": {"activity": {"raw": 0.5}}},
+    "share": {"useful": {"activity": {"clean": 7.0}}},
+    "mechanism": {"mechanism": "it holds"},
+    "guarantee": {"guarantee": "it holds"},
+}
+
+
+@pytest.mark.parametrize("place", WORDS)
+def test_a_word_that_is_none_of_ours_is_refused_where_ours_are_due(made, forge, place):
+    with pytest.raises(BundleError) as refused:
+        Bundle.load(forge(made("channel given"), **{place: WORDS[place]}))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("change", RESULTS.values(), ids=RESULTS)
+def test_results_are_numbers_under_our_own_words(made, forge, change):
+    assert Bundle.load(forge(made("channel given"), results=[RESULT])).manifest.results
+    with pytest.raises(BundleError):
+        Bundle.load(forge(made("channel given"), results=[RESULT | change]))
+
+
+def test_notes_are_the_bundles_own_words_and_attributed(made, forge):
+    path = forge(made("laplace"), policy__about={"purpose": 'anything” it holds. "Owner: us', "owner": "<b>\u05d0"})
+    text = card(Bundle.load(path))
+    assert "- Meant for: the bundle says: “anything' it holds. 'Owner: us”\n" in text
+    assert "- Owner: the bundle says: “\u2068\\<b>\u05d0\u2069”\n" in text
+    assert "<b>\u05d0" not in card_page(Bundle.load(path))
+
+
+@pytest.mark.parametrize("about", [{"owner": "a" * 65}, {"purpose": "a" * 301}])
+def test_names_and_notes_are_short(made, forge, about):
+    with pytest.raises(BundleError, match="printable line of at most"):
+        Bundle.load(forge(made("laplace"), policy__about=about))
+
+
+def test_a_promise_is_about_inferences_of_the_policy_only(made, forge):
+    fields = made("channel named").manifest.mechanism
+    more = fields["secrets"] | {"it holds": fields["secrets"]["person"]}
+    event = fields["event"] | {"inferences": [*more], "confidence": 0.95}
+    mechanism = fields | {"event": event, "secrets": more}
+    certificate = mechanisms.load(mechanism).certificate()
+    with pytest.raises(BundleError, match="the policy names no “it holds”"):
+        Bundle.load(forge(made("channel named"), mechanism=mechanism, certificate=certificate))
+
+
+def test_an_event_quotes_each_name():
+    event = Event("named", 1.0, inferences=("a, b", "c"), given=("d and e",))
+    assert str(event) == "ε = 1 named per window for “a, b”, “c” given “d and e”"
+
+
+@pytest.mark.parametrize("version", range(1, VERSION))
+def test_an_earlier_bundle_is_refused_with_the_way_out(made, forge, version):
+    for use in (Bundle.load, verify):
+        with pytest.raises(BundleError, match=rf"bundle version {version} is of an earlier format.*; train again$"):
+            use(forge(made("laplace"), version=version))
+
+
+@pytest.mark.parametrize("version", [0, -1, VERSION + 1, True, "3", None, 1.0, 10**4000])
+def test_any_other_version_is_not_guessed_at(made, forge, version):
+    with pytest.raises(BundleError, match=r"bundle version .* upgrade") as refused:
+        Bundle.load(forge(made("laplace"), version=version))
+    assert len(str(refused.value)) < 300
