@@ -198,7 +198,7 @@ def _plant_release(patch: Patch, step: Callable[..., np.ndarray]) -> None:
         private[id(request)] = windows
         return request
 
-    def rehearse(requests, *, entropy, codes):
+    def rehearse(requests, *, entropy, codes=None):
         del codes
         (request,) = requests
         own = private.pop(id(request))
