@@ -106,7 +106,7 @@ def test_a_promise_given_the_useful_class_is_attacked_within_each_of_them(given_
     seldom = np.array([[[1], [20]], [[20], [1]]])
     result = audit(given_activity, runs=20_000, windows=active_people(calibration // seldom))
     alone, batch = (finding for finding in result.findings if finding.guarantee == "named")
-    assert alone.pair.found in [f"person 'ann' and 'bob', both {activity}" for activity in ("walk", "still")]
+    assert alone.pair.found in [f"“person” “ann” and “bob”, both “{activity}”" for activity in ("walk", "still")]
     assert alone.epsilon < 1.0
     assert batch.epsilon < 1.0
 

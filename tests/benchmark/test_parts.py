@@ -62,11 +62,13 @@ def test_the_channel_that_is_timed_is_randomised_response() -> None:
 
 def test_the_protector_that_is_timed_is_the_one_that_training_makes() -> None:
     """Its layers, one for one, of the right widths; with a table of public windows."""
+    from deeprotect.bundle.layers.products import Affine
     from deeprotect.training.codebook.coder import WIDTH
 
     bundle = made_up.protector(SMALL)
     assert bundle.encoder.inputs == 12
-    assert [shape for shape in bundle.encoder._shapes if shape == (WIDTH,)]
+    products = [layer.product for layer in bundle.encoder.layers if isinstance(layer, Affine)]
+    assert [product.weights.shape[1] for product in products] == [WIDTH, 3]
     code = bundle.encode(SMALL.windows(50))
     assert set(np.unique(code)) <= {0.0, 1.0, 2.0}
     assert bundle.decode(np.zeros((4, 1))).shape == (4, 6, 2)

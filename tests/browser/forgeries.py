@@ -178,8 +178,8 @@ GARBLED = (
     ('"variants": 2', '"variants": 02'),
     ('"variants": 2', '"variants": 2,'),
     ('"variants": 2', "'variants': 2"),
-    ('"by hand"', '"by\thand"'),
-    ('"by hand"', '"by hand'),
-    ('"by hand"', '"by \\x hand"'),
+    ('"activity"', '"activ\tity"'),
+    ('"activity"', '"activity'),
+    ('"activity"', '"activ\\xity"'),
     ("{", "[" * 100_000 + "{"),
 )

@@ -2,6 +2,7 @@
 
 import pytest
 
+from deeprotect.bundle.output_table import STEPS
 from deeprotect.evaluation.methods import Method
 from deeprotect.evaluation.noise_comparison import compare_noise
 from deeprotect.evaluation.runner import Runner
@@ -18,5 +19,5 @@ def test_noise_of_the_baseline_is_known(runner: Runner) -> None:
     (row,) = compare_noise(runner, 5.0, methods=[Method("baseline", "ldp")])
     # Lap(d/ε) on each of d = 10 samples.
     assert row.code_error == pytest.approx(10 * 10 / 5, rel=1e-3)
-    assert row.minimiser_error == pytest.approx(0.0, abs=1e-5)  # networks compute in float32
+    assert row.minimiser_error <= 10 * 0.5 / STEPS  # windows lie on a grid
     assert 0 < row.window_error < row.code_error

@@ -21,7 +21,8 @@ from deeprotect.release.engine import Released, Request
 from deeprotect.release.episodes import Episode
 from deeprotect.release.ledger.books import StoredBooks
 from deeprotect.signals.schema import Schema
-from deeprotect.tables import columns
+from deeprotect.tables.column_map import ColumnMap
+from deeprotect.tables.columns import Columns
 
 
 def half_the_noise_drawn(patch: Patch) -> None:
@@ -116,7 +117,17 @@ def tail_released_raw(patch: Patch) -> None:
 
 
 def labels_left_in(patch: Patch) -> None:
-    patch.setattr(columns, "_passes", lambda name, columns: True)
+    found = Columns.of.__func__
+
+    def all_kept(cls, table, schema, **options):
+        return replace(found(cls, table, schema, **options), kept=tuple(table.names), dropped=())
+
+    patch.setattr(Columns, "of", classmethod(all_kept))
+
+
+def a_bundle_chooses_columns(patch: Patch) -> None:
+    """Time and recording as the bundle's policy says: whoever wrote it could name any column."""
+    patch.setattr(ColumnMap, "of_release", ColumnMap.of)
 
 
 def row_permuted_in_the_sampler(patch: Patch) -> None:
@@ -276,5 +287,6 @@ BUGS = (
     Bug("a window informs two draws", window_informs_two_draws, (checks.ONE_DRAW_OF_A_WINDOW,)),
     Bug("recorded without its charge", recorded_without_its_charge, (checks.PAID_FOR,)),
     Bug("labels left in the output", labels_left_in, (checks.COLUMNS,)),
+    Bug("a bundle that chooses columns", a_bundle_chooses_columns, (checks.CHOSEN,)),
     *mixing.BUGS,
 )

@@ -16,6 +16,7 @@ from tests.mutations import protectors
 from deeprotect.audit import audit
 from deeprotect.audit.candidates import candidates
 from deeprotect.audit.isolation import Isolation, isolation
+from deeprotect.bundle import Bundle
 from deeprotect.bundle.verification.verify import steps
 from deeprotect.errors import DeeprotectError, EntropyError
 from deeprotect.privacy.channel import calibration
@@ -244,6 +245,17 @@ def _nothing_but_channels_and_time_leaves(bundle):
     return set(Protector(bundle).protect(protectors.table()).column_names) == {"time", "acc_x"}
 
 
+def _no_bundle_chooses_what_leaves(bundle):
+    return "note" not in Protector(bundle).protect(protectors.table()).column_names
+
+
+def _choosing() -> Bundle:
+    """Its policy says that recordings are named in a stranger's column."""
+    bundle = protectors.on_samples()
+    policy = bundle.policy.vary(stream={"columns": {"recording": "note"}}).to_json()
+    return Bundle(bundle.manifest.model_copy(update={"policy": policy}), bundle.files)
+
+
 def _shipped_noise():
     return protectors.unchecked(protectors.narrow_box(), 2)
 
@@ -282,6 +294,7 @@ NO_RAW = Check("law: no row passes unchanged", _no_row_passes_raw, protectors.on
 COLUMNS = Check(
     "law: only channels, recording and time leave", _nothing_but_channels_and_time_leaves, protectors.on_samples
 )
+CHOSEN = Check("law: no bundle chooses which column leaves", _no_bundle_chooses_what_leaves, _choosing)
 INTEGERS = Check(
     "claim: the channel draws what its integers say", _draws_what_the_integers_say, protectors.randomised_response
 )

@@ -9,7 +9,6 @@ import typer
 
 from deeprotect.cli.json_output import json_text
 from deeprotect.errors import InputError, printable
-from deeprotect.privacy.names import check_names
 
 if TYPE_CHECKING:
     from deeprotect.release.ledger import DrawCounts
@@ -48,6 +47,8 @@ def budget(
     changes = dict(map(_stated, limit or ()))
     database = Database.existing(ledger)
     if person is not None and changes:
+        from deeprotect.privacy.names import check_names
+
         check_names([person], "the name of a person")
         set_limits(database, person, changes)
     found = statement(database).only(stream=stream, person=person, app=app)

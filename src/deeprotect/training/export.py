@@ -6,6 +6,7 @@ chosen by what sample rows show there; a bundle states it, and its sums are chec
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any, NamedTuple, Self
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from deeprotect.bundle.layers.layer import EXACT_FLOAT32, EXACT_FLOAT64, Layer, Reach
+from deeprotect.bundle.layers.layer import EXACT_FLOAT32, EXACT_FLOAT64, Array, Layer, Reach
 from deeprotect.bundle.layers.products import Affine, Convolution, Product, Spectrum, Statistics
 from deeprotect.bundle.layers.rounding import Bounds, Quantise, Round, Scale, Table
 from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual, Unflatten
@@ -68,6 +69,7 @@ class _Pending(NamedTuple):
 
     weights: Floats
     bias: Floats
+    wanted: Floats
     stride: int = 0
     padding: int = 0
 
@@ -80,32 +82,35 @@ class LayerBuilder:
         self.layers: list[Layer] = []
         self.rows, self.precision, self._inputs = rows, precision, rows.shape[1]
         self.reach = Reach.anything(rows.shape[1]) if reach is None else reach
+        self._rounded: Array = rows.T.astype(np.float32)
         self.exponent = 0
         self._pending: _Pending | None = None
 
     def branch(self) -> Self:
         """Another chain from here."""
         other = type(self)(self.rows, self.precision, reach=self.reach)
-        other.exponent = self.exponent
+        other.exponent, other._rounded = self.exponent, self._rounded
         return other
 
     def append(self, layer: Layer, rows: Floats | None = None) -> None:
-        self.reach = layer.prepare(self.reach).reach
+        prepared = layer.prepare(replace(self.reach, ours=False))
+        self.reach, self._rounded = prepared.reach, prepared.step(self._rounded, None)
         self.layers.append(layer)
         self.rows = self.rows if rows is None else rows
 
     def affine(self, weights: Floats, bias: Floats) -> None:
         """x W + b; weights is (input, output)."""
         self._require_whole()
-        self._pending, self.rows = _Pending(weights, bias), self.rows @ weights + bias
+        self.rows = self.rows @ weights + bias
+        self._pending = _Pending(weights, bias, self.rows)
 
     def convolve(self, kernel: Floats, bias: Floats, *, stride: int, padding: int) -> None:
         """Kernel (time, input channel, output channel) over rows (row, time, channel)."""
         self._require_whole()
         padded = np.pad(self.rows, ((0, 0), (padding, padding), (0, 0)))
         seen = np.lib.stride_tricks.sliding_window_view(padded, len(kernel), axis=1)[:, ::stride]
-        self._pending = _Pending(kernel, bias, stride, padding)
         self.rows = np.einsum("ntik,kio->nto", seen, kernel, optimize=True) + bias
+        self._pending = _Pending(kernel, bias, self.rows, stride, padding)
 
     def relu(self, *, exponent: int | None = None) -> None:
         self.rows = np.maximum(self.rows, 0.0)
@@ -232,14 +237,21 @@ class LayerBuilder:
     def _finish(self, exponent: int | None) -> None:
         """The pending product, moved to a grid; without one, to the coarsest on which all of it is whole."""
         assert self._pending is not None
-        scales, (weights, bias, stride, padding) = self._scales(), self._pending
+        scales, (weights, bias, wanted, stride, padding) = self._scales(), self._pending
         natural = scales + self.exponent
         whole, exact = _whole(np.ldexp(weights, scales)), np.ldexp(bias, natural)
         bias_shift = max(0, -int(_fitting(np.array(max(1.0, float(np.abs(exact).max()))), BITS)))
         moved = int(natural.max()) if exponent is None else exponent
-        product = Product(whole, _whole(np.ldexp(exact, -bias_shift)), bias_shift, natural - moved)
+
+        def layer(exact: Floats) -> Layer:
+            product = Product(whole, _whole(np.ldexp(exact, -bias_shift)), bias_shift, natural - moved)
+            return Convolution(product, stride, padding) if stride else Affine(product)
+
+        given = layer(exact).prepare(replace(self.reach, ours=False)).step(self._rounded, None)
+        # What rounding has moved on average goes back into the bias (Nagel et al. 2019).
+        off = (np.ldexp(wanted, moved) - np.moveaxis(given, -1, 0)).mean(axis=tuple(range(wanted.ndim - 1)))
         self._pending = None
-        self.append(Convolution(product, stride, padding) if stride else Affine(product))
+        self.append(layer(exact + np.ldexp(off, natural - moved)))
         self.exponent = moved
 
 
