@@ -12,7 +12,8 @@ from deeprotect.tables.sinks import open_sink
 
 ROWS, GROWTH, REPEATS = 2_000_000, 4, 3
 PEERS = {kind: f"pyarrow, {kind} read and written" for kind in ("Parquet", "Arrow", "CSV")}
-
+SHORT = 10
+"""Samples of a short window, where there is more to encode for each row than in the usual fifty."""
 HELD, LISTEN = "10 s", 3  # as long as a live draw is usually held, and as many windows as it listens to
 
 PROTECT = """
@@ -50,6 +51,7 @@ def tables(*, rows: int = ROWS, kinds: tuple[str, ...] = tuple(PEERS), repeats: 
         folder = Path(name)
         protector(Shape()).save(folder / "protector")
         protector(Shape(), every=HELD, listen=LISTEN).save(folder / "held")
+        protector(Shape(samples=SHORT)).save(folder / "short")
         for kind in kinds:
             write(recording(rows, Shape()), folder / f"large.{kind.lower()}")
             write(recording(rows // GROWTH, Shape()), folder / f"small.{kind.lower()}")
@@ -59,13 +61,14 @@ def tables(*, rows: int = ROWS, kinds: tuple[str, ...] = tuple(PEERS), repeats: 
 
 def _ratios(folder: Path, kind: str, *, repeats: int) -> list[Ratio]:
     what, large = f"protect, {kind}", folder / f"large.{kind.lower()}"
-    programs = (PROTECT.format(bundle="protector"), COPY[kind], PROTECT.format(bundle="held"))
+    programs = (COPY[kind], *(PROTECT.format(bundle=name) for name in ("protector", "held", "short")))
     turns = [[run(each, large) for each in programs] for _ in range(repeats)]
-    protected, copied, held = ([turn[place] for turn in turns] for place in range(len(programs)))
-    small = run(programs[0], folder / f"small.{kind.lower()}")
+    copied, protected, held, short = ([turn[place] for turn in turns] for place in range(len(programs)))
+    small = run(programs[1], folder / f"small.{kind.lower()}")
     return [
         Ratio(what, PEERS[kind], "time", _least(protected) / _least(copied)),
         Ratio(f"{what}, draws held for {HELD}", PEERS[kind], "time", _least(held) / _least(copied)),
+        Ratio(f"{what}, windows of {SHORT}", PEERS[kind], "time", _least(short) / _least(copied)),
         Ratio(f"{what}, by the clock", PEERS[kind], "time", _shortest(protected) / _shortest(copied)),
         Ratio(what, PEERS[kind], "memory", _most(protected) / _most(copied)),
         Ratio(what, f"a file with 1/{GROWTH} of the rows", "memory", _most(protected) / small.peak_bytes),

@@ -53,7 +53,7 @@ class Network:
     @cached_property
     def _block(self) -> int:
         """About so many rows at a time."""
-        return max(1, min(MOST_ROWS, CACHED_WORK // max(1, self.reach.budget.spent)))
+        return max(1, min(MOST_ROWS, CACHED_WORK // max(1, self.reach.footprint.spent)))
 
     def __call__(self, rows: Floats) -> Floats:
         """Of rows (row, inputs), or (row, time, channel) as they lie.

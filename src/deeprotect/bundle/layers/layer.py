@@ -32,13 +32,15 @@ LARGEST = 2.0**62
 
 
 @dataclass
-class WorkBudget:
-    """Multiplications and passes for one row that a network may still take, its branches included.
+class Footprint:
+    """Of a network, its branches included: multiplications and passes for one row that it may still take, and the
+    largest sum that any of its layers can come to.
 
     A bundle of few bytes could name one large layer again and again.
     """
 
     left: int = MOST_WORK
+    largest_sum: float = 0.0
 
     @property
     def spent(self) -> int:
@@ -61,7 +63,7 @@ class Reach:
     whole: bool
     kind: Kind = np.float32
     ours: bool = True
-    budget: WorkBudget = field(default_factory=WorkBudget)
+    footprint: Footprint = field(default_factory=Footprint)
 
     @classmethod
     def anything(cls, values: int) -> "Reach":
@@ -110,8 +112,9 @@ def require_whole(given: Reach, op: str) -> None:
         raise BundleError(f"layer {op}: what it adds up is not rounded to whole numbers; train again")
 
 
-def exact_type(bound: float, op: str) -> Kind:
+def exact_type(bound: float, given: Reach, op: str) -> Kind:
     """The number type in which sums of whole numbers are exact that are at most `bound`."""
+    given.footprint.largest_sum = max(given.footprint.largest_sum, bound)
     if not bound < EXACT_FLOAT64:
         raise BundleError(f"layer {op}: its sums could exceed the whole numbers that are exact; train again")
     return np.float32 if bound < EXACT_FLOAT32 else np.float64

@@ -78,7 +78,7 @@ class Affine(Layer):
         if flat(given, self.op) != inputs:
             raise BundleError(f"layer {self.op}: {inputs} × {outputs} weights do not fit; train again")
         sums = given.most @ np.abs(self.product.weights.astype(np.float64)) + np.abs(bias)
-        kind = exact_type(float(sums.max()), self.op)
+        kind = exact_type(float(sums.max()), given, self.op)
         weights = self.product.scaled(self.product.weights, kind).T
         added = self.product.scaled(bias, kind)[:, None]
 
@@ -120,7 +120,7 @@ class Convolution(Layer):
         checked((steps, outputs), self.op)
         sums = np.abs(self.product.weights).sum(axis=0, dtype=np.float64).T @ given.most.max(axis=0)
         sums += np.abs(self.product.whole_bias)
-        kind = exact_type(float(sums.max()), self.op)
+        kind = exact_type(float(sums.max()), given, self.op)
         reach = self.product.reach(np.broadcast_to(sums, (steps, outputs)), kind)
         work = steps * self.product.weights.size + padded * inputs
         return Prepared(_Convolving(self, kind, steps), reach, work)
@@ -190,7 +190,7 @@ class Spectrum(Layer):
         turns = np.outer(np.arange(frequencies), np.arange(samples)) % samples
         waves = np.concatenate([self.cosine[turns], self.sine[turns]]).astype(np.float64)
         sums = np.abs(waves).sum(axis=1)[:, None] * given.most.max(axis=0)
-        kind = exact_type(float(sums.max()), self.op)
+        kind = exact_type(float(sums.max()), given, self.op)
         scaled = np.ldexp(waves, -self.shift).astype(kind)
 
         def step(rows: Array, out: Array | None) -> Array:
@@ -229,7 +229,7 @@ class Statistics(Layer):
         checked((4 * channels,), self.op)
         most = given.most.max(axis=0)
         largest = float(samples) * float(most.max()) ** 2
-        exact_type(samples * largest, self.op)
+        exact_type(samples * largest, given, self.op)
         kind = np.int32 if largest < 1 << 31 else np.int64
 
         def step(rows: Array, out: Array | None) -> Array:

@@ -141,8 +141,8 @@ def prepare(layers: Sequence[Layer], given: Reach) -> Prepared:
         prepared = layer.prepare(given)
         steps.append(prepared.step)
         most = prepared.reach.most
-        given = replace(prepared.reach, most=np.where(most < LARGEST, most, np.inf), budget=given.budget)
-        given.budget.spend(prepared.work)
+        given = replace(prepared.reach, most=np.where(most < LARGEST, most, np.inf), footprint=given.footprint)
+        given.footprint.spend(prepared.work)
     return Prepared(partial(_run, tuple(steps)), given, 0)
 
 

@@ -1,5 +1,6 @@
 """`verify`: everything a bundle promises, worked out again from its own numbers, step by step."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from deeprotect.bundle.consistency import (
     check_shapes,
 )
 from deeprotect.bundle.manifest import Manifest, Part, digest, read_body
+from deeprotect.bundle.network import Network
 from deeprotect.bundle.store import CARD, MANIFEST, file_of, files_of
 from deeprotect.errors import InputError, quoted_all
 from deeprotect.privacy.step import Step
@@ -160,7 +162,10 @@ def _certificate(bundle: Bundle) -> str:
 
 
 def _networks(bundle: Bundle) -> str:
-    """Nothing is assumed of them but their shapes: each layer is a pure function of one row, and what they compute is
-    clipped, or drawn through the channel, before it leaves."""
+    """Nothing is assumed of them but shapes and bounds: a layer is a function of one row in exact arithmetic, and what
+    they compute is clipped, or drawn through the channel, before it leaves."""
     fits = check_shapes(bundle.mechanism, bundle.encoder, bundle.decoder, dim=bundle.schema.dim)
-    return f"{fits}; {len(bundle.encoder.layers)} layers in the encoder, none is trusted"
+    networks = [each for each in (bundle.encoder, bundle.decoder) if isinstance(each, Network)]
+    largest = max(network.reach.footprint.largest_sum for network in networks)
+    exact = f"sums up to 2^{math.log2(largest):.1f}, all exact" if largest else "no sums"
+    return f"{fits}; {len(bundle.encoder.layers)} layers in the encoder, none is trusted; {exact}"
