@@ -12,6 +12,8 @@ from deeprotect.errors import BudgetError
 from deeprotect.release.ledger import database_tables as schema
 from deeprotect.release.ledger.kept import keep
 from deeprotect.release.ledger.ledger import Booking, DrawCounts, Paid
+from deeprotect.release.ledger.limits import Limits
+from deeprotect.release.ledger.person_limits import limits_of
 from deeprotect.release.ledger.spans import Span
 from deeprotect.signals.schema import Floats
 
@@ -92,10 +94,12 @@ class StoredBooks:
         """Rows for all that have room, in one statement."""
         added: list[Charge] = []
         rows: list[dict[str, Any]] = []
+        held = self._limits(places)
         for place in places:
             ledger, fresh = self._ledgers[place], list(_uncharged(self._spans[place], self._booked))
             try:
-                room, now = ledger.room(self._connection, sum(map(len, fresh)))
+                limits = held.get(ledger.person, Limits())
+                room, now = ledger.room(self._connection, sum(map(len, fresh)), limits)
             except BudgetError as refusal:
                 refused[place] = refusal
                 continue
@@ -106,6 +110,13 @@ class StoredBooks:
             inserted = insert(schema.charges).returning(schema.charges.c.id, sort_by_parameter_order=True)
             for charge, number in zip(added, self._connection.execute(inserted, rows).scalars(), strict=True):
                 self._booked[charge.span.stream, charge.span.key].append(Charge(charge.span, charge.paid, number))
+
+    def _limits(self, places: Sequence[int]) -> dict[str, Limits]:
+        held: dict[str, Limits] = {}
+        for start in range(0, len(places), AT_ONCE):
+            people = {self._ledgers[place].person for place in places[start : start + AT_ONCE]}
+            held |= limits_of(self._connection, people)
+        return held
 
 
 def _charges_of(connection: Connection, spans: Sequence[Span]) -> Booked:

@@ -18,8 +18,8 @@ from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.history import StoredHistory, microseconds
 from deeprotect.release.ledger.keys import source_of, spans_of
 from deeprotect.release.ledger.ledger import Booking, Clock, DrawCounts, utc_now
-from deeprotect.release.ledger.limits import Request, covered
-from deeprotect.release.ledger.person_limits import enter_limits, is_entered, limits_in, lock_of
+from deeprotect.release.ledger.limits import Limits, Request, covered
+from deeprotect.release.ledger.person_limits import enter_limits, is_entered, lock_of
 from deeprotect.release.ledger.price import Price
 from deeprotect.release.ledger.spans import Span
 from deeprotect.signals.windows import Run
@@ -78,6 +78,10 @@ class StoredLedger:
             ledger._entered |= counts.charged > 0  # only now: what a failed transaction found is not there
 
     @property
+    def person(self) -> str:
+        return self._entry.person
+
+    @property
     def lock(self) -> str:
         """Limits are the person's, so one charge at a time is looked at for each person."""
         return lock_of(self._entry.person)
@@ -89,14 +93,13 @@ class StoredLedger:
             raise BudgetError("a ledger that remembers needs the number of each draw; give the windows' runs")
         return spans
 
-    def room(self, connection: Connection, asked: int) -> tuple[int, datetime]:
+    def room(self, connection: Connection, asked: int, held: Limits) -> tuple[int, datetime]:
         """How many of the draws may look at the data, and when that was looked up: under the lock, so that who waited
         is charged when the wait was over. The bundle's own limits hold for the person from now on."""
         now = self._clock()
         if not asked:
             return 0, now
-        person, price = self._entry.person, self._price
-        held, new = limits_in(connection, person), self._states_new_limits(connection)
+        person, price, new = self._entry.person, self._price, self._states_new_limits(connection)
         held = price.limits.within(held) if new else replace(held, when_spent=price.limits.when_spent)
         history = StoredHistory(connection, person, price_of=prices_in(connection))
         room = covered(held, Request(person, asked, price.epsilon, now, LOOSEN), history)
