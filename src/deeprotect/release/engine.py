@@ -6,7 +6,7 @@ Nothing else releases. Time, randomness and storage are arguments, so that audit
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +103,7 @@ def encode(requests: Sequence[Request]) -> list[Floats]:
     codes: dict[int, Floats] = {}
     for bundle, places in _by_bundle(requests, range(len(requests))):
         some = [requests[place] for place in places]
-        observed, counts = np.concatenate([r.observed for r in some]), np.concatenate([r.counts for r in some])
+        observed, counts = _joined([r.observed for r in some]), np.concatenate([r.counts for r in some])
         code = bundle.pool(bundle.encode(bundle.schema.scale(observed)), counts)
         codes |= zip(places, _parted(code, [len(request.counts) for request in some]), strict=True)
     return [codes[place] for place in range(len(requests))]
@@ -149,7 +149,7 @@ def _privatise(
     marks = {place: each for place, each in enumerate(paid) if not isinstance(each, BudgetError)}
     drawn: dict[int, Floats] = {}
     for bundle, places in _by_bundle(requests, marks):
-        code, mark = (np.concatenate([each[place] for place in places]) for each in (codes, marks))
+        code, mark = _joined([codes[p] for p in places]), _joined([marks[p] for p in places])
         shown = [requests[place].shown for place in places]
         noisy_code = _drawn(bundle.mechanism, code, mark, entropy=entropy)
         held = bundle.mechanism.repeat(noisy_code, np.concatenate(shown), entropy=entropy)
@@ -174,7 +174,7 @@ def _decode(
     }
     there = {place: each for place, each in enumerate(kept) if each is not None}
     for bundle, places in _by_bundle(requests, there):
-        windows = bundle.decode(np.concatenate([there[place] for place in places]))
+        windows = bundle.decode(_joined([there[place] for place in places]))
         for place, some in zip(places, _parted(windows, [len(there[place]) for place in places]), strict=True):
             answers[place] = Released(some, there[place], ~np.asarray(paid[place], dtype=bool))
     return [answers[place] for place in range(len(requests))]
@@ -185,6 +185,11 @@ def _by_bundle(requests: Sequence[Request], places: Iterable[int]) -> Iterator[t
     for place in places:
         alike[id(requests[place].bundle)].append(place)
     return ((requests[some[0]].bundle, some) for some in alike.values())
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """One after the other; of a single one nothing is copied."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _parted(rows: Floats, lengths: Sequence[int]) -> list[Floats]:
