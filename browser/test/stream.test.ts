@@ -5,12 +5,12 @@ import { Consistent } from "../src/platform/consistent";
 import { Player } from "../src/platform/player";
 import { Sampler } from "../src/platform/sampler";
 import { Bundle } from "../src/runtime/bundle";
-import { Episodes, heardPlaces } from "../src/runtime/episodes";
+import { Episodes, heardPlaces, observingOf } from "../src/runtime/episodes";
 import { BudgetError } from "../src/runtime/errors";
 import { type Charges, Ledger, NO_BUDGET, NO_CHARGES, type Store, spending } from "../src/runtime/ledger";
 import { Pipe } from "../src/runtime/pipe";
 import { Schema } from "../src/runtime/schema";
-import { bundleOf, bytes } from "./vectors";
+import { bundleOf, bytes, vectors } from "./vectors";
 
 const MINUTE = 60_000;
 
@@ -30,37 +30,55 @@ test("an episode listens to the middles of equal parts, as a file's does", () =>
   assert.deepEqual([...heardPlaces({ windows: 1, listen: 1 })], [0]);
 });
 
-test("each window informs one draw at most, and an episode has one draw", async () => {
-  for (const hold of [{ windows: 1, listen: 1 }, { windows: 3, listen: 2 }, { windows: 5, listen: 5 }]) {
-    const episodes = new Episodes<number, string>(hold);
-    const looked: number[] = [];
-    const draws = new Set<number>();
-    for (let slot = 0; slot < 60; slot += 1) {
-      if (slot % 7 === 3) continue; // windows that were missed
-      episodes.add(slot, slot);
-      for (let again = 0; again < 3; again += 1) {
-        await episodes.at(slot + 1, async (slots) => {
-          looked.push(...slots);
-          draws.add(Math.floor((slot + 1) / hold.windows));
-          return "drawn";
-        }, () => "placeholder");
-      }
+test("episodes look at the same windows, draw at the same time and let the same windows leave as Python's", () => {
+  for (const { hold, listen, observe, windows, fill, steps } of vectors.episodes) {
+    const episodes = new Episodes<number, number>({ windows: hold, listen }, { observe, windows });
+    let draws = 0;
+    for (const [index, { part, number, whole, available, observed, left }] of steps.entries()) {
+      episodes.take(number, whole ? index : null, part);
+      if (index === steps.length - 1) episodes.end();
+      const due = episodes.due();
+      assert.deepEqual(due.map((each) => each.observed), observed);
+      if (available) for (const { episode } of due) episode.show((draws += 1));
+      assert.deepEqual(episodes.leaving(fill ? () => 0 : null).map(({ number, drawn }) => [number, drawn]), left);
+      episodes.expire();
     }
-    assert.equal(new Set(looked).size, looked.length);
-    assert.ok(draws.size <= 60 / hold.windows + 1);
-    assert.ok(draws.size > 40 / hold.windows);
   }
 });
 
-test("the first episode is a placeholder, and every other listens to the one before", async () => {
-  const episodes = new Episodes<number, string>({ windows: 3, listen: 2 });
-  const draw = async (slots: number[]) => slots.join();
-  const leaves: string[] = [await episodes.at(0, draw, () => "placeholder")];
-  for (let slot = 0; slot < 8; slot += 1) {
-    episodes.add(slot, slot);
-    leaves.push(await episodes.at(slot + 1, draw, () => "placeholder"));
+test("each window informs one draw at most, and an episode has one draw", () => {
+  for (const [hold, listen] of [[1, 1], [3, 2], [5, 5]] as const) {
+    for (const observe of ["beginning", "before", "whole"] as const) {
+      const episodes = new Episodes<number, string>({ windows: hold, listen }, { observe: hold === 1 ? "beginning" : observe, windows: observe === "whole" ? hold : listen });
+      const looked: number[] = [];
+      const draws: number[] = [];
+      for (let slot = 0; slot < 60; slot += 1) {
+        if (slot % 17 === 3) continue; // windows that were missed
+        episodes.take(slot, slot);
+        for (const { episode, observed } of episodes.due()) {
+          looked.push(...observed);
+          draws.push(episode.number);
+          episode.show("drawn");
+        }
+      }
+      assert.equal(new Set(looked).size, looked.length);
+      assert.equal(new Set(draws).size, draws.length);
+      assert.ok(draws.length > 30 / hold);
+    }
   }
-  assert.deepEqual(leaves, [..."123"].map(() => "placeholder").concat(["0,2", "0,2", "0,2", "3,5", "3,5", "3,5"]));
+});
+
+test("the first episode is drawn from its own first windows, and every other from the end of the one before", () => {
+  const episodes = new Episodes<number, string>({ windows: 5, listen: 5 }, observingOf({ windows: 5, listen: 5 }, false));
+  const looked: number[][] = [];
+  for (let slot = 0; slot < 15; slot += 1) {
+    episodes.take(slot, slot);
+    for (const { episode, observed } of episodes.due()) {
+      looked.push(observed);
+      episode.show("drawn");
+    }
+  }
+  assert.deepEqual(looked, [[0, 1, 2], [3, 4], [7, 8, 9]]);
 });
 
 async function load(kind: string): Promise<Bundle> {
@@ -99,6 +117,37 @@ test("when the budget is spent nothing that was measured leaves", async () => {
   for (let slot = 0; slot < 5; slot += 1) left.push((await pipe.push(slot, new Float64Array(12), 0)) !== null);
   assert.deepEqual(left, [true, true, false, false, false]); // ε = 2 each
   assert.equal(spending(store.charges!, 0).inAll, 4);
+});
+
+test("draws are paid for and refused step by step as Python's are", async () => {
+  for (const { epsilon, limits, steps } of vectors.ledgers) {
+    const store = new Memory();
+    const budget = { perHour: limits.per_hour ?? null, perDay: limits.per_day ?? null, inAll: limits.in_all ?? null };
+    const ledger = new Ledger(store, budget);
+    for (const { minute, paid, spent } of steps) {
+      const asked = await ledger.charge(epsilon, minute * MINUTE).then(() => true, () => false);
+      const { hour, day, inAll } = spending(store.charges ?? NO_CHARGES, minute * MINUTE);
+      assert.deepEqual([asked, hour, day, inAll], [paid, ...spent]);
+    }
+  }
+});
+
+test("a charge counts until its whole minute has left the hour, and the day", async () => {
+  const ledger = new Ledger(new Memory(), { perHour: 1, perDay: 2, inAll: null });
+  await ledger.charge(1, 59_999);
+  await assert.rejects(ledger.charge(1, 60 * MINUTE + 59_998), BudgetError); // less than an hour later
+  await ledger.charge(1, 61 * MINUTE);
+  await assert.rejects(ledger.charge(1, 1440 * MINUTE + 59_998), BudgetError); // less than a day later
+  await ledger.charge(1, 1441 * MINUTE);
+});
+
+test("pushes that come at once make one draw of an episode", async () => {
+  const [bundle, store] = [await load("channel held"), new Memory()];
+  const slow = new Ledger({ load: () => later(() => store.charges), save: (charges) => later(() => void (store.charges = charges)) });
+  const pipe = new Pipe(bundle, slow, bundle.policy.hold, "placeholder");
+  const window = new Float64Array(bundle.policy.schema.dim).fill(1);
+  await Promise.all([...Array(2 * bundle.policy.hold.windows).keys()].map((slot) => pipe.push(slot, window, 0)));
+  assert.equal(spending(store.charges!, 0).draws, 2);
 });
 
 test("totals are those of any hour and any day, and nothing is forgotten", async () => {

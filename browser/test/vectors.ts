@@ -5,6 +5,19 @@ interface Vectors {
   layers: { name: string; layers: unknown; tensors: string; rows: number[][]; results: number[][] }[];
   below: { bound: string; drawn: number[]; words: string[] }[];
   laplace: { scale: string; drawn: string[]; words: string[] }[];
+  episodes: {
+    hold: number;
+    listen: number;
+    observe: "whole" | "beginning" | "before";
+    windows: number;
+    fill: boolean;
+    steps: { part: number; number: number; whole: boolean; available: boolean; observed: number[][]; left: number[][] }[];
+  }[];
+  ledgers: {
+    epsilon: number;
+    limits: { per_hour?: number; per_day?: number; in_all?: number };
+    steps: { minute: number; paid: boolean; spent: number[] }[];
+  }[];
   digests: { json: string; sha256: string }[];
   bundles: VectorBundle[];
   forged: { kind: string; place: string; value: unknown }[];

@@ -19,7 +19,6 @@ from deeprotect.bundle.network import MOST_ROWS, Network
 from deeprotect.privacy.mechanisms import laplace
 from deeprotect.privacy.mechanisms.relaxed import basis
 from deeprotect.privacy.mechanisms.subspace import subspace
-from deeprotect.signals import Windows
 
 
 def test_streams_go_beyond_blocks_of_networks_of_this_version_and_the_last():
@@ -110,7 +109,7 @@ def _mixed(values):
 
 
 def test_the_step_that_mixes_is_named(monkeypatch):
-    from deeprotect.release import pipe
+    from deeprotect.release import engine
     from deeprotect.signals.schema import Schema
 
     steps = [
@@ -119,7 +118,7 @@ def test_the_step_that_mixes_is_named(monkeypatch):
         ("privatise", laplace.GridLaplace, "privatise", _mixed),
         ("decode", Bundle, "decode", _mixed),
         ("decode", Schema, "unscale", _mixed),
-        ("release", pipe, "release_batch", lambda windows: replace(windows, samples=_mixed(windows.samples))),
+        ("release", engine, "one", lambda answer: replace(answer, windows=_mixed(answer.windows))),
     ]
     for step, owner, name, mixed in steps:
         with monkeypatch.context() as patch:
@@ -213,15 +212,15 @@ def test_what_comes_out_differently_the_second_time_is_said_so(monkeypatch):
 
 
 def test_a_pipe_that_joins_released_windows_is_found_at_release(monkeypatch):
-    from deeprotect.release import pipe
+    from deeprotect.release import engine
 
-    sound = pipe.release_batch
+    sound = engine.one
 
-    def joined(*given, **rest):
-        released = sound(*given, **rest)
-        return Windows(released.samples + 0.1 * np.roll(released.samples, 1, axis=0), released.frame)
+    def joined(answers):
+        released = sound(answers)
+        return replace(released, windows=released.windows + 0.1 * np.roll(released.windows, 1, axis=0))
 
-    monkeypatch.setattr(pipe, "release_batch", joined)
+    monkeypatch.setattr(engine, "one", joined)
     assert _found().touched[0].startswith("release")
 
 

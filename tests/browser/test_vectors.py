@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.browser import steps
 from tests.browser.forgeries import GARBLED
 from tests.browser.vectors import PATH
 
@@ -39,6 +40,24 @@ class Script:
 def test_layers(case):
     network = Network.read(case["layers"], TensorReader(base64.b64decode(case["tensors"])), inputs=6)
     assert network(np.array(case["rows"])).tolist() == case["results"]
+
+
+def test_episodes_step_by_step():
+    assert VECTORS["episodes"] == json.loads(json.dumps(steps.episodes()))
+
+
+def test_episodes_of_the_vectors_do_all_that_there_is_to_do():
+    every = [step for case in VECTORS["episodes"] for step in case["steps"]]
+    assert {case["observe"] for case in VECTORS["episodes"]} == {"whole", "beginning", "before"}
+    assert any(len(step["left"]) > 1 for step in every)
+    assert any(draw == 0 for step in every for _, draw in step["left"])  # a placeholder
+    assert any(step["observed"] and not step["available"] for step in every)
+    assert any(step["part"] for step in every)
+
+
+def test_ledgers_step_by_step():
+    assert VECTORS["ledgers"] == json.loads(json.dumps(steps.ledgers()))
+    assert {step["paid"] for case in VECTORS["ledgers"] for step in case["steps"]} == {True, False}
 
 
 @pytest.mark.parametrize("case", cases("below", "bound"))

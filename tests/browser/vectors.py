@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from tests.browser import steps
 from tests.browser.forgeries import CHANGES, CHANGES_GIVEN, GARBLED, GIVEN, KIND
 from tests.browser.small_bundles import KINDS, small_bundle
 from tests.bundle.layers.test_layers import CHAINS
@@ -42,6 +43,8 @@ def make():
         "layers": [_layer(name, chain) for name, chain in CHAINS.items()],
         "below": [_below(bound) for bound in BOUNDS],
         "laplace": [_laplace(scale) for scale in SCALES],
+        "episodes": steps.episodes(),
+        "ledgers": steps.ledgers(),
         "digests": [{"json": text, "sha256": digest(json.loads(text))} for text in VALUES],
         "bundles": [_bundle(kind) for kind in KINDS],
         "forged": [

@@ -43,9 +43,9 @@ def test_every_file_of_every_room_is_on_its_page(pages):
         ("docs/api/index.md", "../claims.md", "api/index.md", "../claims.md"),
         (
             "docs/architecture.md",
-            "../src/deeprotect/release/pipe.py",
+            "../src/deeprotect/release/engine.py",
             "architecture.md",
-            "api/release.md#deeprotect.release.pipe",
+            "api/release.md#deeprotect.release.engine",
         ),
     ],
 )

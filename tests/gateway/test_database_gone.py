@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.gateway.live import Consumer, Gateway, check_paid, until
 
-from deeprotect.gateway.streams.batch import UNREACHABLE
+from deeprotect.gateway.streams.releaser import UNREACHABLE
 
 
 def refused(gateway, first):

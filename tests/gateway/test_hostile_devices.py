@@ -96,14 +96,14 @@ def test_one_orders_failure_is_its_own(tmp_path, monkeypatch):
     gateway.directory.refresh()
     from deeprotect.gateway.streams import releaser
 
-    real = releaser.release_jobs
+    real = releaser.release_orders
 
-    def fails_for_other(jobs, **rest):
-        if any(job.session.stream == "other" for job in jobs):
+    def fails_for_other(orders, **rest):
+        if any(order.session.stream == "other" for order, _ in orders):
             raise RuntimeError
-        return real(jobs, **rest)
+        return real(orders, **rest)
 
-    monkeypatch.setattr(releaser, "release_jobs", fails_for_other)
+    monkeypatch.setattr(releaser, "release_orders", fails_for_other)
 
     async def play():
         async with listening(gateway) as (mediator, device, got):

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from tests.gateway.conftest import NAMES, START, STEP, channel_bundle
 
 from deeprotect.gateway.streams import assembly
-from deeprotect.gateway.streams.flow import Flow, settle
 from deeprotect.gateway.streams.live_session import phase_of
 from deeprotect.gateway.streams.track import Track
 from deeprotect.gateway.wire.acceleration import total_of
 from deeprotect.gateway.wire.message import Message, Readings
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.release.together import Drawn
+from deeprotect.release.engine import Released
+from deeprotect.release.episodes import Episodes, live_observing
 
 PIPELINES = {"a draw for each window": channel_bundle(), "held draws": channel_bundle(every="2 s")}
 SECONDS = 6
@@ -26,18 +26,17 @@ class Overhearing:
     """What each draw was made from: the samples of the windows that it listened to, by part and episode."""
 
     def __init__(self, pipeline):
-        self.flow = Flow(pipeline, None, fill_gaps=False)
-        self.hold, self.made = pipeline.hold.windows, {}
+        self.episodes, self.made = Episodes(pipeline, None, live_observing(pipeline)), {}
+        shown = np.zeros((pipeline.hold.windows, pipeline.schema.window, len(pipeline.schema.channels)))
+        self.nothing = Released(shown, np.zeros((len(shown), 1)), np.zeros(1, dtype=bool))
 
-    def take(self, window):
-        heard = self.flow.take(window)
-        if heard is not None:
-            heard.evidence = heard.samples.reshape(1, -1)
-        for episode in self.flow.drawing():
-            self.made[episode.part, episode.number] = np.stack([each.evidence for each in episode.heard]).tobytes()
-            settle(episode, Drawn(np.zeros((self.hold, 1)), placeholder=False))
-        list(self.flow.leaving(SystemEntropy()))
-        self.flow.expire()
+    def take(self, each):
+        self.episodes.take(each, each.samples, part=each.part, number=each.number)
+        for episode, request in self.episodes.due():
+            self.made[episode.part, episode.number] = request.observed.tobytes()
+            Episodes.settle(episode, self.nothing)
+        list(self.episodes.leaving(SystemEntropy()))
+        self.episodes.expire()
 
 
 def draw_inputs(pipeline, messages):

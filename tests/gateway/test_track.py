@@ -33,7 +33,7 @@ def ramp(first, count):
 
 
 def values(windows):
-    return [window.window.samples[:, 0].tolist() for window in windows if window.window.samples is not None]
+    return [window.samples[:, 0].tolist() for window in windows if window.samples is not None]
 
 
 def test_whole_windows_come_out_as_soon_as_they_are_full():
@@ -72,26 +72,26 @@ def test_up_to_two_missing_ticks_are_bridged_inside_the_window_and_repeated_at_i
 @pytest.mark.parametrize("there", [[], [0], [3]])
 def test_a_window_that_lacks_three_ticks_in_a_row_has_no_samples(there):
     windows, _ = through(ramp(0, 4), only([4 + tick for tick in there] + [8, 9, 10, 11]), ramp(12, 30))
-    assert [each.window.samples is None for each in windows[:3]] == [False, True, False]
+    assert [each.samples is None for each in windows[:3]] == [False, True, False]
 
 
 def test_a_sensor_that_stops_leaves_windows_without_samples_and_is_named():
     both = Message("s", (readings(0, 8, channels=("acc_x",)), readings(0, 4, channels=("acc_y",))))
     windows, track = through(both, Message("s", (readings(8, 40, channels=("acc_x",)),)))
-    assert [window.window.samples is None for window in windows][:2] == [False, True]
+    assert [window.samples is None for window in windows][:2] == [False, True]
     assert track.missing == ("acc_y",)
 
 
 def test_what_comes_after_its_window_was_closed_is_dropped_and_counted():
     windows, track = through(ramp(0, 4), ramp(8, 30), ramp(4, 4))
-    assert windows[1].window.samples is None
+    assert windows[1].samples is None
     assert track.late == 4
 
 
 def test_a_clock_set_back_begins_a_new_part_and_one_set_forward_does_not():
     windows, _ = through(ramp(4000, 8), ramp(0, 8), ramp(9000, 8))
     assert [window.part for window in windows] == [0, 0, 1, 1, 1, 1]
-    numbers = [window.window.number for window in windows]
+    numbers = [window.number for window in windows]
     assert numbers[-1] - numbers[0] == (9004 - 4000) // 4
 
 
@@ -105,7 +105,7 @@ def test_a_faster_device_is_averaged_as_prepare_and_the_data_sets_average(factor
         for at in range(0, count + 1, 7)
     ]
     windows, track = through(*pieces)
-    found = np.concatenate([each.window.samples for each in windows])
+    found = np.concatenate([each.samples for each in windows])
     assert np.array_equal(found, slower(samples[:count], 10.0 * factor, 10.0))
     assert track.late == 0
 
@@ -130,7 +130,7 @@ def test_a_window_of_one_tick_waits_for_all_of_its_readings():
 def test_no_reading_is_too_large_to_be_averaged():
     times = CELL + np.arange(17, dtype=np.int64) * (STEP // 2)
     windows, _ = through(Message("s", (Readings("rows", NAMES, times, np.full((17, 2), 1.7e308)),)))
-    assert [np.isfinite(each.window.samples).all() for each in windows] == [True, True]
+    assert [np.isfinite(each.samples).all() for each in windows] == [True, True]
 
 
 def test_stamps_of_a_window_are_the_producers_own_each_once():
@@ -138,7 +138,7 @@ def test_stamps_of_a_window_are_the_producers_own_each_once():
     base = ramp(0, 8).readings[0]
     uneven = Readings("acc", NAMES, base.times_ns + jitter, base.values)
     windows, _ = through(Message("s", (uneven,)), Message("s", (uneven,)), ramp(8, 4))
-    stamps = windows[0].window.stamps[0]
+    stamps = windows[0].stamps[0]
     assert stamps.times_ns.tolist() == uneven.times_ns[:4].tolist()
     assert stamps.ticks.tolist() == [0, 1, 2, 3]
 

@@ -8,6 +8,7 @@ import numpy as np
 from tests.mutations import checks, mixing
 from tests.mutations.bug import Bug, Patch
 
+from deeprotect.errors import BudgetError
 from deeprotect.privacy.channel import calibration, ratios
 from deeprotect.privacy.channel import design as designs
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
@@ -15,8 +16,10 @@ from deeprotect.privacy.channel.exact_draw import ExactDraw
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.mechanisms import laplace
 from deeprotect.privacy.sampling import DiscreteLaplace
-from deeprotect.release import pipe
-from deeprotect.signals import Windows
+from deeprotect.release import engine
+from deeprotect.release.engine import Released, Request
+from deeprotect.release.episodes import Episode
+from deeprotect.release.ledger.books import StoredBooks
 from deeprotect.signals.schema import Schema
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
@@ -63,7 +66,7 @@ def range_from_the_data(patch: Patch) -> None:
 
 
 def seed_fixed(patch: Patch) -> None:
-    patch.setattr(pipe, "require_system", lambda _: SeededEntropy(0))
+    patch.setattr(engine, "require_system", lambda _: SeededEntropy(0))
 
 
 def noise_reused(patch: Patch) -> None:
@@ -198,15 +201,31 @@ def windows_joined(patch: Patch) -> None:
 
 
 def _plant_release(patch: Patch, step: Callable[..., np.ndarray]) -> None:
-    """A pipe whose middle is `step`, wherever the pipe is used."""
+    """An engine whose middle is `step`, wherever batches of windows go through it."""
+    of, private = Request.of.__func__, {}
 
-    def release_batch(private, _, bundle, *, ledger, entropy):
-        system = pipe.require_system(entropy)
-        charge = partial(ledger.charge, private.frame.runs, count=len(private))
-        return Windows(step(private, bundle, charge, system), private.frame)
+    def noted(cls, windows, bundle, ledger):
+        request = of(cls, windows, bundle, ledger)
+        private[id(request)] = windows
+        return request
 
-    patch.setattr(pipe, "episode_codes", lambda _, private: np.zeros((len(private), 1)))  # `step` encodes for itself
-    patch.setattr(pipe, "release_batch", release_batch)
+    def rehearse(requests, *, entropy, codes=None):
+        del codes
+        (request,) = requests
+        own = private.pop(id(request))
+        windows = step(own, request.bundle, partial(_charge, request), entropy)
+        return [Released(windows, np.zeros((len(own), 1)), np.zeros(len(own), dtype=bool))]
+
+    patch.setattr(Request, "of", classmethod(noted))
+    patch.setattr(engine, "encode", lambda requests: [np.zeros((1, 1))] * len(requests))  # `step` encodes for itself
+    patch.setattr(engine, "rehearse", rehearse)
+
+
+def _charge(request: Request) -> None:
+    with request.ledger.open([request]) as books:
+        (paid,) = books.charge()
+    if isinstance(paid, BudgetError):
+        raise paid
 
 
 def redrawn_inside_an_episode(patch: Patch) -> None:
@@ -222,6 +241,27 @@ def redrawn_inside_an_episode(patch: Patch) -> None:
 
     patch.setattr(DiscreteChannel, "privatise", noted)
     patch.setattr(DiscreteChannel, "repeat", redraw)
+
+
+def window_informs_two_draws(patch: Patch) -> None:
+    """What an episode's own draw looked at is kept for the draw of the next one, too."""
+    look = Episode.look
+    patch.setattr(Episode, "look", lambda self, window, *, enough: look(self, window, enough=enough) and False)
+
+
+def recorded_without_its_charge(patch: Patch) -> None:
+    """Draws are kept under a charge that was made for others: each may be released, and none is paid for."""
+    charge, first = StoredBooks._charge, []
+
+    def first_only(self, places, refused):
+        if first:
+            for span in (span for place in places for span in self._spans[place]):
+                self._booked[span.stream, span.key].append(replace(first[0], span=span))
+            return
+        charge(self, places, refused)
+        first.extend(each for some in self._booked.values() for each in some)
+
+    patch.setattr(StoredBooks, "_charge", first_only)
 
 
 BUGS = (
@@ -244,6 +284,8 @@ BUGS = (
     Bug("tail window released raw", tail_released_raw, (checks.NO_RAW,)),
     Bug("budget charged after release", charged_after_release, (checks.CHARGED,)),
     Bug("redrawn inside an episode", redrawn_inside_an_episode, (checks.AUDIT_HELD, checks.ONE_DRAW)),
+    Bug("a window informs two draws", window_informs_two_draws, (checks.ONE_DRAW_OF_A_WINDOW,)),
+    Bug("recorded without its charge", recorded_without_its_charge, (checks.PAID_FOR,)),
     Bug("labels left in the output", labels_left_in, (checks.COLUMNS,)),
     Bug("a bundle that chooses columns", a_bundle_chooses_columns, (checks.CHOSEN,)),
     *mixing.BUGS,

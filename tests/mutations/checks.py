@@ -4,11 +4,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
+from sqlalchemy import func, select
 from tests.mutations import protectors
 
 from deeprotect.audit import audit
@@ -20,9 +22,14 @@ from deeprotect.errors import DeeprotectError, EntropyError
 from deeprotect.privacy.channel import calibration
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.protector import Protector
-from deeprotect.release import pipe
-from deeprotect.release.ledger import MemoryLedger, Price
-from deeprotect.signals import Frame, Windows
+from deeprotect.release import engine
+from deeprotect.release.engine import Released
+from deeprotect.release.episodes import Episodes, Observing
+from deeprotect.release.ledger import Account, MemoryLedger, Price
+from deeprotect.release.ledger.database import Database
+from deeprotect.release.ledger.database_tables import charges, draws
+from deeprotect.release.ledger.stored import StoredLedger
+from deeprotect.signals import Frame, Run, Windows
 
 RUNS = 8_000
 BEYOND_CHANCE, BEYOND_CHANCE_OF_FEW = 0.3, 0.6
@@ -45,7 +52,7 @@ def _windows(samples):
 
 def _release(bundle, samples, *, ledger=None, entropy=None):
     ledger, entropy = ledger or MemoryLedger(Price.of(bundle.mechanism)), entropy or SystemEntropy()
-    parts = pipe.release([_windows(samples)], bundle, ledger=ledger, entropy=entropy)
+    parts = engine.stream([_windows(samples)], bundle, ledger=ledger, entropy=entropy)
     return np.concatenate([part.samples for part in parts])
 
 
@@ -93,7 +100,7 @@ def _shows_one_output(bundle):
     frame = Frame(
         np.full(len(samples), bundle.schema.window), np.arange(len(samples)), np.arange(len(samples)) // protectors.HELD
     )
-    (released,) = pipe.release(
+    (released,) = engine.stream(
         [Windows(samples, frame)], bundle, ledger=MemoryLedger(Price.of(bundle.mechanism)), entropy=SystemEntropy()
     )
     episodes = released.samples.reshape(40, protectors.HELD, -1)
@@ -176,6 +183,38 @@ def _failure_stays_charged(bundle):
     return ledger.spending.draws == 3
 
 
+def _each_window_informs_one_draw(bundle):
+    """Live, from the beginning of an episode and from what was before it, with a gap at any place."""
+    return all(_informs_one_draw(bundle, observe, gap) for observe in ("beginning", "before") for gap in range(1, 15))
+
+
+def _informs_one_draw(bundle, observe, gap):
+    episodes, looked = Episodes(bundle, None, Observing.of(bundle, observe, 4)), []
+    windows = np.zeros((bundle.hold.windows, bundle.schema.window, 1))
+    answer = Released(windows, np.zeros((len(windows), 1)), np.zeros(1, dtype=bool))
+    for number in (*range(gap), *range(gap + 1, 30)):
+        episodes.take(number, np.full((bundle.schema.window, 1), float(number)), part=0, number=number)
+        for episode, request in episodes.due():
+            looked += request.observed[:, 0, 0].tolist()
+            Episodes.settle(episode, answer)
+    return len(looked) == len(set(looked)) > 0
+
+
+def _what_is_kept_is_paid_for(bundle):
+    """Two batches in a ledger on disk: as many draws are paid for as are kept, and that is all of them."""
+    with TemporaryDirectory() as folder:
+        database = Database.existing_or_new(f"{folder}/ledger.db")
+        ledger = StoredLedger(database, Account("walk"), Price.of(bundle.mechanism))
+        for recording in ("a", "b"):
+            frame = Frame(np.full(4, bundle.schema.window), np.arange(4), runs=(Run(recording, 0, 4),))
+            batch = Windows(np.zeros((4, bundle.schema.window, 1)), frame)
+            list(engine.stream([batch], bundle, ledger=ledger, entropy=SystemEntropy()))
+        with database.reading() as connection:
+            kept = connection.execute(select(func.sum(draws.c.draws))).scalar()
+            paid = connection.execute(select(func.sum(charges.c.draws)).where(charges.c.paid == 1)).scalar()
+    return kept == paid == 8
+
+
 def _draws_what_the_integers_say(channel):
     runs, entropy = 20_000, SeededEntropy(5)
     for code, row in enumerate(channel.probabilities):
@@ -248,6 +287,8 @@ OWN_RELEASE = Check(
     protectors.on_samples,
 )
 DECODER = Check("law: the decoder gets noisy codes", _decoder_gets_noise, protectors.on_samples)
+ONE_DRAW_OF_A_WINDOW = Check("law: a window informs one draw at most", _each_window_informs_one_draw, protectors.held)
+PAID_FOR = Check("law: what is kept is paid for", _what_is_kept_is_paid_for, protectors.on_samples)
 CHARGED = Check("law: a failed release stays charged", _failure_stays_charged, protectors.on_samples)
 NO_RAW = Check("law: no row passes unchanged", _no_row_passes_raw, protectors.on_samples)
 COLUMNS = Check(

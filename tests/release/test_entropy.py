@@ -103,12 +103,15 @@ def test_no_part_that_releases_names_seeded_entropy_or_reads_the_environment():
 APART = ("--no-site-packages", "--ignore-missing-imports")  # without numpy's types it takes a tenth of the time
 SNIPPET = """
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
+from deeprotect.release.engine import Pipeline, Request, rehearse, release, stream
 from deeprotect.release.ledger import Ledger
-from deeprotect.release.pipe import Pipeline, release
 
-def use(bundle: Pipeline, ledger: Ledger) -> None:
-    release([], bundle, ledger=ledger, entropy=SystemEntropy())
-    release([], bundle, ledger=ledger, entropy=SeededEntropy(0))
+def use(bundle: Pipeline, ledger: Ledger, requests: list[Request]) -> None:
+    stream([], bundle, ledger=ledger, entropy=SystemEntropy())
+    stream([], bundle, ledger=ledger, entropy=SeededEntropy(0))
+    release(requests, entropy=SystemEntropy())
+    release(requests, entropy=SeededEntropy(0))
+    rehearse(requests, entropy=SeededEntropy(0))
 """
 
 
@@ -118,4 +121,7 @@ def test_the_type_checker_refuses_a_release_with_seeded_entropy(tmp_path):
     command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", *APART, "snippet.py"]
     environment = {"MYPYPATH": str(PACKAGE.parent), "PATH": ""}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert re.findall(r"snippet\.py:(\d+): error: .*\[(.*)\]", done.stdout) == [("8", "arg-type")], done.stdout
+    assert re.findall(r"snippet\.py:(\d+): error: .*\[(.*)\]", done.stdout) == [
+        ("8", "arg-type"),
+        ("10", "arg-type"),
+    ], done.stdout

@@ -8,8 +8,8 @@ from deeprotect.bundle import Bundle
 from deeprotect.errors import BundleError
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.protector import Protector
+from deeprotect.release.engine import Request, encode, stream
 from deeprotect.release.ledger import MemoryLedger, Price
-from deeprotect.release.pipe import episode_codes, release
 from deeprotect.signals import Frame, Windows
 
 HELD, CODES = protectors.HELD, protectors.CODES
@@ -20,6 +20,11 @@ def held() -> Bundle:
     return protectors.held()
 
 
+def episode_codes(bundle, private):
+    (codes,) = encode([Request.of(private, bundle, MemoryLedger(Price.of(bundle.mechanism)))])
+    return codes
+
+
 def windows(count: int, *, seed: int = 0) -> Windows:
     samples = np.random.default_rng(seed).uniform(-4, 4, size=(count, CODES, 1))
     places = np.arange(count)
@@ -28,7 +33,7 @@ def windows(count: int, *, seed: int = 0) -> Windows:
 
 def test_an_episode_is_charged_once_and_shows_one_output(held):
     ledger, private = MemoryLedger(Price.of(held.mechanism)), windows(5 * HELD + 2)
-    (released,) = release([private], held, ledger=ledger, entropy=SystemEntropy())
+    (released,) = stream([private], held, ledger=ledger, entropy=SystemEntropy())
     assert ledger.spending.draws == 6
     assert ledger.spending.per_stream == 6 * protectors.EPSILON
     for episode in range(6):

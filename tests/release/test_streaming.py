@@ -12,9 +12,9 @@ from tests.release.traced import MOST, WINDOW, Traced, numbered
 from deeprotect.errors import BudgetError, EntropyError, InputError, StreamError, TableError
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.protector import Protector
+from deeprotect.release import engine
 from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.release.ledger.limits import Limits, exact
-from deeprotect.release.pipe import release
 from deeprotect.release.streaming import LiveStream
 from deeprotect.signals import Frame, Hold, Windows
 
@@ -93,21 +93,22 @@ def test_a_draw_listens_to_the_end_of_the_episode_before(hold, windows, sizes):
     bundle = Traced(hold)
     pushed(live(bundle, listen_to="before"), numbered(windows), sizes)
     starts = range(hold.windows, windows, hold.windows)
-    assert bundle.heard == [list(range(at - hold.listen, at)) for at in starts]
-    assert bundle.placeholders == min(windows, 1)  # the first episode, which costs nothing
+    first = min(hold.listen, hold.windows - 1)  # nothing is before it: its own, and one is left for the next
+    expected = [list(range(min(first, windows)))] + [list(range(max(first, at - hold.listen), at)) for at in starts]
+    assert bundle.heard == [each for each in expected if each]
+    assert bundle.drawn_from_nothing == 0
 
 
 @given(HOLDS, LISTEN_TO, st.integers(1, 25))
 def test_a_named_promise_hears_what_a_file_hears(hold, listen_to, windows):
-    """Its counts are of such codes: draws listen to the same windows, of the same episode or the one before."""
+    """Its counts are of such codes: draws listen to the same windows of their own episode, whatever is asked for."""
     in_file, bundle = Traced(hold, guarantee="named"), Traced(hold, guarantee="named")
     places = np.arange(windows)
     frame = Frame(np.full(windows, WINDOW), places * WINDOW, places // hold.windows)
     private = Windows(numbered(windows).reshape(windows, WINDOW, 1), frame)
-    list(release([private], in_file, ledger=book(in_file), entropy=SystemEntropy()))
+    list(engine.stream([private], in_file, ledger=book(in_file), entropy=SystemEntropy()))
     pushed(live(bundle, listen_to=listen_to), numbered(windows), [])
-    late = listen_to == "before" and hold.windows > 1
-    assert bundle.heard == (in_file.heard[: (windows - 1) // hold.windows] if late else in_file.heard)
+    assert bundle.heard == in_file.heard
 
 
 def test_a_row_leaves_when_its_window_is_full_where_draws_are_not_held():
@@ -119,11 +120,12 @@ def test_a_row_leaves_when_its_window_is_full_where_draws_are_not_held():
 @given(HOLDS, st.integers(1, 60))
 def test_no_row_waits_longer_than_its_listening_takes(hold, rows):
     beginning, before = live(Traced(hold)), live(Traced(hold), listen_to="before")
-    for _ in range(rows):
+    for row in range(rows):
         beginning.push([0.0])
         before.push([0.0])
         assert beginning.waiting < hold.listen * WINDOW
-        assert before.waiting < WINDOW
+        first = row < hold.windows * WINDOW  # of the recording: its draw looks at its own windows
+        assert before.waiting < (hold.listen * WINDOW if first else WINDOW)
 
 
 @pytest.mark.parametrize("listen_to", ["beginning", "before"])
@@ -132,7 +134,7 @@ def test_an_episode_shows_one_output_and_is_paid_for_once(listen_to):
     released = stream.push(np.random.default_rng(0).uniform(-4, 4, size=(3 * HELD * CODES, 1)))
     outputs = released.reshape(3, HELD, CODES)
     assert (outputs == outputs[:, :1]).all()
-    assert stream.spending.draws == (3 if listen_to == "beginning" else 2)
+    assert stream.spending.draws == 3
     assert stream.spending.per_stream == stream.spending.draws * protectors.EPSILON
 
 

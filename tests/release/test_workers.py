@@ -13,7 +13,7 @@ from deeprotect.errors import TableError
 from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.rounding import make
-from deeprotect.release import pipe
+from deeprotect.release import engine
 
 CODES, WINDOWS = 4, 150_000
 
@@ -52,7 +52,7 @@ def test_every_window_is_released_in_its_place(truthful, codes, path, tmp_path, 
 def test_all_is_charged_and_drawn_in_one_thread_before_the_next(truthful, path, tmp_path, monkeypatch):
     """So that a ledger needs no lock, and entropy has one reader."""
     calls = []
-    for owner, name in ((pipe, "release_batch"), (DiscreteChannel, "privatise")):
+    for owner, name in ((engine, "release"), (DiscreteChannel, "privatise")):
         sound = getattr(owner, name)
 
         def noted(*given, _sound=sound, _name=name, **rest):
@@ -62,7 +62,7 @@ def test_all_is_charged_and_drawn_in_one_thread_before_the_next(truthful, path, 
         monkeypatch.setattr(owner, name, noted)
     truthful.protect_file(path, tmp_path / "out.parquet", workers=4)
     assert {thread for _, thread in calls} == {threading.current_thread()}
-    assert [name for name, _ in calls] == ["release_batch", "privatise"] * (len(calls) // 2)
+    assert [name for name, _ in calls] == ["release", "privatise"] * (len(calls) // 2)
     assert len(calls) > 2
 
 

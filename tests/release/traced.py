@@ -20,7 +20,7 @@ class Traced:
         named = {"inferences": ("person",), "confidence": 0.95} if guarantee == "named" else {}
         self.event = Event(guarantee, 1.0, per=hold.per, **named)
         self.heard: list[list[int]] = []  # the windows of each draw
-        self.placeholders = 0
+        self.drawn_from_nothing = 0
 
     def encode(self, private):
         self._fail("encode")
@@ -32,8 +32,11 @@ class Traced:
 
     def privatise(self, code, *, entropy):
         self._fail("privatise")
-        self.placeholders += int(np.isnan(code).sum())
         return np.zeros_like(code)
+
+    def placeholders(self, count, *, entropy):
+        self.drawn_from_nothing += count
+        return np.zeros((count, 1))
 
     def repeat(self, noisy_code, counts, *, entropy):
         return np.repeat(noisy_code, counts, axis=0)

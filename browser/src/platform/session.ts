@@ -61,7 +61,7 @@ export class Session {
 
   private async begin(now: number): Promise<void> {
     const { player } = this;
-    const released = await this.pipe.begin(0, Date.now());
+    const released = await this.pipe.begin(0);
     if (released) player.add(now, released);
   }
 

@@ -71,14 +71,14 @@ export class Ledger {
 }
 
 function booked(charges: Charges, epsilon: number, minute: number): Charges {
-  const old = charges.minutes.filter(([at]) => at <= minute - DAY);
-  const kept = charges.minutes.filter(([at]) => at > minute - DAY && at !== minute);
-  const [, draws, sum] = charges.minutes.find(([at]) => at === minute) ?? [minute, 0, 0];
+  const old = charges.minutes.filter(([at]) => at < minute - DAY);
+  const kept = charges.minutes.filter(([at]) => at >= minute - DAY && at !== minute);
+  const [, draws, spent] = charges.minutes.find(([at]) => at === minute) ?? [minute, 0, 0];
   return {
-    minutes: [...kept, [minute, draws + 1, sum + epsilon]],
+    minutes: [...kept, [minute, draws + 1, sum([spent, epsilon])]],
     before: {
       draws: old.reduce((total, [, each]) => total + each, charges.before.draws),
-      epsilon: old.reduce((total, [, , each]) => total + each, charges.before.epsilon),
+      epsilon: sum([charges.before.epsilon, ...old.map(([, , each]) => each)]),
     },
   };
 }
@@ -87,15 +87,16 @@ function booked(charges: Charges, epsilon: number, minute: number): Charges {
 export function spending(charges: Charges, now: number): Spending {
   const minute = Math.floor(now / MINUTE);
   // A clock that was set back must not free anything: charges of the future count as of now.
-  const since = (length: number) => sum(charges.minutes.filter(([at]) => at > minute - length).map(([, , each]) => each));
+  const since = (length: number) => sum(charges.minutes.filter(([at]) => at >= minute - length).map(([, , each]) => each));
   return {
-    draws: sum(charges.minutes.map(([, draws]) => draws)) + charges.before.draws,
-    hour: since(HOUR + 1),
+    draws: charges.minutes.reduce((total, [, draws]) => total + draws, charges.before.draws),
+    hour: since(HOUR),
     day: since(DAY),
-    inAll: sum(charges.minutes.map(([, , each]) => each)) + charges.before.epsilon,
+    inAll: sum([charges.before.epsilon, ...charges.minutes.map(([, , each]) => each)]),
   };
 }
 
-function sum(values: readonly number[]): number {
-  return values.reduce((total, each) => total + each, 0);
+/** Exact, as Python's, where ε has at most nine decimals: in whole billionths, a longer one rounded up. */
+function sum(epsilons: readonly number[]): number {
+  return epsilons.reduce((total, each) => total + Math.ceil(each * 1e9 - 1e-3), 0) / 1e9;
 }

@@ -2,7 +2,7 @@
 import type { Bundle } from "./bundle";
 import { DiscreteChannel } from "./channel";
 import { SystemEntropy } from "./entropy";
-import { Episodes, type Hold } from "./episodes";
+import { Episodes, type Hold, observingOf } from "./episodes";
 import { BudgetError } from "./errors";
 import { codeOf } from "./evidence";
 import type { Ledger } from "./ledger";
@@ -10,15 +10,19 @@ import { chargeOf } from "./mechanism";
 import { below } from "./sampling";
 
 /** What an episode releases: a fresh variant of its one draw for every window; where there are none, the draw again. */
-type Drawn = () => Float64Array;
+type Drawn = () => Float64Array | null;
 
 /** What pages get when the budget is spent: public windows drawn without looking at any data, or nothing. */
 export type WhenSpent = "placeholder" | "nothing";
 
-/** A live stream of windows in units through a bundle. */
+/** A live stream of windows in units through a bundle. Pages get a window one slot late, or an episode, if it is whole. */
 export class Pipe {
-  private readonly episodes: Episodes<Float64Array, Drawn | null>;
+  private readonly episodes: Episodes<Float64Array, Drawn>;
   private readonly entropy = new SystemEntropy();
+  private readonly shown = new Map<number, Drawn>(); // by window, until its slot is over
+  private readonly delay: number;
+  private filler: { episode: number; drawn: Drawn } | null = null;
+  private last: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly bundle: Bundle,
@@ -26,32 +30,47 @@ export class Pipe {
     private readonly hold: Hold,
     private readonly whenSpent: WhenSpent,
   ) {
-    this.episodes = new Episodes(hold);
+    const observing = observingOf(hold, bundle.mechanism.event.guarantee === "named");
+    this.episodes = new Episodes(hold, observing);
+    this.delay = observing.observe === "whole" ? hold.windows : 1;
   }
 
   /** What leaves in the slot in which the stream begins: a placeholder, where a draw is held longer than a window. */
-  async begin(slot: number, now: number): Promise<Float64Array | null> {
-    return this.hold.windows > 1 ? this.leaving(slot, now) : null;
+  async begin(slot: number): Promise<Float64Array | null> {
+    return this.hold.windows > 1 ? this.filled(slot) : null;
   }
 
   /** The private window of a slot is complete; what leaves in the next slot, or null where nothing may. */
   push(slot: number, window: Float64Array, now: number): Promise<Float64Array | null> {
-    this.episodes.add(slot, window);
-    return this.leaving(slot + 1, now);
+    const released = this.last.then(() => this.step(slot, window, now)); // one after the other: no draw is made twice
+    this.last = released.catch(() => {});
+    return released;
   }
 
-  private async leaving(slot: number, now: number): Promise<Float64Array | null> {
-    const drawn = await this.episodes.at(slot, (windows) => this.drawn(windows, now), () => this.placeholder());
-    return drawn && drawn();
+  private async step(slot: number, window: Float64Array, now: number): Promise<Float64Array | null> {
+    this.episodes.take(slot, window);
+    for (const { episode, observed } of this.episodes.due()) episode.show(await this.drawn(observed, now));
+    for (const { number, drawn } of this.episodes.leaving()) this.shown.set(number, drawn);
+    this.episodes.expire();
+    for (const number of this.shown.keys()) if (number <= slot - this.delay) this.shown.delete(number);
+    const drawn = this.shown.get(slot + 1 - this.delay);
+    return drawn ? drawn() : this.filled(slot + 1);
   }
 
-  private async drawn(windows: Float64Array[], now: number): Promise<Drawn | null> {
+  /** Where there is no draw to show: the same public window for as long as a draw would be held. */
+  private filled(slot: number): Float64Array | null {
+    const episode = Math.floor(slot / this.hold.windows);
+    if (this.filler?.episode !== episode) this.filler = { episode, drawn: this.placeholder() };
+    return this.filler.drawn();
+  }
+
+  private async drawn(windows: Float64Array[], now: number): Promise<Drawn> {
     const code = codeOf(this.bundle, windows);
     const { mechanism } = this.bundle;
     try {
       await this.ledger.charge(chargeOf(mechanism), now); // a crash may waste budget, never overspend it
     } catch (error) {
-      if (error instanceof BudgetError) return this.whenSpent === "placeholder" ? this.placeholder() : null;
+      if (error instanceof BudgetError) return this.whenSpent === "placeholder" ? this.placeholder() : () => null;
       throw error;
     }
     return this.repeated(mechanism.privatise(code, this.entropy));

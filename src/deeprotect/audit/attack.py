@@ -13,7 +13,7 @@ from deeprotect.audit.finding import Finding
 from deeprotect.audit.pairs import Pair
 from deeprotect.audit.trials import KnownOutputs, releases
 from deeprotect.privacy.events import Guarantee
-from deeprotect.release.pipe import Pipeline
+from deeprotect.release.engine import Pipeline
 from deeprotect.signals.schema import Floats
 
 _MOST_LEARNT = 50_000  # runs of each side that fit the scores, and as many that choose the event

@@ -17,7 +17,7 @@ from deeprotect.audit.trials import outputs_of
 from deeprotect.audit.views import view
 from deeprotect.errors import InputError
 from deeprotect.privacy.events import Guarantee
-from deeprotect.release.pipe import Pipeline
+from deeprotect.release.engine import Pipeline
 from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import LabelledWindows
 

@@ -10,7 +10,7 @@ import numpy as np
 from deeprotect.audit.distinguisher import fit
 from deeprotect.audit.pairs import Pair
 from deeprotect.audit.trials import KnownOutputs, released_batches
-from deeprotect.release.pipe import Pipeline
+from deeprotect.release.engine import Pipeline
 from deeprotect.signals.schema import Floats
 
 _PILOT = 64  # releases of each side that judge a batch

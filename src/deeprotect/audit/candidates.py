@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 
 from deeprotect.audit.views import View, view
-from deeprotect.release.pipe import Pipeline
+from deeprotect.release.engine import Pipeline
 from deeprotect.signals.schema import Floats
 
 _RANDOM = 256  # random windows, and as many random corners

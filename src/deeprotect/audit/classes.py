@@ -13,7 +13,7 @@ from deeprotect.audit.pairs import Pair
 from deeprotect.audit.trials import outputs_of, released
 from deeprotect.audit.views import view
 from deeprotect.errors import InputError, quoted, quoted_all
-from deeprotect.release.pipe import Pipeline
+from deeprotect.release.engine import Pipeline
 from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import LabelledWindows
 

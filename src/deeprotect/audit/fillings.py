@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.audit.candidates import encode_alone
-from deeprotect.release.pipe import Pipeline
+from deeprotect.release.engine import Pipeline
 from deeprotect.signals.schema import Floats
 
 _MOST_CANDIDATES = 1_024

@@ -13,7 +13,7 @@ import numpy as np
 
 from deeprotect.audit.fillings import fillings, pool
 from deeprotect.audit.replay import STEPS, Marks, Trace, replay
-from deeprotect.release.pipe import Pipeline
+from deeprotect.release.engine import Pipeline
 from deeprotect.signals.schema import Floats
 
 Sizes = tuple[int, ...]

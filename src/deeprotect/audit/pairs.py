@@ -10,7 +10,7 @@ from deeprotect.audit.bound import lower_bound
 from deeprotect.audit.candidates import encode_alone, goals, pushed, reach
 from deeprotect.audit.views import view
 from deeprotect.errors import InputError
-from deeprotect.release.pipe import Pipeline
+from deeprotect.release.engine import Pipeline
 from deeprotect.signals.schema import Floats
 
 _DIRECTIONS = 48  # linear programmes for relaxed neighbours

@@ -1,4 +1,4 @@
-"""The pipe with random words that repeat, and notes of what each step made: for looking, never for releasing."""
+"""The engine with random words that repeat, and notes of what each step made: for looking, never for releasing."""
 
 from collections.abc import Iterator
 from itertools import accumulate
@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.audit.trials import in_units
-from deeprotect.privacy.entropy import Entropy, SeededEntropy, SystemEntropy, Words
-from deeprotect.privacy.mechanisms.mechanism import Mechanism
+from deeprotect.privacy.entropy import Entropy, SeededEntropy, Words
+from deeprotect.release import engine
+from deeprotect.release.engine import Pipeline, Request
 from deeprotect.release.ledger import MemoryLedger, Price
-from deeprotect.release.pipe import Pipeline, release
 from deeprotect.signals import Windows
 from deeprotect.signals.schema import Floats
 
@@ -23,17 +23,29 @@ Trace = dict[str, Floats]
 
 
 def replay(bundle: Pipeline, windows: Floats, *, marks: Marks | None, sizes: tuple[int, ...]) -> Trace:
-    """Scaled windows (window, value) through the real pipe in batches of these sizes, with the same words every time.
+    """Scaled windows (window, value) through the engine in batches of these sizes, with the same words every time.
 
-    Marked windows get other words, so that their noisy codes change for certain. Without marks every window gets the
-    same words, in whatever batch it comes and wherever it stands there.
+    Marked windows get other words, so that their noisy codes change. Without marks every window gets the same words, in
+    whatever batch it comes and wherever it stands there. A mechanism must ask for as many words whatever the codes are,
+    or windows will seem mixed.
     """
     notes: dict[str, list[Floats]] = {step: [] for step in STEPS}
-    private = _batches(bundle, windows, sizes)
     ledger = MemoryLedger(Price.of(bundle.mechanism))
-    for part in release(private, _Replayed(bundle, marks, notes), ledger=ledger, entropy=_SYSTEM):
-        _note(notes, "release", part.samples)
-    return {step: np.concatenate(parts) for step, parts in notes.items()}
+    parts = [None] * len(sizes) if marks is None else np.split(marks, list(accumulate(sizes))[:-1])
+    for call, (private, part) in enumerate(zip(_batches(bundle, windows, sizes), parts, strict=True)):
+        noted = _Noted(bundle, notes)
+        request = Request.of(private, noted, ledger)
+        (codes,) = engine.encode([request])
+        if part is not None and part.any():
+            other = engine.rehearse([Request.of(private, _Codes(bundle), ledger)], entropy=_other(call), codes=[codes])
+            noted.instead = part, engine.one(other).codes
+        entropy: Entropy = _OneWord() if part is None else SeededEntropy(2 * call)
+        _note(notes, "release", engine.one(engine.rehearse([request], entropy=entropy, codes=[codes])).windows)
+    return {step: np.concatenate(made) for step, made in notes.items()}
+
+
+def _other(call: int) -> Entropy:
+    return SeededEntropy(2 * call + 1)
 
 
 class _OneWord:
@@ -41,10 +53,6 @@ class _OneWord:
 
     def words(self, count: int) -> Words:
         return np.full(count, 0x5555_5555_5555_5555, dtype=np.uint64)
-
-
-# The pipe insists on it and gets it; only the stand-ins below, which release to nobody, put it aside.
-_SYSTEM = SystemEntropy()
 
 
 def _batches(bundle: Pipeline, windows: Floats, sizes: tuple[int, ...]) -> Iterator[Windows]:
@@ -58,42 +66,34 @@ def _note(notes: dict[str, list[Floats]], step: str, made: Floats) -> Floats:
     return made
 
 
-class _Replayed:
-    """A bundle that notes what it makes; all but the words is its own."""
+class _Codes:
+    """A bundle that decodes nothing: what is released are noisy codes."""
 
-    def __init__(self, bundle: Pipeline, marks: Marks | None, notes: dict[str, list[Floats]]) -> None:
-        self._bundle, self._notes = bundle, notes
-        self.schema = bundle.schema
-        self.mechanism: Any = _ReplayedMechanism(bundle.mechanism, marks, notes)
+    def __init__(self, bundle: Pipeline) -> None:
+        self._bundle = bundle
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._bundle, name)
+
+    def decode(self, noisy_code: Floats) -> Floats:
+        return noisy_code
+
+
+class _Noted(_Codes):
+    """A bundle that notes what it makes, and puts other noisy codes in the place of some before it decodes them."""
+
+    def __init__(self, bundle: Pipeline, notes: dict[str, list[Floats]]) -> None:
+        super().__init__(bundle)
+        self._notes = notes
+        self.instead: tuple[Marks, Floats] | None = None
 
     def encode(self, private: Floats) -> Floats:
         _note(self._notes, "scale", private)
         return _note(self._notes, "encode", self._bundle.encode(private))
 
     def decode(self, noisy_code: Floats) -> Floats:
+        if self.instead is not None:
+            marks, other = self.instead
+            noisy_code = np.where(marks[:, None], other, noisy_code)
+        _note(self._notes, "privatise", noisy_code)
         return _note(self._notes, "decode", self._bundle.decode(noisy_code))
-
-
-class _ReplayedMechanism:
-    """A mechanism on words that repeat. It must ask for as many whatever the codes are, or windows will seem mixed."""
-
-    def __init__(self, mechanism: Mechanism, marks: Marks | None, notes: dict[str, list[Floats]]) -> None:
-        self._mechanism, self._marks, self._notes = mechanism, marks, notes
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._mechanism, name)
-
-    def privatise(self, code: Floats, *, entropy: Entropy) -> Floats:
-        del entropy
-        if self._marks is None:
-            return _note(self._notes, "privatise", self._mechanism.privatise(code, entropy=_OneWord()))
-        before = self._notes["privatise"]
-        call, first = len(before), sum(map(len, before))
-        marks = self._marks[first : first + len(code)]
-        noisy = np.array(self._mechanism.privatise(code, entropy=SeededEntropy(2 * call)))
-        if marks.any():
-            noisy[marks] = self._mechanism.privatise(code[marks], entropy=SeededEntropy(2 * call + 1))
-        return _note(self._notes, "privatise", noisy)

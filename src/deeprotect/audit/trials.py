@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from deeprotect.audit.distinguisher import look_up, names
 from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.engine import Pipeline, stream
 from deeprotect.release.ledger import MemoryLedger, Price
-from deeprotect.release.pipe import Pipeline, release
 from deeprotect.signals import Frame, Schema, Windows
 from deeprotect.signals.schema import Floats
 
@@ -31,7 +31,7 @@ def released_batches(bundle: Pipeline, batches: Iterable[Floats], *, hold: int =
     """What the pipe makes of batches of scaled windows (window, value), in episodes of `hold`, one after the other."""
     private = (in_units(bundle.schema, batch, hold=hold) for batch in batches)
     ledger = MemoryLedger(Price.of(bundle.mechanism))
-    for released in release(private, bundle, ledger=ledger, entropy=SystemEntropy()):
+    for released in stream(private, bundle, ledger=ledger, entropy=SystemEntropy()):
         yield released.samples.reshape(len(released), bundle.schema.dim)
 
 

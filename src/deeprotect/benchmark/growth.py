@@ -13,8 +13,8 @@ from deeprotect.benchmark.own_process import run
 from deeprotect.benchmark.ratio import Ratio
 from deeprotect.benchmark.throughput import PROTECT, write
 from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.engine import stream
 from deeprotect.release.ledger import MemoryLedger, Price
-from deeprotect.release.pipe import release
 from deeprotect.signals.windows import Frame, Windows
 
 ROWS = (10_000, 100_000, 1_000_000, 10_000_000)
@@ -75,6 +75,6 @@ def _seconds(shape: Shape, windows: int) -> float:
     for _ in range(REPEATS):
         start = time.process_time()
         ledger = MemoryLedger(Price.of(bundle.mechanism))
-        list(release([private], bundle, ledger=ledger, entropy=SystemEntropy()))
+        list(stream([private], bundle, ledger=ledger, entropy=SystemEntropy()))
         seconds.append(time.process_time() - start)
     return min(seconds)

@@ -83,8 +83,8 @@ def seeded(protector: TrainedProtector, seed: int) -> Release:
     entropy, mechanism = SeededEntropy(seed), protector.mechanism
 
     def draw(private: Floats, counts: Counts) -> Released:
-        noisy = protector.noisy_codes(private, counts, entropy=entropy)
+        released = protector.release(private, counts, entropy=entropy)
         # The code book is public: whoever sees a released window knows the code behind it.
-        return Released(protector.decode(noisy), mechanism.output_of(noisy))
+        return Released(released.windows, mechanism.output_of(released.codes))
 
     return Release(draw, protector.hold)

@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from deeprotect.evaluation.results import FormCheck
 from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.engine import Pipeline
 from deeprotect.release.ledger import MemoryLedger, Price
-from deeprotect.release.pipe import Pipeline
 from deeprotect.release.releasing import release_table
 from deeprotect.signals import Channel
 from deeprotect.tables.columns import Columns

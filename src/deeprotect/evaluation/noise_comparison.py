@@ -37,7 +37,7 @@ def _noise_row(fold: FittedFold, cell: EvaluationCell, *, epsilon: float) -> Noi
     method, protector = cell.setting.method, fold.protector(cell.setting)
     private = fold.test.flat
     code = protector.encode(private)
-    released = protector.release(private, entropy=SeededEntropy(fold.evaluator.setup.seed))
+    released = protector.release(private, entropy=SeededEntropy(fold.evaluator.setup.seed)).windows
     without_noise = protector.decode(code)
     return NoiseRow(
         mechanism=method.mechanism,

@@ -1,4 +1,7 @@
-"""Guarantees in words: what is promised, against whom, for how much data, and where it ends. The one place for it."""
+"""Guarantees in words: what is promised, against whom, for how much data, and where it ends.
+
+A card opens with two sentences of its own, for people who read no further: `bundle/card_opening.py`.
+"""
 
 import math
 from collections.abc import Sequence

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from deeprotect.errors import TableError, printable
 from deeprotect.privacy.accounting import totals
 from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.engine import Pipeline, stream
 from deeprotect.release.ledger import Ledger
-from deeprotect.release.pipe import Pipeline, release
 from deeprotect.release.releasing import ReleaseSummary
 from deeprotect.signals import Frame, Run, Schema, Windows
 from deeprotect.signals.checks import largely_outside
@@ -31,7 +31,7 @@ def release_array(
     batches = _batches(windows, hold=bundle.hold.windows)
     place, book = 0, ledger.of_table(windows, ())
     before = book.tally
-    for batch in release(batches, bundle, ledger=book, entropy=entropy, workers=workers):
+    for batch in stream(batches, bundle, ledger=book, entropy=entropy, workers=workers):
         released[place : place + len(batch)] = _typed(batch.samples, windows.dtype)
         place += len(batch)
     rows = windows.reshape(-1, windows.shape[2]).astype(np.float64)

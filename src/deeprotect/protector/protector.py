@@ -21,9 +21,9 @@ from deeprotect.protector.arrays import release_array
 from deeprotect.protector.kinds import like
 from deeprotect.protector.release_options import Progress, ReleaseOptions, book_of, passing_columns, settled
 from deeprotect.protector.released_table import ReleasedTable
+from deeprotect.release.episodes import LISTEN
 from deeprotect.release.in_order import encoding_threads
 from deeprotect.release.ledger import Account, Ledger, MemoryLedger
-from deeprotect.release.live_episodes import LISTEN
 from deeprotect.release.many_files import release_data_set
 from deeprotect.release.pricing import price_of
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table

@@ -1,6 +1,5 @@
-"""Releasing a table: the pipe between a source and a sink, in constant memory, row for row."""
+"""Releasing a table: the engine between a source and a sink, in constant memory, row for row."""
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
@@ -12,8 +11,8 @@ from deeprotect.bundle.network import one_thread
 from deeprotect.errors import quoted_all
 from deeprotect.privacy.accounting import Spending, totals
 from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.engine import Pipeline, accompanied
 from deeprotect.release.ledger import DrawCounts, Ledger
-from deeprotect.release.pipe import Pipeline, release
 from deeprotect.signals import Windows
 from deeprotect.signals.windowing import Cutter
 from deeprotect.tables.columns import Columns
@@ -79,9 +78,8 @@ def release_table(
 
     `mapping` gives the column of a channel where the names differ, `names` the columns of a text file that has none,
     `passing` what becomes of names of recordings and of time stamps. Rows of a `live` table are not held back until
-    they are many. Samples outside the public range are clipped and
-    never refused: the policy comes with the bundle, and whoever wrote it could otherwise read from the mere existence
-    of an output where the samples lie.
+    they are many. Samples outside the public range are clipped and never refused: the policy comes with the bundle, and
+    whoever wrote it could otherwise read from the mere existence of an output where the samples lie.
     """
     numbers = [mapping.get(name, name) for name in bundle.schema.names]
     passing = passing or Passing()
@@ -95,11 +93,11 @@ def release_table(
         needed = source.only(columns.kept)
         needed = needed if live else needed.by_rows()
         rows = read_rows(needed, columns, bundle.schema, outside=lambda channel, _: clipped.setdefault(channel.name))
-        beside = deque[pa.Table]()
-        windows = _windows(rows, cells, bundle, beside=beside)
+        batches = _batches(rows, cells, bundle)
         with open_sink(schema) as sink, one_thread():
-            for released in release(windows, bundle, ledger=book, entropy=entropy, workers=1 if live else workers):
-                sink.write(_assemble(released, beside.popleft(), columns, schema))
+            at_once = 1 if live else workers
+            for released, beside in accompanied(batches, bundle, ledger=book, entropy=entropy, workers=at_once):
+                sink.write(_assemble(released, beside, columns, schema))
                 released_rows += int(released.frame.lengths.sum())
                 progress(source.position())
     draws = book.tally - before
@@ -109,10 +107,8 @@ def release_table(
     return ReleaseSummary(released_rows, spending, columns.dropped, unchanged, tuple(clipped), renumbered, draws=draws)
 
 
-def _windows(
-    rows: Iterable[Rows], cells: BesideCells, bundle: Pipeline, *, beside: deque[pa.Table]
-) -> Iterator[Windows]:
-    """Whole episodes as they fill; `beside` gets the cells that pass beside the pipe, of the rows of each batch."""
+def _batches(rows: Iterable[Rows], cells: BesideCells, bundle: Pipeline) -> Iterator[tuple[Windows, pa.Table]]:
+    """Whole episodes as they fill, each with the cells that pass beside the engine, of the rows of its batch."""
     schema, held = bundle.schema, pa.Table.from_batches([], cells.schema)
     cutter = Cutter(schema.window, len(schema.channels), hold=bundle.hold.windows)
     for each in rows:
@@ -120,13 +116,11 @@ def _windows(
         windows = cutter.push(each.samples, each.recording)
         if len(windows):
             count = int(windows.frame.lengths.sum())
-            beside.append(held.slice(0, count))
-            yield windows
+            yield windows, held.slice(0, count)
             held = held.slice(count).combine_chunks()
     windows = cutter.finish()
     if len(windows):
-        beside.append(held)
-        yield windows
+        yield windows, held
 
 
 def _assemble(released: Windows, beside: pa.Table, columns: Columns, schema: pa.Schema) -> pa.Table:

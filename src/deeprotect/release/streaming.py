@@ -1,7 +1,6 @@
 """A live stream: samples are pushed as they come, released ones come back, in constant memory."""
 
 import warnings
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -11,13 +10,11 @@ import numpy as np
 from deeprotect.errors import DeeprotectError, StreamError, TableError, printable
 from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.entropy import SystemEntropy, require_system
+from deeprotect.release.engine import Pipeline, one, release
+from deeprotect.release.episodes import Episodes, Observing
 from deeprotect.release.ledger import Ledger
-from deeprotect.release.live_episodes import Episodes, ListenBefore, Listening, ListenToBeginning
-from deeprotect.release.pipe import Pipeline, draw
-from deeprotect.release.placeholder import placeholders
-from deeprotect.signals import Cutter, Run, Windows
+from deeprotect.signals import Cutter, Windows
 from deeprotect.signals.checks import largely_outside
-from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
 
 ListenTo = Literal["beginning", "before"]
@@ -51,11 +48,11 @@ class LiveStream:
         entropy: SystemEntropy,
     ) -> None:
         self._bundle = bundle
-        self._listen_to, self._listening = listen_to, Listening.of(bundle, listen)
+        self._observing = Observing.of(bundle, listen_to, listen)
         # No other stream has the same draws, whatever it is called: keys begin anew, as for standard input.
         self._ledger, self._entropy = ledger.of_table(STANDARD, ()), require_system(entropy)
-        self._draws = 0
-        self._pushed = self._released = self._dropped = 0
+        self._part = 0  # recordings so far
+        self._pushed = self._returned = self._dropped = 0
         self._warned: set[str] = set()
         self._begin()
 
@@ -67,7 +64,7 @@ class LiveStream:
     @property
     def waiting(self) -> int:
         """Rows that were pushed and have not come back yet."""
-        return self._pushed - self._released - self._dropped
+        return self._pushed - self._returned - self._dropped
 
     @property
     def dropped(self) -> int:
@@ -86,45 +83,32 @@ class LiveStream:
         """The rows that still wait, the last window filled up; the next push begins a new recording."""
         with self._closed_on_failure():
             last = self._through(self._cutter.finish())
-            rest = self._decoded(self._episodes.finish())
+            self._episodes.end()
+            rest = self._released()
             self._begin()
-            return self._count(np.concatenate([last, rest]))
+            return self._count(np.concatenate([last, *rest]))
 
     def _begin(self) -> None:
         schema = self._bundle.schema
         self._cutter = Cutter(schema.window, len(schema.channels))
-        self._episodes = self._made_episodes()
-        self._lengths: deque[int] = deque()  # of the windows that have not left
-
-    def _made_episodes(self) -> Episodes:
-        if self._listen_to == "beginning" or self._bundle.hold.windows == 1:
-            return ListenToBeginning(self._listening, self._draw)
-        return ListenBefore(self._listening, self._draw, placeholder=self._placeholder)
+        self._part, self._next = self._part + 1, 0
+        self._episodes = Episodes(self._bundle, self._ledger, self._observing)
 
     def _through(self, windows: Windows) -> Floats:
-        if not len(windows):
-            return self._none()
-        self._warn(windows)
-        self._lengths.extend(windows.frame.lengths.tolist())
-        scaled = self._bundle.schema.scale(windows.samples)
-        released = [self._decoded(self._episodes.take(each[None])) for each in scaled]
-        return np.concatenate([self._none(), *released])
+        if len(windows):
+            self._warn(windows)
+        released = [self._none()]
+        for samples, length in zip(windows.samples, windows.frame.lengths.tolist(), strict=True):
+            self._episodes.take(length, samples, part=self._part, number=self._next)
+            self._next += 1
+            released += self._released()
+        return np.concatenate(released)
 
-    def _decoded(self, noisy_codes: Floats) -> Floats:
-        """Rows of the windows that may leave, padding cut off."""
-        if not len(noisy_codes):
-            return self._none()
-        windows = self._bundle.decode(noisy_codes)
-        return np.concatenate([window[: self._lengths.popleft()] for window in windows])
-
-    def _draw(self, code: Floats, counts: Counts) -> Floats:
-        run, self._draws = Run("", self._draws, len(code)), self._draws + len(code)
-        return draw(code, counts, self._bundle, runs=(run,), ledger=self._ledger, entropy=self._entropy)
-
-    def _placeholder(self, windows: int) -> Floats:
-        mechanism = self._bundle.mechanism
-        nothing = placeholders(mechanism, 1, entropy=self._entropy)
-        return mechanism.repeat(nothing, np.array([windows]), entropy=self._entropy)
+    def _released(self) -> list[Floats]:
+        """Rows of the windows that may leave now, padding cut off."""
+        for episode, request in self._episodes.due():
+            Episodes.settle(episode, one(release([request], entropy=self._entropy)))
+        return [each.window[: each.ticket] for each in self._episodes.leaving(self._entropy)]
 
     def _read(self, samples: Any) -> Floats:
         names = self._bundle.schema.names
@@ -155,7 +139,7 @@ class LiveStream:
                 warnings.warn(f"the stream: {line} Samples are clipped", stacklevel=5)
 
     def _count(self, released: Floats) -> Floats:
-        self._released += len(released)
+        self._returned += len(released)
         return released
 
     def _none(self) -> Floats:

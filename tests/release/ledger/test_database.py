@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, event, text
 from sqlalchemy.exc import OperationalError
+from tests.release.ledger.bookings import charge, record
 
 from deeprotect.errors import LedgerError, LedgerUnavailableError
 from deeprotect.release.ledger.database import Database
@@ -151,7 +152,7 @@ def test_a_statement_is_of_one_moment_while_others_write(open_ledger, address):
         counted = text("SELECT count(*) FROM deeprotect_charges")
         before = connection.execute(counted).scalar()
         if "://" in address:  # a file's readers keep its writers waiting instead
-            ledger.charge([Run("a", 0, 1)], count=1)
+            charge(ledger, [Run("a", 0, 1)], count=1)
         assert connection.execute(counted).scalar() == before
 
 
@@ -162,8 +163,8 @@ def test_nothing_but_reading_and_adding_is_asked_of_the_database(open_ledger):
     try:
         for _ in range(2):
             ledger = open_ledger(per_hour=100.0)
-            ledger.charge([Run("a", 0, 3)], count=3)
-            ledger.record([Run("a", 0, 3)], np.zeros((3, 1)))
+            charge(ledger, [Run("a", 0, 3)], count=3)
+            record(ledger, [Run("a", 0, 3)], np.zeros((3, 1)))
     finally:
         event.remove(Engine, "before_cursor_execute", listener)
     assert any("INSERT INTO deeprotect_draws" in each for each in said)

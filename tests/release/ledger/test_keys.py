@@ -30,7 +30,7 @@ def keys(names, *parts):
     """Of one window for each name."""
     cutter = Cutter(2, 1)
     windows = [cutter.push(np.zeros((4, 1)), np.repeat(names_of(names), 2)), cutter.finish()]
-    return [span.key for batch in windows for span in spans_of(batch.frame.runs, *parts)]
+    return [span.key for batch in windows for span in spans_of(batch.frame.runs, 1, *parts)]
 
 
 @pytest.mark.parametrize("names", PAIRS.values(), ids=PAIRS)

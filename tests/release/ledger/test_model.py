@@ -1,5 +1,6 @@
 """The ledger against a few lines that say what it should do, in any order of charging, dying, drawing and waiting."""
 
+import contextlib
 from datetime import timedelta
 from fractions import Fraction
 
@@ -7,6 +8,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from tests.release.ledger.bookings import charge, opened, record
 from tests.release.ledger.conftest import SetClock
 from tests.release.ledger.prices import price
 
@@ -22,6 +24,8 @@ from deeprotect.signals import Run
 EPSILONS = (0.1, 2.5)
 LIMITS = ({"per_hour": 3.0, "in_all": 12.0}, {"per_day": 5.1, "in_all": 9.3})
 """What the two bundles ask for; each holds for both of them once it was charged, until the operator loosens it."""
+ENDS = ("records", "dies", "charges")
+"""The last is how versions that wrote two transactions died between them."""
 runs = st.lists(st.builds(Run, st.sampled_from("ab"), st.integers(0, 6), st.integers(1, 4)), min_size=1, max_size=3)
 
 
@@ -60,14 +64,17 @@ def machine(address):
                 (which, run.recording, number) for run in batch for number in range(run.first, run.first + run.count)
             ]
 
-        @rule(which=st.integers(0, 1), batch=runs, value=st.integers(0, 2**20), dies=st.booleans())
-        def release(self, which, batch, value, dies):
+        @rule(which=st.integers(0, 1), batch=runs, value=st.integers(0, 2**20), end=st.sampled_from(ENDS))
+        def release(self, which, batch, value, end):
             asked, epsilon = self.draws(which, batch), Fraction(repr(EPSILONS[which]))
             fresh = list(dict.fromkeys(draw for draw in asked if draw not in self.paid))
             held = self.held if which in self.entered else tighter(self.held, LIMITS[which])
             room = min(((most - self.spent(name)) // epsilon for name, most in held.items()), default=len(fresh))
+            if end == "dies":
+                self.dies(which, batch, len(asked))
+                return
             try:
-                paid = self.ledgers[which].charge(batch, count=len(asked))
+                paid = charge(self.ledgers[which], batch, count=len(asked))
             except BudgetError:
                 assert not self.placeholders
                 assert room < len(fresh)
@@ -81,12 +88,20 @@ def machine(address):
                 self.held = held
                 self.entered.add(which)
                 assert self.spent("in_all") <= held.get("in_all", np.inf)
-            if not dies:
+            if end == "records":
                 self.record(which, batch, asked, value)
+
+        def dies(self, which, batch, count):
+            """In the middle of a transaction: nothing of it is there."""
+            drawn = np.zeros((count, 1))
+            with contextlib.suppress(ZeroDivisionError), opened(self.ledgers[which], batch, drawn) as books:
+                (paid,) = books.charge()
+                books.record([None if isinstance(paid, BudgetError) else drawn])
+                raise ZeroDivisionError
 
         def record(self, which, batch, asked, value):
             drawn = np.arange(len(asked), dtype=np.float64)[:, None] + value
-            released = self.ledgers[which].record(batch, drawn)[:, 0]
+            released = record(self.ledgers[which], batch, drawn)[:, 0]
             for draw, own in zip(asked, drawn[:, 0], strict=True):
                 self.kept.setdefault(draw, own)
             assert released.tolist() == [self.kept[draw] for draw in asked]

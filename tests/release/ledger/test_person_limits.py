@@ -1,9 +1,12 @@
 """Limits are the person's: a bundle may tighten them, and only the operator loosens them."""
 
+import contextlib
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from sqlalchemy import text
+from tests.release.ledger.bookings import Asked, charge
 from tests.release.ledger.prices import price
 
 from deeprotect.errors import BudgetError
@@ -11,7 +14,6 @@ from deeprotect.release.ledger import Account
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import VERSION, limits
 from deeprotect.release.ledger.person_limits import limits_in, set_limits
-from deeprotect.release.ledger.single_draws import charge_all
 from deeprotect.release.ledger.stored import StoredLedger
 from deeprotect.signals import Run
 
@@ -37,75 +39,86 @@ def ann(open_ledger):
 
 @pytest.mark.parametrize("stated", [{}, {"in_all": 1000.0}, {"per_day": 50.0}])
 def test_a_limit_that_is_spent_binds_every_other_bundle(ann, stated):
-    ann("one", in_all=100.0).charge(draws(0, 20), count=20)
+    charge(ann("one", in_all=100.0), draws(0, 20), count=20)
     with pytest.raises(BudgetError, match=r"'ann' has spent ε = 100 of in_all = 100; 1 draws .* operator loosen it"):
-        ann("other", **stated).charge(draws(0, 1), count=1)
+        charge(ann("other", **stated), draws(0, 1), count=1)
 
 
 def test_a_bundle_tightens_what_an_earlier_one_asked_for(ann, address):
     loose = ann("loose", in_all=100.0)
-    loose.charge(draws(0, 4), count=4)
-    ann("tight", in_all=30.0, per_hour=25.0).charge(draws(0, 1), count=1)
+    charge(loose, draws(0, 4), count=4)
+    charge(ann("tight", in_all=30.0, per_hour=25.0), draws(0, 1), count=1)
     assert held(address) == {"per_hour": 25.0, "in_all": 30.0}
     with pytest.raises(BudgetError, match="of per_hour = 25"):
-        loose.charge(draws(4, 1), count=1)
+        charge(loose, draws(4, 1), count=1)
 
 
 def test_draws_of_many_accounts_at_once_are_held_to_the_same_limit(address, clock):
     database = Database.existing_or_new(address)
     asked = [
-        (StoredLedger(database, Account(name, "ann"), price(**stated), clock=clock), Run("", 0, 1))
+        Asked(StoredLedger(database, Account(name, "ann"), price(**stated), clock=clock), [Run("", 0, 1)], np.ones(1))
         for name, stated in (("watch", {"in_all": 10.0}), ("phone", {}), ("ring", {}), ("car", {"in_all": 500.0}))
     ]
-    with database.writing(*(ledger.lock for ledger, _ in asked)) as connection:
-        booked = charge_all(connection, asked)
-    assert [each.charge is not None for each in booked] == [True, True, False, False]
+    with asked[0].ledger.open(asked) as books:
+        paid = books.charge()
+    assert [not isinstance(each, BudgetError) for each in paid] == [True, True, False, False]
     assert held(address) == {"in_all": 10.0}
 
 
+def test_a_failed_transaction_forgets_the_limits_that_it_entered(ann, address):
+    ledger = ann("one", in_all=10.0)
+    asked = [Asked(ledger, draws(first, 1), np.ones(1)) for first in (0, 1)]
+    with contextlib.suppress(ZeroDivisionError), ledger.open(asked) as books:
+        books.charge()
+        raise ZeroDivisionError
+    assert held(address) == {}
+    with pytest.raises(BudgetError, match="of in_all = 10"):
+        charge(ledger, draws(0, 3), count=3)
+
+
 def test_other_people_keep_their_own_limits(ann, open_ledger, address):
-    ann("one", in_all=5.0).charge(draws(0, 1), count=1)
-    assert open_ledger("bob's", person="bob").charge(draws(0, 50), count=50).all()
+    charge(ann("one", in_all=5.0), draws(0, 1), count=1)
+    assert charge(open_ledger("bob's", person="bob"), draws(0, 50), count=50).all()
     assert held(address, "bob") == {}
 
 
 def test_a_bundle_that_is_refused_leaves_no_limit_behind(ann, address):
-    ann("one", in_all=100.0).charge(draws(0, 10), count=10)
+    charge(ann("one", in_all=100.0), draws(0, 10), count=10)
     with pytest.raises(BudgetError, match="of in_all = 20"):
-        ann("greedy", in_all=20.0).charge(draws(0, 1), count=1)
+        charge(ann("greedy", in_all=20.0), draws(0, 1), count=1)
     assert held(address) == {"in_all": 100.0}
 
 
 def test_what_the_operator_loosens_stays_loose_for_bundles_that_were_charged_before(ann, address, clock):
     one = ann("one", in_all=100.0)
-    one.charge(draws(0, 20), count=20)
+    charge(one, draws(0, 20), count=20)
     set_limits(Database.existing(address), "ann", {"in_all": Fraction(110)}, clock=clock)
     for ledger in (one, ann("one", in_all=100.0)):
         first = 20 + (ledger is not one)
-        assert ledger.charge(draws(first, 1), count=1).all()
+        assert charge(ledger, draws(first, 1), count=1).all()
     with pytest.raises(BudgetError, match="of in_all = 110"):
-        one.charge(draws(22, 1), count=1)
+        charge(one, draws(22, 1), count=1)
 
 
 def test_a_bundle_that_is_new_to_the_person_may_tighten_what_the_operator_set(ann, address, clock):
     set_limits(Database.existing_or_new(address), "ann", {"in_all": Fraction(200)}, clock=clock)
-    ann("new", in_all=50.0).charge(draws(0, 1), count=1)
+    charge(ann("new", in_all=50.0), draws(0, 1), count=1)
     assert held(address) == {"in_all": 50.0}
     set_limits(Database.existing(address), "ann", {"in_all": None, "per_day": Fraction(3, 2)}, clock=clock)
     assert held(address) == {"per_day": 1.5}
 
 
 def test_how_a_spent_budget_is_answered_stays_the_bundles_own(ann):
-    ann("one", in_all=10.0).charge(draws(0, 1), count=1)
+    charge(ann("one", in_all=10.0), draws(0, 1), count=1)
     kind = ann("kind", in_all=500.0, when_spent="placeholder")
-    assert kind.charge(draws(0, 3), count=3).tolist() == [True, False, False]
+    assert charge(kind, draws(0, 3), count=3).tolist() == [True, False, False]
 
 
 def test_a_ledger_of_the_first_version_goes_on_with_the_tightest_limits_that_it_charged(ann, address):
     one = ann("one", in_all=100.0)
-    one.charge(draws(0, 10), count=10)
-    ann("two", per_hour=80.0, in_all=200.0).charge(draws(0, 2), count=2)
-    ann("none").charge(draws(0, 2), count=2)
+    charge(one, draws(0, 10), count=10)
+    charge(ann("two", per_hour=80.0, in_all=200.0), draws(0, 2), count=2)
+    charge(ann("none"), draws(0, 2), count=2)
     with Database.existing(address).writing("test") as connection:
         limits.drop(connection)
         connection.execute(text("UPDATE deeprotect_ledger SET version = 1"))
@@ -113,6 +126,6 @@ def test_a_ledger_of_the_first_version_goes_on_with_the_tightest_limits_that_it_
         opened(address)
         assert held(address) == {"per_hour": 80.0, "in_all": 100.0}
     with pytest.raises(BudgetError, match="of per_hour = 80"):
-        ann("none").charge(draws(2, 3), count=3)
+        charge(ann("none"), draws(2, 3), count=3)
     with Database.existing(address).reading() as connection:
         assert connection.execute(text("SELECT version FROM deeprotect_ledger")).scalars().all() == [VERSION]

@@ -42,7 +42,7 @@ def released(lines):
 
 def charged(address, recordings):
     """How often each draw was charged, by stream and recording."""
-    names = {spans_of([Run(name, 0, 1)], "", "bundle", "")[0].key: name for name in recordings}
+    names = {spans_of([Run(name, 0, 1)], 1, "", "bundle", "")[0].key: name for name in recordings}
     counts = defaultdict(int)
     with Database.existing(address).reading() as connection:
         asked = select(streams.c.name, charges.c.key, charges.c.first, charges.c.draws, charges.c.paid)

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from tests.release.ledger.bookings import charge
 from tests.release.ledger.prices import price
 
 from deeprotect.privacy.events import Event
@@ -18,10 +19,10 @@ def run(first, count):
 
 def test_totals_are_by_stream_app_person_and_time(open_ledger, address, clock):
     limits = {"per_hour": 100.0, "per_day": 200.0}
-    open_ledger("watch", person="ann", app="maps", **limits).charge(run(0, 4), count=4)
+    charge(open_ledger("watch", person="ann", app="maps", **limits), run(0, 4), count=4)
     clock.move(hours=2)
-    open_ledger("phone", person="ann", app="health", **limits).charge(run(0, 3), count=3)
-    open_ledger("bob's").charge(run(0, 1), count=1)
+    charge(open_ledger("phone", person="ann", app="health", **limits), run(0, 3), count=3)
+    charge(open_ledger("bob's"), run(0, 1), count=1)
     clock.move(minutes=10)
     found = statement(Database.existing(address), clock=clock)
     ann, bob = found.people
@@ -34,7 +35,7 @@ def test_totals_are_by_stream_app_person_and_time(open_ledger, address, clock):
 
 def test_colluding_apps_are_not_hidden_by_a_filter(open_ledger, address, clock):
     for app in ("maps", "health"):
-        open_ledger("watch", person="ann", app=app).charge(run(0, 4), count=4)
+        charge(open_ledger("watch", person="ann", app=app), run(0, 4), count=4)
     only = statement(Database.existing(address), clock=clock).only(app="maps").people[0]
     assert [line.app for line in only.shown] == ["maps"]
     assert only.spent("in_all").epsilon == 40
@@ -43,9 +44,9 @@ def test_colluding_apps_are_not_hidden_by_a_filter(open_ledger, address, clock):
 
 def test_it_says_what_is_left_and_when_it_frees(open_ledger, address, clock):
     ledger = open_ledger(per_hour=22.5, in_all=100.0)
-    ledger.charge(run(0, 1), count=1)
+    charge(ledger, run(0, 1), count=1)
     clock.move(minutes=20)
-    ledger.charge(run(1, 3), count=3)
+    charge(ledger, run(1, 3), count=3)
     body = statement(Database.existing(address), clock=clock).to_json()
     assert body["people"][0]["limits"] == [
         {"limit": "per_hour", "epsilon": 22.5, "spent": 20.0, "left": 2.5, "frees_at": "2026-11-16T13:00:00+00:00"},
@@ -55,7 +56,7 @@ def test_it_says_what_is_left_and_when_it_frees(open_ledger, address, clock):
 
 
 def test_placeholders_are_told_and_cost_nothing(open_ledger, address, clock):
-    open_ledger(in_all=15.0, when_spent="placeholder").charge(run(0, 5), count=5)
+    charge(open_ledger(in_all=15.0, when_spent="placeholder"), run(0, 5), count=5)
     (person,) = statement(Database.existing(address), clock=clock).people
     assert (person.draws, person.lines[0].placeholders, person.spent("in_all").epsilon) == (3, 2, 15)
 
@@ -75,7 +76,7 @@ def test_a_total_says_what_it_bounds(open_ledger, address, clock, kinds, bound):
         guarantee, _, inference = kind.partition(" for ")
         event = Event(guarantee, 5.0, inferences=(inference.strip("“”"),) if inference else ())
         counted = replace(price(), event=event, counted_as=guarantee)
-        open_ledger(kind, person="ann", at=counted).charge(run(0, 2), count=2)
+        charge(open_ledger(kind, person="ann", at=counted), run(0, 2), count=2)
     (person,) = statement(Database.existing(address), clock=clock).people
     assert (person.counted_as, person.bound) == (tuple(kinds), bound)
     assert person.spent("in_all").epsilon == 10 * len(kinds)

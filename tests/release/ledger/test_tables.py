@@ -211,27 +211,30 @@ def test_the_same_file_read_otherwise_is_another_table(protector, address, tmp_p
 KILLED = """
 import os, signal, sys
 from deeprotect import Protector
-from deeprotect.release.ledger.stored import StoredLedger
+from deeprotect.release.ledger.books import StoredBooks
 protector, source, sink, ledger = Protector.load(sys.argv[1]), *sys.argv[2:]
-record, calls = StoredLedger.record, []
-def dying(self, *drawn):
-    kept = record(self, *drawn)
-    calls.append(kept)
+record, calls = StoredBooks.record, []
+def dying(self, drawn):
+    kept = record(self, drawn)
+    calls.append(len(kept[0]))
     if len(calls) == 2:
+        print(calls[0], flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
     return kept
-StoredLedger.record = dying
+StoredBooks.record = dying
 protector.protect_file(source, sink, ledger=protector.ledger(ledger, stream="walk"))
 """
 
 
-def test_a_release_that_is_killed_leaves_nothing_but_its_charges(bundle, protector, tmp_path):
+def test_a_release_that_is_killed_leaves_nothing_of_the_batch_that_it_was_at(bundle, protector, tmp_path):
     source, ledger = write(walk(100_000, recordings=1), tmp_path / "in.csv"), tmp_path / "ledger.db"
     bundle.save(tmp_path / "protector")
     command = [sys.executable, "-c", KILLED, tmp_path / "protector", source, tmp_path / "out.csv", ledger]
-    assert subprocess.run(command, check=False).returncode == -9
+    killed = subprocess.run(command, check=False, stdout=subprocess.PIPE)
+    assert killed.returncode == -9
     assert not (tmp_path / "out.csv").exists()
     before = statement(Database.existing(str(ledger))).people[0].draws
+    assert before == int(killed.stdout)  # of the batch before, whole: the one that it was at costs nothing
     summary = protector.protect_file(source, tmp_path / "out.csv", ledger=protector.ledger(ledger, stream="walk"))
     assert 0 < before == summary.draws.repeated
     assert statement(Database.existing(str(ledger))).people[0].draws == 25_000

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlalchemy import event
+from tests.release.ledger.bookings import Asked
 from tests.release.ledger.prices import price
 
 from deeprotect.errors import BudgetError
@@ -39,15 +40,19 @@ class Work:
         ledger = StoredLedger(database, Account(self.stream, self.person), price(self.epsilon, **self.limits))
         for batch in self.batches:
             runs = [Run(*each) for each in batch]
-            try:
-                ledger.charge(runs, count=sum(run.count for run in runs))
-            except BudgetError:
+            count = sum(run.count for run in runs)
+            with ledger.open([Asked(ledger, runs, np.ones(count, dtype=np.int64))]) as books:
+                (paid,) = books.charge()
+                point()
+                words = SystemEntropy().words(count) >> np.uint64(32)
+                drawn = None if isinstance(paid, BudgetError) else words.astype(np.float64)[:, None]
+                (kept,) = books.record([drawn])
+                point()
+            if kept is None:
                 left({"stream": self.stream, "refused": batch})
                 continue
             point()
-            words = SystemEntropy().words(sum(run.count for run in runs)) >> np.uint64(32)
-            released = ledger.record(runs, words.astype(np.float64)[:, None])[:, 0]
-            point()
+            released = kept[:, 0]
             left({"stream": self.stream, "batch": batch, "released": released.tolist()})
 
 

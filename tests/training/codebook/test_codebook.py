@@ -101,7 +101,7 @@ def test_of_channels_that_cost_the_same_the_one_that_is_read_rightly_more_is_tak
 def test_the_released_window_is_one_of_the_public_outputs(protection, gym_windows, book):
     released = protection.release(gym_windows.flat, entropy=SeededEntropy(0))
     public = book.outputs.samples.reshape(-1, 16)
-    distance = np.abs(released[:, None, :] - public[None, :, :]).max(axis=2).min(axis=1)
+    distance = np.abs(released.windows[:, None, :] - public[None, :, :]).max(axis=2).min(axis=1)
     assert distance.max() <= 0.5 / STEPS
 
 

@@ -68,4 +68,4 @@ def test_a_protector_releases_as_many_windows_as_it_was_given(models, held, gym_
 
     protector = learn(models, held)
     released = protector.release(gym_windows.flat, run_lengths(gym_windows.episodes(HOLD)), entropy=SeededEntropy(0))
-    assert released.shape == gym_windows.flat.shape
+    assert released.windows.shape == gym_windows.flat.shape

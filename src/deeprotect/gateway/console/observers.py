@@ -15,9 +15,9 @@ from deeprotect.bundle.bundle import Bundle
 from deeprotect.errors import DeeprotectError, InputError
 from deeprotect.gateway.console.features import Labels, SummaryModel
 from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.engine import Request, one, release
 from deeprotect.release.ledger.memory import MemoryLedger
 from deeprotect.release.ledger.price import Price
-from deeprotect.release.pipe import episode_codes, release_batch
 from deeprotect.signals import Frame, Run, Windows
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.sources import open_source
@@ -116,8 +116,8 @@ def _released(bundle: Bundle, raw: LabelledWindows) -> Floats:
     frame = Frame(lengths, np.cumsum(lengths) - lengths, episodes, (Run("", 0, draws),))
     private = Windows(bundle.schema.unscale(raw.samples), frame)
     ledger = MemoryLedger(Price.of(bundle.mechanism))
-    out = release_batch(private, episode_codes(bundle, private), bundle, ledger=ledger, entropy=SystemEntropy())
-    return bundle.schema.scale(out.samples)
+    released = one(release([Request.of(private, bundle, ledger)], entropy=SystemEntropy()))
+    return bundle.schema.scale(released.windows)
 
 
 def _is_test(raw: LabelledWindows) -> NDArray[np.bool_]:

@@ -18,11 +18,12 @@ from deeprotect.gateway.operation.logs import event, failure
 from deeprotect.gateway.operation.metrics import Metrics
 from deeprotect.gateway.registration.device_registry import App, Device
 from deeprotect.gateway.registration.directory import Directory
+from deeprotect.gateway.streams.clock_window import ClockWindow
 from deeprotect.gateway.streams.hub import MOST_WAITING, Hub, Subscription
 from deeprotect.gateway.streams.raw_view import raw_windows
 from deeprotect.gateway.streams.releaser import FAILED, Delivery, ReleaseOrder, Releaser
 from deeprotect.gateway.streams.status import AppStatus, AppTally, Receipt, StreamStatus
-from deeprotect.gateway.streams.track import LONGEST_SECONDS, TrackWindow
+from deeprotect.gateway.streams.track import LONGEST_SECONDS
 from deeprotect.gateway.wire.message import Message
 from deeprotect.signals.schema import Schema
 from deeprotect.signals.ticks import SECOND
@@ -36,7 +37,7 @@ BATCH_WINDOWS = 64  # of one stream in one batch: nobody waits for more of anoth
 WINDOWS_A_SECOND = 4096  # that one device may make due, in the long run
 MOST_WINDOWS = 2 * WINDOWS_A_SECOND  # of one message
 SHORT_BYTES, SHORT_WINDOWS = 1 << 13, 16  # what is read or cut in a millisecond
-_Due = dict[Schema, list[TrackWindow]]
+_Due = dict[Schema, list[ClockWindow]]
 _Ordered = list[asyncio.Future[Delivery]]
 _Queue = list[tuple[ReleaseOrder, asyncio.Future[Delivery]]]
 _Served = Sequence[tuple[App, Bundle]]
@@ -102,7 +103,7 @@ class Mediator:
                 return Receipt(0, busy=not message.is_test)
             receipt, ordered = await self._take(device, message, size=size)
         deliveries = await asyncio.gather(*ordered)
-        if any(delivery.outcome and delivery.outcome.released for delivery in deliveries):
+        if any(delivery.released for delivery in deliveries):
             self._metrics.latency.observe(time.monotonic() - came)
         return receipt if receipt.refusal else replace(receipt, refusal=self._refusal(device.stream))
 
@@ -176,7 +177,7 @@ class Mediator:
                 deliveries = await loop.run_in_executor(self._thread, self._releaser.run, orders)
         except Exception as error:
             failure("release failed", error)
-            deliveries = [Delivery(order, None, FAILED) for order in orders]
+            deliveries = [Delivery(order, refusal=FAILED) for order in orders]
         for (_, future), delivery in zip(queue, deliveries, strict=True):
             try:
                 await self._publish(delivery)
@@ -186,13 +187,13 @@ class Mediator:
                 future.set_result(delivery)
 
     async def _publish(self, delivery: Delivery) -> None:
-        app, outcome = delivery.order.app, delivery.outcome
+        app = delivery.order.app
         tally = self._tallies[app.stream, app.name]
         if delivery.refusal and delivery.refusal != tally.refusal:
             event("refused", stream=app.stream, app=app.name, reason=delivery.refusal)
-        if outcome is None or delivery.refusal or outcome.released:
+        if delivery.refusal or delivery.released:
             tally.refusal = delivery.refusal
-        for place, window in enumerate(outcome.released if outcome else ()):
+        for place, window in enumerate(delivery.released):
             if place % AT_ONCE == AT_ONCE - 1:  # an app that reads must not lose any of many windows
                 await asyncio.sleep(0)
             tally.released += 1

@@ -21,8 +21,8 @@ class Assembly:
     included: no value of a reading has a say in it.
     """
 
-    def __init__(self, schema: Schema, ticks: Ticks, *, first_tick: int) -> None:
-        self._schema, self._ticks = schema, ticks
+    def __init__(self, schema: Schema, ticks: Ticks, *, first_tick: int, part: int = 0) -> None:
+        self._schema, self._ticks, self._part = schema, ticks, part
         self._place = {name: place for place, name in enumerate(schema.names)}
         self._known: dict[tuple[str, ...], list[int]] = {}  # places of channels that are read together
         self._grace = self._ticks.ticks_in(GRACE_SECONDS)
@@ -51,7 +51,7 @@ class Assembly:
             own = list(self._own())
             stamps = tuple(Stamps(each.sensor, each.channels, each.places, each.times_ns, each.ticks) for each in own)
             samples = window_samples(own, window=length, channels=len(self._schema.channels))
-            yield ClockWindow(self._next, self._times(), samples, stamps)
+            yield ClockWindow(self._next, self._times(), samples, stamps, self._part)
             self._advance()
 
     def missing(self) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ class ClockWindow:
     times_ns: Nanoseconds  # of its ticks
     samples: Floats | None  # (tick, channel) in units
     stamps: tuple[Stamps, ...]
+    part: int = 0  # how often the clock had been set back before it: its draws are not those of before
 
     def with_values(self, released: Floats) -> Iterator[Readings]:
         """The same readings with values of a released window (tick, channel)."""

@@ -1,4 +1,4 @@
-"""A live session of a device: its readings on the clock, and one flow for each app that gets them."""
+"""A live session of a device: its readings on the clock, and the episodes of each app that gets them."""
 
 import hashlib
 import uuid
@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from deeprotect.bundle import Bundle
 from deeprotect.gateway.registration.device_registry import App
-from deeprotect.gateway.streams.flow import Flow
-from deeprotect.gateway.streams.track import Track, TrackWindow
+from deeprotect.gateway.streams.clock_window import ClockWindow
+from deeprotect.gateway.streams.track import Track
 from deeprotect.gateway.wire.message import Message
+from deeprotect.release.episodes import Episodes
 from deeprotect.signals.schema import Schema
 
 MOST_PHASE = 1 << 20
@@ -30,14 +31,14 @@ def own_name() -> str:
 
 @dataclass(eq=False)
 class LiveSession:
-    """Readings come in on the loop's thread (`take`); flows belong to the thread that releases."""
+    """Readings come in on the loop's thread (`take`); episodes belong to the thread that releases."""
 
     stream: str
     name: str  # the producer's
     released_as: str = field(default_factory=own_name)
     tracks: dict[Schema, Track] = field(default_factory=dict)
     bundles: dict[str, Bundle] = field(default_factory=dict)  # by app: those that it began with
-    flows: dict[str, Flow] = field(default_factory=dict)  # by app
+    episodes: dict[str, Episodes] = field(default_factory=dict)  # by app
     numbers: dict[str, int] = field(default_factory=dict)  # messages that left, by app
     last_seen: float = 0.0
 
@@ -47,7 +48,7 @@ class LiveSession:
             self.bundles[app.terms] = current(app)
         return self.bundles[app.terms]
 
-    def take(self, message: Message, schemas: Iterable[Schema]) -> dict[Schema, list[TrackWindow]]:
+    def take(self, message: Message, schemas: Iterable[Schema]) -> dict[Schema, list[ClockWindow]]:
         """Windows that are due now, for each form in which somebody wants them."""
         wanted = set(schemas)
         self.tracks = {schema: track for schema, track in self.tracks.items() if schema in wanted}
@@ -55,7 +56,7 @@ class LiveSession:
             self.tracks[schema] = Track(schema, phase=phase_of(self.stream))
         return {schema: track.take(message) for schema, track in self.tracks.items()}
 
-    def finish(self) -> dict[Schema, list[TrackWindow]]:
+    def finish(self) -> dict[Schema, list[ClockWindow]]:
         """What has begun and will not go on."""
         return {schema: track.finish() for schema, track in self.tracks.items()}
 

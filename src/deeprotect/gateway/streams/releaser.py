@@ -1,17 +1,19 @@
-"""Orders of many sessions made into releases; runs in one thread of its own, which alone touches flows and ledgers."""
+"""Windows of many sessions through the engine at once; runs in one thread of its own, which alone touches ledgers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deeprotect.bundle import Bundle
-from deeprotect.errors import DeeprotectError
+from deeprotect.bundle.network import one_thread
+from deeprotect.errors import BudgetError, DeeprotectError, LedgerError, LedgerUnavailableError
 from deeprotect.gateway.operation.logs import event_seldom, failure
 from deeprotect.gateway.registration.device_registry import App, Device
-from deeprotect.gateway.streams.batch import UNREACHABLE, Job, Outcome, release_jobs
-from deeprotect.gateway.streams.flow import Flow
+from deeprotect.gateway.streams.clock_window import ClockWindow
 from deeprotect.gateway.streams.live_session import LiveSession
-from deeprotect.gateway.streams.track import TrackWindow
+from deeprotect.gateway.wire.message import ReleasedWindow
 from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.engine import release
+from deeprotect.release.episodes import Episodes, Leaving, live_observing
 from deeprotect.release.ledger import Account
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.stored import StoredLedger
@@ -20,18 +22,27 @@ from deeprotect.release.pricing import price_of
 _Key = tuple[str, str, str, str]
 """Stream, person, app and bundle: what an account and its price are known by."""
 FAILED = "nothing was released: the gateway failed"
+UNREACHABLE = "nothing is released now: the ledger that pays for it cannot be used; the operator's log says why"
 
 
 @dataclass(frozen=True, eq=False)
 class ReleaseOrder:
-    """Windows of one session that one app is to get, as far as its budget goes."""
+    """Windows of one session that one app is to get; when it is over, its episodes end with them."""
 
     device: Device
     session: LiveSession
     app: App
     bundle: Bundle
-    windows: Sequence[TrackWindow]
+    windows: Sequence[ClockWindow]
     over: bool = False
+
+    @property
+    def key(self) -> _Key:
+        return self.device.stream, self.device.person, self.app.name, self.bundle.digest
+
+    @property
+    def account(self) -> Account:
+        return Account(self.device.stream, self.device.person, self.app.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +50,12 @@ class Delivery:
     """What came of an order; `refusal` is for the person whose data it is."""
 
     order: ReleaseOrder
-    outcome: Outcome | None
-    refusal: str | None
+    released: tuple[ReleasedWindow, ...] = ()
+    refusal: str | None = None
 
 
 class Releaser:
-    """Keeps one ledger for each app and price; a flow keeps the bundle that its session began with."""
+    """Keeps one ledger for each app and price; a session's episodes keep the bundle that it began with."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -52,13 +63,13 @@ class Releaser:
         self._ledgers: dict[_Key, StoredLedger] = {}
 
     def run(self, orders: Sequence[ReleaseOrder]) -> list[Delivery]:
-        """In order. When anything unforeseen happens, all flows begin anew, and each order is tried by itself."""
+        """In order. When anything unforeseen happens, all episodes begin anew, and each order is tried by itself."""
         try:
             return self._together(orders)
         except Exception as error:
             failure("a batch failed; its orders are tried one by one", error)
         for order in orders:
-            order.session.flows.clear()
+            order.session.episodes.clear()
         return [self._alone(order) for order in orders]
 
     def _alone(self, order: ReleaseOrder) -> Delivery:
@@ -67,40 +78,32 @@ class Releaser:
             return self._together([order])[0]
         except Exception as error:
             failure("an order failed", error)
-            order.session.flows.pop(order.app.terms, None)
-            return Delivery(order, None, FAILED)
+            order.session.episodes.pop(order.app.terms, None)
+            return Delivery(order, refusal=FAILED)
 
     def _together(self, orders: Sequence[ReleaseOrder]) -> list[Delivery]:
+        """Whatever goes wrong for one app leaves the others alone; nothing raw leaves."""
         closed = self._open_ledgers(orders)
-        refusals: dict[int, str] = {}
-        jobs: dict[int, Job] = {}
-        for place, order in enumerate(orders):
-            error = closed.get(_key(order))
-            if error is None:
-                jobs[place] = Job(order.session, order.app, self._flow(order), order.windows, order.over)
-            else:
-                event_seldom("no account", stream=order.device.stream, app=order.app.name, reason=str(error))
-                refusals[place] = UNREACHABLE
-        outcomes = release_jobs(list(jobs.values()), database=self._database, entropy=self._entropy)
-        by_place = dict(zip(jobs, outcomes, strict=True))
-        return [self._delivery(order, by_place.get(place), refusals.get(place)) for place, order in enumerate(orders)]
+        for order in orders:
+            if order.key in closed:
+                reason = str(closed[order.key])
+                event_seldom("no account", stream=order.device.stream, app=order.app.name, reason=reason)
+        known = [(order, self._episodes(order)) for order in orders if order.key not in closed]
+        released = iter(release_orders(known, entropy=self._entropy))
+        return [Delivery(order, refusal=UNREACHABLE) if order.key in closed else next(released) for order in orders]
 
-    @staticmethod
-    def _delivery(order: ReleaseOrder, outcome: Outcome | None, refusal: str | None) -> Delivery:
-        return Delivery(order, outcome, refusal if outcome is None else outcome.refusal)
-
-    def _flow(self, order: ReleaseOrder) -> Flow:
-        flow = order.session.flows.get(order.app.terms)
-        if flow is None:
-            ledger = self._ledgers[_key(order)].of_session(order.session.name)
-            fill_gaps = order.bundle.policy.stream.when_missing == "placeholder"
-            flow = order.session.flows[order.app.terms] = Flow(order.bundle, ledger, fill_gaps=fill_gaps)
-        return flow
+    def _episodes(self, order: ReleaseOrder) -> Episodes:
+        bundle, terms, begun = order.bundle, order.app.terms, order.session.episodes
+        if terms not in begun:
+            ledger = self._ledgers[order.key].of_session(order.session.name)
+            fill_gaps = bundle.policy.stream.when_missing == "placeholder"
+            begun[terms] = Episodes(bundle, ledger, live_observing(bundle), fill_gaps=fill_gaps)
+        return begun[terms]
 
     def _open_ledgers(self, orders: Sequence[ReleaseOrder]) -> dict[_Key, DeeprotectError]:
         """Of accounts that were not met before, all in one transaction; why not, where one cannot be used."""
-        new = {_key(order): order for order in orders if _key(order) not in self._ledgers}
-        asked = [(_account(order), price_of(order.bundle)) for order in new.values()]
+        new = {order.key: order for order in orders if order.key not in self._ledgers}
+        asked = [(order.account, price_of(order.bundle)) for order in new.values()]
         try:
             opened = dict(zip(new, StoredLedger.several(self._database, asked) if asked else (), strict=True))
         except DeeprotectError as error:
@@ -109,9 +112,57 @@ class Releaser:
         return {key: each for key, each in opened.items() if isinstance(each, DeeprotectError)}
 
 
-def _key(order: ReleaseOrder) -> _Key:
-    return order.device.stream, order.device.person, order.app.name, order.bundle.digest
+_Known = Sequence[tuple[ReleaseOrder, Episodes]]
 
 
-def _account(order: ReleaseOrder) -> Account:
-    return Account(order.device.stream, order.device.person, order.app.name)
+def release_orders(orders: _Known, *, entropy: SystemEntropy) -> list[Delivery]:
+    """Each order with its episodes through the engine, all in one transaction."""
+    for order, episodes in orders:
+        _take(order, episodes)
+    with one_thread():
+        refusals = _draw(orders, entropy=entropy)
+    leaving = [list(episodes.leaving(entropy)) for _, episodes in orders]
+    for _, episodes in orders:
+        episodes.expire()
+    return [
+        Delivery(order, tuple(_window(order, each) for each in some if each.ticket.stamps), refusals.get(place))
+        for place, ((order, _), some) in enumerate(zip(orders, leaving, strict=True))
+    ]
+
+
+def _take(order: ReleaseOrder, episodes: Episodes) -> None:
+    for window in order.windows:
+        if order.over and window.samples is None:  # its end was never sent: the draw is made from what came before
+            episodes.end()
+        episodes.take(window, window.samples, part=window.part, number=window.number)
+    if order.over:
+        episodes.end()
+
+
+def _draw(orders: _Known, *, entropy: SystemEntropy) -> dict[int, str]:
+    """Make all draws that are due; why not, by the place of the order."""
+    first = {id(episodes): place for place, (_, episodes) in reversed(list(enumerate(orders)))}  # may have two orders
+    asked = [(place, *due) for place in first.values() for due in orders[place][1].due()]
+    try:
+        answers = release([request for *_, request in asked], entropy=entropy)
+    except (LedgerError, LedgerUnavailableError) as failed:  # nothing was drawn, or it is kept: it is asked again
+        event_seldom("ledger unavailable", reason=str(failed))
+        return {place: UNREACHABLE for place, *_ in asked}
+    for (_, episode, _), answer in zip(asked, answers, strict=True):
+        Episodes.settle(episode, answer)
+    refused = zip(asked, answers, strict=True)
+    return {place: f"budget spent: {answer}" for (place, *_), answer in refused if isinstance(answer, BudgetError)}
+
+
+def _window(order: ReleaseOrder, leaving: Leaving) -> ReleasedWindow:
+    session, window = order.session, leaving.ticket
+    return ReleasedWindow(
+        stream=session.stream,
+        session=session.released_as,
+        number=session.next_number(order.app.name),
+        channels=order.session.episodes[order.app.terms].bundle.schema.names,
+        times_ns=window.times_ns,
+        values=leaving.window,
+        readings=tuple(window.with_values(leaving.window)),
+        placeholder=leaving.placeholder,
+    )

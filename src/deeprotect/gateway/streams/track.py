@@ -1,7 +1,6 @@
 """A session's readings on the clock of one schema: windows in order, through gaps and clocks that jump."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,14 +18,6 @@ LONGEST_SECONDS = 600
 """That one message may cover, so that nobody makes a gateway count through years,"""
 LONGEST_TICKS = 1 << 19
 """or through a minute of sound."""
-
-
-@dataclass(frozen=True)
-class TrackWindow:
-    """A window, and how often the clock had been set back before it: its draws must not count as those of before."""
-
-    part: int
-    window: ClockWindow
 
 
 class Track:
@@ -48,20 +39,20 @@ class Track:
         """Channels that are awaited; none before anything came."""
         return self._assembly.missing() if self._assembly else ()
 
-    def take(self, message: Message) -> list[TrackWindow]:
+    def take(self, message: Message) -> list[ClockWindow]:
         """Windows that are due now."""
         there = (each.only(self._schema.names).numbers() for each in message.readings)
         readings = Simultaneous.of(each for each in there if each.channels and len(each))
         check_span(readings, self._ticks)
         return [window for piece in self._pieces(readings) for window in self._through(piece)]
 
-    def finish(self) -> list[TrackWindow]:
+    def finish(self) -> list[ClockWindow]:
         """What has begun and will not go on."""
         assembly, self._assembly = self._assembly, None
         if assembly is None:
             return []
         self._late += assembly.late
-        return [TrackWindow(self._part, window) for window in assembly.due(closing=True)]
+        return list(assembly.due(closing=True))
 
     def _pieces(self, readings: list[Simultaneous]) -> Iterator[list[Simultaneous]]:
         """The same readings cut where the stamps of all sensors together jump, in order of time."""
@@ -78,7 +69,7 @@ class Track:
             parts = (each.where((each.times_ns >= low) & (each.times_ns < high)) for each in readings)
             yield [each for each in parts if len(each.times_ns)]
 
-    def _through(self, readings: list[Simultaneous]) -> Iterator[TrackWindow]:
+    def _through(self, readings: list[Simultaneous]) -> Iterator[ClockWindow]:
         on_ticks = [OnTicks(each, self._ticks.nearest(each.times_ns)) for each in readings]
         first, last = min(each.first for each in on_ticks), max(each.last for each in on_ticks)
         assembly = self._assembly
@@ -86,10 +77,10 @@ class Track:
             set_back = assembly is not None and last < assembly.newest
             yield from self.finish()
             self._part += int(set_back)
-            assembly = self._assembly = Assembly(self._schema, self._ticks, first_tick=first)
+            assembly = self._assembly = Assembly(self._schema, self._ticks, first_tick=first, part=self._part)
         for each in on_ticks:
             assembly.push(each)
-        yield from (TrackWindow(self._part, window) for window in assembly.due())
+        yield from assembly.due()
 
 
 def check_span(readings: list[Simultaneous], ticks: Ticks) -> None:

@@ -150,6 +150,10 @@ class DiscreteChannel:
         variant = below(self.variants, len(given), entropy)
         return (output * self.variants + variant).astype(np.float64)[:, None]
 
+    def placeholders(self, count: int, *, entropy: Entropy) -> Floats:
+        """Any public output alike: no window is looked at."""
+        return below(self.public_outputs, count, entropy).astype(np.float64)[:, None]
+
     def repeat(self, noisy_code: Floats, counts: Integers, *, entropy: Entropy) -> Floats:
         """Each output as often as said, a variant drawn afresh for every further window: without looking at a code."""
         if (counts == 1).all():

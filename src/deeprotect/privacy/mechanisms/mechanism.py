@@ -21,7 +21,8 @@ class Mechanism(Protocol):
 
     What others have to know of a mechanism it says itself: `derive` is its proof for `verify`, `takes_windows` that
     nothing may stand before it, `public_outputs` how many indices it releases where it releases indices,
-    `output_of` which output a released index is a variant of, and `repeat` what the windows of a held draw are.
+    `output_of` which output a released index is a variant of, `placeholders` what leaves where no data may be looked
+    at, and `repeat` what the windows of a held draw are.
     """
 
     @property
@@ -44,6 +45,8 @@ class Mechanism(Protocol):
     def derive(self) -> Iterator[Step]: ...
 
     def privatise(self, code: Floats, *, entropy: Entropy) -> Floats: ...
+
+    def placeholders(self, count: int, *, entropy: Entropy) -> Floats: ...
 
     def repeat(self, noisy_code: Floats, counts: NDArray[np.int64], *, entropy: Entropy) -> Floats: ...
 

@@ -5,17 +5,20 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlalchemy import Connection, insert, select
 
 from deeprotect.release.ledger import database_tables as schema
-from deeprotect.release.ledger.charges import AT_ONCE, Booked
 from deeprotect.release.ledger.spans import Span
 from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
 
+if TYPE_CHECKING:
+    from deeprotect.release.ledger.books import Booked, Charge
+
+AT_ONCE = 500  # charges in one question
 _TYPES = ("<u1", "<u2", "<u4", "<f8")
 """The first that holds all values of a row's draws; one byte in front says which, and whether they are compressed."""
 _COMPRESSED = 128
@@ -29,27 +32,40 @@ class Kept:
     drawn: Floats
 
 
-def keep(connection: Connection, spans: Sequence[Span], booked: Booked, *, drawn: Floats, windows: Counts) -> Floats:
-    """Write down what is not kept yet of charged draws, and give back what is kept.
+Asked = tuple[Sequence[Span], Counts, Floats]
+"""Charged draws, how many windows each shows, and what was drawn for them, (window, value), draw after draw."""
 
-    `drawn` is (window, value), one draw's windows after the other's.
-    """
-    kept, rows, released, start = _kept_of(connection, booked), list[dict[str, Any]](), drawn.copy(), 0
-    for span, length in _alike(spans, windows):
-        own = released[start : start + len(span) * length].reshape(len(span), -1)  # a view: what is kept is put there
-        start += len(span) * length
-        for charge in booked[span.key]:
-            known, asked = kept[charge.number], span.shared(charge.span)
-            for new in list(asked.without(each.span for each in known)):
-                known.append(Kept(new, own[span.place_of(new)].copy()))
-                rows.append(_row(charge.number, known[-1]))
-            for each in known:
-                if both := asked.shared(each.span):
-                    # An earlier version filled a short episode up to the length of the others.
-                    own[span.place_of(both)] = each.drawn[each.span.place_of(both), : own.shape[1]]
+
+def keep(connection: Connection, asked: Sequence[Asked], booked: "Booked") -> list[Floats]:
+    """Write down what is not kept yet of charged draws, and give back what is kept."""
+    spans = [span for some, _, _ in asked for span in some]
+    kept = _kept_of(connection, [charge for span in spans for charge in booked[span.stream, span.key]])
+    rows: list[dict[str, Any]] = []
+    released = [drawn.copy() for _, _, drawn in asked]
+    for (some, windows, _), rewritten in zip(asked, released, strict=True):
+        start = 0
+        for span, length in _alike(some, windows):
+            own = rewritten[start : start + len(span) * length].reshape(
+                len(span), -1
+            )  # a view: what is kept goes there
+            start += len(span) * length
+            for charge in booked[span.stream, span.key]:
+                rows += _kept_once(span, charge, own, kept[charge.number])
     if rows:
         connection.execute(insert(schema.draws), rows)
     return released
+
+
+def _kept_once(span: Span, charge: "Charge", own: Floats, known: list[Kept]) -> Iterator[dict[str, Any]]:
+    """Rows for what a charge has nothing of yet; draws of which it has something become what it has."""
+    asked = span.shared(charge.span)
+    for new in list(asked.without(each.span for each in known)):
+        known.append(Kept(new, own[span.place_of(new)].copy()))
+        yield _row(charge.number, known[-1])
+    for each in known:
+        if both := asked.shared(each.span):
+            # An earlier version filled a short episode up to the length of the others.
+            own[span.place_of(both)] = each.drawn[each.span.place_of(both), : own.shape[1]]
 
 
 def _alike(spans: Sequence[Span], windows: Counts) -> Iterator[tuple[Span, int]]:
@@ -60,20 +76,20 @@ def _alike(spans: Sequence[Span], windows: Counts) -> Iterator[tuple[Span, int]]
         start += len(span)
         borders = [0, *(np.flatnonzero(np.diff(lengths)) + 1).tolist(), len(span)]
         for low, high in pairwise(borders):
-            yield Span(span.key, span.first + low, span.first + high), int(lengths[low])
+            yield span.part(span.first + low, span.first + high), int(lengths[low])
 
 
-def _kept_of(connection: Connection, booked: Booked) -> defaultdict[int, list[Kept]]:
+def _kept_of(connection: Connection, charges: Sequence["Charge"]) -> defaultdict[int, list[Kept]]:
     """By charge."""
     rows, kept = schema.draws.c, defaultdict[int, list[Kept]](list)
-    keys = {charge.number: charge.span.key for some in booked.values() for charge in some}
-    numbers = list(keys)
+    by_number = {charge.number: charge.span for charge in charges}
+    numbers = list(by_number)
     for start in range(0, len(numbers), AT_ONCE):
         asked = select(rows.charge, rows.first, rows.draws, rows.content)
         for number, first, draws, content in connection.execute(
             asked.where(rows.charge.in_(numbers[start : start + AT_ONCE]))
         ):
-            span = Span(keys[number], first, first + draws)
+            span = by_number[number].part(first, first + draws)
             kept[number].append(Kept(span, from_bytes(bytes(content), draws)))
     return kept
 

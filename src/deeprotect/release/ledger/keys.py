@@ -15,10 +15,10 @@ from deeprotect.tables.sources import is_of_paths
 KEY_BYTES = 16
 
 
-def spans_of(runs: Iterable[Run], *parts: str) -> list[Span]:
+def spans_of(runs: Iterable[Run], stream: int, *parts: str) -> list[Span]:
     """Runs of draws under keys, in pieces of at most `LONGEST_RUN`; `parts` say whose recordings they are."""
     return [
-        Span(_key(*parts, run.recording), first, min(first + LONGEST_RUN, end))
+        Span(stream, _key(*parts, run.recording), first, min(first + LONGEST_RUN, end))
         for run in runs
         for end in [int(run.first) + int(run.count)]  # a database knows no numpy
         for first in range(int(run.first), end, LONGEST_RUN)

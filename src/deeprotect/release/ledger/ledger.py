@@ -1,6 +1,7 @@
-"""The face of a ledger, bound to one account and one price: charge draws, then record what was drawn."""
+"""The face of a ledger, bound to one account and one price: one transaction charges draws and records them."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -8,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from deeprotect.errors import BudgetError
 from deeprotect.privacy.accounting import Spending
 from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
@@ -60,13 +62,36 @@ class Ledger(Protocol):
         """A ledger for the recordings of one table, read from these columns; other tables may use the same names."""
         ...
 
-    def charge(self, runs: Sequence[Run], *, count: int) -> Paid:
-        """Book draws under their keys, each once; or refuse them all, when a limit would be passed."""
+    def open(self, bookings: Sequence["Booking"]) -> AbstractContextManager["Books"]:
+        """One transaction for draws of this account, and of others that are kept in the same place.
+
+        Charges are written before anything is drawn, and nothing may leave before the block has ended: by then it is
+        on disk, or nothing of it is.
+        """
         ...
 
-    def record(self, runs: Sequence[Run], drawn: Floats, counts: Counts | None = None) -> Floats:
+
+class Booking(Protocol):
+    """Draws of one account: their numbers, and how many windows each shows."""
+
+    @property
+    def ledger(self) -> Any: ...
+    @property
+    def runs(self) -> Sequence[Run]: ...
+    @property
+    def shown(self) -> Counts: ...
+
+
+class Books(Protocol):
+    """Charge first, then record what was drawn for those that are not refused."""
+
+    def charge(self) -> list[Paid | BudgetError]:
+        """Book draws under their keys, each once; or refuse those of one booking, when a limit would be passed."""
+        ...
+
+    def record(self, drawn: Sequence[Floats | None]) -> list[Floats | None]:
         """Keep what was drawn for charged keys; what comes back is what was kept first, and that is what leaves.
 
-        `drawn` is (window, value), so many windows for each draw in `counts`; without them, one.
+        Each is (window, value), one draw's windows after the other's; None where a booking was refused.
         """
         ...

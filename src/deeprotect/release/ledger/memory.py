@@ -1,20 +1,20 @@
 """A ledger that forgets with the process: limits hold for one run, and every draw is a new one."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
 
+from deeprotect.errors import BudgetError
 from deeprotect.privacy.accounting import Spending, totals
-from deeprotect.release.ledger.ledger import Clock, DrawCounts, Paid, utc_now
+from deeprotect.release.ledger.ledger import Booking, Clock, DrawCounts, Paid, utc_now
 from deeprotect.release.ledger.limits import SPANS, Request, covered
 from deeprotect.release.ledger.price import Price
-from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
-from deeprotect.signals.windows import Run
 
 LONGEST = max(span for span in SPANS.values() if span is not None)
 LOOSEN = "raise [privacy.budget] {}"
@@ -37,8 +37,13 @@ class MemoryLedger:
         del table, columns
         return self
 
-    def charge(self, runs: Sequence[Run], *, count: int) -> Paid:
-        del runs
+    @contextmanager
+    def open(self, bookings: Sequence[Booking]) -> Iterator["MemoryBooks"]:
+        """Nothing is taken back when the block fails."""
+        yield MemoryBooks(bookings)
+
+    def charge(self, count: int) -> Paid:
+        """Whether each of so many new draws may look at the data."""
         now, epsilon = self._clock(), self._price.epsilon
         room = covered(self._price.limits, Request("this run", count, epsilon, now, LOOSEN), self)
         if self._rolls:
@@ -52,10 +57,6 @@ class MemoryLedger:
             self._recent.popleft()
         self._recent.append((now, epsilon))
 
-    def record(self, runs: Sequence[Run], drawn: Floats, counts: Counts | None = None) -> Floats:
-        del runs, counts
-        return drawn
-
     def spent(self, since: datetime | None) -> Fraction:
         if since is None:
             return self.tally.charged * self._price.epsilon
@@ -64,3 +65,23 @@ class MemoryLedger:
     def charges(self, since: datetime) -> list[tuple[datetime, Fraction]]:
         """Oldest first, whatever the clock did."""
         return sorted(each for each in self._recent if each[0] > since)
+
+
+class MemoryBooks:
+    """Every draw is a new one, and nobody will ask for it again."""
+
+    def __init__(self, bookings: Sequence[Booking]) -> None:
+        self._bookings = bookings
+
+    def charge(self) -> list[Paid | BudgetError]:
+        return [_charged(booking.ledger, len(booking.shown)) for booking in self._bookings]
+
+    def record(self, drawn: Sequence[Floats | None]) -> list[Floats | None]:
+        return list(drawn)
+
+
+def _charged(ledger: MemoryLedger, count: int) -> Paid | BudgetError:
+    try:
+        return ledger.charge(count)
+    except BudgetError as refusal:
+        return refusal

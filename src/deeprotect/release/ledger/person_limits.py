@@ -3,12 +3,11 @@
 A row is what holds from then on; the newest one counts. docs/claims.md#the-ledger
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from fractions import Fraction
-from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, select
+from sqlalchemy import Connection, func, insert, select
 
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import limits
@@ -26,12 +25,13 @@ def lock_of(person: str) -> str:
 
 def limits_in(connection: Connection, person: str) -> Limits:
     """Those that hold now."""
-    newest = select(*_STATED).where(limits.c.person == person).order_by(limits.c.id.desc()).limit(1)
-    return _read(connection.execute(newest).one_or_none())
+    return limits_of(connection, [person]).get(person, Limits())
 
 
-def limits_of_everybody(connection: Connection) -> dict[str, Limits]:
+def limits_of(connection: Connection, people: Collection[str] | None = None) -> dict[str, Limits]:
+    """Of those people, or of all, who have any."""
     newest = select(func.max(limits.c.id)).group_by(limits.c.person)
+    newest = newest if people is None else newest.where(limits.c.person.in_(people))
     rows = connection.execute(select(limits.c.person, *_STATED).where(limits.c.id.in_(newest)))
     return {person: _read(stated) for person, *stated in rows}
 
@@ -62,6 +62,6 @@ def _written(held: Limits) -> dict[str, str | None]:
     return dict.fromkeys(SPANS) | {name: str(epsilon) for name, epsilon in held.epsilons}
 
 
-def _read(stated: Row[Any] | list[str | None] | None) -> Limits:
-    named = zip(SPANS, stated or (), strict=stated is not None)
+def _read(stated: list[str | None]) -> Limits:
+    named = zip(SPANS, stated, strict=True)
     return Limits(tuple((name, Fraction(epsilon)) for name, epsilon in named if epsilon is not None))

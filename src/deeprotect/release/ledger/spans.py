@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class Span:
-    """Draws `first` up to, not including, `end` of what `key` stands for."""
+    """Draws `first` up to, not including, `end` of what `key` stands for in a stream."""
 
+    stream: int
     key: bytes
     first: int
     end: int
@@ -18,17 +19,20 @@ class Span:
     def shared(self, other: "Span") -> "Span":
         """What both cover, of the same key; possibly nothing."""
         first = max(self.first, other.first)
-        return Span(self.key, first, max(first, min(self.end, other.end)))
+        return self.part(first, max(first, min(self.end, other.end)))
+
+    def part(self, first: int, end: int) -> "Span":
+        return Span(self.stream, self.key, first, end)
 
     def without(self, taken: Iterable["Span"]) -> Iterator["Span"]:
         """The parts that none of the others, of the same key, covers."""
         first = self.first
         for other in sorted(each for each in taken if len(self.shared(each))):
             if other.first > first:
-                yield Span(self.key, first, other.first)
+                yield self.part(first, other.first)
             first = max(first, other.end)
         if first < self.end:
-            yield Span(self.key, first, self.end)
+            yield self.part(first, self.end)
 
     def place_of(self, part: "Span") -> slice:
         """Where a part of this span lies in an array that has a row for each of its draws."""

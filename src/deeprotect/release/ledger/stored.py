@@ -1,31 +1,27 @@
 """A ledger in a database: every charge is one transaction, and outlives the process. docs/claims.md#the-ledger"""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-import numpy as np
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection
 
 from deeprotect.errors import BudgetError, LedgerError
 from deeprotect.privacy.accounting import Spending, totals
 from deeprotect.release.ledger.account import Account
 from deeprotect.release.ledger.accounts import AccountEntry, enter, enter_all, prices_in
-from deeprotect.release.ledger.charges import Charge, charges_of, in_order, paid_draws, uncharged
+from deeprotect.release.ledger.books import StoredBooks
 from deeprotect.release.ledger.database import Database
-from deeprotect.release.ledger.database_tables import charges
 from deeprotect.release.ledger.history import StoredHistory, microseconds
-from deeprotect.release.ledger.kept import keep
 from deeprotect.release.ledger.keys import source_of, spans_of
-from deeprotect.release.ledger.ledger import Clock, DrawCounts, Paid, utc_now
-from deeprotect.release.ledger.limits import Request, covered
-from deeprotect.release.ledger.person_limits import enter_limits, is_entered, limits_in, lock_of
+from deeprotect.release.ledger.ledger import Booking, Clock, DrawCounts, utc_now
+from deeprotect.release.ledger.limits import Limits, Request, covered
+from deeprotect.release.ledger.person_limits import enter_limits, is_entered, lock_of
 from deeprotect.release.ledger.price import Price
 from deeprotect.release.ledger.spans import Span
-from deeprotect.signals.episodes import Counts
-from deeprotect.signals.schema import Floats
 from deeprotect.signals.windows import Run
 
 LOOSEN = "let the operator loosen it: deeprotect budget LEDGER --person NAME --limit {}=EPSILON"
@@ -71,81 +67,61 @@ class StoredLedger:
         other._source, other.tally = f"session\n{session}", DrawCounts()
         return other
 
-    def charge(self, runs: Sequence[Run], *, count: int) -> Paid:
-        spans = self._spans(runs, count)
-        with self._database.writing(self.lock) as connection:
-            now = self._clock()  # under the lock: who waited is charged when the wait was over
-            booked = charges_of(connection, self._entry.stream, spans)
-            fresh = list(uncharged(spans, booked))
-            room = self._room(connection, sum(map(len, fresh)), now)
-            added = list(in_order(fresh, room))
-            if added:
-                connection.execute(insert(charges), [self._row(charge, now) for charge in added])
-        for charge in added:
-            booked[charge.span.key].append(charge)
-        paid = paid_draws(spans, booked)
-        in_all = int(np.count_nonzero(paid))
-        self.tally += DrawCounts(charged=room, repeated=in_all - room, placeholders=count - in_all)
-        return paid
+    @contextmanager
+    def open(self, bookings: Sequence[Booking]) -> Iterator[StoredBooks]:
+        """One transaction for draws of accounts in the same database; it is on disk when the block ends."""
+        with self._database.writing(*(booking.ledger.lock for booking in bookings)) as connection:
+            books = StoredBooks(connection, bookings)
+            yield books
+        for ledger, counts in books.tallies():
+            ledger.tally += counts
+            ledger._entered |= counts.charged > 0  # only now: what a failed transaction found is not there
 
-    def record(self, runs: Sequence[Run], drawn: Floats, counts: Counts | None = None) -> Floats:
-        windows = np.ones(len(drawn), dtype=np.int64) if counts is None else counts
-        spans = self._spans(runs, len(windows))
-        with self._database.writing(self.lock) as connection:
-            booked = charges_of(connection, self._entry.stream, spans)
-            if list(uncharged(spans, booked)):
-                raise BudgetError("draws must be charged before they are recorded; nothing was released")
-            return keep(connection, spans, booked, drawn=drawn, windows=windows)
-
-    def key_of(self, run: Run) -> tuple[int, Span]:
-        """The stream, and the one draw of a run."""
-        (span,) = self._spans([run], 1)
-        return self._entry.stream, span
-
-    def new_charge(self, connection: Connection, span: Span) -> dict[str, Any]:
-        """The row of a single draw that was not charged before; in a transaction that holds this ledger's lock."""
-        now = self._clock()
-        return self._row(Charge(span, self._room(connection, 1, now) == 1), now)
+    @property
+    def person(self) -> str:
+        return self._entry.person
 
     @property
     def lock(self) -> str:
         """Limits are the person's, so one charge at a time is looked at for each person."""
         return lock_of(self._entry.person)
 
-    def _spans(self, runs: Sequence[Run], count: int) -> list[Span]:
-        spans = spans_of(runs, self._account.app, self._price.bundle, self._source)
+    def spans(self, runs: Sequence[Run], count: int) -> list[Span]:
+        """The keys of so many draws."""
+        spans = spans_of(runs, self._entry.stream, self._account.app, self._price.bundle, self._source)
         if sum(map(len, spans)) != count:
             raise BudgetError("a ledger that remembers needs the number of each draw; give the windows' runs")
         return spans
 
-    def _room(self, connection: Connection, asked: int, now: datetime) -> int:
-        """How many of the draws may look at the data; the bundle's own limits hold for the person from now on."""
+    def room(self, connection: Connection, asked: int, held: Limits) -> tuple[int, datetime]:
+        """How many of the draws may look at the data, and when that was looked up: under the lock, so that who waited
+        is charged when the wait was over. The bundle's own limits hold for the person from now on."""
+        now = self._clock()
         if not asked:
-            return 0
-        person, price = self._entry.person, self._price
-        held, new = limits_in(connection, person), self._states_new_limits(connection)
+            return 0, now
+        person, price, new = self._entry.person, self._price, self._states_new_limits(connection)
         held = price.limits.within(held) if new else replace(held, when_spent=price.limits.when_spent)
         history = StoredHistory(connection, person, price_of=prices_in(connection))
         room = covered(held, Request(person, asked, price.epsilon, now, LOOSEN), history)
         if new and room:
             enter_limits(connection, person, held, price=self._entry.price, now=now)
-        return room
+        return room, now
 
     def _states_new_limits(self, connection: Connection) -> bool:
-        """Whether the price has limits that the person's were never held against; what was found stays found."""
-        if not self._entered:
-            stated = bool(self._price.limits.epsilons)
-            self._entered = not stated or is_entered(connection, self._entry.person, self._entry.price)
-        return not self._entered
+        """Whether the price has limits that the person's were never held against."""
+        if self._entered or not self._price.limits.epsilons:
+            return False
+        return not is_entered(connection, self._entry.person, self._entry.price)
 
-    def _row(self, charge: Charge, now: datetime) -> dict[str, Any]:
+    def row(self, span: Span, *, paid: bool, now: datetime) -> dict[str, Any]:
+        """A charge as the database keeps it."""
         return {
-            "stream": self._entry.stream,
+            "stream": span.stream,
             "app": self._account.app,
             "price": self._entry.price,
-            "key": charge.span.key,
-            "first": charge.span.first,
-            "draws": len(charge.span),
-            "paid": int(charge.paid),
+            "key": span.key,
+            "first": span.first,
+            "draws": len(span),
+            "paid": int(paid),
             "at": microseconds(now),
         }

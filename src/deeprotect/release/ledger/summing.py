@@ -11,7 +11,7 @@ from deeprotect.release.ledger.database_tables import charges, streams
 from deeprotect.release.ledger.history import PriceOf, microseconds, moment_of
 from deeprotect.release.ledger.ledger import Clock, utc_now
 from deeprotect.release.ledger.limits import SPANS, Limits
-from deeprotect.release.ledger.person_limits import limits_of_everybody
+from deeprotect.release.ledger.person_limits import limits_of
 from deeprotect.release.ledger.statement import Line, Person, Spent, Statement
 
 
@@ -20,7 +20,7 @@ def statement(database: Database, *, clock: Clock = utc_now) -> Statement:
     with database.reading() as connection:
         now = clock()
         lines = list(_lines(connection, now, price_of=prices_in(connection)))
-        limits = limits_of_everybody(connection)
+        limits = limits_of(connection)
     by_person: dict[str, list[Line]] = {name: [] for name in limits}
     for line in sorted(lines, key=_order):
         by_person.setdefault(line.person, []).append(line)

@@ -50,7 +50,7 @@ def _apps(
 
 def _released(protection: TrainedProtector, windows: LabelledWindows, policy: Policy) -> Floats:
     counts = run_lengths(windows.episodes(policy.hold))
-    return protection.release(windows.flat, counts, entropy=SystemEntropy())
+    return protection.release(windows.flat, counts, entropy=SystemEntropy()).windows
 
 
 def _attacker(

@@ -1,6 +1,7 @@
 """A protector that was just trained: the layers and the mechanism that a bundle will hold."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from deeprotect.bundle.episode_encoder import EpisodeEncoder
 from deeprotect.bundle.network import Network
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
+from deeprotect.release.engine import Released, Request, one, rehearse
+from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.signals import Hold
 from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
@@ -25,24 +28,35 @@ class TrainedProtector:
     made_of: dict[str, Any]
     hold: Hold = field(default_factory=Hold)
 
-    def encode(self, private: Floats, counts: Counts | None = None) -> Floats:
-        """Codes of episodes of so many windows each; without counts, of each window alone."""
-        if self.hold.windows == 1:
-            return self.encoder(private)
-        counts = np.ones(len(private), dtype=np.int64) if counts is None else counts
-        heard, heard_counts = self.hold.heard(counts)
-        episodes = EpisodeEncoder.of(self.encoder)
-        return episodes.pool(episodes.encode(private[heard]), heard_counts)
+    @property
+    def schema(self) -> "_Scaled":
+        """Windows are scaled already."""
+        return _Scaled()
+
+    def encode(self, private: Floats) -> Floats:
+        """Code (window, coordinate) of each window, or evidence, where draws are held."""
+        return self.encoder(private) if self.hold.windows == 1 else self._episodes.encode(private)
+
+    def pool(self, evidence: Floats, counts: Counts) -> Floats:
+        """Codes of episodes of so many windows each."""
+        return evidence if self.hold.windows == 1 else self._episodes.pool(evidence, counts)
+
+    @cached_property
+    def _episodes(self) -> EpisodeEncoder:
+        return EpisodeEncoder.of(self.encoder)
 
     def decode(self, noisy_code: Floats) -> Floats:
         return self.decoder(noisy_code)
 
-    def noisy_codes(self, private: Floats, counts: Counts | None = None, *, entropy: Entropy) -> Floats:
-        """One draw for each episode, as often as it has windows."""
-        counts = np.ones(len(private), dtype=np.int64) if counts is None else counts
-        noisy = self.mechanism.privatise(self.encode(private, counts), entropy=entropy)
-        return self.mechanism.repeat(noisy, counts, entropy=entropy)
+    def release(self, private: Floats, counts: Counts | None = None, *, entropy: Entropy) -> Released:
+        """Through the engine, to measure; `counts` are windows of each episode, without them one."""
+        shown = np.ones(len(private), dtype=np.int64) if counts is None else counts
+        heard, looked = self.hold.heard(shown)
+        ledger: Any = MemoryLedger(Price.of(self.mechanism))
+        bundle: Any = self
+        return one(rehearse([Request(bundle, ledger, (), private[heard], looked, shown)], entropy=entropy))
 
-    def release(self, private: Floats, counts: Counts | None = None, *, entropy: Entropy) -> Floats:
-        """For measuring only; a real release goes through the pipe and its ledger."""
-        return self.decode(self.noisy_codes(private, counts, entropy=entropy))
+
+class _Scaled:
+    def scale(self, windows: Floats) -> Floats:
+        return windows

@@ -1,12 +1,16 @@
+from contextlib import contextmanager
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
+from tests.release.ledger.bookings import charge
 
 from deeprotect.errors import BudgetError, DeeprotectError, EntropyError
 from deeprotect.policy.sections import Budget
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
+from deeprotect.release.engine import stream
 from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.release.ledger.limits import Limits
-from deeprotect.release.pipe import release
 from deeprotect.signals import Frame, Windows
 
 
@@ -45,17 +49,31 @@ class Watched:
 
 
 class WatchedLedger(MemoryLedger):
+    """Its own books, too: it writes down what is charged and recorded."""
+
     def __init__(self, log, price):
         super().__init__(price)
         self._log = log
 
-    def charge(self, runs, *, count):
-        self._log.append(("charge", count))
-        return super().charge(runs, count=count)
+    @contextmanager
+    def open(self, bookings):
+        with super().open(bookings) as books:
+            yield WatchedBooks(books, self._log)
+        self._log.append(("on disk", None))
 
-    def record(self, runs, drawn, counts=None):
-        self._log.append(("record", len(drawn)))
-        return super().record(runs, drawn, counts)
+
+@dataclass
+class WatchedBooks:
+    books: object
+    log: list
+
+    def charge(self):
+        self.log.append(("charge", None))
+        return self.books.charge()
+
+    def record(self, drawn):
+        self.log.append(("record", None))
+        return self.books.record(drawn)
 
 
 @pytest.fixture
@@ -70,13 +88,13 @@ def price(bundle, **budget):
 
 def run(bundle, windows, *, log, ledger=None, entropy=None):
     ledger = ledger or MemoryLedger(price(bundle))
-    return list(release([windows], bundle, ledger=ledger, entropy=entropy or SystemEntropy()))
+    return list(stream([windows], bundle, ledger=ledger, entropy=entropy or SystemEntropy()))
 
 
 def test_budget_is_charged_before_noise_is_drawn_and_what_is_recorded_leaves(bundle, windows):
     log = []
     run(Watched(bundle, log), windows, log=log, ledger=WatchedLedger(log, price(bundle)))
-    assert [step for step, _ in log] == ["encode", "charge", "privatise", "record", "decode"]
+    assert [step for step, _ in log] == ["encode", "charge", "privatise", "record", "on disk", "decode"]
 
 
 def test_the_decoder_never_receives_the_private_window(bundle, windows):
@@ -117,6 +135,6 @@ def test_seeded_entropy_is_refused(bundle, windows):
 def test_totals_are_computed_from_events(bundle):
     ledger = MemoryLedger(price(bundle))
     for count in (2, 3):
-        ledger.charge((), count=count)
+        charge(ledger, (), count=count)
     assert ledger.spending.draws == 5
     assert ledger.spending.per_stream == 25

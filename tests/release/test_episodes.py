@@ -1,66 +1,38 @@
 """Episodes on the clock: each window informs at most one draw, whatever is missing and wherever a session begins."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.gateway.conftest import channel_bundle
+from tests.release.traced import WINDOW, Traced
 
-from deeprotect.gateway.streams.clock_window import ClockWindow, Stamps
-from deeprotect.gateway.streams.flow import Flow, settle
-from deeprotect.gateway.streams.track import TrackWindow
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.release.together import Drawn
+from deeprotect.release.engine import Released
+from deeprotect.release.episodes import Episodes, live_observing
+from deeprotect.signals import Hold
 
-HELD = channel_bundle(every="2 s")  # five windows
-SINGLE = channel_bundle()
-
-
-@dataclass
-class Listening:
-    """Which windows each draw was made from; evidence is the window's own number."""
-
-    heard: list[list[int]]
-
-    def of(self, pipeline):
-        flow = Flow(pipeline, None, fill_gaps=False)
-        flow._listening = self
-        real = Flow(pipeline, None, fill_gaps=False)._listening
-        self.hold, self.windows = real.hold, real.windows
-        return flow
-
-    def codes(self, episodes):
-        self.heard += [[int(each[0, 0]) for each in evidence] for evidence in episodes]
-        return np.zeros((len(episodes), 1))
+HELD, SINGLE = Traced(Hold(5, 5)), Traced(Hold())
 
 
-def window(number, *, whole=True):
-    samples = np.zeros((4, 2)) if whole else None
-    stamps = Stamps("rows", ("acc_x",), [0], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
-    return TrackWindow(0, ClockWindow(number, np.zeros(4, dtype=np.int64), samples, (stamps,)))
+def released(bundle, draw):
+    """An answer whose windows all show the number of the draw."""
+    windows = np.full((bundle.hold.windows, WINDOW, 1), float(draw))
+    return Released(windows, np.zeros((len(windows), 1)), np.zeros(1, dtype=bool))
 
 
-def played(pipeline, numbers, *, broken=(), available=lambda _: True):
-    """Windows one after the other; what each draw heard, and which windows left showing which draw."""
-    listening = Listening([])
-    flow, left, draws = listening.of(pipeline), [], 0
+def played(bundle, numbers, *, broken=(), available=lambda _: True):
+    """Windows one after the other; what each draw looked at, and which windows left showing which draw."""
+    episodes, observed, left = Episodes(bundle, None, live_observing(bundle)), [], []
     for number in numbers:
-        each = window(number, whole=number not in broken)
-        heard = flow.take(each)
-        if heard is not None:
-            heard.evidence = np.full((1, 1), float(number))
-        for episode in flow.drawing():
-            flow.codes([episode])
-            if available(number):
-                draws += 1
-                settle(episode, Drawn(np.full((listening.hold, 1), float(draws)), placeholder=False))
-            else:
-                listening.heard.pop()  # it was not made, and is asked for again
-        left += [(each.window.number, int(each.noisy_code[0, 0])) for each in flow.leaving(SystemEntropy())]
-        flow.expire()
-    return listening.heard, left
+        samples = None if number in broken else np.full((WINDOW, 1), float(number))
+        episodes.take(number, samples, part=0, number=number)
+        for episode, request in episodes.due():
+            if available(number):  # else it is not made, and asked for again
+                observed.append(request.observed[:, 0, 0].astype(int).tolist())
+                Episodes.settle(episode, released(bundle, len(observed)))
+        left += [(each.ticket, int(each.window[0, 0])) for each in episodes.leaving(SystemEntropy())]
+        episodes.expire()
+    return observed, left
 
 
 some_windows = st.lists(st.integers(0, 60), min_size=1, max_size=40, unique=True).map(sorted)
@@ -106,6 +78,19 @@ def test_a_draw_that_cannot_be_paid_for_is_tried_again_while_its_time_lasts():
     heard, left = played(HELD, range(5), available=lambda number: number >= 4)
     assert heard == [[0, 1, 2]]
     assert [number for number, _ in left] == [0, 1, 2, 3, 4]
+
+
+@given(st.integers(2, 6), st.integers(8, 40))
+def test_only_the_first_episode_waits_for_its_own_windows(hold, windows):
+    """Even where a draw may look at a whole episode: one window is left for the next."""
+    bundle, left = Traced(Hold(hold, hold)), []
+    episodes = Episodes(bundle, None, live_observing(bundle))
+    for number in range(windows):
+        episodes.take(number, np.zeros((WINDOW, 1)), part=0, number=number)
+        for episode, _ in episodes.due():
+            Episodes.settle(episode, released(bundle, 1))
+        left += [each.ticket for each in episodes.leaving(SystemEntropy())]
+        assert number < hold or left[-1] == number
 
 
 @pytest.mark.parametrize("first", range(5))

@@ -1,0 +1,198 @@
+"""Episodes of a live stream: which windows inform which draw, and what leaves when; each window informs one at most.
+
+A file's episode is drawn from its own windows once it is whole. Live, nobody wants to wait so long: a draw looks at the
+beginning of its episode, or at the end of the one before. docs/claims.md#draws-of-a-live-stream
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from deeprotect.errors import BudgetError, InputError
+from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.engine import Pipeline, Released, Request
+from deeprotect.release.ledger.ledger import Ledger
+from deeprotect.signals import Run
+from deeprotect.signals.schema import Floats
+
+Observe = Literal["whole", "beginning", "before"]
+State = Literal["observing", "due", "drawn", "given up"]
+LISTEN = 3
+"""Windows of an episode, where the policy does not say: as good as ten on the wrist data, and soon there."""
+
+
+@dataclass(frozen=True)
+class Observing:
+    """Which of an episode's windows a draw looks at: so many, of the whole, of its beginning, or of what was before.
+
+    A named promise rests on counts of codes as files make them: then a draw looks at a whole episode, in the same way.
+    Any other promise is kept by arithmetic, whatever the code is made of.
+    """
+
+    observe: Observe
+    windows: int
+
+    @classmethod
+    def of(cls, bundle: Pipeline, observe: Observe, listen: int | None) -> Self:
+        hold, counted = bundle.hold, bundle.mechanism.event.guarantee == "named"
+        if listen is not None and counted:
+            raise InputError("a named promise rests on draws that listen as the policy says; leave listen out")
+        if listen is not None and not 1 <= listen <= hold.windows:
+            raise InputError(f"listen = {listen} must be between 1 and the {hold.windows} windows of an episode")
+        if counted:
+            return cls("whole", hold.windows)
+        return cls("beginning" if hold.windows == 1 else observe, listen or min(hold.listen, hold.windows))
+
+
+def live_observing(bundle: Pipeline) -> Observing:
+    """As the gateway draws: at the beginning of an episode from what was before, so that no window waits."""
+    named = bundle.mechanism.event.guarantee == "named"
+    return Observing.of(bundle, "before", None if named else min(LISTEN, bundle.hold.windows))
+
+
+@dataclass(eq=False)
+class Episode:
+    """Windows that share one draw; those that wait have a ticket each, which they leave with."""
+
+    part: int
+    number: int
+    observed: list[Floats] = field(default_factory=list)
+    state: State = "observing"
+    waiting: list[tuple[int, Any]] = field(default_factory=list)  # place in the episode, ticket
+    windows: Floats | None = None  # (place, time, channel) in units, what each place shows
+    placeholder: bool = False
+
+    def __post_init__(self) -> None:
+        if self.observed:
+            self.state = "due"
+
+    def look(self, window: Floats | None, *, enough: int) -> bool:
+        """At one window more, if it still does; whether it did.
+
+        A window that lacks samples before the draw is made leaves less to draw from than was promised: then the
+        episode is given up. After the draw no window is looked at, so none can lack anything.
+        """
+        if self.state != "observing":
+            return False
+        if window is None:
+            self.give_up()
+            return False
+        self.observed.append(window)
+        if len(self.observed) == enough:
+            self.state = "due"
+        return True
+
+    def end(self) -> None:
+        """Nothing more comes: what there is of it is drawn from."""
+        if self.state == "observing":
+            self.state = "due" if self.observed else "given up"
+
+    def show(self, windows: Floats, *, placeholder: bool) -> None:
+        self.state, self.windows, self.placeholder, self.observed = "drawn", windows, placeholder, []
+
+    def give_up(self) -> None:
+        self.state, self.observed = "given up", []
+
+
+@dataclass(frozen=True, eq=False)
+class Leaving:
+    """A window on its way out, (time, channel) in units, and the ticket that it came with."""
+
+    ticket: Any
+    window: Floats
+    placeholder: bool
+
+
+class Episodes:
+    """Windows of one stream for one account, in order of their number; a gap, or a clock set back, begins anew.
+
+    Where there is nothing before an episode to look at, it is drawn from its own first windows.
+    """
+
+    def __init__(self, bundle: Pipeline, ledger: Ledger, observing: Observing, *, fill_gaps: bool = False) -> None:
+        self.bundle, self._ledger, self._observing, self._fill_gaps = bundle, ledger, observing, fill_gaps
+        hold, windows = bundle.hold.windows, observing.windows
+        # One window at least is left for the next episode, or every episode would wait for its own windows.
+        self._own = min(windows, hold - 1) if observing.observe == "before" else windows
+        self._open: deque[Episode] = deque()
+        self._before: list[Floats] = []  # the last windows, for the next episode
+        self._last: tuple[int, int] | None = None  # part and number of the window that came last
+
+    def take(self, ticket: Any, samples: Floats | None, *, part: int, number: int) -> None:
+        """One window more, (time, channel) in units; None where samples are missing."""
+        hold, enough = self.bundle.hold.windows, self._observing.windows
+        follows = self._last is None or self._last == (part, number - 1)
+        self._last = part, number
+        place = number % hold
+        episode = self._episode(part, number // hold, follows=follows)
+        episode.waiting.append((place, ticket))
+        looked = episode.look(samples if follows or not episode.observed else None, enough=self._own)
+        if place == hold - 1:
+            episode.end()
+        if not follows or samples is None:
+            self._before = []
+        if self._observing.observe == "before" and samples is not None and not looked and place >= hold - enough:
+            self._before.append(samples)
+
+    def end(self) -> None:
+        """The stream is over."""
+        if self._open:
+            self._open[-1].end()
+
+    def due(self) -> list[tuple[Episode, Request]]:
+        """Draws to be made now, or to be tried again."""
+        return [(episode, self._request(episode)) for episode in self._open if episode.state == "due"]
+
+    def _request(self, episode: Episode) -> Request:
+        observed, shown = np.stack(episode.observed), np.array([self.bundle.hold.windows])
+        if self._observing.observe == "whole":
+            observed = observed[self.bundle.hold.heard(np.array([len(observed)]))[0]]
+        runs = (Run(str(episode.part), episode.number, 1),)
+        return Request(self.bundle, self._ledger, runs, observed, np.array([len(observed)]), shown)
+
+    @staticmethod
+    def settle(episode: Episode, answer: Released | BudgetError) -> None:
+        """What became of a draw; a refusal gives the episode up."""
+        if isinstance(answer, BudgetError):
+            episode.give_up()
+        else:
+            episode.show(answer.windows, placeholder=bool(answer.placeholder[0]))
+
+    def leaving(self, entropy: SystemEntropy) -> Iterator[Leaving]:
+        """Windows that show something; of an episode that was given up, only where gaps are to be filled."""
+        while self._open:
+            episode = self._open[0]
+            if episode.state == "given up" and self._fill_gaps and episode.waiting:
+                episode.show(self._nothing(entropy), placeholder=True)
+            if episode.state in ("observing", "due"):
+                return
+            waiting, episode.waiting = episode.waiting, []
+            if episode.windows is not None:
+                yield from (Leaving(ticket, episode.windows[place], episode.placeholder) for place, ticket in waiting)
+            if len(self._open) == 1:
+                return
+            self._open.popleft()
+
+    def expire(self) -> None:
+        """Draws that could not be made while their time lasted are not made later."""
+        for episode in list(self._open)[:-1]:
+            if episode.state == "due":
+                episode.give_up()
+
+    def _episode(self, part: int, number: int, *, follows: bool) -> Episode:
+        current = self._open[-1] if self._open else None
+        if current is not None and (current.part, current.number) == (part, number):
+            return current
+        if current is not None and current.state == "observing":
+            current.give_up()  # windows at its end are missing
+        observed, self._before = (self._before if follows else []), []
+        self._open.append(Episode(part, number, observed))
+        return self._open[-1]
+
+    def _nothing(self, entropy: SystemEntropy) -> Floats:
+        """An episode of no window: it costs nothing."""
+        mechanism, shown = self.bundle.mechanism, np.array([self.bundle.hold.windows])
+        return self.bundle.decode(mechanism.repeat(mechanism.placeholders(1, entropy=entropy), shown, entropy=entropy))
