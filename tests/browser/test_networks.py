@@ -14,6 +14,7 @@ from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
 from deeprotect.bundle.layers.vocabulary import OPS
 from deeprotect.bundle.network import Network
 from deeprotect.errors import BundleError
+from deeprotect.signals import Hold
 
 CASES = 1500
 EPISODES = (1, 2, 3, 7)
@@ -71,7 +72,7 @@ def test_results_are_the_same_bits(cases, answers):
 def test_codes_of_episodes_are_the_same_bits(cases, answers):
     for case, answer in zip(cases, answers, strict=True):
         if answer is not None:
-            encoder = EpisodeEncoder.of(case.network())
+            encoder = EpisodeEncoder.of(case.network(), Hold(max(EPISODES)))
             evidence = encoder.encode(case.rows)
             if encoder.decision is not None or np.abs(evidence[np.isfinite(evidence)]).max(initial=0) <= LARGEST_MEAN:
                 pooled = encoder.pool(evidence, np.array(EPISODES))

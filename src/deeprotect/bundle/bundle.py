@@ -131,15 +131,15 @@ class Bundle:
 
     def encode(self, private: Floats) -> Floats:
         """Code (window, coordinate) of scaled windows (window, time, channel), or evidence, where draws are held."""
-        return self.encoder(private) if self.hold.windows == 1 else self._episodes.encode(private)
+        return self._episodes.encode(private)
 
     def pool(self, evidence: Floats, counts: Counts) -> Floats:
         """Codes of episodes of so many windows each."""
-        return evidence if self.hold.windows == 1 else self._episodes.pool(evidence, counts)
+        return self._episodes.pool(evidence, counts)
 
     @cached_property
     def _episodes(self) -> EpisodeEncoder:
-        return EpisodeEncoder.of(self.encoder)
+        return EpisodeEncoder.of(self.encoder, self.hold)
 
     def decode(self, noisy_code: Floats) -> Floats:
         """Windows (window, time, channel) in units from noisy codes alone; what is no number is the range's middle."""

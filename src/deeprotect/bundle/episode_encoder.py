@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.network import Network
+from deeprotect.signals import Hold
 from deeprotect.signals.schema import Floats
 
 GRID = 2.0**-24
@@ -22,26 +23,30 @@ class EpisodeEncoder:
     """Rows to evidence, evidence of several windows to the code of their episode.
 
     An encoder that ends in a decision gives scores, and decides on their sum: what log-probabilities have beyond
-    scores is common to all classes. The mean of any other's rows is the code itself.
+    scores is common to all classes. The mean of any other's rows is the code itself. A `single` window is an episode of
+    its own, and the encoder's row is its code.
     """
 
     evidence: Network
     decision: Argmax | None
+    single: bool = False
 
     @classmethod
-    def of(cls, encoder: Network) -> Self:
+    def of(cls, encoder: Network, hold: Hold) -> Self:
         last = encoder.layers[-1] if encoder.layers else None
-        if not isinstance(last, Argmax):
-            return cls(encoder, None)
+        if hold.windows == 1 or not isinstance(last, Argmax):
+            return cls(encoder, None, single=hold.windows == 1)
         return cls(Network(encoder.layers[:-1], encoder.inputs), last)
 
     def encode(self, rows: Floats) -> Floats:
         """Evidence (row, value), row by row."""
         rows = self.evidence(rows)
-        return rows if self.decision is not None else np.rint(rows / GRID) * GRID
+        return rows if self.single or self.decision is not None else np.rint(rows / GRID) * GRID
 
     def pool(self, evidence: Floats, counts: NDArray[np.int64]) -> Floats:
         """Codes (episode, value) of episodes of so many neighbouring rows each; every count is at least 1."""
+        if self.single:
+            return evidence
         sums = np.add.reduceat(evidence, np.cumsum(counts) - counts)
         if self.decision is None:
             with np.errstate(all="ignore"):  # total in its input, as networks are

@@ -8,10 +8,10 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.status import WS_1008_POLICY_VIOLATION
 from starlette.websockets import WebSocketDisconnect
 
-from deeprotect.gateway.bodies import BODY_SECONDS, UNREAD, read_body
 from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.mediation.intake import OK, Answer, Intake
 from deeprotect.gateway.openapi import ACCEPTED, MESSAGE, said
+from deeprotect.gateway.wire.bodies import BODY_SECONDS, UNREAD, read_body
 from deeprotect.gateway.wire.formats import ARROW_TYPE
 
 UNKNOWN = "no device has this address; register one"

@@ -7,11 +7,11 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from deeprotect.errors import DeeprotectError
-from deeprotect.gateway.hosts import is_local
 from deeprotect.gateway.mediation import onlookers
 from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.openapi import said
 from deeprotect.gateway.registration.tokens import bearer_token
+from deeprotect.gateway.wire.hosts import is_local
 
 _METRICS: dict[int | str, dict[str, Any]] = {404: said("for this machine and the admin alone")}
 

@@ -6,10 +6,10 @@ import re
 import pytest
 from tests.gateway.console.conftest import ORIGIN
 
-from deeprotect.gateway import bodies
 from deeprotect.gateway.console.attempts import MOST_FAILURES, SECONDS, Attempts
 from deeprotect.gateway.console.routes import ACTIONS, PAGES
 from deeprotect.gateway.service import create_service
+from deeprotect.gateway.wire import bodies
 
 
 @pytest.mark.parametrize("path", PAGES)

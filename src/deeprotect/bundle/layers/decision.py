@@ -6,7 +6,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.bundle.layers.layer import Array, Layer, Prepared, Reach, flat, require_float32, require_whole, tagged
+from deeprotect.bundle.layers.layer import (
+    Array,
+    Layer,
+    Prepared,
+    Reach,
+    flat,
+    handed,
+    require_float32,
+    require_whole,
+    tagged,
+)
 from deeprotect.bundle.layers.tensors import Integers, TensorReader, TensorWriter
 from deeprotect.errors import BundleError
 from deeprotect.privacy.json_reader import JsonReader
@@ -68,11 +78,7 @@ class Argmax(Layer):
             raise BundleError(f"layer {self.op}: it needs one code for each combination of classes; train again")
 
         def step(rows: Array, out: Array | None) -> Array:
-            codes = self.decide(rows, None)[None].astype(np.float32)
-            if out is None:
-                return codes
-            out[...] = codes
-            return out
+            return handed(self.decide(rows, None)[None].astype(np.float32), out)
 
         largest = float(max(self.codes.max(), self.reject.code if self.reject else 0))
         return Prepared(step, Reach(np.array([largest]), whole=True), 4 * values)

@@ -15,6 +15,7 @@ from deeprotect.bundle.layers.layer import (
     checked,
     exact_type,
     flat,
+    handed,
     require_whole,
     series,
     tagged,
@@ -160,10 +161,7 @@ class _Convolving:
         if count > 1:
             return np.asarray(np.matmul(self._by_output, seen, out=out, casting="same_kind"))
         product: Array = np.matmul(seen[:, :, 0], self._weights)[:, :, None]
-        if out is None:
-            return product
-        out[...] = product
-        return out
+        return handed(product, out)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from deeprotect.bundle.layers.layer import EXACT_FLOAT32, Array, Layer, Prepared, Reach, checked, flat, tagged
+from deeprotect.bundle.layers.layer import EXACT_FLOAT32, Array, Layer, Prepared, Reach, checked, flat, handed, tagged
 from deeprotect.bundle.layers.products import LARGEST_SHIFT
 from deeprotect.bundle.layers.tensors import Integers, TensorReader, TensorWriter
 from deeprotect.errors import BundleError
@@ -147,11 +147,7 @@ class Table(Layer):
         def step(rows: Array, out: Array | None) -> Array:
             place = rounded(rows, np.empty(rows.shape, np.float32)).astype(np.int64)
             place -= low
-            found = values.take(place)
-            if out is None:
-                return found
-            out[...] = found
-            return out
+            return handed(values.take(place), out)
 
         most = np.full(given.shape, float(np.abs(values).max()))
         return Prepared(step, Reach(most, whole=True), 5 * most.size)

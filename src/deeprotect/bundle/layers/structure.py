@@ -17,6 +17,7 @@ from deeprotect.bundle.layers.layer import (
     Step,
     checked,
     flat,
+    handed,
     require_float32,
     series,
     tagged,
@@ -69,11 +70,7 @@ def _reshaped(given: Reach, shape: Shape) -> Prepared:
     """The same memory in another shape."""
 
     def step(rows: Array, out: Array | None) -> Array:
-        rows = rows.reshape(*shape, -1)
-        if out is None:
-            return rows
-        out[...] = rows
-        return out
+        return handed(rows.reshape(*shape, -1), out)
 
     return Prepared(step, replace(given, most=given.most.reshape(shape)), 0)
 
@@ -148,14 +145,7 @@ def prepare(layers: Sequence[Layer], given: Reach) -> Prepared:
 
 def _run(steps: tuple[Step, ...], rows: Array, out: Array | None) -> Array:
     if not steps:
-        steps = (_copied,)
+        return handed(rows, out)
     for step in steps[:-1]:
         rows = step(rows, None)
     return steps[-1](rows, out)
-
-
-def _copied(rows: Array, out: Array | None) -> Array:
-    if out is None:
-        return rows
-    out[...] = rows
-    return out

@@ -13,7 +13,7 @@ from deeprotect.gateway.console.guard import Form
 from deeprotect.gateway.console.pages import frame, registering
 from deeprotect.gateway.console.requests import RequestRefusedError
 from deeprotect.gateway.console.sessions import Session
-from deeprotect.gateway.hosts import is_local
+from deeprotect.gateway.wire.hosts import is_local
 
 
 async def register_device(desk: Desk, request: Request, session: Session, form: Form) -> Response:

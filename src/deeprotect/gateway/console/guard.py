@@ -7,11 +7,11 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from deeprotect.errors import DeeprotectError
-from deeprotect.gateway.bodies import UNREAD
 from deeprotect.gateway.console.desk import Desk
 from deeprotect.gateway.console.rendering import page, with_headers
 from deeprotect.gateway.console.requests import RequestRefusedError, check_host, check_origin, read_form
 from deeprotect.gateway.console.sessions import LONGEST, Session, form_token
+from deeprotect.gateway.wire.bodies import UNREAD
 
 Form = dict[str, str]
 Endpoint = Callable[[Request], Awaitable[Response]]

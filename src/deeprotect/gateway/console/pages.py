@@ -13,8 +13,8 @@ from deeprotect.gateway.console.live_page import app_of
 from deeprotect.gateway.console.overview import overview
 from deeprotect.gateway.console.requests import RequestRefusedError
 from deeprotect.gateway.console.sessions import Session
-from deeprotect.gateway.hosts import is_local
 from deeprotect.gateway.mediation.onlookers import statuses
+from deeprotect.gateway.wire.hosts import is_local
 
 
 async def overview_page(desk: Desk, request: Request, session: Session) -> Response:

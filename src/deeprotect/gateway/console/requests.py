@@ -6,8 +6,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Request
 
-from deeprotect.gateway.bodies import BODY_SECONDS, read_body
-from deeprotect.gateway.hosts import address_of, host_of
+from deeprotect.gateway.wire.bodies import BODY_SECONDS, read_body
+from deeprotect.gateway.wire.hosts import address_of, host_of
 
 LARGEST_FORM = 1 << 16
 

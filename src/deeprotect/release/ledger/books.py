@@ -10,7 +10,7 @@ from sqlalchemy import Connection, insert, select
 
 from deeprotect.errors import BudgetError
 from deeprotect.release.ledger import database_tables as schema
-from deeprotect.release.ledger.kept import keep
+from deeprotect.release.ledger.kept import AT_ONCE, keep
 from deeprotect.release.ledger.ledger import Booking, DrawCounts, Paid
 from deeprotect.release.ledger.limits import Limits
 from deeprotect.release.ledger.person_limits import limits_of
@@ -19,8 +19,6 @@ from deeprotect.signals.schema import Floats
 
 if TYPE_CHECKING:
     from deeprotect.release.ledger.stored import StoredLedger
-
-AT_ONCE = 500  # keys in one question
 
 
 @dataclass(frozen=True)

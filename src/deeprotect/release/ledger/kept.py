@@ -18,7 +18,7 @@ from deeprotect.signals.schema import Floats
 if TYPE_CHECKING:
     from deeprotect.release.ledger.books import Booked, Charge
 
-AT_ONCE = 500  # charges in one question
+AT_ONCE = 500  # keys, charges or people in one question
 _TYPES = ("<u1", "<u2", "<u4", "<f8")
 """The first that holds all values of a row's draws; one byte in front says which, and whether they are compressed."""
 _COMPRESSED = 128
@@ -45,10 +45,8 @@ def keep(connection: Connection, asked: Sequence[Asked], booked: "Booked") -> li
     for (some, windows, _), rewritten in zip(asked, released, strict=True):
         start = 0
         for span, length in _alike(some, windows):
-            own = rewritten[start : start + len(span) * length].reshape(
-                len(span), -1
-            )  # a view: what is kept goes there
-            start += len(span) * length
+            end = start + len(span) * length
+            own, start = rewritten[start:end].reshape(len(span), -1), end  # a view: what is kept goes there
             for charge in booked[span.stream, span.key]:
                 rows += _kept_once(span, charge, own, kept[charge.number])
     if rows:

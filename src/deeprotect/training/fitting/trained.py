@@ -35,15 +35,15 @@ class TrainedProtector:
 
     def encode(self, private: Floats) -> Floats:
         """Code (window, coordinate) of each window, or evidence, where draws are held."""
-        return self.encoder(private) if self.hold.windows == 1 else self._episodes.encode(private)
+        return self._episodes.encode(private)
 
     def pool(self, evidence: Floats, counts: Counts) -> Floats:
         """Codes of episodes of so many windows each."""
-        return evidence if self.hold.windows == 1 else self._episodes.pool(evidence, counts)
+        return self._episodes.pool(evidence, counts)
 
     @cached_property
     def _episodes(self) -> EpisodeEncoder:
-        return EpisodeEncoder.of(self.encoder)
+        return EpisodeEncoder.of(self.encoder, self.hold)
 
     def decode(self, noisy_code: Floats) -> Floats:
         return self.decoder(noisy_code)
