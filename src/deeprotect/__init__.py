@@ -3,54 +3,22 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from deeprotect.errors import (
-    BudgetError,
-    BundleError,
-    DatasetError,
-    DeeprotectError,
-    EntropyError,
-    InputError,
-    LedgerError,
-    LedgerUnavailableError,
-    PolicyError,
-    StreamError,
-    TableError,
-    WireError,
-)
-
 if TYPE_CHECKING:
     from deeprotect.bundle import Bundle
+    from deeprotect.errors import DeeprotectError
     from deeprotect.policy import Policy
-    from deeprotect.protector import Protector, ReleasedTable
+    from deeprotect.protector import Protector, Release
     from deeprotect.release.streaming import LiveStream
     from deeprotect.version import __version__
 
-__all__ = [
-    "BudgetError",
-    "Bundle",
-    "BundleError",
-    "DatasetError",
-    "DeeprotectError",
-    "EntropyError",
-    "InputError",
-    "LedgerError",
-    "LedgerUnavailableError",
-    "LiveStream",
-    "Policy",
-    "PolicyError",
-    "Protector",
-    "ReleasedTable",
-    "StreamError",
-    "TableError",
-    "WireError",
-    "__version__",
-]
+__all__ = ["Bundle", "DeeprotectError", "LiveStream", "Policy", "Protector", "Release", "__version__"]
 _HOMES = {
     "Bundle": "deeprotect.bundle",
+    "DeeprotectError": "deeprotect.errors",
     "LiveStream": "deeprotect.release.streaming",
     "Policy": "deeprotect.policy",
     "Protector": "deeprotect.protector",
-    "ReleasedTable": "deeprotect.protector",
+    "Release": "deeprotect.protector",
     "__version__": "deeprotect.version",
 }
 

@@ -71,6 +71,10 @@ class LedgerUnavailableError(DeeprotectError):
     """A ledger that cannot be reached now; nothing was released."""
 
 
+class ClippedWarning(UserWarning):
+    """Samples lay largely outside their public range, and were clipped to it."""
+
+
 def printable(text: str, most: int = 80) -> str:
     """Text that others wrote, for a line of ours: what does not print is escaped, what is too long is cut.
 

@@ -79,7 +79,7 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=np.float64, reset=False)
         schema = self.protector_.bundle.schema
-        released = self.protector_.protect(rows.reshape(len(rows), schema.window, -1))
+        released = self.protector_.protect(rows.reshape(len(rows), schema.window, -1)).table
         return np.asarray(released.reshape(rows.shape))
 
     def _policy(self, values: int) -> Policy:

@@ -64,8 +64,8 @@ def test_a_signal_in_the_middle_of_a_release_is_one_line_and_leaves_no_part(fold
         progress(0.5)
         return original(self, *arguments, **options, progress=stop)
 
-    original = Protector.protect_file
-    monkeypatch.setattr(Protector, "protect_file", stopped_half_way)
+    original = Protector.protect
+    monkeypatch.setattr(Protector, "protect", stopped_half_way)
     done = deeprotect("protect", "protector", "walk.csv", "out.csv")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (SIGNALS[name], "", 1)
     assert done.stderr.startswith("deeprotect: stopped by ")

@@ -69,7 +69,7 @@ def test_a_release_imports_neither_torch_nor_pandas_and_without_ledger_no_databa
     check = (
         "import sys; sys.modules['torch'] = sys.modules['sklearn'] = sys.modules['sqlalchemy'] = None\n"
         "from deeprotect import Protector\n"
-        "print(Protector.load('protector').protect_file('walk.csv', 'out.csv').rows)\n"
+        "print(Protector.load('protector').protect('walk.csv', 'out.csv').rows)\n"
         "assert 'pandas' not in sys.modules"  # Arrow would import it, half a second, for some of what it does
     )
     done = subprocess.run([sys.executable, "-c", check], cwd=folder, capture_output=True, text=True, check=True)

@@ -53,7 +53,7 @@ def file(folder: Path) -> Walk:
     pa_parquet.write_table(table, folder / "in.parquet")
     protector = Protector(protectors.coded())
     ledger = protector.ledger(folder / "ledger.db", stream="walk")
-    return partial(protector.protect_file, folder / "in.parquet", folder / "out.parquet", ledger=ledger)
+    return partial(protector.protect, folder / "in.parquet", folder / "out.parquet", ledger=ledger)
 
 
 def live(_: Path) -> Walk:

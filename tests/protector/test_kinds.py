@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 from tests.mutations import protectors
 
-from deeprotect import Protector, TableError
+from deeprotect import Protector
+from deeprotect.errors import TableError
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def array(windows=5, kind=np.float64):
     ids=["pyarrow", "pandas", "polars", "batch"],
 )
 def test_a_frame_comes_back_as_its_own_kind(protector, table, kind):
-    released = protector.protect(kind(table))
+    released = protector.protect(kind(table)).table
     assert type(released) is type(kind(table))
     assert list(
         released.columns if isinstance(released, pandas.DataFrame | polars.DataFrame) else released.schema.names
@@ -34,7 +35,7 @@ def test_a_frame_comes_back_as_its_own_kind(protector, table, kind):
 
 def test_a_lazy_frame_comes_back_lazy_and_is_drawn_and_paid_for_once(protector, table):
     lazy = polars.from_arrow(table).lazy().filter(polars.col("recording") == "r0")
-    released = protector.release(lazy)
+    released = protector.protect(lazy)
     assert isinstance(released.table, polars.LazyFrame)
     assert released.table.collect().equals(released.table.collect())
     assert released.spending.draws == 3
@@ -49,13 +50,13 @@ def test_a_protector_learns_from_a_lazy_frame():
         "inferences": {"useful": ["activity"]},
         "privacy": {"epsilon": 5.0, "mechanism": "baseline"},
     }
-    assert Protector.fit(policy, rows.lazy()).bundle.manifest.training.rows == 80
+    assert Protector.train(policy, rows.lazy()).bundle.manifest.training.rows == 80
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32", "float16", "int16", "uint8", "int64", ">f8"])
 def test_windows_keep_their_shape_and_type_and_nothing_else(protector, kind):
     windows = array(kind=kind) if kind != "uint8" else np.ones((5, 4, 2), dtype=kind)
-    released = protector.release(windows)
+    released = protector.protect(windows)
     assert released.table.shape == windows.shape
     assert released.table.dtype == windows.dtype
     assert released.rows == 20
@@ -74,14 +75,14 @@ def test_windows_are_not_changed_in_place(protector):
 
 def test_held_windows_are_counted_from_the_first_and_many_go_in_batches():
     held, count = Protector(protectors.held()), 3 * 4096 + 1
-    released = held.release(np.random.default_rng(0).uniform(-4, 4, size=(count, protectors.CODES, 1)))
+    released = held.protect(np.random.default_rng(0).uniform(-4, 4, size=(count, protectors.CODES, 1)))
     episodes = np.arange(count) // protectors.HELD
     assert released.spending.draws == episodes[-1] + 1
     assert (released.table[1:] == released.table[:-1])[episodes[1:] == episodes[:-1]].all()
 
 
 def test_no_windows_are_no_release(protector):
-    released = protector.release(np.empty((0, 4, 2)))
+    released = protector.protect(np.empty((0, 4, 2)))
     assert released.table.shape == (0, 4, 2)
     assert released.spending.draws == 0
 

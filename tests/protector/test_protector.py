@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 import deeprotect
-from deeprotect import BundleError, Policy, Protector, ReleasedTable
+from deeprotect import Policy, Protector, Release
 from deeprotect.bundle.bundle import _unpickled
+from deeprotect.errors import BundleError, PolicyError
 
 
 @pytest.fixture
@@ -46,8 +47,8 @@ def test_what_it_promises_is_at_hand(protector, policy):
 
 
 def test_release_gives_table_cost_and_what_was_left_out_together(protector, table):
-    released = protector.release(table)
-    assert isinstance(released, ReleasedTable)
+    released = protector.protect(table)
+    assert isinstance(released, Release)
     assert released.table.num_rows == released.rows == table.num_rows
     assert released.spending.draws == 6
     assert released.spending.per_stream == 30
@@ -56,7 +57,7 @@ def test_release_gives_table_cost_and_what_was_left_out_together(protector, tabl
 
 
 def test_what_is_printed_of_a_release_holds_no_sample(protector, table):
-    released = protector.release(table)
+    released = protector.protect(table)
     numbers = {f"{value:.3g}" for value in released.table["acc_x"].to_numpy() if abs(value) > 1e-3}
     assert not any(number in repr(released) for number in numbers if len(number) > 3)
 
@@ -64,7 +65,7 @@ def test_what_is_printed_of_a_release_holds_no_sample(protector, table):
 def test_a_pickle_releases_and_is_small(protector, table):
     again = pickle.loads(pickle.dumps(protector))
     assert again.bundle.manifest == protector.bundle.manifest
-    assert again.protect(table).num_rows == table.num_rows
+    assert again.protect(table).table.num_rows == table.num_rows
     protector.protect(table)  # what was worked out on the way does not travel
     assert len(pickle.dumps(protector)) < 2 * len(protector.bundle.manifest.to_json()) + 20_000
 
@@ -109,9 +110,9 @@ def test_a_policy_may_be_a_path_a_dictionary_or_keywords(policy, tmp_path):
 
 
 def test_a_key_that_is_none_is_refused_with_the_one_that_was_meant():
-    with pytest.raises(deeprotect.PolicyError, match="did you mean epsilon"):
+    with pytest.raises(PolicyError, match="did you mean epsilon"):
         Policy.of(epsilom=5.0)
-    with pytest.raises(deeprotect.PolicyError, match=r"stream.*must be a table"):
+    with pytest.raises(PolicyError, match=r"stream.*must be a table"):
         Policy.of({"stream": 3}, window=4)
 
 
@@ -155,4 +156,4 @@ def test_a_protector_learns_from_a_dictionary(table):
         "privacy": {"epsilon": 5.0, "mechanism": "baseline"},
     }
     rows = pa.table({"acc_x": np.linspace(0, 1, 80), "activity": ["a"] * 40 + ["b"] * 40})
-    assert Protector.fit(policy, rows).mechanism == "baseline"
+    assert Protector.train(policy, rows).mechanism == "baseline"

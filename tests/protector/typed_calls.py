@@ -6,7 +6,7 @@ from typing import Any, assert_type
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect import LiveStream, Policy, Protector, ReleasedTable
+from deeprotect import LiveStream, Policy, Protector, Release
 
 
 class Frame:
@@ -14,11 +14,12 @@ class Frame:
 
 
 def typed(protector: Protector, frame: Frame, windows: NDArray[np.float32], path: Path) -> None:
-    assert_type(protector.protect(frame), Frame)
-    assert_type(protector.protect(windows), NDArray[np.float32])
-    assert_type(protector.release(frame), ReleasedTable[Frame])
-    assert_type(protector.release(windows).table, NDArray[np.float32])
-    assert_type(protector.protect(path), Any)
+    assert_type(protector.protect(frame).table, Frame)
+    assert_type(protector.protect(frame, path), Release[None])
+    assert_type(protector.protect(windows).table, NDArray[np.float32])
+    assert_type(protector.protect(frame), Release[Frame])
+    assert_type(protector.protect(path).table, Any)
+    protector.protect(path, leger="spent.db")  # type: ignore[call-overload]
     assert_type(protector.stream(), LiveStream)
     assert_type(protector.stream(listen_to="before").push([0.0]), NDArray[np.float64])
     assert_type(protector.epsilon, float)

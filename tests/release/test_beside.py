@@ -47,7 +47,7 @@ def released(protector, tmp_path, request):
 
     def release(table):
         source = write(table, tmp_path / f"in{request.param}")
-        protector.protect_file(source, tmp_path / f"out{request.param}", keep_names=True)
+        protector.protect(source, tmp_path / f"out{request.param}", keep_names=True)
         written = tmp_path / f"out{request.param}"
         plain = io.BytesIO()
         pa_parquet.write_table(read(written), plain, compression="none", use_dictionary=False)
@@ -116,7 +116,7 @@ def test_a_view_leaves_without_the_rest_of_its_buffer(protector, table, kind):
     views = long.cast(pa.string_view())
     if pa.types.is_dictionary(kind):
         views = pa.DictionaryArray.from_arrays(pa.array([0] * 12, pa.int32()), views)
-    back = protector.protect(recorded(table.slice(0, 12), views.slice(0, 12)), keep_names=True)
+    back = protector.protect(recorded(table.slice(0, 12), views.slice(0, 12)), keep_names=True).table
     assert back.schema.field("recording").type == pa.string_view()
     assert back["recording"].to_pylist() == long[:12].to_pylist()
     assert SECRET.encode() not in pickle.dumps(back)
@@ -144,7 +144,7 @@ def test_a_pandas_frame_comes_back_with_a_new_index_and_without_its_categories(p
     frame["recording"] = pandas.Categorical(frame["recording"], categories=[SECRET, "r0", "r1"])
     frame.index = pandas.Index([f"{SECRET}-{row}" for row in range(ROWS)], name="who")
     frame.attrs = {"owner": SECRET}
-    back = protector.protect(frame, keep_names=True)
+    back = protector.protect(frame, keep_names=True).table
     assert back.index.equals(pandas.RangeIndex(ROWS))
     assert list(back.columns) == ["time", "acc_x", "acc_y", "recording"]
     assert list(back["recording"]) == list(frame["recording"])
@@ -152,7 +152,7 @@ def test_a_pandas_frame_comes_back_with_a_new_index_and_without_its_categories(p
 
 
 def test_time_in_the_index_of_a_frame_comes_back_as_a_column(protector, table):
-    back = protector.protect(table.to_pandas().set_index("time"))
+    back = protector.protect(table.to_pandas().set_index("time")).table
     assert sorted(back.columns) == ["acc_x", "acc_y", "recording", "time"]
     assert list(back["time"]) == table["time"].to_pylist()
     assert back.index.equals(pandas.RangeIndex(ROWS))
@@ -162,7 +162,7 @@ def test_time_in_the_index_of_a_frame_comes_back_as_a_column(protector, table):
 def test_a_polars_frame_comes_back_without_its_categories(protector, table, kind):
     frame = polars.from_arrow(table)
     names = polars.Series("recording", [SECRET, *frame["recording"]], dtype=kind)
-    back = protector.protect(frame.with_columns(names[1:]), keep_names=True)
+    back = protector.protect(frame.with_columns(names[1:]), keep_names=True).table
     assert back.schema["recording"] == polars.String
     assert back["recording"].to_list() == table["recording"].to_pylist()
     assert SECRET.encode() not in pickle.dumps(back)
@@ -183,7 +183,7 @@ def test_columns_order_types_and_nullability_stay_as_they_are(released, table):
 )
 def test_what_a_column_cannot_hold_is_released_as_the_nearest_that_it_can(protector, table, kind, lowest, highest):
     zeros = pa.array([0] * ROWS).cast(pa.decimal128(38, 10) if pa.types.is_decimal(kind) else kind).cast(kind)
-    back = protector.protect(table.set_column(1, "acc_x", zeros))
+    back = protector.protect(table.set_column(1, "acc_x", zeros)).table
     values = np.array([float(value) for value in back["acc_x"].to_pylist()])
     assert back.schema.field("acc_x").type == kind
     assert values.min() >= lowest
@@ -194,5 +194,5 @@ def test_what_a_column_cannot_hold_is_released_as_the_nearest_that_it_can(protec
 def test_a_csv_cell_of_a_large_string_is_quoted_where_it_must_be(protector, table, tmp_path):
     names = pa.array(["a,b"] * ROWS, pa.large_string())
     source = write(recorded(table, names).drop_columns(["time"]), tmp_path / "in.arrow")
-    protector.protect_file(source, tmp_path / "out.csv", keep_names=True)
+    protector.protect(source, tmp_path / "out.csv", keep_names=True)
     assert pa_csv.read_csv(tmp_path / "out.csv")["recording"].to_pylist() == ["a,b"] * ROWS

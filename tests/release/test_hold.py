@@ -80,7 +80,7 @@ def test_windows_that_are_not_listened_to_have_no_say():
 def test_a_table_is_released_episode_by_episode_in_its_own_form(held):
     rows = 3 * HELD * CODES + 5
     table = protectors.table(rows)
-    released = Protector(held).protect(table)
+    released = Protector(held).protect(table).table
     assert released.num_rows == rows
     assert released["time"].equals(table["time"])
     outputs = released["acc_x"].to_numpy()[: 3 * HELD * CODES].reshape(3, HELD, CODES)

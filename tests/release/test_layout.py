@@ -43,7 +43,7 @@ def blocks_of(path):
 @pytest.mark.parametrize("table", [short, long])
 def test_row_groups_and_batches_do_not_follow_the_digits_of_a_raw_csv(protector, tmp_path, table, kind):
     pa_csv.write_csv(table(), tmp_path / "in.csv")
-    protector.protect_file(tmp_path / "in.csv", tmp_path / f"out{kind}")
+    protector.protect(tmp_path / "in.csv", tmp_path / f"out{kind}")
     assert blocks_of(tmp_path / f"out{kind}") == BLOCKS
 
 
@@ -52,7 +52,7 @@ def test_row_groups_and_batches_do_not_follow_the_digits_of_a_raw_csv(protector,
 def test_row_groups_and_batches_do_not_follow_those_of_the_input(protector, tmp_path, rows_in_a_batch, kind):
     with pa.ipc.new_file(tmp_path / "in.arrow", long().schema) as writer:
         writer.write_table(long(), max_chunksize=rows_in_a_batch)
-    protector.protect_file(tmp_path / "in.arrow", tmp_path / f"out{kind}")
+    protector.protect(tmp_path / "in.arrow", tmp_path / f"out{kind}")
     assert blocks_of(tmp_path / f"out{kind}") == BLOCKS
 
 
@@ -72,7 +72,7 @@ def test_standard_output_leaves_in_the_same_stretches_whatever_the_input(protect
     pipe = Pipe()
     pa_csv.write_csv(table(), tmp_path / "walk.csv")
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(pipe, write_through=True))
-    protector.protect_file(tmp_path / "walk.csv", "-")
+    protector.protect(tmp_path / "walk.csv", "-")
     heads = 1
     assert sorted(set(pipe.lines)) == [heads, *(heads + rows for rows in np.cumsum(BLOCKS))]
 
@@ -97,7 +97,7 @@ def test_a_file_is_the_same_to_the_last_byte_whatever_digits_the_raw_samples_hav
     written = []
     for table in (short(), long()):
         pa_csv.write_csv(nanoseconds(table), tmp_path / "in.csv")
-        constant.protect_file(tmp_path / "in.csv", tmp_path / f"out{kind}", **options)
+        constant.protect(tmp_path / "in.csv", tmp_path / f"out{kind}", **options)
         written.append((tmp_path / f"out{kind}").read_bytes())
     assert written[0] == written[1]
 
@@ -107,7 +107,7 @@ def piped(protector, table, monkeypatch, **options):
     pa_csv.write_csv(table, held)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(held.getvalue())))
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(pipe, write_through=True))
-    protector.protect_file("-", "-", **options)
+    protector.protect("-", "-", **options)
     return pipe.getvalue(), sorted(set(pipe.lines))
 
 
@@ -124,7 +124,7 @@ def test_a_live_pipe_writes_the_same_rows_one_by_one_wherever_its_blocks_end(con
 
 def test_in_memory_a_table_has_one_chunk_however_it_came(protector):
     table = pa.concat_tables([long().slice(start, 40_000) for start in range(0, ROWS, 40_000)])
-    assert [column.num_chunks for column in protector.protect(table).columns] == [1, 1]
+    assert [column.num_chunks for column in protector.protect(table).table.columns] == [1, 1]
 
 
 def test_rows_come_out_once_and_in_order(tmp_path):

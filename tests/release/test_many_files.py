@@ -45,7 +45,7 @@ def states(folder):
 
 
 def test_every_file_is_released_in_its_place(protector, data, tmp_path):
-    summary = protector.protect_files([data], tmp_path / "out")
+    summary = protector.protect([data], tmp_path / "out")
     assert written(tmp_path / "out") == PLACES
     for place in PLACES:
         released, private = pa_parquet.read_table(tmp_path / "out" / place), pa_parquet.read_table(data / place)
@@ -60,30 +60,30 @@ def test_a_file_that_cannot_be_used_breaks_the_run_off_and_the_next_goes_on(prot
     whole = (data / PLACES[1]).read_bytes()
     (data / PLACES[1]).write_bytes(whole[:-50])
     with pytest.raises(TableError, match=r"c\.parquet"):
-        protector.protect_files([data], tmp_path / "out")
+        protector.protect([data], tmp_path / "out")
     assert written(tmp_path / "out") == [UNFINISHED, PLACES[0]]
     first = states(tmp_path / "out")
     (data / PLACES[1]).write_bytes(whole)
-    summary = protector.protect_files([data], tmp_path / "out")
+    summary = protector.protect([data], tmp_path / "out")
     assert (summary.files, summary.kept) == (2, 1)
     assert written(tmp_path / "out") == PLACES
     assert first.items() <= states(tmp_path / "out").items()
 
 
 def test_only_what_this_run_released_is_counted_as_spent(protector, data, tmp_path):
-    everything = protector.protect_files([data], tmp_path / "all").spending.draws
-    first = protector.protect_files([data / PLACES[0]], tmp_path / "one").spending.draws
+    everything = protector.protect([data], tmp_path / "all").spending.draws
+    first = protector.protect([data / PLACES[0]], tmp_path / "one").spending.draws
     (tmp_path / "out").mkdir()
     (tmp_path / "one" / PLACES[0]).rename(tmp_path / "out" / PLACES[0])
     (tmp_path / "out" / UNFINISHED).touch()
-    assert protector.protect_files([data], tmp_path / "out").spending.draws == everything - first
+    assert protector.protect([data], tmp_path / "out").spending.draws == everything - first
 
 
 def test_a_finished_folder_is_not_released_again(protector, data, tmp_path):
-    protector.protect_files([data], tmp_path / "out")
+    protector.protect([data], tmp_path / "out")
     before = states(tmp_path / "out")
     with pytest.raises(InputError, match="exists already"):
-        protector.protect_files([data], tmp_path / "out")
+        protector.protect([data], tmp_path / "out")
     assert states(tmp_path / "out") == before
 
 
@@ -91,17 +91,17 @@ def test_nothing_of_somebody_elses_is_touched(protector, data, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "years of work.txt").touch()
     with pytest.raises(InputError, match="exists already"):
-        protector.protect_files([data], tmp_path / "out")
+        protector.protect([data], tmp_path / "out")
     assert written(tmp_path / "out") == ["years of work.txt"]
     with pytest.raises(InputError, match="not a folder"):
-        protector.protect_files([data], tmp_path / "out" / "years of work.txt")
+        protector.protect([data], tmp_path / "out" / "years of work.txt")
 
 
 def test_another_bundle_does_not_go_on_with_a_release(protector, data, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / UNFINISHED).write_text(json.dumps({"bundle": "0" * 64}))
     with pytest.raises(InputError, match="another bundle"):
-        protector.protect_files([data], tmp_path / "out")
+        protector.protect([data], tmp_path / "out")
 
 
 def test_two_runs_do_not_write_into_one_folder(protector, data, tmp_path):
@@ -110,17 +110,17 @@ def test_two_runs_do_not_write_into_one_folder(protector, data, tmp_path):
     with (tmp_path / "out" / UNFINISHED).open("a+") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
         with pytest.raises(InputError, match="another run"):
-            protector.protect_files([data], tmp_path / "out")
+            protector.protect([data], tmp_path / "out")
 
 
 @pytest.mark.parametrize("folder", [".", "b", "new", "../data/b/new"])
 def test_an_output_folder_is_never_among_the_inputs(protector, data, folder):
     with pytest.raises(InputError, match="inputs lie in it"):
-        protector.protect_files([data], data / folder)
+        protector.protect([data], data / folder)
 
 
 def test_a_file_may_be_released_into_a_folder_beside_it(protector, data):
-    protector.protect_files([data / PLACES[0]], data / "out")
+    protector.protect([data / PLACES[0]], data / "out")
     assert written(data / "out") == [PLACES[0]]
 
 

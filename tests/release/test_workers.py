@@ -41,7 +41,7 @@ def path(tmp_path_factory, codes):
 
 @pytest.mark.parametrize("workers", [1, 2, 7])
 def test_every_window_is_released_in_its_place(truthful, codes, path, tmp_path, workers):
-    summary = truthful.protect_file(path, tmp_path / "out.parquet", workers=workers)
+    summary = truthful.protect(path, tmp_path / "out.parquet", workers=workers)
     released = pa_parquet.read_table(tmp_path / "out.parquet")
     assert summary.rows == released.num_rows == CODES * WINDOWS
     assert released["time"] == pa_parquet.read_table(path)["time"]
@@ -60,7 +60,7 @@ def test_all_is_charged_and_drawn_in_one_thread_before_the_next(truthful, path, 
             return _sound(*given, **rest)
 
         monkeypatch.setattr(owner, name, noted)
-    truthful.protect_file(path, tmp_path / "out.parquet", workers=4)
+    truthful.protect(path, tmp_path / "out.parquet", workers=4)
     assert {thread for _, thread in calls} == {threading.current_thread()}
     assert [name for name, _ in calls] == ["release", "privatise"] * (len(calls) // 2)
     assert len(calls) > 2
@@ -78,7 +78,7 @@ def test_a_worker_that_fails_leaves_nothing_behind(truthful, path, tmp_path, mon
 
     monkeypatch.setattr(Bundle, "encode", failing)
     with pytest.raises(TableError, match="a worker failed"):
-        truthful.protect_file(path, tmp_path / "out.parquet", workers=3)
+        truthful.protect(path, tmp_path / "out.parquet", workers=3)
     assert list(tmp_path.iterdir()) == []
     assert not [thread for thread in threading.enumerate() if thread.name.startswith(("encode", "write"))]
 
@@ -91,5 +91,5 @@ def test_a_full_disk_leaves_nothing_behind(truthful, path, tmp_path, monkeypatch
 
     monkeypatch.setattr(pa_parquet.ParquetWriter, "write", full)
     with pytest.raises(OSError, match="No space"):
-        truthful.protect_file(path, tmp_path / "out.parquet", workers=2)
+        truthful.protect(path, tmp_path / "out.parquet", workers=2)
     assert list(tmp_path.iterdir()) == []

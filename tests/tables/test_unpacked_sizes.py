@@ -20,7 +20,7 @@ from deeprotect import Protector
 from deeprotect.errors import TableError
 protector = Protector.load(source.with_name("protector"))
 def work():
-    try: protector.protect_file(source, sink)
+    try: protector.protect(source, sink)
     except TableError: pass
 """
 KINDS = [".parquet", ".arrow"]
@@ -70,7 +70,7 @@ def test_a_column_that_stays_behind_stays_packed(protector, tmp_path, kind, colu
     del notes
     assert source.stat().st_size < 100_000
     assert run(PROTECT, source).peak_bytes < LITTLE
-    assert protector.protect_file(source, tmp_path / f"out{kind}").dropped == ("note",)
+    assert protector.protect(source, tmp_path / f"out{kind}").dropped == ("note",)
 
 
 def _plain(kind):
@@ -92,8 +92,8 @@ def test_a_text_that_many_rows_show_is_refused_before_it_is_copied(protector, tm
     source = write(table, tmp_path / f"in{kind}", **how)
     assert run(PROTECT, source).peak_bytes < LITTLE
     with pytest.raises(TableError, match=f"column 'recording' holds cells of more than {LONGEST_CELL} bytes"):
-        protector.protect_file(source, tmp_path / f"out{kind}")
-    assert protector.protect_file(source, tmp_path / f"out{kind}", mapped=["recording="]).dropped == ("recording",)
+        protector.protect(source, tmp_path / f"out{kind}")
+    assert protector.protect(source, tmp_path / f"out{kind}", map={"recording": ""}).dropped == ("recording",)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -103,9 +103,9 @@ def test_a_needed_column_that_unpacks_too_far_is_refused_in_one_line(protector, 
     table = pa.table({**samples(), name: pa.array(["y" * 4000] * ROWS)})
     source = write(table, tmp_path / f"in{kind}", **_plain(kind))
     with pytest.raises(TableError, match="unpacks to more than 1 MB; write it in smaller ones") as refused:
-        protector.protect_file(source, tmp_path / f"out{kind}")
+        protector.protect(source, tmp_path / f"out{kind}")
     assert str(refused.value).isprintable()
-    released = protector.protect_file(source, tmp_path / f"out{kind}", mapped=[f"{name}="])
+    released = protector.protect(source, tmp_path / f"out{kind}", map={name: ""})
     assert name in released.dropped
 
 
@@ -113,7 +113,7 @@ def test_a_dictionary_of_a_column_that_stays_behind_counts_because_arrow_unpacks
     monkeypatch.setattr(unpacked_sizes, "MOST_UNPACKED", 1 << 19)
     source = write(pa.table({**samples(), "note": once(MEGABYTE)}), tmp_path / "in.arrow")
     with pytest.raises(TableError, match="a record batch unpacks"):
-        protector.protect_file(source, tmp_path / "out.arrow")
+        protector.protect(source, tmp_path / "out.arrow")
 
 
 @pytest.mark.parametrize(
@@ -140,10 +140,10 @@ def test_buffers_are_told_apart_behind_a_column_of_any_type(protector, tmp_path,
     monkeypatch.setattr(unpacked_sizes, "MOST_UNPACKED", 1 << 20)
     table = pa.table({"odd": odd, "note": ["y" * 4000] * ROWS, **samples()})
     source = write(table, tmp_path / "in.arrow")
-    assert protector.protect_file(source, tmp_path / "out.arrow").rows == ROWS
+    assert protector.protect(source, tmp_path / "out.arrow").rows == ROWS
     renamed = table.rename_columns(["odd", "recording", "time", "acc_x", "acc_y"])
     with pytest.raises(TableError, match="a record batch unpacks"):
-        protector.protect_file(write(renamed, tmp_path / "in2.arrow"), tmp_path / "out2.arrow")
+        protector.protect(write(renamed, tmp_path / "in2.arrow"), tmp_path / "out2.arrow")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -151,7 +151,7 @@ def test_numbers_that_do_not_compress_so_well_are_read_however_many(protector, t
     monkeypatch.setattr(unpacked_sizes, "MOST_UNPACKED", 1 << 10)
     noise = np.random.default_rng(0).normal(size=ROWS).clip(-4, 4)
     source = write(pa.table({**samples(), "acc_x": noise}), tmp_path / f"in{kind}")
-    assert protector.protect_file(source, tmp_path / f"out{kind}").rows == ROWS
+    assert protector.protect(source, tmp_path / f"out{kind}").rows == ROWS
 
 
 @pytest.mark.parametrize("kind", [".parquet", ".arrow", ".csv"])
@@ -162,7 +162,7 @@ def test_a_table_of_very_many_columns_is_read_where_few_are_needed(protector, tm
         (tmp_path / "in.csv").write_text("\n".join(lines) + "\n")
     else:
         write(wide, tmp_path / f"in{kind}")
-    summary = protector.protect_file(tmp_path / f"in{kind}", tmp_path / f"out{kind}")
+    summary = protector.protect(tmp_path / f"in{kind}", tmp_path / f"out{kind}")
     assert (summary.rows, len(summary.dropped)) == (8, 20_000)
 
 

@@ -19,7 +19,7 @@ HELD, LISTEN = "10 s", 3  # as long as a live draw is usually held, and as many 
 PROTECT = """
 from deeprotect import Protector
 protector = Protector.load(source.with_name("{bundle}"))
-def work(): protector.protect_file(source, sink)
+def work(): protector.protect(source, sink, force=True)
 """
 COPY = {
     "CSV": """

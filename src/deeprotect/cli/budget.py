@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -122,17 +121,6 @@ def _line(line: "Line") -> str:
 
 def _app(app: str) -> str:
     return f"app {printable(app)}" if app else "no app named"
-
-
-def refuse_half_a_ledger(ledger: str | None, output: str, *, stream: str | None, **named: str | None) -> None:
-    """A ledger needs to know whose data it is, names mean nothing without one, and no release replaces it."""
-    given = [name for name, value in {"stream": stream, **named}.items() if value is not None]
-    if ledger is None and given:
-        raise InputError(f"--{given[0]} names an entry of a ledger; add --ledger FILE, or leave it out")
-    if ledger is not None and stream is None:
-        raise InputError("--ledger needs to know whose data it is; add --stream NAME")
-    if ledger is not None and Path(ledger).resolve() == Path(output).resolve():
-        raise InputError(f"{output}: it is the ledger, which a release never replaces; choose another name")
 
 
 def remembered(draws: "DrawCounts", ledger: str | None, stream: str | None) -> Iterator[str]:

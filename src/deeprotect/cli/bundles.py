@@ -7,7 +7,7 @@ import typer
 
 from deeprotect.cli.json_output import json_text
 from deeprotect.cli.progress import bar
-from deeprotect.cli.tables import Force, refuse_output
+from deeprotect.cli.tables import Force
 from deeprotect.errors import InputError
 
 BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE", help="A bundle: a folder or a .zip file.")]
@@ -30,6 +30,7 @@ def describe(
     from deeprotect.bundle.card import card
     from deeprotect.bundle.card_page import card_page
     from deeprotect.tables.atomic import whole_file
+    from deeprotect.tables.output_checks import refuse_output
 
     if page is not None and as_json:
         raise InputError("--json prints the manifest and --html writes the card; ask for one at a time")
@@ -76,6 +77,7 @@ def audit(
     """
     from deeprotect.audit.audit import audit as run
     from deeprotect.bundle import Bundle
+    from deeprotect.tables.output_checks import refuse_output
     from deeprotect.tables.several import paths_of
     from deeprotect.training.labelled_windows import read_windows
 

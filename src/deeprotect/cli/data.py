@@ -7,7 +7,7 @@ import typer
 
 from deeprotect.cli.json_output import json_text
 from deeprotect.cli.progress import bar
-from deeprotect.cli.tables import Columns, Force, Map, refuse_output
+from deeprotect.cli.tables import Columns, Force, Map, pairs
 from deeprotect.errors import InputError, printable
 
 datasets = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
@@ -75,6 +75,7 @@ def fetch(
     from deeprotect.datasets import fetch as get
     from deeprotect.datasets import load, save
     from deeprotect.datasets.saving import check_name
+    from deeprotect.tables.output_checks import refuse_output
 
     if rate_hz is not None and out is None:
         raise InputError("--rate-hz is for the table that --out writes; give both")
@@ -123,6 +124,7 @@ def init(
     from deeprotect.tables.column_map import ColumnMap
     from deeprotect.tables.csv_reader import column_names
     from deeprotect.tables.files import READERS, kind_of
+    from deeprotect.tables.output_checks import refuse_output
     from deeprotect.tables.several import paths_of
     from deeprotect.tables.survey import settled_rate, survey
 
@@ -130,7 +132,7 @@ def init(
     if kind_of(out) in READERS:
         raise InputError(f"{out}: that is the name of a table, and a policy is TOML; give a name such as policy.toml")
     labels, names = [*useful, *(sensitive or [])], column_names(columns)
-    mapping = ColumnMap.without_policy(mapped or [], labels=labels)
+    mapping = ColumnMap.without_policy(pairs(mapped), labels=labels)
     seen = survey(table, mapping=mapping, columns=names)
     rate = settled_rate(seen, rate_hz, where=table)
     found = columns_of(seen.schema)

@@ -10,7 +10,7 @@ import typer
 
 from deeprotect.cli.progress import bar
 from deeprotect.cli.protect import Data
-from deeprotect.cli.tables import Columns, Force, Map
+from deeprotect.cli.tables import Columns, Force, Map, pairs
 from deeprotect.errors import InputError
 
 Report = Annotated[Path, typer.Option(metavar="DIR", help="Where report.html and results.json go.")]
@@ -101,7 +101,7 @@ def evaluate(
         quick=quick,
         seed=seed,
         show_raw=show_raw,
-        mapped=mapped or (),
+        mapped=pairs(mapped),
         columns=column_names(columns),
         command=command_line(),
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from deeprotect.cli.bundles import BundlePath
-from deeprotect.cli.tables import Force, refuse_folder
+from deeprotect.cli.tables import Force
 
 
 def export(
@@ -23,6 +23,7 @@ def export(
     """
     from deeprotect.bundle import Bundle
     from deeprotect.exporting.browser import export_browser
+    from deeprotect.tables.output_checks import refuse_folder
 
     folder = out or Path(f"{bundle.name.removesuffix('.zip')}-{target}")
     refuse_folder(folder, [bundle], force=force)

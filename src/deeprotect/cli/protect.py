@@ -1,17 +1,18 @@
 """Verbs that make and use a protector: train, protect."""
 
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deeprotect.cli.budget import refuse_half_a_ledger, remembered
+from deeprotect.cli.budget import remembered
 from deeprotect.cli.bundles import BundlePath, Key
 from deeprotect.cli.json_output import json_text
 from deeprotect.cli.progress import bar
-from deeprotect.cli.tables import Columns, Force, Map, refuse_output
-from deeprotect.errors import printable
+from deeprotect.cli.tables import Columns, Force, Map, pairs
+from deeprotect.errors import ClippedWarning, printable
 
 if TYPE_CHECKING:
     from deeprotect.bundle import Bundle
@@ -49,7 +50,7 @@ def train(
     from deeprotect.bundle.card_sections import measured
     from deeprotect.bundle.store import refuse_place
     from deeprotect.policy import Policy
-    from deeprotect.policy.quick import quick as shortened
+    from deeprotect.protector import Protector
     from deeprotect.tables.csv_reader import column_names
     from deeprotect.tables.output_checks import refuse_existing, refuse_input
     from deeprotect.tables.several import paths_of
@@ -58,13 +59,15 @@ def train(
     refuse_place(out)
     if not force:
         refuse_existing(out)
-    rules = shortened(Policy.load(policy)) if quick else Policy.load(policy)
-    key = signing.private_key(sign) if sign else None  # a wrong key is said before the long work, not after
+    rules = Policy.load(policy)
+    if sign:
+        signing.private_key(sign)  # a wrong key is said before the long work, not after
     with bar("training") as progress:
-        from deeprotect.training.fitting.fit import fit  # takes seconds; what is refused is refused before
-
-        bundle = fit(rules, data, mapped=mapped or (), columns=column_names(columns), progress=progress)
-    signing.save(bundle, out, key=key) if key else bundle.save(out)
+        protector = Protector.train(
+            rules, data, map=pairs(mapped), columns=column_names(columns), quick=quick, progress=progress
+        )
+    protector.save(out, sign=sign, force=force)
+    bundle = protector.bundle
     typer.echo(f"{out}: {bundle.mechanism.event}, mechanism {bundle.mechanism.name}", err=True)
     for line in measured(bundle):
         typer.echo(f"- {line}", err=True)
@@ -111,33 +114,28 @@ def protect(
 
     Example: deeprotect protect protector walk.csv released.csv --relative-time
     """
-    from deeprotect.bundle import signing
     from deeprotect.protector import Protector
     from deeprotect.tables.csv_reader import column_names
     from deeprotect.tables.data_set import is_folder
-    from deeprotect.tables.output_checks import refuse_unknown_kind
-    from deeprotect.tables.several import paths_of
 
-    if not is_folder(output):
-        refuse_unknown_kind(output)
-        refuse_output(output, paths_of(sources), force=force)
-    refuse_half_a_ledger(ledger, output, stream=stream, person=person, app=app)
-    signed = signing.load(bundle, key=signing.public_key(key)) if key else None
-    protector = Protector(signed) if signed else Protector.load(bundle)
-    book = protector.ledger(ledger, stream=stream, person=person, app=app or "") if ledger and stream else None
-    with bar("protecting") as progress:
-        release = protector.protect_files if is_folder(output) else protector.protect_file
-        summary = release(
+    protector = Protector.load(bundle, key=key)
+    with bar("protecting") as progress, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ClippedWarning)  # said below, in its place
+        summary = protector.protect(
             sources,
             output,
-            mapped=mapped or (),
+            map=pairs(mapped),
             columns=column_names(columns),
             keep_names=keep_names,
             relative_time=relative_time,
+            ledger=ledger,
+            stream=stream,
+            person=person,
+            app=app,
             workers=workers,
-            ledger=book,
+            force=force,
             progress=progress,
-        )
+        ).summary
     if as_json:
         typer.echo(json_text(summary.to_json(), indent=None), err=True)
         return

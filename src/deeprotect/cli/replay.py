@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from deeprotect.cli.progress import bar
-from deeprotect.cli.tables import Columns, Map, PolicyPath
+from deeprotect.cli.tables import Columns, Map, PolicyPath, pairs
 from deeprotect.errors import InputError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def replay(
     rules, played = Policy.load(policy) if policy else None, Played()
     broker = Broker.at(mqtt, password=mqtt_password, ca=mqtt_ca) if mqtt else None
     opened = partial(
-        recorded, table, rules, mapped=mapped or (), columns=column_names(columns), rate_hz=rate_hz, only=recording
+        recorded, table, rules, mapped=pairs(mapped), columns=column_names(columns), rate_hz=rate_hz, only=recording
     )
     way = _way(to, form, broker=broker, topic=topic or "")
     try:

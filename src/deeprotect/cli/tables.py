@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from deeprotect.cli.json_output import json_text
+from deeprotect.errors import InputError, printable
 
 Map = Annotated[
     list[str] | None,
@@ -42,7 +43,7 @@ def check(
     from deeprotect.tables.csv_reader import column_names
 
     rules = Policy.load(policy) if policy else None
-    mapping = ColumnMap.of(rules, mapped or []) if rules else ColumnMap.without_policy(mapped or [])
+    mapping = ColumnMap.of(rules, pairs(mapped)) if rules else ColumnMap.without_policy(pairs(mapped))
     report = run(table, rules, mapping=mapping, columns=column_names(columns))
     if as_json:
         typer.echo(json_text(report.to_json()))
@@ -72,7 +73,7 @@ def prepare(
     from deeprotect.policy import Policy
     from deeprotect.tables.column_map import ColumnMap
     from deeprotect.tables.csv_reader import column_names
-    from deeprotect.tables.output_checks import refuse_unknown_kind
+    from deeprotect.tables.output_checks import refuse_output, refuse_unknown_kind
     from deeprotect.tables.preparing.prepare import PrepareRequest
     from deeprotect.tables.preparing.prepare import prepare as run
     from deeprotect.tables.preparing.units import UnitChange
@@ -82,7 +83,7 @@ def prepare(
     refuse_output(out, paths_of(table), force=force)
     rules = Policy.load(policy) if policy else None
     request = PrepareRequest(
-        mapping=ColumnMap.of(rules, mapped or []) if rules else ColumnMap.without_policy(mapped or []),
+        mapping=ColumnMap.of(rules, pairs(mapped)) if rules else ColumnMap.without_policy(pairs(mapped)),
         columns=column_names(columns),
         rate_hz=rate_hz,
         units=tuple(map(UnitChange.parse, unit or [])),
@@ -101,21 +102,14 @@ def prepare(
     )
 
 
-def refuse_folder(out: Path, inputs: Sequence[str | Path], *, force: bool) -> None:
-    """The same for a folder that is written as a whole."""
-    from deeprotect.tables import output_checks as outputs
-
-    outputs.refuse_input(out, inputs)
-    if not force:
-        outputs.refuse_existing(out)
-    outputs.refuse_unwritable_folder(out)
-
-
-def refuse_output(out: str | Path, inputs: Sequence[str | Path], *, force: bool) -> None:
-    """Before the work: nothing that exists is overwritten unasked, and no input ever."""
-    from deeprotect.tables import output_checks as outputs
-
-    outputs.refuse_unwritable(out)
-    outputs.refuse_input(out, inputs)
-    if not force:
-        outputs.refuse_existing(out)
+def pairs(mapped: Sequence[str] | None) -> dict[str, str]:
+    """What --map says: names and the columns that are meant."""
+    found: dict[str, str] = {}
+    for text in mapped or ():
+        name, equals, column = (part.strip() for part in text.partition("="))
+        if not equals:
+            raise InputError(f"--map {printable(text)}: write NAME=COLUMN, for example time=Timestamp")
+        if name in found:
+            raise InputError(f"--map {printable(text)}: '{printable(name)}' is mapped twice; map it once")
+        found[name] = column
+    return found

@@ -1,6 +1,6 @@
-"""The whole pipe behind a few verbs, for Python: fit, protect, release, stream."""
+"""The whole way behind a few verbs, for Python: train, load, protect, stream."""
 
 from deeprotect.protector.protector import Protector
-from deeprotect.protector.released_table import ReleasedTable
+from deeprotect.protector.release import Release
 
-__all__ = ["Protector", "ReleasedTable"]
+__all__ = ["Protector", "Release"]

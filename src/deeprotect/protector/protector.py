@@ -1,12 +1,12 @@
-"""A protector: fit or load one, then protect tables, release them with their cost, or stream."""
+"""A protector: train or load one, then protect tables and arrays, or stream."""
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, TypeVar, Unpack, overload
+from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +14,12 @@ import pyarrow as pa
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
 from deeprotect.bundle.card_page import card_fragment
-from deeprotect.errors import quoted_all
+from deeprotect.errors import ClippedWarning, InputError, quoted_all
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.protector.arrays import release_array
 from deeprotect.protector.kinds import like
-from deeprotect.protector.release_options import Progress, ReleaseOptions, book_of, passing_columns, settled
-from deeprotect.protector.released_table import ReleasedTable
+from deeprotect.protector.release import Release
 from deeprotect.release.episodes import LISTEN
 from deeprotect.release.in_order import encoding_threads
 from deeprotect.release.ledger import Account, Ledger, MemoryLedger
@@ -28,12 +27,36 @@ from deeprotect.release.many_files import release_data_set
 from deeprotect.release.pricing import price_of
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
 from deeprotect.release.streaming import ListenTo, LiveStream
-from deeprotect.tables.data_set import parts_of
-from deeprotect.tables.output_checks import refuse_among_inputs
+from deeprotect.tables.column_map import ColumnMap
+from deeprotect.tables.data_set import is_folder, parts_of
+from deeprotect.tables.output_checks import refuse_among_inputs, refuse_existing, refuse_output, refuse_unknown_kind
+from deeprotect.tables.passing import Passing
+from deeprotect.tables.several import paths_of
 from deeprotect.tables.sinks import Memory, open_pipe, open_sink
 
 T = TypeVar("T")
 Path_ = str | PathLike[str]
+Paths = Path_ | Sequence[Path_]
+Progress = Callable[[float], None]
+
+
+class ProtectOptions(TypedDict, total=False):
+    """The options of `Protector.protect`, which describes them; for type checkers."""
+
+    map: Mapping[str, str] | None
+    columns: Sequence[str] | None
+    keep_names: bool
+    relative_time: bool
+    ledger: Ledger | Path_ | None
+    stream: str | None
+    person: str | None
+    app: str | None
+    workers: int | None
+    force: bool
+    progress: Progress
+
+
+def _silent(_: float) -> None: ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,36 +74,61 @@ class Protector:
         ...     "acc_x": [0.1, 0.2] * 40 + [0.1, 0.9] * 40,
         ...     "activity": ["rest"] * 80 + ["walk"] * 80,
         ... })
-        >>> protector = Protector.fit(policy, table)
+        >>> protector = Protector.train(policy, table)
         >>> protector
         <Protector for “activity”; sensitive: everything else; laplace, ε = 5 ldp per window>
-        >>> released = protector.protect(table)
-        >>> released.num_rows, released.column_names  # labels stay behind
+        >>> release = protector.protect(table)
+        >>> release.table.num_rows, release.table.column_names  # labels stay behind
         (160, ['acc_x'])
+        >>> print(release.spending)
+        ldp: ε = 5 per window, ε = 200 for the whole stream (40 windows)
     """
 
     bundle: Bundle
 
     @classmethod
-    def fit(
-        cls, policy: Policy | Path_ | Mapping[str, Any], table: Any, *, progress: Progress = lambda _: None
+    def train(
+        cls,
+        policy: Policy | Path_ | Mapping[str, Any],
+        data: Any,
+        *,
+        map: Mapping[str, str] | None = None,
+        columns: Sequence[str] | None = None,
+        quick: bool = False,
+        progress: Progress = _silent,
     ) -> Self:
-        """Learn from a labelled table; needs the `train` extra.
+        """Learn from labelled recordings; needs the `train` extra.
 
-        The policy may be a path or a dictionary, the table a path, or a pyarrow, pandas or polars table.
+        The policy may be a path or a dictionary, the data a path, several, or a pyarrow, pandas or polars table; `map`
+        and `columns` as for `protect`. With `quick` a few epochs only, for a first look; the card says so.
         """
+        from deeprotect.policy.quick import quick as shortened
         from deeprotect.training.fitting.fit import fit
 
-        return cls(fit(Policy.of(policy), table, progress=progress))
+        rules = shortened(Policy.of(policy)) if quick else Policy.of(policy)
+        return cls(fit(rules, data, mapped=map, columns=columns, progress=progress))
 
     @classmethod
-    def load(cls, path: Path_) -> Self:
-        """A protector that was saved, or trained on the command line."""
-        return cls(Bundle.load(Path(path)))
+    def load(cls, bundle: Path_, *, key: Path_ | None = None) -> Self:
+        """A protector that was saved, or trained on the command line; with a public `key`, only if it is signed."""
+        if key is None:
+            return cls(Bundle.load(Path(bundle)))
+        from deeprotect.bundle import signing
 
-    def save(self, path: Path_) -> None:
-        """As a folder, or as a zip file when the name ends in .zip."""
-        self.bundle.save(Path(path))
+        return cls(signing.load(Path(bundle), key=signing.public_key(Path(key))))
+
+    def save(self, out: Path_, *, sign: Path_ | None = None, force: bool = False) -> None:
+        """As a folder, or as a zip file when the name ends in .zip; signed with the private key `sign`, a PEM file."""
+        from deeprotect.bundle import signing
+        from deeprotect.bundle.store import refuse_place
+
+        refuse_place(Path(out))
+        if not force:
+            refuse_existing(Path(out))
+        if sign is None:
+            self.bundle.save(Path(out))
+        else:
+            signing.save(self.bundle, Path(out), key=signing.private_key(Path(sign)))
 
     @property
     def policy(self) -> Policy:
@@ -105,86 +153,126 @@ class Protector:
         return card(self.bundle)
 
     @overload
-    def protect(self, table: Path_, **options: Unpack[ReleaseOptions]) -> pa.Table: ...
+    def protect(self, source: Paths, out: None = None, **options: Unpack[ProtectOptions]) -> Release[pa.Table]: ...
     @overload
-    def protect(self, table: T, **options: Unpack[ReleaseOptions]) -> T: ...
-    def protect(self, table: Any, **options: Unpack[ReleaseOptions]) -> Any:
-        """Release a pyarrow, pandas or polars table, or an array of windows; the same kind comes back."""
-        released = self.release(table, **options)
-        if released.summary.warning:
-            warnings.warn(released.summary.warning, stacklevel=2)
-        return released.table
-
+    def protect(self, source: T, out: None = None, **options: Unpack[ProtectOptions]) -> Release[T]: ...
     @overload
-    def release(self, table: Path_, **options: Unpack[ReleaseOptions]) -> ReleasedTable[pa.Table]: ...
-    @overload
-    def release(self, table: T, **options: Unpack[ReleaseOptions]) -> ReleasedTable[T]: ...
-    def release(self, table: Any, **options: Unpack[ReleaseOptions]) -> ReleasedTable[Any]:
-        """The same, with what it cost and what stayed behind.
+    def protect(self, source: Any, out: Path_, **options: Unpack[ProtectOptions]) -> Release[None]: ...
+    def protect(
+        self,
+        source: Any,
+        out: Path_ | None = None,
+        *,
+        map: Mapping[str, str] | None = None,
+        columns: Sequence[str] | None = None,
+        keep_names: bool = False,
+        relative_time: bool = False,
+        ledger: Ledger | Path_ | None = None,
+        stream: str | None = None,
+        person: str | None = None,
+        app: str | None = None,
+        workers: int | None = None,
+        force: bool = False,
+        progress: Progress = _silent,
+    ) -> Release[Any]:
+        """Release a table, and say what it cost and what stayed behind.
 
-        An array is (window, time, channel): windows of one recording, channels in the order of the policy.
+        Args:
+            source: A pyarrow, pandas or polars table, which comes back as the same kind; a path, a folder, a pattern or
+                several of them; or an array of windows (window, time, channel) of one recording.
+            out: A file, written whole or not at all and in constant memory; several inputs go into it as one table. Or
+                a folder, into which files go one by one: a run that was broken off goes on when it is called again.
+                '-' and '-' are standard input and output, where rows leave as their windows, or episodes, fill.
+            map: Which columns are meant, `{"time": "Timestamp"}`. Time and recording are those of these very names
+                where it does not say; nothing else leaves as it is.
+            columns: The names of the columns, for a CSV file without a line of names.
+            keep_names: Recordings leave under their names, not as 1, 2, … .
+            relative_time: Time counts from the beginning of each recording.
+            ledger: Remembers charges and draws: a ledger, or the address of one, which needs the name of the `stream`,
+                and may have those of its `person` and of the `app` that gets the release. Without, nothing is kept.
+            workers: Threads that encode; by default one per core but one.
+            force: Overwrite what exists; an input never.
+            progress: Called with the share that is done.
         """
-        if isinstance(table, np.ndarray):
-            given: Any = {
-                "ledger": book_of(options, self.bundle),
-                "entropy": SystemEntropy(),
-                "workers": options.get("workers") or encoding_threads(),
-            }
-            return ReleasedTable(*release_array(table, self.bundle, **given))
-        memory = Memory()
-        summary = self._release(table, memory.open, **options)
-        return ReleasedTable(like(table, memory.table()), summary)
+        order = _Order(
+            mapping=ColumnMap.of_release(self.policy, map),
+            columns=columns,
+            passing=Passing("named" if keep_names else "numbered", "relative" if relative_time else "absolute"),
+            ledger=self._book(ledger, out, stream=stream, person=person, app=app),
+            workers=workers or encoding_threads(),
+            progress=progress,
+        )
+        if isinstance(source, np.ndarray):
+            _refuse_beside_an_array(out, map or columns or keep_names or relative_time)
+            given: Any = {"ledger": order.ledger, "entropy": SystemEntropy(), "workers": order.workers}
+            release: Release[Any] = Release(*release_array(source, self.bundle, **given))
+        elif out is None:
+            memory = Memory()
+            summary = order.run(source, memory.open, self.bundle)
+            release = Release(like(source, memory.table()), summary)
+        else:
+            release = Release(None, self._write(source, str(out), order, force=force))
+        if release.summary.warning:
+            warnings.warn(release.summary.warning, ClippedWarning, stacklevel=2)
+        return release
 
-    def protect_file(
-        self, source_path: Path_ | Sequence[Path_], sink_path: Path_, **options: Unpack[ReleaseOptions]
-    ) -> ReleaseSummary:
-        """Release a file of any size, or several as one table, in constant memory; it appears whole or not at all.
+    def _write(self, source: Any, out: str, order: "_Order", *, force: bool) -> ReleaseSummary:
+        sources = _paths(source)
+        if is_folder(out):
+            if sources is None:
+                raise InputError(
+                    f"{out}: a table in memory goes into a file; give a name with a suffix, as in x.parquet"
+                )
+            return self._write_folder(sources, Path(out), order)
+        refuse_unknown_kind(out)
+        refuse_output(out, paths_of(sources) if sources else [], force=force)
+        if out == "-" and sources == ["-"]:
+            return order.run("-", open_pipe, self.bundle, live=True)
+        return order.run(source if sources is None else sources, partial(open_sink, out), self.bundle)
 
-        `mapped` says which columns are meant (`time=Timestamp`), `columns` names those of a file that has no names.
-        From standard input to standard output ('-' and '-') rows leave as their windows, or episodes, fill.
-        """
-        source = str(source_path) if isinstance(source_path, str | PathLike) else [str(each) for each in source_path]
-        if str(sink_path) == "-" and source in ("-", ["-"]):
-            return self._release(source, open_pipe, live=True, **options)
-        return self._release(source, partial(open_sink, Path(sink_path)), **options)
-
-    def protect_files(
-        self, sources: Sequence[Path_], folder: Path_, **options: Unpack[ReleaseOptions]
-    ) -> ReleaseSummary:
-        """Release files, folders and patterns file by file into a folder of the same structure.
-
-        A run that was broken off goes on when it is called again: files that were finished stay as they are.
-        """
-        out, progress = Path(folder), options.get("progress", lambda _: None)
-        ledger = book_of(options, self.bundle)
-        parts = parts_of([str(each) for each in sources], passing=passing_columns(self.bundle, options))
+    def _write_folder(self, sources: Sequence[str], out: Path, order: "_Order") -> ReleaseSummary:
+        passing = {order.mapping.get(name, name) for name in order.passing.untouched}
+        parts = parts_of(sources, passing=passing)
         refuse_among_inputs(out, [*map(Path, sources), *(part.source for part in parts)])
 
         def release_one(source: Path, target: Path, share: Progress) -> ReleaseSummary:
-            given: ReleaseOptions = {**options, "ledger": ledger, "progress": share}
-            return self._release(str(source), partial(open_sink, target), **given)
+            return replace(order, progress=share).run(str(source), partial(open_sink, target), self.bundle)
 
-        run = release_data_set(parts, out, release_one, bundle=self.bundle.digest, progress=progress)
+        run = release_data_set(parts, out, release_one, bundle=self.bundle.digest, progress=order.progress)
         return run.summary(self.bundle.mechanism.event)
 
     def stream(
-        self, *, listen_to: ListenTo = "beginning", listen: int | None = None, ledger: Ledger | None = None
+        self,
+        *,
+        listen_to: ListenTo = "beginning",
+        listen: int | None = None,
+        ledger: Ledger | Path_ | None = None,
+        stream: str | None = None,
+        person: str | None = None,
+        app: str | None = None,
     ) -> LiveStream:
         """A live stream: push samples as they come, get released ones back, each when its window is full.
 
         Where draws are held, a draw is made once the first `listen` windows of its episode are there, which leave
         then; or, listening to what was "before", from the last ones of the episode before, so that no window waits.
-        Without `listen`, the policy's, or else three; a named promise always listens as the policy says.
+        Without `listen`, the policy's, or else three; a named promise always listens as the policy says. The ledger as
+        for `protect`.
         """
         if listen is None and self.guarantee != "named" and self.policy.privacy.listen is None:
             listen = min(LISTEN, self.bundle.hold.windows)
-        return LiveStream(
-            self.bundle,
-            listen_to=listen_to,
-            listen=listen,
-            ledger=ledger or MemoryLedger(price_of(self.bundle)),
-            entropy=SystemEntropy(),
-        )
+        book = self._book(ledger, None, stream=stream, person=person, app=app)
+        return LiveStream(self.bundle, listen_to=listen_to, listen=listen, ledger=book, entropy=SystemEntropy())
+
+    def ledger(self, address: Path_, *, stream: str, person: str | None = None, app: str = "") -> Ledger:
+        """A ledger that outlives the process: a file, made where there is none, or postgresql+psycopg://…
+
+        Charges are of the person, the stream's own name where none is given, and kept within the person's limits, which
+        the policy's budget may tighten.
+        """
+        from deeprotect.release.ledger.database import Database
+        from deeprotect.release.ledger.stored import StoredLedger
+
+        return StoredLedger(Database.existing_or_new(str(address)), Account(stream, person, app), price_of(self.bundle))
 
     def __repr__(self) -> str:
         inferences = self.policy.inferences
@@ -204,19 +292,76 @@ class Protector:
     def __deepcopy__(self, _: dict[int, Any]) -> Self:
         return self
 
-    def ledger(self, address: Path_, *, stream: str, person: str | None = None, app: str = "") -> Ledger:
-        """A ledger that outlives the process: a file, made where there is none, or postgresql+psycopg://…
+    def _book(
+        self,
+        ledger: Ledger | Path_ | None,
+        out: Path_ | None,
+        *,
+        stream: str | None,
+        person: str | None,
+        app: str | None,
+    ) -> Ledger:
+        """The ledger that was given or named, or one that forgets."""
+        _refuse_half_a_ledger(ledger, out, stream=stream, person=person, app=app)
+        if ledger is None:
+            return MemoryLedger(price_of(self.bundle))
+        if isinstance(ledger, str | PathLike):
+            return self.ledger(ledger, stream=stream or "", person=person, app=app or "")
+        return ledger
 
-        Charges are of the person, the stream's own name where none is given, and kept within the person's limits, which
-        the policy's budget may tighten.
-        """
-        from deeprotect.release.ledger.database import Database
-        from deeprotect.release.ledger.stored import StoredLedger
 
-        return StoredLedger(Database.existing_or_new(str(address)), Account(stream, person, app), price_of(self.bundle))
+@dataclass(frozen=True)
+class _Order:
+    """What every table of a release has in common."""
 
-    def _release(
-        self, table: Any, sink: OpenSink, *, live: bool = False, **options: Unpack[ReleaseOptions]
-    ) -> ReleaseSummary:
-        given = settled(options, self.bundle)
-        return release_table(table, sink, self.bundle, entropy=SystemEntropy(), live=live, **given)
+    mapping: ColumnMap
+    columns: Sequence[str] | None
+    passing: Passing
+    ledger: Ledger
+    workers: int
+    progress: Progress
+
+    def run(self, table: Any, sink: OpenSink, bundle: Bundle, *, live: bool = False) -> ReleaseSummary:
+        return release_table(
+            table,
+            sink,
+            bundle,
+            mapping=self.mapping,
+            names=self.columns,
+            passing=self.passing,
+            ledger=self.ledger,
+            entropy=SystemEntropy(),
+            live=live,
+            workers=self.workers,
+            progress=self.progress,
+        )
+
+
+def _paths(source: Any) -> list[str] | None:
+    """Files, folders and patterns; None for a table in memory."""
+    if isinstance(source, str | PathLike):
+        return [str(source)]
+    if isinstance(source, list | tuple) and all(isinstance(each, str | PathLike) for each in source):
+        return [str(each) for each in source]
+    return None
+
+
+def _refuse_beside_an_array(out: Path_ | None, columns: object) -> None:
+    if out is not None:
+        raise InputError("an array of windows is given back, not written; leave `out` away")
+    if columns:
+        raise InputError("an array has no columns; leave map, columns, keep_names and relative_time away")
+
+
+def _refuse_half_a_ledger(
+    ledger: Ledger | Path_ | None, out: Path_ | None, *, stream: str | None, **names: str | None
+) -> None:
+    """An address needs to know whose data it is, names mean nothing without one, and no release replaces it."""
+    address = ledger if isinstance(ledger, str | PathLike) else None
+    given = [name for name, value in {"stream": stream, **names}.items() if value is not None]
+    if address is None and given:
+        raise InputError(f"--{given[0]} names an entry of a ledger; add --ledger FILE, or leave it out")
+    if address is not None and stream is None:
+        raise InputError("--ledger needs to know whose data it is; add --stream NAME")
+    if address is not None and out is not None and Path(address).resolve() == Path(out).resolve():
+        raise InputError(f"{out}: it is the ledger, which a release never replaces; choose another name")

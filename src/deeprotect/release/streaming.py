@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -87,6 +87,14 @@ class LiveStream:
             rest = self._released()
             self._begin()
             return self._count(np.concatenate([last, *rest]))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """What still waits is dropped; `finish` would have given it back."""
+        self._dropped += self.waiting
+        self._begin()
 
     def _begin(self) -> None:
         schema = self._bundle.schema

@@ -25,16 +25,16 @@ class ColumnMap(Mapping[str, str]):
     guesses: bool = True
 
     @classmethod
-    def of(cls, policy: Policy, here: Iterable[str] = ()) -> Self:
-        """As the policy says, and `here`, for the table at hand: `time=Timestamp`, `recording=`."""
-        columns = _pairs(here, known=(*policy.stream.channels, TIME, RECORDING))
+    def of(cls, policy: Policy, here: Mapping[str, str] | None = None) -> Self:
+        """As the policy says, and `here`, for the table at hand: `{"time": "Timestamp", "recording": ""}`."""
+        columns = _checked(here or {}, known=(*policy.stream.channels, TIME, RECORDING))
         _check_uses(columns, policy)
         people = [policy.training.people] if policy.training.people else []
         labels = frozenset([*policy.inferences.useful, *policy.inferences.sensitive, *people])
         return cls({**policy.stream.columns, **columns}, labels, frozenset(columns))
 
     @classmethod
-    def of_release(cls, policy: Policy, here: Iterable[str] = ()) -> Self:
+    def of_release(cls, policy: Policy, here: Mapping[str, str] | None = None) -> Self:
         """Channels as the bundle's policy says; time and recording only as `here` does, or under these very names.
 
         They leave, and whoever made the bundle could otherwise choose which column of another's table does.
@@ -46,9 +46,9 @@ class ColumnMap(Mapping[str, str]):
         return replace(said, columns=columns, guesses=False)
 
     @classmethod
-    def without_policy(cls, here: Iterable[str] = (), labels: Iterable[str] = ()) -> Self:
+    def without_policy(cls, here: Mapping[str, str] | None = None, labels: Iterable[str] = ()) -> Self:
         """Only what is said for the table at hand."""
-        columns = _pairs(here, known=(TIME, RECORDING, PERSON))
+        columns = _checked(here or {}, known=(TIME, RECORDING, PERSON))
         return cls(columns, frozenset(labels), frozenset(columns))
 
     @classmethod
@@ -78,19 +78,13 @@ def _check_uses(here: Mapping[str, str], policy: Policy) -> None:
             raise InputError(f"{said}: that is an inference, and {name} leaves as it is; copy it under another name")
 
 
-def _pairs(texts: Iterable[str], *, known: tuple[str, ...]) -> dict[str, str]:
-    pairs: dict[str, str] = {}
-    for text in texts:
-        name, equals, column = (part.strip() for part in text.partition("="))
-        if not equals:
-            raise InputError(f"--map {printable(text)}: write NAME=COLUMN, for example time=Timestamp")
+def _checked(here: Mapping[str, str], *, known: tuple[str, ...]) -> dict[str, str]:
+    for name, column in here.items():
+        said = f"--map {printable(name)}={printable(column)}"
         if name not in known:
             meant = nearest(name, list(known))
             fix = f"did you mean '{printable(meant)}'?" if meant else f"it can be: {printable(', '.join(known), 300)}"
-            raise InputError(f"--map {printable(text)}: '{printable(name)}' is nothing that is read; {fix}")
-        if name in pairs:
-            raise InputError(f"--map {printable(text)}: '{printable(name)}' is mapped twice; map it once")
+            raise InputError(f"{said}: '{printable(name)}' is nothing that is read; {fix}")
         if not column and name not in (TIME, RECORDING, PERSON):
-            raise InputError(f"--map {printable(text)}: a channel needs a column; name one")
-        pairs[name] = column
-    return pairs
+            raise InputError(f"{said}: a channel needs a column; name one")
+    return dict(here)

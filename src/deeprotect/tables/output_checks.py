@@ -10,6 +10,22 @@ from deeprotect.tables.sinks import WRITERS
 STANDARD = "-"
 
 
+def refuse_output(path: str | Path, inputs: Iterable[str | Path], *, force: bool) -> None:
+    """Before the work: nothing that exists is overwritten unasked, and no input ever."""
+    refuse_unwritable(path)
+    refuse_input(path, inputs)
+    if not force:
+        refuse_existing(path)
+
+
+def refuse_folder(path: Path, inputs: Iterable[str | Path], *, force: bool) -> None:
+    """The same for a folder that is written as a whole."""
+    refuse_input(path, inputs)
+    if not force:
+        refuse_existing(path)
+    refuse_unwritable_folder(path)
+
+
 def refuse_existing(path: str | Path) -> None:
     """What is there is somebody's work."""
     if str(path) != STANDARD and os.path.lexists(path):

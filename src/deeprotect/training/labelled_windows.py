@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -93,13 +93,13 @@ def read_windows(
     policy: Policy,
     *,
     group: str | None = None,
-    mapped: Sequence[str] = (),
+    mapped: Mapping[str, str] | None = None,
     columns: Sequence[str] | None = None,
 ) -> LabelledWindows:
     """Cut a whole table into windows; a window has a label only where all its rows agree on it.
 
     `group` names a column whose values a split keeps together. `mapped` says for this table which columns are meant
-    (`time=Timestamp`), and `columns` names those of a text file that has no names.
+    (`{"time": "Timestamp"}`), and `columns` names those of a text file that has no names.
     """
     schema, inferences = policy.schema(), [*policy.inferences.useful, *policy.inferences.sensitive]
     wanted = list(dict.fromkeys([*inferences, *filter(None, [policy.training.people, group])]))

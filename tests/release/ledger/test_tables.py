@@ -34,7 +34,7 @@ def release(protector, address, tmp_path):
 
     def released(source, *, by=protector, **who):
         ledger = by.ledger(address, **{"stream": "walk"} | who)
-        summary = by.protect_file(source, tmp_path / "out.csv", ledger=ledger)
+        summary = by.protect(source, tmp_path / "out.csv", ledger=ledger)
         return (tmp_path / "out.csv").read_bytes(), summary.draws.charged
 
     return released
@@ -72,7 +72,7 @@ def test_another_app_or_stream_gets_a_draw_of_its_own(release, tmp_path, other):
 
 def test_frames_and_standard_input_have_no_name_and_are_charged_each_time(protector, release, address, monkeypatch):
     ledger = protector.ledger(address, stream="frames")
-    first, second = (protector.protect(walk(23), ledger=ledger) for _ in range(2))
+    first, second = (protector.protect(walk(23), ledger=ledger).table for _ in range(2))
     assert not first.equals(second)
     held = io.BytesIO()
     pa_csv.write_csv(walk(23), held)
@@ -133,7 +133,7 @@ def test_without_a_ledger_a_budget_is_kept_within_the_run(bundle):
 def test_placeholders_have_the_form_of_any_release(bundle, address, tmp_path):
     protector = limited(bundle, in_all=10.0, when_spent="placeholder")
     ledger = protector.ledger(address, stream="walk")
-    summary = protector.protect_file(write(walk(23), tmp_path / "in.csv"), tmp_path / "out.csv", ledger=ledger)
+    summary = protector.protect(write(walk(23), tmp_path / "in.csv"), tmp_path / "out.csv", ledger=ledger)
     released = pa_csv.read_csv(tmp_path / "out.csv")
     assert (summary.draws.charged, summary.draws.placeholders, summary.spending.per_stream) == (2, 4, 10)
     assert (released.num_rows, released.column_names) == (23, ["time", "acc_x", "acc_y", "recording"])
@@ -185,7 +185,7 @@ def test_files_of_a_folder_are_charged_together_and_again_for_nothing(protector,
     tallies = []
     for out in ("one", "two"):
         ledger = protector.ledger(address, stream="walk")
-        tallies.append(protector.protect_files([tmp_path / "in"], tmp_path / out, ledger=ledger).draws)
+        tallies.append(protector.protect([tmp_path / "in"], tmp_path / out, ledger=ledger).draws)
     assert (tallies[0].charged, tallies[1].charged, tallies[1].repeated) == (WINDOWS + 10, 0, WINDOWS + 10)
     for name in ("23.csv", "40.csv"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
@@ -194,7 +194,7 @@ def test_files_of_a_folder_are_charged_together_and_again_for_nothing(protector,
 def test_an_array_of_windows_says_what_it_cost(protector, address):
     ledger = protector.ledger(address, stream="array")
     for _ in range(2):
-        assert protector.release(np.zeros((7, 4, 2)), ledger=ledger).summary.spending.draws == 7
+        assert protector.protect(np.zeros((7, 4, 2)), ledger=ledger).summary.spending.draws == 7
     assert statement(Database.existing(address)).people[0].draws == 14
 
 
@@ -204,7 +204,7 @@ def test_the_same_file_read_otherwise_is_another_table(protector, address, tmp_p
     charged = []
     for columns in (["acc_x", "acc_y"], ["acc_y", "acc_x"], ["acc_x", "acc_y"]):
         ledger, out = protector.ledger(address, stream="s"), tmp_path / f"{len(charged)}.csv"
-        charged.append(protector.protect_file(tmp_path / "in.csv", out, columns=columns, ledger=ledger).draws.charged)
+        charged.append(protector.protect(tmp_path / "in.csv", out, columns=columns, ledger=ledger).draws.charged)
     assert charged == [10, 10, 0]
 
 
@@ -222,7 +222,7 @@ def dying(self, drawn):
         os.kill(os.getpid(), signal.SIGKILL)
     return kept
 StoredBooks.record = dying
-protector.protect_file(source, sink, ledger=protector.ledger(ledger, stream="walk"))
+protector.protect(source, sink, ledger=protector.ledger(ledger, stream="walk"))
 """
 
 
@@ -235,6 +235,6 @@ def test_a_release_that_is_killed_leaves_nothing_of_the_batch_that_it_was_at(bun
     assert not (tmp_path / "out.csv").exists()
     before = statement(Database.existing(str(ledger))).people[0].draws
     assert before == int(killed.stdout)  # of the batch before, whole: the one that it was at costs nothing
-    summary = protector.protect_file(source, tmp_path / "out.csv", ledger=protector.ledger(ledger, stream="walk"))
+    summary = protector.protect(source, tmp_path / "out.csv", ledger=protector.ledger(ledger, stream="walk"))
     assert 0 < before == summary.draws.repeated
     assert statement(Database.existing(str(ledger))).people[0].draws == 25_000

@@ -165,7 +165,7 @@ def test_columns_are_found_under_their_usual_names():
     report = check(table)
     assert (report.roles.time, report.roles.recording) == ("Timestamp", "Trial")
     assert report.problems == ()
-    mapped = check(table, mapping=ColumnMap.without_policy(["recording="]))
+    mapped = check(table, mapping=ColumnMap.without_policy({"recording": ""}))
     assert mapped.roles.recording is None
 
 

@@ -32,9 +32,9 @@ def asking_for(policy, mechanism, guarantee, minimiser):
 def test_every_mechanism_becomes_a_bundle_that_protects(
     gym_table, gym_policy, tmp_path, mechanism, guarantee, minimiser
 ):
-    Protector.fit(asking_for(gym_policy, mechanism, guarantee, minimiser), gym_table).save(tmp_path / "bundle")
+    Protector.train(asking_for(gym_policy, mechanism, guarantee, minimiser), gym_table).save(tmp_path / "bundle")
     protector = Protector.load(tmp_path / "bundle")
-    released = protector.protect(gym_table)
+    released = protector.protect(gym_table).table
     assert released.num_rows == gym_table.num_rows
     assert released.column_names == ["acc_x", "acc_y", "recording"]
     event = protector.bundle.mechanism.event
@@ -47,7 +47,7 @@ def test_every_mechanism_becomes_a_bundle_that_protects(
 
 def test_the_bundle_computes_what_the_laboratory_computes(gym_windows, gym_policy, gym_table):
     policy = asking_for(gym_policy, "laplace", "ldp", "default")
-    bundle: Bundle = Protector.fit(policy, gym_table).bundle
+    bundle: Bundle = Protector.train(policy, gym_table).bundle
     code = bundle.encode(gym_windows.samples)
     assert code.shape == (len(gym_windows), 3)
     assert np.abs(code).max() <= 1
@@ -55,7 +55,7 @@ def test_the_bundle_computes_what_the_laboratory_computes(gym_windows, gym_polic
 
 
 def test_auto_takes_the_mechanism_with_the_best_utility_to_be_expected_and_says_why(gym_table, gym_policy):
-    protector = Protector.fit(gym_policy.vary(privacy={"mechanism": "auto"}, training={"max_epochs": 15}), gym_table)
+    protector = Protector.train(gym_policy.vary(privacy={"mechanism": "auto"}, training={"max_epochs": 15}), gym_table)
     expected = protector.bundle.manifest.minimiser.chosen_for_expected_accuracy
     assert set(expected) == {"channel", "laplace"}
     assert protector.bundle.mechanism.name == max(expected, key=expected.get)
@@ -67,7 +67,7 @@ def test_auto_takes_the_mechanism_of_least_cost_where_the_policy_gives_costs(gym
     policy = gym_policy.vary(
         privacy={"mechanism": "auto", "epsilon": 1.0}, training={"max_epochs": 3, "cost_matrix": costs}
     )
-    bundle = Protector.fit(policy, gym_table).bundle
+    bundle = Protector.train(policy, gym_table).bundle
     expected = bundle.manifest.minimiser.chosen_for_expected_cost
     assert set(expected) == {"channel", "laplace"}
     assert bundle.mechanism.name == min(expected, key=expected.get)
@@ -80,7 +80,7 @@ def test_auto_takes_the_mechanism_of_least_cost_where_the_policy_gives_costs(gym
 @pytest.mark.parametrize("costs", [{"jog": {"walk": 0.1}}, {"walk": {"jog": 0.1}}])
 def test_costs_of_a_class_that_no_window_shows_are_refused_with_the_known_ones(gym_table, gym_policy, costs):
     with pytest.raises(TableError) as refused:
-        Protector.fit(gym_policy.vary(training={"cost_matrix": {"activity": costs}}), gym_table)
+        Protector.train(gym_policy.vary(training={"cost_matrix": {"activity": costs}}), gym_table)
     assert "training.cost_matrix.activity names 'jog'" in str(refused.value)
     assert "run, still, walk" in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -96,10 +96,10 @@ def test_certified_noise_is_at_least_five_times_smaller_than_the_papers(gym_wind
 
 def test_a_label_with_one_class_is_refused(gym_table, gym_policy):
     with pytest.raises(TableError, match="column 'activity' has only 'still'"):
-        Protector.fit(gym_policy, gym_table.slice(0, 240))
+        Protector.train(gym_policy, gym_table.slice(0, 240))
 
 
 def test_training_data_leave_nothing_in_the_bundle_but_public_facts(gym_table, gym_policy, tmp_path):
-    Protector.fit(asking_for(gym_policy, "laplace", "ldp", "pca"), gym_table).save(tmp_path / "bundle")
+    Protector.train(asking_for(gym_policy, "laplace", "ldp", "pca"), gym_table).save(tmp_path / "bundle")
     size = sum(path.stat().st_size for path in (tmp_path / "bundle").iterdir())
     assert size < 100_000  # 3,600 rows of two channels would be 57,600 bytes alone

@@ -55,7 +55,7 @@ class EvaluateRequest:
     quick: bool = False
     seed: int = 0
     show_raw: bool = False
-    mapped: Sequence[str] = ()
+    mapped: Mapping[str, str] | None = None
     columns: Sequence[str] | None = None
     command: str = "deeprotect evaluate"
 

@@ -1,6 +1,6 @@
 """A table on its way to be played: stretches of its recordings, with seconds counted from the beginning of each."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -123,12 +123,12 @@ def recorded(
     table: str,
     policy: Policy | None,
     *,
-    mapped: Iterable[str] = (),
+    mapped: Mapping[str, str] | None = None,
     columns: Sequence[str] | None = None,
     rate_hz: float | None = None,
     only: str | None = None,
 ) -> Iterator[Recorded]:
-    """Open a table to be played, whatever its kind; `mapped` are NAME=COLUMN of the command line."""
+    """Open a table to be played, whatever its kind; `mapped` says which of its columns are meant."""
     mapping = ColumnMap.of(policy, mapped) if policy else ColumnMap.without_policy(mapped)
     schema = policy.schema() if policy else None
     numbers = [mapping.get(name, name) for name in schema.names] if schema else None

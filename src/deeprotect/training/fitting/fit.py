@@ -1,6 +1,6 @@
 """From a policy and a table to a bundle: read, learn, measure, export."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -28,7 +28,7 @@ def fit(
     policy: Policy,
     table: Any,
     *,
-    mapped: Sequence[str] = (),
+    mapped: Mapping[str, str] | None = None,
     columns: Sequence[str] | None = None,
     progress: Progress = lambda _: None,
 ) -> Bundle:
