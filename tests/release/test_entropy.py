@@ -84,7 +84,7 @@ def test_a_mechanism_that_names_a_seed_draws_fresh_noise_all_the_same(bundle, tm
     first, second = (
         Protector.load(tmp_path / "protector").protect(walk(40)).table["acc_y"].to_numpy() for _ in range(2)
     )
-    assert first != second
+    assert (first != second).any()
 
 
 def test_neither_the_loader_nor_the_protector_takes_entropy():

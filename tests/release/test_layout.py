@@ -97,7 +97,7 @@ def test_a_file_is_the_same_to_the_last_byte_whatever_digits_the_raw_samples_hav
     written = []
     for table in (short(), long()):
         pa_csv.write_csv(nanoseconds(table), tmp_path / "in.csv")
-        constant.protect(tmp_path / "in.csv", tmp_path / f"out{kind}", **options)
+        constant.protect(tmp_path / "in.csv", tmp_path / f"out{kind}", force=True, **options)
         written.append((tmp_path / f"out{kind}").read_bytes())
     assert written[0] == written[1]
 

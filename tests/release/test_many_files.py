@@ -93,8 +93,9 @@ def test_nothing_of_somebody_elses_is_touched(protector, data, tmp_path):
     with pytest.raises(InputError, match="exists already"):
         protector.protect([data], tmp_path / "out")
     assert written(tmp_path / "out") == ["years of work.txt"]
+    (tmp_path / "years of work").touch()
     with pytest.raises(InputError, match="not a folder"):
-        protector.protect([data], tmp_path / "out" / "years of work.txt")
+        protector.protect([data], tmp_path / "years of work")
 
 
 def test_another_bundle_does_not_go_on_with_a_release(protector, data, tmp_path):

@@ -160,5 +160,5 @@ def test_an_old_output_survives_a_failed_release(protector, tmp_path):
     (tmp_path / "in.csv").write_text("acc_x,acc_y\n0.1,nan\n")
     (tmp_path / "out.csv").write_text("yesterday")
     with pytest.raises(TableError, match="row 1, column 'acc_y'"):
-        protector.protect(tmp_path / "in.csv", tmp_path / "out.csv")
+        protector.protect(tmp_path / "in.csv", tmp_path / "out.csv", force=True)
     assert (tmp_path / "out.csv").read_text() == "yesterday"

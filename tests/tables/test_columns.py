@@ -14,7 +14,7 @@ SAMPLES = {"acc_x": [0.5] * 4, "acc_y": [0.25] * 4}
 TIMES = [0.0, 0.1, 0.2, 0.3]
 
 
-def columns_of(policy, *here, **columns):
+def columns_of(policy, here=None, /, **columns):
     table = pa.table({**columns, **SAMPLES})
     return Columns.of(table.schema, policy.schema(), mapping=ColumnMap.of(policy, here), where="walk.csv")
 
@@ -54,8 +54,8 @@ def test_of_several_columns_that_may_be_the_time_none_is_taken(policy, names):
 def test_a_recording_is_asked_about_because_its_cells_leave_as_they_are(policy, name):
     with pytest.raises(TableError, match=rf"is '{name}' the recording\? Say so with --map recording='{name}'"):
         columns_of(policy, **{name: ["a"] * 4})
-    assert columns_of(policy, f"recording={name}", **{name: ["a"] * 4}).recording_name == name
-    without = columns_of(policy, "recording=", **{name: ["a"] * 4})
+    assert columns_of(policy, {"recording": name}, **{name: ["a"] * 4}).recording_name == name
+    without = columns_of(policy, {"recording": ""}, **{name: ["a"] * 4})
     assert (without.recording_name, without.dropped) == (None, (name,))
 
 
@@ -84,7 +84,7 @@ def test_a_table_without_the_mapped_column_is_read_by_the_plain_name(policy):
 
 def test_what_is_mapped_for_this_table_must_be_there(policy):
     with pytest.raises(TableError, match=r"column 'Timestmp' is missing from walk\.csv"):
-        columns_of(policy, "time=Timestmp", Timestamp=TIMES)
+        columns_of(policy, {"time": "Timestmp"}, Timestamp=TIMES)
 
 
 @pytest.mark.parametrize(

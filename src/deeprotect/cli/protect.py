@@ -135,7 +135,7 @@ def protect(
             workers=workers,
             force=force,
             progress=progress,
-        ).summary
+        )
     if as_json:
         typer.echo(json_text(summary.to_json(), indent=None), err=True)
         return

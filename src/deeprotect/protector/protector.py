@@ -205,24 +205,22 @@ class Protector:
         if isinstance(source, np.ndarray):
             _refuse_beside_an_array(out, map or columns or keep_names or relative_time)
             given: Any = {"ledger": order.ledger, "entropy": SystemEntropy(), "workers": order.workers}
-            release: Release[Any] = Release(*release_array(source, self.bundle, **given))
+            release: Release[Any] = Release.of(*release_array(source, self.bundle, **given))
         elif out is None:
             memory = Memory()
             summary = order.run(source, memory.open, self.bundle)
-            release = Release(like(source, memory.table()), summary)
+            release = Release.of(like(source, memory.table()), summary)
         else:
-            release = Release(None, self._write(source, str(out), order, force=force))
-        if release.summary.warning:
-            warnings.warn(release.summary.warning, ClippedWarning, stacklevel=2)
+            release = Release.of(None, self._write(source, str(out), order, force=force))
+        if release.warning:
+            warnings.warn(release.warning, ClippedWarning, stacklevel=2)
         return release
 
     def _write(self, source: Any, out: str, order: "_Order", *, force: bool) -> ReleaseSummary:
         sources = _paths(source)
         if is_folder(out):
             if sources is None:
-                raise InputError(
-                    f"{out}: a table in memory goes into a file; give a name with a suffix, as in x.parquet"
-                )
+                raise InputError(f"{out}: a table in memory goes into a file; give a name such as {out}.parquet")
             return self._write_folder(sources, Path(out), order)
         refuse_unknown_kind(out)
         refuse_output(out, paths_of(sources) if sources else [], force=force)

@@ -1,19 +1,17 @@
 """What a release gives back: the table, what it cost, and what stayed behind."""
 
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, field, fields
+from typing import Generic, Self, TypeVar
 
 from deeprotect.errors import printable
-from deeprotect.privacy.accounting import Spending
-from deeprotect.release.ledger import DrawCounts
 from deeprotect.release.releasing import ReleaseSummary
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, repr=False)
-class Release(Generic[T]):
-    """A released table of the kind that came in, with what it cost; `print` shows no sample.
+class Release(ReleaseSummary, Generic[T]):
+    """A released table of the kind that came in, None where it was written; with what it cost. `print` shows no sample.
 
     Examples:
         >>> import pyarrow as pa
@@ -28,38 +26,11 @@ class Release(Generic[T]):
         ['acc_x', 'acc_y']
     """
 
-    table: T
-    """None where it was written to a file or a folder."""
-    summary: ReleaseSummary
+    table: T = field(kw_only=True)
 
-    @property
-    def rows(self) -> int:
-        return self.summary.rows
-
-    @property
-    def spending(self) -> Spending:
-        """Per draw and for all of it, never only the small one."""
-        return self.summary.spending
-
-    @property
-    def dropped(self) -> tuple[str, ...]:
-        """Columns that stayed behind: neither channels nor `recording` nor `time`."""
-        return self.summary.dropped
-
-    @property
-    def unchanged(self) -> tuple[str, ...]:
-        """Columns that left as they are: time, and names of recordings where they were asked for."""
-        return self.summary.unchanged
-
-    @property
-    def clipped(self) -> tuple[str, ...]:
-        """Columns that lay largely outside their public range, as if in another unit."""
-        return self.summary.clipped
-
-    @property
-    def draws(self) -> DrawCounts:
-        """How many were made, and what the ledger had of them already."""
-        return self.summary.draws
+    @classmethod
+    def of(cls, table: T, summary: ReleaseSummary) -> Self:
+        return cls(**{each.name: getattr(summary, each.name) for each in fields(summary)}, table=table)
 
     def __repr__(self) -> str:
         behind = printable(", ".join(self.dropped), 200) or "nothing"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import pyarrow as pa
@@ -52,7 +52,9 @@ class ReleaseSummary:
         return f"largely outside the public range, and clipped to it: {names}{more}; is it in another unit?"
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """All but the rows themselves."""
+        stated = {each.name: getattr(self, each.name) for each in fields(ReleaseSummary)}
+        return asdict(ReleaseSummary(**stated))
 
 
 def output_schema(source: pa.Schema, columns: Columns) -> pa.Schema:

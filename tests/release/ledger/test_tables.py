@@ -34,7 +34,7 @@ def release(protector, address, tmp_path):
 
     def released(source, *, by=protector, **who):
         ledger = by.ledger(address, **{"stream": "walk"} | who)
-        summary = by.protect(source, tmp_path / "out.csv", ledger=ledger)
+        summary = by.protect(source, tmp_path / "out.csv", ledger=ledger, force=True)
         return (tmp_path / "out.csv").read_bytes(), summary.draws.charged
 
     return released
@@ -194,7 +194,7 @@ def test_files_of_a_folder_are_charged_together_and_again_for_nothing(protector,
 def test_an_array_of_windows_says_what_it_cost(protector, address):
     ledger = protector.ledger(address, stream="array")
     for _ in range(2):
-        assert protector.protect(np.zeros((7, 4, 2)), ledger=ledger).summary.spending.draws == 7
+        assert protector.protect(np.zeros((7, 4, 2)), ledger=ledger).spending.draws == 7
     assert statement(Database.existing(address)).people[0].draws == 14
 
 

@@ -1,0 +1,136 @@
+"""Python and the command line do the same: the same names, the same refusals, nothing overwritten unasked."""
+
+import inspect
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pytest
+from tests.conftest import walk
+
+from deeprotect import Protector
+from deeprotect.cli.protect import protect, train
+from deeprotect.errors import BundleError, InputError
+
+ONLY_THERE = {"bundle", "sources", "output", "as_json", "data", "sign", "force", "policy", "out", "mapped", "key"}
+
+
+@pytest.fixture
+def protector(bundle):
+    return Protector(bundle)
+
+
+@pytest.fixture
+def source(tmp_path):
+    pa_csv.write_csv(walk(23), tmp_path / "walk.csv")
+    return tmp_path / "walk.csv"
+
+
+@pytest.mark.parametrize(("verb", "method"), [(protect, Protector.protect), (train, Protector.train)])
+def test_options_have_the_names_of_the_command_line(verb, method):
+    assert set(inspect.signature(verb).parameters) - ONLY_THERE <= set(inspect.signature(method).parameters)
+
+
+@pytest.mark.parametrize("wrong", [{"leger": "x.db"}, {"key": "public.pem"}, {"renumber": True}, {"mapped": []}])
+def test_an_option_that_does_not_exist_is_an_error(protector, wrong):
+    with pytest.raises(TypeError, match=next(iter(wrong))):
+        protector.protect(walk(8), **wrong)
+    with pytest.raises(TypeError, match=next(iter(wrong))):
+        protector.stream(**wrong)
+
+
+def test_an_input_is_never_the_output_and_what_exists_stays(protector, source, tmp_path):
+    raw = source.read_bytes()
+    (tmp_path / "link.csv").symlink_to(source)
+    for out in (source, tmp_path / "link.csv"):
+        for force in (False, True):
+            with pytest.raises(InputError, match="it is the input"):
+                protector.protect(source, out, force=force)
+    (tmp_path / "out.csv").write_text("yesterday")
+    with pytest.raises(InputError, match="exists already"):
+        protector.protect(source, tmp_path / "out.csv")
+    assert (source.read_bytes(), (tmp_path / "out.csv").read_text()) == (raw, "yesterday")
+    assert protector.protect(source, tmp_path / "out.csv", force=True).rows == 23
+
+
+def test_a_saved_bundle_is_not_overwritten_unasked(protector, tmp_path):
+    protector.save(tmp_path / "saved")
+    with pytest.raises(InputError, match="exists already"):
+        protector.save(tmp_path / "saved")
+    protector.save(tmp_path / "saved", force=True)
+
+
+def test_a_table_in_memory_goes_to_a_file_and_not_into_a_folder(protector, tmp_path):
+    release = protector.protect(walk(23), tmp_path / "out.parquet")
+    assert (release.table, release.rows) == (None, 23)
+    with pytest.raises(InputError, match=r"give a name such as .*out\.parquet"):
+        protector.protect(walk(23), tmp_path / "out")
+
+
+@pytest.mark.parametrize("beside", [{"map": {"time": "t"}}, {"columns": ["a"]}, {"keep_names": True}])
+def test_an_array_has_no_columns_and_is_not_written(protector, beside, tmp_path):
+    with pytest.raises(InputError, match="an array has no columns"):
+        protector.protect(np.zeros((2, 4, 2)), **beside)
+    with pytest.raises(InputError, match="not written"):
+        protector.protect(np.zeros((2, 4, 2)), tmp_path / "out.csv")
+
+
+def test_a_ledger_is_an_address_or_an_object(protector, source, tmp_path):
+    first = protector.protect(source, ledger=tmp_path / "spent.db", stream="walk", app="fitness")
+    again = protector.protect(source, ledger=str(tmp_path / "spent.db"), stream="walk", app="fitness")
+    book = protector.ledger(tmp_path / "spent.db", stream="walk", app="fitness")
+    assert first.table == again.table == protector.protect(source, ledger=book).table
+    assert [each.draws.charged for each in (first, again)] == [6, 0]
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"stream": "walk"}, "add --ledger"),
+        ({"app": "fitness"}, "add --ledger"),
+        ({"ledger": "spent.db"}, "add --stream"),
+    ],
+)
+def test_half_a_ledger_is_refused(protector, given, says):
+    with pytest.raises(InputError, match=says):
+        protector.protect(walk(8), **given)
+    with pytest.raises(InputError, match=says):
+        protector.stream(**given)
+
+
+def test_a_ledger_is_never_the_output(protector, source, tmp_path):
+    with pytest.raises(InputError, match="it is the ledger"):
+        protector.protect(source, tmp_path / "spent.csv", ledger=tmp_path / "spent.csv", stream="walk")
+
+
+def test_a_key_is_asked_of_a_bundle_that_is_loaded(protector, tmp_path):
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+        PublicFormat,
+    )
+
+    key = Ed25519PrivateKey.generate()
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (tmp_path / "key.pem").write_bytes(private)
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    (tmp_path / "public.pem").write_bytes(public)
+    protector.save(tmp_path / "signed", sign=tmp_path / "key.pem")
+    protector.save(tmp_path / "unsigned")
+    assert Protector.load(tmp_path / "signed", key=tmp_path / "public.pem").epsilon == protector.epsilon
+    with pytest.raises(BundleError, match="not signed"):
+        Protector.load(tmp_path / "unsigned", key=tmp_path / "public.pem")
+
+
+def test_what_waits_when_a_stream_ends_is_dropped_and_counted(protector):
+    with protector.stream() as live:
+        assert len(live.push(np.zeros((6, 2)))) == 4
+    assert (live.waiting, live.dropped) == (0, 2)
+
+
+def test_a_release_without_a_table_is_told_in_json(protector):
+    release = protector.protect(pa.table({"acc_x": [0.1] * 8, "acc_y": [0.2] * 8}))
+    assert "table" not in release.to_json()
+    assert release.to_json()["rows"] == 8
