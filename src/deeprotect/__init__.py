@@ -9,9 +9,22 @@ if TYPE_CHECKING:
     from deeprotect.policy import Policy
     from deeprotect.protector import Protector, Release
     from deeprotect.release.streaming import LiveStream
+    from deeprotect.verbs import audit, check, prepare, verify
     from deeprotect.version import __version__
 
-__all__ = ["Bundle", "DeeprotectError", "LiveStream", "Policy", "Protector", "Release", "__version__"]
+__all__ = [
+    "Bundle",
+    "DeeprotectError",
+    "LiveStream",
+    "Policy",
+    "Protector",
+    "Release",
+    "__version__",
+    "audit",
+    "check",
+    "prepare",
+    "verify",
+]
 _HOMES = {
     "Bundle": "deeprotect.bundle",
     "DeeprotectError": "deeprotect.errors",
@@ -20,6 +33,7 @@ _HOMES = {
     "Protector": "deeprotect.protector",
     "Release": "deeprotect.protector",
     "__version__": "deeprotect.version",
+    **dict.fromkeys(("audit", "check", "prepare", "verify"), "deeprotect.verbs"),
 }
 
 

@@ -2,6 +2,10 @@
 
 import json
 
+import pytest
+
+from deeprotect.policy import Policy
+
 
 def test_a_good_table_is_said_to_be_good(deeprotect):
     done = deeprotect("check", "walk.csv", "policy.toml")
@@ -58,3 +62,34 @@ def test_columns_can_be_mapped(folder, deeprotect):
     done = deeprotect("check", "odd.csv", "--map", "time=when", "--map", "recording=piece")
     assert done.returncode == 0, done.stdout
     assert "time in 'when', about 10 Hz; recordings: 2 in 'piece'" in done.stdout
+
+
+def test_a_channel_is_mapped_before_there_is_a_policy(folder, deeprotect):
+    rows = "\n".join(f"{number / 10},{number % 4},{number % 3}" for number in range(80))
+    (folder / "phone.csv").write_text(f"t,x,y\n{rows}\n")
+    names = ("--map", "acc_x=x", "--map", "acc_y=y")
+    assert "channels: acc_x, acc_y" in deeprotect("check", "phone.csv", *names).stdout
+    done = deeprotect("prepare", "phone.csv", "--out", "clean.csv", "--unit", "acc=m/s2:g", *names)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "clean.csv").read_text().splitlines()[0] == "recording,time,acc_x,acc_y"
+    labelled = "\n".join(f"{line},walk" for line in rows.splitlines())
+    (folder / "phone.csv").write_text(f"t,x,y,activity\n{labelled}\n")
+    done = deeprotect("init", "phone.csv", "--useful", "activity", "--out", "phone.toml", *names)
+    assert done.returncode == 0, done.stderr
+    assert "acc_x is read from column 'x'" in done.stderr
+    policy = Policy.load(folder / "phone.toml")
+    assert policy.stream.columns == {"acc_x": "x", "acc_y": "y", "time": "t"}
+
+
+@pytest.mark.parametrize(
+    ("said", "says"),
+    [
+        ("acc_x=none", "column 'none' is missing"),
+        ("acc_x=acc_y", "it has a column 'acc_x' already"),
+        ("speed=acc_x", "is nothing that is read"),
+    ],
+)
+def test_a_channel_that_cannot_be_mapped_is_refused_in_one_line(folder, deeprotect, said, says):
+    done = deeprotect("check", "walk.csv", "--map", said)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert says in done.stderr

@@ -54,10 +54,9 @@ def verify(
 
     Example: deeprotect verify protector --key public.pem
     """
-    from deeprotect.bundle import signing
-    from deeprotect.bundle.verification.verify import verify as run
+    from deeprotect import verbs
 
-    report = run(bundle, key=signing.public_key(key) if key else None)
+    report = verbs.verify(bundle, key=key)
     typer.echo(json_text(report.to_json()) if as_json else str(report))
     if not report.holds:
         raise typer.Exit(1)
@@ -75,24 +74,10 @@ def audit(
 
     Example: deeprotect audit protector --runs 1000000 --out audit.png
     """
-    from deeprotect.audit.audit import audit as run
-    from deeprotect.bundle import Bundle
-    from deeprotect.tables.output_checks import refuse_output
-    from deeprotect.tables.several import paths_of
-    from deeprotect.training.labelled_windows import read_windows
+    from deeprotect import verbs
 
-    if out is not None:
-        if out.suffix.lower() != ".png":
-            raise InputError(f"{out}: the picture is a PNG file; give a name that ends in .png")
-        refuse_output(out, paths_of(data) if data else [], force=force)
-    protector = Bundle.load(bundle)
-    windows = None if data is None else read_windows(data, protector.policy)
     with bar("attacking") as progress:
-        result = run(protector, runs=runs, windows=windows, progress=progress)
-    if out is not None:
-        from deeprotect.evaluation.report.figures.audit_bounds import write
-
-        write(out, result.findings)
+        result = verbs.audit(bundle, runs=runs, data=data, out=out, force=force, progress=progress)
     typer.echo(json_text(result.to_json()) if as_json else str(result))
     for line in result.left_out:
         typer.echo(f"left out: {line}", err=True)

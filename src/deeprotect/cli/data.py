@@ -144,7 +144,7 @@ def init(
         window=window,
         epsilon=epsilon,
         every=every,
-        mapping=seen.roles.columns,
+        mapping=seen.roles.columns | {name: column for column, name in mapping.renamed.items()},
     )
     problems = first_look(table, mapping=mapping, columns=names).problems if table != "-" else ()
     with whole_file(out) as stream:

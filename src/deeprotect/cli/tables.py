@@ -37,14 +37,10 @@ def check(
 
     Example: deeprotect check walk.csv policy.toml
     """
-    from deeprotect.policy import Policy
-    from deeprotect.tables.checking.check import check as run
-    from deeprotect.tables.column_map import ColumnMap
+    from deeprotect import verbs
     from deeprotect.tables.csv_reader import column_names
 
-    rules = Policy.load(policy) if policy else None
-    mapping = ColumnMap.of(rules, pairs(mapped)) if rules else ColumnMap.without_policy(pairs(mapped))
-    report = run(table, rules, mapping=mapping, columns=column_names(columns))
+    report = verbs.check(table, policy, map=pairs(mapped), columns=column_names(columns))
     if as_json:
         typer.echo(json_text(report.to_json()))
     else:
@@ -70,26 +66,19 @@ def prepare(
 
     Example: deeprotect prepare walk.csv --out clean.parquet --rate-hz 20 --unit acc=m/s2:g
     """
-    from deeprotect.policy import Policy
-    from deeprotect.tables.column_map import ColumnMap
+    from deeprotect import verbs
     from deeprotect.tables.csv_reader import column_names
-    from deeprotect.tables.output_checks import refuse_output, refuse_unknown_kind
-    from deeprotect.tables.preparing.prepare import PrepareRequest
-    from deeprotect.tables.preparing.prepare import prepare as run
-    from deeprotect.tables.preparing.units import UnitChange
-    from deeprotect.tables.several import paths_of
 
-    refuse_unknown_kind(out)
-    refuse_output(out, paths_of(table), force=force)
-    rules = Policy.load(policy) if policy else None
-    request = PrepareRequest(
-        mapping=ColumnMap.of(rules, pairs(mapped)) if rules else ColumnMap.without_policy(pairs(mapped)),
-        columns=column_names(columns),
+    counts = verbs.prepare(
+        table,
+        out,
         rate_hz=rate_hz,
-        units=tuple(map(UnitChange.parse, unit or [])),
-        policy=rules,
+        unit=unit or (),
+        policy=policy,
+        map=pairs(mapped),
+        columns=column_names(columns),
+        force=force,
     )
-    counts = run(table, out, request)
     if as_json:
         typer.echo(json_text(counts.to_json(), indent=None), err=True)
         return

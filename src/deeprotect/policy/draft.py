@@ -56,7 +56,8 @@ def draft(
 ) -> Policy:
     """A policy whose channels are the columns named like sensors, with hardware ranges by sensor and unit.
 
-    `mapping` gives the columns of time, recording and person; without it they are found under their usual names.
+    `mapping` gives the columns of time, recording, person and of channels that are called otherwise in the table;
+    without it they are found under their usual names.
     Without an `epsilon` it is 5, or 3 for what is named as sensitive.
     """
     columns, useful, sensitive = tuple(columns), tuple(useful), tuple(sensitive)
@@ -71,7 +72,7 @@ def draft(
             "rate_hz": rate_hz,
             "window": _default_window(rate_hz) if window is None else window,
             "channels": {column.name: _spec(column, sensor) for column, sensor in found},
-            "columns": {name: known[name] for name in RESERVED_COLUMNS if known.get(name, name) != name},
+            "columns": {name: column for name, column in known.items() if name not in (column, PERSON)},
         },
         "inferences": {"useful": useful, "sensitive": sensitive},
         "privacy": _privacy(epsilon, named=bool(sensitive)) | ({} if every is None else {"every": every}),
@@ -99,8 +100,9 @@ def assumptions(columns: Iterable[Column], policy: Policy) -> list[str]:
             assumed.setdefault(f"{spec.unit}, range {list(spec.range)}", []).append(column.name)
     lines = [f"{', '.join(names)}: taken as {taken}; change unit and range if not" for taken, names in assumed.items()]
     for name, place in policy.stream.columns.items():
-        said = f"column '{printable(place)}' to train on; say --map {name}='{printable(place)}' when you release"
-        lines.append(f"{name} is read from {said}")
+        shown = f"'{printable(place)}'"
+        again = "" if name in policy.stream.channels else f" to train on; say --map {name}={shown} when you release"
+        lines.append(f"{name} is read from column {shown}{again}")
     return lines + _left_out(columns, policy) + _ceiling(policy)
 
 

@@ -33,6 +33,7 @@ from deeprotect.tables.output_checks import refuse_among_inputs, refuse_existing
 from deeprotect.tables.passing import Passing
 from deeprotect.tables.several import paths_of
 from deeprotect.tables.sinks import Memory, open_pipe, open_sink
+from deeprotect.tables.sources import is_of_paths
 
 T = TypeVar("T")
 Path_ = str | PathLike[str]
@@ -217,18 +218,18 @@ class Protector:
         return release
 
     def _write(self, source: Any, out: str, order: "_Order", *, force: bool) -> ReleaseSummary:
-        sources = _paths(source)
         if is_folder(out):
-            if sources is None:
+            if not is_of_paths(source):
                 raise InputError(f"{out}: a table in memory goes into a file; give a name such as {out}.parquet")
-            return self._write_folder(sources, Path(out), order)
+            return self._write_folder(source, Path(out), order)
         refuse_unknown_kind(out)
-        refuse_output(out, paths_of(sources) if sources else [], force=force)
-        if out == "-" and sources == ["-"]:
+        refuse_output(out, paths_of(source) if is_of_paths(source) else [], force=force)
+        if out == "-" and is_of_paths(source) and paths_of(source) == ["-"]:
             return order.run("-", open_pipe, self.bundle, live=True)
-        return order.run(source if sources is None else sources, partial(open_sink, out), self.bundle)
+        return order.run(source, partial(open_sink, out), self.bundle)
 
-    def _write_folder(self, sources: Sequence[str], out: Path, order: "_Order") -> ReleaseSummary:
+    def _write_folder(self, source: Paths, out: Path, order: "_Order") -> ReleaseSummary:
+        sources = [str(each) for each in ([source] if isinstance(source, str | PathLike) else source)]
         passing = {order.mapping.get(name, name) for name in order.passing.untouched}
         parts = parts_of(sources, passing=passing)
         refuse_among_inputs(out, [*map(Path, sources), *(part.source for part in parts)])
@@ -333,15 +334,6 @@ class _Order:
             workers=self.workers,
             progress=self.progress,
         )
-
-
-def _paths(source: Any) -> list[str] | None:
-    """Files, folders and patterns; None for a table in memory."""
-    if isinstance(source, str | PathLike):
-        return [str(source)]
-    if isinstance(source, list | tuple) and all(isinstance(each, str | PathLike) for each in source):
-        return [str(each) for each in source]
-    return None
 
 
 def _refuse_beside_an_array(out: Path_ | None, columns: object) -> None:

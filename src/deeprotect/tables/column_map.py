@@ -6,6 +6,7 @@ from typing import Self
 
 from deeprotect.errors import InputError, printable
 from deeprotect.policy import Policy
+from deeprotect.policy.known_sensors import recognise
 from deeprotect.policy.mistakes import nearest
 from deeprotect.policy.usual_names import PERSON, RECORDING, TIME
 
@@ -16,13 +17,15 @@ class ColumnMap(Mapping[str, str]):
 
     `labels` are columns that are never taken for time or recording, whatever they are called. `demanded` are the names
     mapped for the table at hand: it must have their columns. An empty column says that the table has none.
-    `guesses` says whether a column that is only called like the time may be taken for it.
+    `guesses` says whether a column that is only called like the time may be taken for it. `renamed` are columns that
+    are read under the name of a channel, where there is no policy yet that says so.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     labels: frozenset[str] = frozenset()
     demanded: frozenset[str] = frozenset()
     guesses: bool = True
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, policy: Policy, here: Mapping[str, str] | None = None) -> Self:
@@ -47,9 +50,11 @@ class ColumnMap(Mapping[str, str]):
 
     @classmethod
     def without_policy(cls, here: Mapping[str, str] | None = None, labels: Iterable[str] = ()) -> Self:
-        """Only what is said for the table at hand."""
-        columns = _checked(here or {}, known=(TIME, RECORDING, PERSON))
-        return cls(columns, frozenset(labels), frozenset(columns))
+        """Only what is said for the table at hand; what is called like a sensor is a channel."""
+        sensors = tuple(name for name in here or {} if recognise(name))
+        columns = _checked(here or {}, known=(TIME, RECORDING, PERSON, *sensors))
+        channels = {columns.pop(name): name for name in sensors}
+        return cls(columns, frozenset(labels), frozenset(columns), renamed=channels)
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, str]) -> "ColumnMap":

@@ -1,12 +1,13 @@
 """A table that is being read: its columns, and its rows batch by batch, of the columns that somebody needs."""
 
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
 
-from deeprotect.errors import printable
+from deeprotect.errors import TableError, printable
+from deeprotect.tables.columns import missing_column
 from deeprotect.tables.fields import LONGEST_CELL, plain_column, plain_field, refuse_long
 
 Scan = Callable[[Sequence[str] | None], Iterator[pa.RecordBatch]]
@@ -32,6 +33,25 @@ class Source:
         fields = [plain_field(field) for field in self.schema if field.name in names]
         schema = pa.schema(fields)
         return Source(self.where, schema, lambda _: self._bounded(schema.names), self.position)
+
+    def renamed(self, names: Mapping[str, str]) -> "Source":
+        """With other names for some of its columns."""
+        if not names:
+            return self
+        for column, name in names.items():
+            if column not in self.schema.names:
+                raise TableError(missing_column(column, self.schema.names, self.where))
+            if name in self.schema.names:
+                raise TableError(f"{self.where}: it has a column '{printable(name)}' already; map another name")
+        back = {new: old for old, new in names.items()}
+        schema = pa.schema([field.with_name(names.get(field.name, field.name)) for field in self.schema])
+
+        def scan(chosen: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+            asked = None if chosen is None else [back.get(name, name) for name in chosen]
+            for batch in self.scan(asked):
+                yield batch.rename_columns([names.get(name, name) for name in batch.schema.names])
+
+        return Source(self.where, schema, scan, self.position)
 
     def by_rows(self) -> "Source":
         """In batches of a fixed number of rows: blocks of text end where the digits of raw samples make them end."""

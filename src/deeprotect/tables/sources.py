@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from deeprotect.errors import TableError
+from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.csv_reader import CsvRequest, Ragged
 from deeprotect.tables.files import open_path
 from deeprotect.tables.several import open_several, paths_of
@@ -32,6 +33,7 @@ def open_source(
     `columns` names the columns of a text file that has none; lines with a wrong number of cells are told to `ragged`.
     `mapping` says which column names the recording, where several files are read as one.
     """
+    renamed = mapping.renamed if isinstance(mapping, ColumnMap) else {}
     request = CsvRequest(
         None if numbers is None else frozenset(numbers), None if columns is None else tuple(columns), ragged
     )
@@ -39,10 +41,10 @@ def open_source(
         paths = paths_of(table)
         opened = open_path(paths[0], request) if len(paths) == 1 else open_several(paths, request, mapping or {})
         with opened as source:
-            yield source
+            yield source.renamed(renamed)
     else:
         frame = as_arrow(table)
-        yield Source("the table", frame.schema, partial(_batches, frame))
+        yield Source("the table", frame.schema, partial(_batches, frame)).renamed(renamed)
 
 
 def _batches(frame: pa.Table, names: Sequence[str] | None) -> Iterator[pa.RecordBatch]:

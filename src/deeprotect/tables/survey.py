@@ -27,7 +27,7 @@ class Survey:
 
 def survey(table: Any, *, mapping: ColumnMap | None = None, columns: Sequence[str] | None = None) -> Survey:
     """Reads the header and the first time stamps; no sample value."""
-    mapping = mapping or ColumnMap()
+    mapping = ColumnMap() if mapping is None else mapping
     with open_source(table, columns=columns, mapping=mapping) as source:
         check_names(source.schema, source.where)
         roles = roles_of(source.schema.names, mapping, where=source.where).settled(source.where)

@@ -35,7 +35,8 @@ def _look(
     batches: int | None,
 ) -> CheckReport:
     ragged = ProblemCount()
-    mapping = mapping or (ColumnMap.of(policy) if policy else ColumnMap())
+    if mapping is None:
+        mapping = ColumnMap.of(policy) if policy else ColumnMap()
 
     def count(_: int) -> None:
         ragged.count += 1
