@@ -1,7 +1,7 @@
 """A protector as a scikit-learn transformer: raw windows in, released ones out; needs the `train` extra."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Self
 
@@ -25,8 +25,10 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     """Rows are windows in units, flattened (index = time * channels + channel); y holds the labels.
 
     policy: a policy, its path or a dictionary; without one, a row is one channel with a public range of 0 to 1, and y
-    is what may be inferred. The columns of y are the policy's useful inferences, then its sensitive ones.
+    is what may be inferred. The columns of y are the policy's useful inferences, so that an app behind it learns from
+    the same y; those of `sensitive`, an argument of fit, its sensitive ones.
     epsilon, mechanism, minimiser, max_epochs: instead of the policy's, for a search over them.
+    ledger, stream, person, app: as for `Protector.protect`.
 
     Every transform draws anew and costs ε for each draw; where the policy holds draws, rows follow each other in time.
 
@@ -51,6 +53,10 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         minimiser: str | None = None,
         max_epochs: int | None = None,
         random_state: Any = None,
+        ledger: str | PathLike[str] | None = None,
+        stream: str | None = None,
+        person: str | None = None,
+        app: str | None = None,
     ) -> None:
         self.policy = policy
         self.epsilon = epsilon
@@ -58,16 +64,26 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         self.minimiser = minimiser
         self.max_epochs = max_epochs
         self.random_state = random_state
+        self.ledger = ledger
+        self.stream = stream
+        self.person = person
+        self.app = app
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from windows (row, value); y is (row,) or (row, inference), None where a label is missing."""
+    def fit(self, X: Any, y: Any, sensitive: Any = None) -> Self:
+        """Learn from windows (row, value); y and `sensitive` are (row,) or (row, inference), None where one is missing.
+
+        In a pipeline: `fit(X, y, windowprotector__sensitive=people)`, or by metadata routing after
+        `set_fit_request(sensitive=True)`, which cross-validation and searches split like y.
+        """
         rows: Floats = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         if y is None:
             raise ValueError("WindowProtector requires y to be passed, but the target y is None")
-        check_consistent_length(rows, y)
+        check_consistent_length(rows, y, sensitive)
         try:
             policy = self._policy(rows.shape[1])
-            windows = _windows(rows, _labels(y, policy), policy)
+            inferences = policy.inferences
+            labels = _labels(y, inferences.useful, "y") | _labels(sensitive, inferences.sensitive, "sensitive")
+            windows = _windows(rows, labels, policy)
             bundle = export(learn(FittedModels(windows, policy.hold), policy), policy, windows=windows, results=[])
         except InputError as error:  # scikit-learn knows wrong input by this name
             raise ValueError(str(error)) from None
@@ -79,8 +95,9 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=np.float64, reset=False)
         schema = self.protector_.bundle.schema
-        released = self.protector_.protect(rows.reshape(len(rows), schema.window, -1)).table
-        return np.asarray(released.reshape(rows.shape))
+        book: Any = {"ledger": self.ledger, "stream": self.stream, "person": self.person, "app": self.app}
+        release = self.protector_.protect(rows.reshape(len(rows), schema.window, -1), **book)
+        return np.asarray(release.table.reshape(rows.shape))
 
     def _policy(self, values: int) -> Policy:
         keys = {"epsilon": self.epsilon, "mechanism": self.mechanism, "minimiser": self.minimiser}
@@ -109,12 +126,13 @@ def _one_channel(values: int) -> dict[str, Any]:
     }
 
 
-def _labels(y: Any, policy: Policy) -> dict[str, Labels]:
-    names = (*policy.inferences.useful, *policy.inferences.sensitive)
-    columns = np.asarray(y, dtype=object)
-    columns = columns.reshape(len(columns), -1)
+def _labels(given: Any, names: Sequence[str], what: str) -> dict[str, Labels]:
+    columns = np.asarray([] if given is None else given, dtype=object)
+    columns = columns.reshape(len(columns), -1 if columns.size else 0)
     if columns.shape[1] != len(names):
-        raise ValueError(f"y has {columns.shape[1]} columns; the policy names {len(names)}: {', '.join(names)}")
+        raise ValueError(f"{what} has {columns.shape[1]} columns; the policy names {len(names)}: {', '.join(names)}")
+    if not names:
+        return {}
     missing = columns != columns
     texts = np.array([[None if each is None else str(each) for each in row] for row in columns], dtype=object)
     texts[missing.astype(bool)] = None

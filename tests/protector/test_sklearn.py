@@ -4,13 +4,16 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import RidgeClassifier
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from deeprotect import Policy
+from deeprotect.release.ledger.database import Database
+from deeprotect.release.ledger.summing import statement
 from deeprotect.sklearn import WindowProtector
 
 FAST = {"mechanism": "laplace", "minimiser": "pca", "random_state": 0}
@@ -50,19 +53,48 @@ def test_it_stands_in_a_pipeline_and_in_a_search_over_epsilon():
     assert search.best_estimator_[0].protector_.epsilon in (1.0, 20.0)
 
 
-def test_a_policy_says_what_rows_are_and_which_columns_of_y_are_meant():
+def with_people():
     windows, labels = data()
     people = np.where(np.arange(len(windows)) % 2, "ann", "bob")
     channels = {name: {"unit": "g", "range": [0.0, 1.0]} for name in ("acc_x", "acc_y")}
     names = {"useful": ["activity"], "sensitive": ["person"]}
-    policy = Policy.of(rate_hz=10, window=6, channels=channels, epsilon=3.0, **names)
-    step = WindowProtector(policy, **FAST).fit(windows, np.column_stack([labels, people]))
+    return Policy.of(rate_hz=10, window=6, channels=channels, epsilon=3.0, **names), windows, labels, people
+
+
+def test_a_policy_says_what_rows_are_and_which_labels_are_meant():
+    policy, windows, labels, people = with_people()
+    step = WindowProtector(policy, **FAST).fit(windows, labels, sensitive=people)
     assert step.protector_.policy.inferences.sensitive == ("person",)
     assert step.protector_.epsilon == 3.0
-    with pytest.raises(ValueError, match="y has 1 columns; the policy names 2: activity, person"):
+    with pytest.raises(ValueError, match="sensitive has 0 columns; the policy names 1: person"):
         clone(step).fit(windows, labels)
+    with pytest.raises(ValueError, match="y has 2 columns; the policy names 1: activity"):
+        clone(step).fit(windows, np.column_stack([labels, people]), sensitive=people)
     with pytest.raises(ValueError, match="X has 10 features, but the policy's windows have 12 values"):
-        clone(step).fit(windows[:, :10], np.column_stack([labels, people]))
+        clone(step).fit(windows[:, :10], labels, sensitive=people)
+
+
+def test_an_app_with_one_output_learns_behind_a_policy_with_sensitive_labels():
+    policy, windows, labels, people = with_people()
+    steps = make_pipeline(WindowProtector(policy, **FAST), RidgeClassifier())
+    assert steps.fit(windows, labels, windowprotector__sensitive=people).predict(windows).shape == labels.shape
+    with config_context(enable_metadata_routing=True):
+        step = WindowProtector(policy, **FAST).set_fit_request(sensitive=True)
+        steps = make_pipeline(step, RidgeClassifier())
+        grid = {"windowprotector__epsilon": [1.0, 20.0]}
+        search = GridSearchCV(steps, grid, cv=2, error_score="raise").fit(windows, labels, sensitive=people)
+        scores = cross_val_score(steps, windows, labels, cv=2, params={"sensitive": people}, error_score="raise")
+    assert set(search.predict(windows)) <= {"walk", "rest"}
+    assert len(scores) == 2
+
+
+def test_transforms_are_charged_to_a_ledger(tmp_path):
+    windows, labels = data()
+    step = WindowProtector(**FAST, ledger=tmp_path / "spent.db", stream="watch").fit(windows, labels)
+    step.transform(windows)
+    step.transform(windows[:3])
+    found = statement(Database.existing(str(tmp_path / "spent.db")))
+    assert [person.draws for person in found.people] == [83]
 
 
 def test_missing_labels_are_missing():
