@@ -42,6 +42,7 @@ def prepare(
     *,
     rate_hz: float | None = None,
     unit: Sequence[str] = (),
+    max_dropped: float = 0.1,
     policy: AnyPolicy | None = None,
     map: Mapping[str, str] | None = None,
     columns: Sequence[str] | None = None,
@@ -55,8 +56,14 @@ def prepare(
     refuse_unknown_kind(out)
     refuse_output(out, _files(table), force=force)
     rules = None if policy is None else Policy.of(policy)
-    units = tuple(UnitChange.parse(each) for each in unit)
-    request = PrepareRequest(mapping=_mapping(rules, map), columns=columns, rate_hz=rate_hz, units=units, policy=rules)
+    request = PrepareRequest(
+        mapping=_mapping(rules, map),
+        columns=columns,
+        rate_hz=rate_hz,
+        units=tuple(UnitChange.parse(each) for each in unit),
+        policy=rules,
+        max_dropped=max_dropped,
+    )
     return run(table, str(out), request)
 
 

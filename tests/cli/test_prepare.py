@@ -4,6 +4,7 @@ import json
 
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
+import pytest
 
 
 def messy(folder):
@@ -66,3 +67,23 @@ def test_several_files_become_one_table(folder, deeprotect):
     done = deeprotect("prepare", "data/*.csv", "--out", "clean.csv")
     assert done.stderr.splitlines()[-1] == "clean.csv: 400 of 400 rows, 4 recordings (of 4)"
     assert deeprotect("protect", "protector", "clean.csv", "out.csv").returncode == 0
+
+
+@pytest.mark.parametrize("cell", ["1,234.5", "fast", ""])  # a thousands separator makes cells of a wrong number
+def test_a_table_that_would_lose_many_rows_is_refused_with_the_reason(folder, deeprotect, cell):
+    rows = [f"{number / 10},{number % 4},{cell if number % 5 == 0 else number % 3}" for number in range(200)]
+    (folder / "phone.csv").write_text("\n".join(["time,acc_x,acc_y", *rows]) + "\n")
+    done = deeprotect("prepare", "phone.csv", "--out", "clean.csv")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "40 of 200 rows would be dropped, 40 of them" in done.stderr
+    assert not (folder / "clean.csv").exists()
+    done = deeprotect("prepare", "phone.csv", "--out", "clean.csv", "--max-dropped", "0.2")
+    assert done.returncode == 0
+    assert done.stderr.splitlines()[-1].startswith("clean.csv: 160 of")
+
+
+def test_equal_rows_are_no_loss(folder, deeprotect):
+    rows = [f"{number // 2 / 10},{number // 2 % 4},0.5" for number in range(200)]
+    (folder / "phone.csv").write_text("\n".join(["time,acc_x,acc_y", *rows]) + "\n")
+    done = deeprotect("prepare", "phone.csv", "--out", "clean.csv")
+    assert (done.returncode, "100 of 200 rows" in done.stderr) == (0, True)

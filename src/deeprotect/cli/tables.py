@@ -56,6 +56,9 @@ def prepare(
     unit: Annotated[
         list[str] | None, typer.Option(metavar="WHAT=FROM:TO", help="Convert, as in acc=m/s2:g; repeatable.")
     ] = None,
+    max_dropped: Annotated[
+        float, typer.Option(metavar="SHARE", help="Stop if more of the rows than this would be dropped.")
+    ] = 0.1,
     policy: PolicyPath = None,
     mapped: Map = None,
     columns: Columns = None,
@@ -74,6 +77,7 @@ def prepare(
         out,
         rate_hz=rate_hz,
         unit=unit or (),
+        max_dropped=max_dropped,
         policy=policy,
         map=pairs(mapped),
         columns=column_names(columns),

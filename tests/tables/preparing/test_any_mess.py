@@ -94,7 +94,7 @@ def test_buckets_hold_a_part_of_the_recordings_each(run, monkeypatch):
 
 def test_csv_comes_out_as_csv(tmp_path):
     (tmp_path / "in.csv").write_bytes("Zeit;Accel X;Ort\n0,0;0,5;Köln\n0,1;0,25;Köln\n0,2;;Köln\n".encode("cp1252"))
-    prepare(tmp_path / "in.csv", tmp_path / "out.csv", PrepareRequest())
+    prepare(tmp_path / "in.csv", tmp_path / "out.csv", PrepareRequest(max_dropped=0.5))
     assert pa_csv.read_csv(tmp_path / "out.csv").to_pydict() == {
         "recording": [1, 1],
         "time": [0.0, 0.1],

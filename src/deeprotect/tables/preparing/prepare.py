@@ -29,6 +29,7 @@ from deeprotect.tables.sources import open_source
 from deeprotect.tables.timestamps import Timeline
 
 Stretches = Iterator[tuple[Piece, bool]]
+MAX_DROPPED = 0.1  # share of the rows
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class PrepareRequest:
     rate_hz: float | None = None
     units: tuple[UnitChange, ...] = ()
     policy: Policy | None = None
+    max_dropped: float = MAX_DROPPED
 
 
 def prepare(table: Any, out: str | Path, request: PrepareRequest) -> Counts:
@@ -52,6 +54,8 @@ def prepare(table: Any, out: str | Path, request: PrepareRequest) -> Counts:
         raise InputError("standard input: the table is read twice; save it to a file first")
     if request.rate_hz is not None and not (np.isfinite(request.rate_hz) and request.rate_hz > 0):
         raise InputError("--rate-hz: a rate is a positive number of samples in a second")
+    if not 0 <= request.max_dropped <= 1:
+        raise InputError("--max-dropped: a share of the rows lies between 0 and 1")
     order, timeline = _order(table, request)
     rate = _rate(order, timeline, request.rate_hz)
     counts = Counts(resampled_to_hz=request.rate_hz)
@@ -66,6 +70,7 @@ def prepare(table: Any, out: str | Path, request: PrepareRequest) -> Counts:
                 counts.recordings_out += begins
                 counts.rows_out += len(stretch)
                 sink.write(tidy.table(stretch, counts.recordings_out))
+            counts.refuse_losses(request.max_dropped, reader.where)
     counts.converted = {name: change.unit for name, change in tidy.changes.items()}
     return counts
 
@@ -93,9 +98,10 @@ def _opened(
 def _order(table: Any, request: PrepareRequest) -> tuple[Order, Timeline | None]:
     """The first pass: how the rows stand, and a time column that knows its unit."""
     order = Order()
-    with _opened(table, request, Counts()) as (_, reader, batches):
+    with _opened(table, request, counts := Counts()) as (_, reader, batches):
         for piece in reader.pieces(batches):
             order.see(piece)
+        counts.refuse_losses(request.max_dropped, reader.where)
         if not order.recordings:
             raise TableError(f"{reader.where}: it has no row that can be used; see `deeprotect check`")
         return order, reader.timeline
