@@ -18,6 +18,7 @@ from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.fields import stated_unit
 from deeprotect.tables.roles import Roles
 from deeprotect.tables.source import Source
+from deeprotect.tables.spellings import Spellings
 from deeprotect.tables.timestamps import Timeline
 
 
@@ -40,6 +41,7 @@ class Checker:
         taken = {*roles.channels, roles.time, roles.recording}
         labels = tuple(name for name in self._names if name not in taken)
         self._recording_names = RecordingNames(roles.recording, labels)
+        self._labels, self._spellings = labels, Spellings()
 
     def see(self, seen: Seen) -> None:
         if self._order.period is None:
@@ -48,6 +50,8 @@ class Checker:
         for watch in (self._order, self._pieces, self._cells, self._recording_names):
             watch.see(seen)
         self._units.see(seen, self._roles.channels)
+        for name in self._labels:
+            self._spellings.see(name, seen.batch.column(name))
 
     def report(self, lines: list[Problem]) -> CheckReport:
         """`lines` is what was found before cells could be read."""
@@ -63,10 +67,17 @@ class Checker:
             *self._order.problems(),
             *self._cells.problems(),
             *self._units.problems(),
+            *self._labels_twice(),
         )
         recordings = self._pieces.recordings if self._roles.recording else min(1, self._rows)
         where, rate_hz = self._source.where, self._rate_hz
         return CheckReport(where, self._rows, recordings, rate_hz, self._roles, problems, tuple(self._notes()))
+
+    def _labels_twice(self) -> list[Problem]:
+        unusual = self._spellings.unusual()
+        count, fix = sum(map(len, unusual.values())), "`deeprotect prepare` makes them one"
+        what = "spellings that differ from another only by case or blanks"
+        return [Problem("labels", what, count, fix, tuple(unusual))] if unusual else []
 
     def _notes(self) -> list[Problem]:
         no_time = Problem("time", "there is no time column", None, "gaps cannot be seen without one")

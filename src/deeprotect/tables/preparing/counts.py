@@ -28,6 +28,7 @@ class Counts:
     too_slow: int = 0
     resampled_to_hz: float | None = None
     converted: dict[str, str] = field(default_factory=dict)  # column → unit
+    respelt: dict[str, int] = field(default_factory=dict)  # column → spellings that became the usual one
 
     def to_json(self) -> dict[str, object]:
         return asdict(self)
@@ -43,6 +44,7 @@ class Counts:
             *(f"dropped {what}: {count}" for count, what in (*self._lost, (self.duplicates, DUPLICATES)) if count),
             *(f"{what}: {count}" for count, what in done if count),
             *([f"resampled to {self.resampled_to_hz:g} Hz"] if self.resampled_to_hz else []),
+            *(f"spellings of {printable(name)} that became the usual one: {n}" for name, n in self.respelt.items()),
             *(f"converted to {unit}: {', '.join(map(printable, names))}" for unit, names in self._by_unit().items()),
         ]
 

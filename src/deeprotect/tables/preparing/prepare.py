@@ -26,6 +26,7 @@ from deeprotect.tables.preparing.units import UnitChange
 from deeprotect.tables.roles import roles_of
 from deeprotect.tables.sinks import open_sink
 from deeprotect.tables.sources import open_source
+from deeprotect.tables.spellings import Spellings
 from deeprotect.tables.timestamps import Timeline
 
 Stretches = Iterator[tuple[Piece, bool]]
@@ -56,12 +57,13 @@ def prepare(table: Any, out: str | Path, request: PrepareRequest) -> Counts:
         raise InputError("--rate-hz: a rate is a positive number of samples in a second")
     if not 0 <= request.max_dropped <= 1:
         raise InputError("--max-dropped: a share of the rows lies between 0 and 1")
-    order, timeline = _order(table, request)
+    order, timeline, spellings = _order(table, request)
     rate = _rate(order, timeline, request.rate_hz)
-    counts = Counts(resampled_to_hz=request.rate_hz)
+    counts = Counts(resampled_to_hz=request.rate_hz, respelt={name: len(each) for name, each in spellings.items()})
     with _opened(table, request, counts) as (schema, reader, batches):
         written = timeline if rate else None
-        tidy = Tidy.of(schema, reader.roles, request.units, timeline=written, where=reader.where)
+        given: Any = {"timeline": written, "spellings": spellings, "where": reader.where}
+        tidy = Tidy.of(schema, reader.roles, request.units, **given)
         with open_sink(out, tidy.schema) as sink:
             beside = None if str(out) == STANDARD else Path(out).parent
             for stretch, begins in _stretches(
@@ -95,16 +97,19 @@ def _opened(
         yield source.schema, PieceReader(roles, source.where, counts, scale), source.batches
 
 
-def _order(table: Any, request: PrepareRequest) -> tuple[Order, Timeline | None]:
-    """The first pass: how the rows stand, and a time column that knows its unit."""
-    order = Order()
+def _order(table: Any, request: PrepareRequest) -> tuple[Order, Timeline | None, dict[str, dict[str, str]]]:
+    """The first pass: how the rows stand, a time column that knows its unit, and labels in several spellings."""
+    order, spellings = Order(), Spellings()
     with _opened(table, request, counts := Counts()) as (_, reader, batches):
         for piece in reader.pieces(batches):
             order.see(piece)
+            for name in piece.cells.column_names:
+                if name not in (reader.roles.time, reader.roles.recording):
+                    spellings.see(name, piece.cells.column(name))
         counts.refuse_losses(request.max_dropped, reader.where)
         if not order.recordings:
             raise TableError(f"{reader.where}: it has no row that can be used; see `deeprotect check`")
-        return order, reader.timeline
+        return order, reader.timeline, spellings.unusual()
 
 
 def _rate(order: Order, timeline: Timeline | None, rate_hz: float | None) -> Rate | None:

@@ -1,4 +1,4 @@
-"""The tidy table: `recording` as a number, `time`, channels in the units asked for, other columns as they are."""
+"""The tidy table: recordings numbered, channels in the units asked for, labels in one spelling, the rest as it is."""
 
 from dataclasses import dataclass
 
@@ -13,6 +13,7 @@ from deeprotect.tables.fields import check_names, fresh_field, is_text, stated_u
 from deeprotect.tables.preparing.piece import Piece
 from deeprotect.tables.preparing.units import UnitChange
 from deeprotect.tables.roles import Roles
+from deeprotect.tables.spellings import respelt
 from deeprotect.tables.timestamps import Timeline
 
 
@@ -24,17 +25,25 @@ class Tidy:
     roles: Roles
     changes: dict[str, UnitChange]
     timeline: Timeline | None  # None where time stays as it was written, or there is none
+    spellings: dict[str, dict[str, str]]  # of labels, by column, and the usual ones
     where: str
 
     @classmethod
     def of(
-        cls, source: pa.Schema, roles: Roles, units: tuple[UnitChange, ...], *, timeline: Timeline | None, where: str
+        cls,
+        source: pa.Schema,
+        roles: Roles,
+        units: tuple[UnitChange, ...],
+        *,
+        timeline: Timeline | None,
+        spellings: dict[str, dict[str, str]],
+        where: str,
     ) -> "Tidy":
         for name, column in ((TIME, roles.time), (RECORDING, roles.recording)):
             if name in source.names and column != name:
                 raise TableError(f"{where}: column '{name}' is there and is not the {name}; rename or drop it")
         changes = unit_changes(roles.channels, units)
-        tidy = cls(source, roles, changes, timeline, where)
+        tidy = cls(source, roles, changes, timeline, spellings, where)
         check_names(tidy.schema, where)
         return tidy
 
@@ -74,7 +83,8 @@ class Tidy:
             return pa.array(piece.samples[:, self.roles.channels.index(name)])
         if name == self.roles.time:
             return self._time(piece)
-        return piece.cells.column(name)
+        cells = piece.cells.column(name)
+        return respelt(cells, self.spellings[name]) if name in self.spellings else cells
 
     def _time(self, piece: Piece) -> pa.Array | pa.ChunkedArray:
         if self.timeline is not None:
