@@ -58,4 +58,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) out browser/out browser/node_modules
+	rm -rf $(VENV) out browser/out browser/node_modules device/out device/node_modules

@@ -1,7 +1,5 @@
 // A web app that knows nothing of protection: it reads devicemotion, cuts windows, and recognises an activity.
-import { Network } from "../src/runtime/network";
-import { type Json, parse } from "../src/runtime/json";
-import { TensorReader } from "../src/runtime/tensors";
+import { type Json, Network, parse, TensorReader } from "deeprotect";
 
 interface Recogniser {
   layers: unknown;

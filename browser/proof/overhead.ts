@@ -2,12 +2,7 @@
 // node overhead.mjs EXTENSION_FOLDER SECONDS; prints JSON.
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import { Session } from "../src/platform/session";
-import { Channels } from "../src/platform/channels";
-import { Bundle } from "../src/runtime/bundle";
-import { parse } from "../src/runtime/json";
-import { Ledger } from "../src/runtime/ledger";
-import { Pipe } from "../src/runtime/pipe";
+import { Bundle, Channels, Ledger, parse, Pipe, Session } from "deeprotect";
 import { pause } from "../test/chromium";
 import { Device, SEALED, serve } from "../test/harness";
 

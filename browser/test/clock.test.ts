@@ -4,13 +4,9 @@ import { mock, test } from "node:test";
 import { seenFrom } from "../src/extension/shim/frame";
 import { rotationMatrix } from "../src/extension/shim/matrix";
 import { quaternion } from "../src/extension/shim/quaternion";
-import { Channels } from "../src/platform/channels";
-import { Session } from "../src/platform/session";
+import { Bundle, Channels, type Charges, Ledger, parse, Session } from "deeprotect";
 import { Source } from "../src/platform/source";
-import { Bundle } from "../src/runtime/bundle";
-import { parse } from "../src/runtime/json";
-import { type Charges, Ledger } from "../src/runtime/ledger";
-import { bundleOf, bytes } from "./vectors";
+import { bundleOf, bytes } from "../../device/test/vectors";
 
 const PLACES = JSON.stringify([0, 1, 2].map((axis) => ({ stream: "accelerationIncludingGravity", axis, factor: 0.5 })));
 type Heard = (event: DeviceMotionEvent) => void;

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Chromium, type Message, type Page, pause } from "./chromium";
-import { type VectorBundle, bundleOf } from "./vectors";
+import { type VectorBundle, bundleOf } from "../../device/test/vectors";
 
 export const ID = "idcaophdnehigcdjchpiaanajokhenck";
 export const SENSORS = ["accelerometer", "linear-acceleration", "gyroscope", "gravity", "relative-orientation", "absolute-orientation"];

@@ -3,9 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { duration, holdSeconds, mayInfer, perDay, price, secondsLeft } from "../src/extension/popup/words";
 import { isSealed, NO_REPORTS, sealOf, unsealed, withSiteReport } from "../src/extension/seal";
-import { Bundle } from "../src/runtime/bundle";
-import { NO_BUDGET } from "../src/runtime/ledger";
-import { bundleOf, bytes } from "./vectors";
+import { Bundle, NO_BUDGET } from "deeprotect";
+import { bundleOf, bytes } from "../../device/test/vectors";
 
 const load = (kind: string) => Bundle.load(new TextEncoder().encode(bundleOf(kind).manifest), bytes(bundleOf(kind).tensors));
 const NOTHING_SPENT = { draws: 0, hour: 0, day: 0, inAll: 0 };

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.browser.small_bundles import small_bundle
+from tests.device.small_bundles import small_bundle
 from typer.testing import CliRunner
 
 from deeprotect.benchmark import device

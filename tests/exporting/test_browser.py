@@ -5,7 +5,7 @@ import json
 import re
 
 import pytest
-from tests.browser.small_bundles import small_bundle
+from tests.device.small_bundles import small_bundle
 from typer.testing import CliRunner
 
 from deeprotect.bundle import Bundle

@@ -3,12 +3,8 @@ import { install } from "../extension/shim/install";
 import type { Giver } from "../extension/shim/link";
 import { addNative, removeNative } from "../extension/shim/natives";
 import type { Said } from "../extension/messages";
-import { Channels } from "../platform/channels";
-import { Session } from "../platform/session";
+import { Bundle, Channels, type Charges, Ledger, parse, Session } from "deeprotect";
 import { Source } from "../platform/source";
-import { Bundle } from "../runtime/bundle";
-import { parse } from "../runtime/json";
-import { type Charges, Ledger } from "../runtime/ledger";
 
 /** Written before this script by `deeprotect export`; the tensors are in base64. */
 declare const deeprotectBundle: { manifest: string; tensors: string; platform: string };

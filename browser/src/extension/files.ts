@@ -1,7 +1,5 @@
 // The bundle that the extension was exported with.
-import { Channels } from "../platform/channels";
-import { Bundle } from "../runtime/bundle";
-import { parse } from "../runtime/json";
+import { Bundle, Channels, parse } from "deeprotect";
 
 export interface Exported {
   readonly bundle: Bundle;

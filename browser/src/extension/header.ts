@@ -1,5 +1,5 @@
 // The header rule, and how a page that came under it is told from one that denies motion to itself.
-import type { Reading } from "../platform/reading";
+import type { Reading } from "deeprotect";
 
 /** The fourth is there as a mark: pages that deny these three to themselves seldom deny it, too. */
 export const FEATURES = ["accelerometer", "gyroscope", "magnetometer", "ambient-light-sensor"];

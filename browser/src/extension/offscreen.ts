@@ -1,7 +1,6 @@
 // The one place where raw readings are: an offscreen document that releases them and hands on what was released.
-import { Session } from "../platform/session";
+import { Ledger, Session, stricter } from "deeprotect";
 import { Source } from "../platform/source";
-import { Ledger, stricter } from "../runtime/ledger";
 import { loadExported } from "./files";
 import { STREAM, type Said } from "./messages";
 import { DEFAULTS, type Settings, holdOf, isOff, siteOf } from "./settings";

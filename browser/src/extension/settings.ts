@@ -1,9 +1,5 @@
 // What the person chose; everything has a default that gives away nothing more than the policy does.
-import type { Bundle } from "../runtime/bundle";
-import type { Hold } from "../runtime/episodes";
-import type { Uncovered } from "../platform/consistent";
-import type { WhenSpent } from "../runtime/pipe";
-import { type Budget, NO_BUDGET } from "../runtime/ledger";
+import { type Budget, type Bundle, type Hold, NO_BUDGET, type Uncovered, type WhenSpent } from "deeprotect";
 
 export interface Settings {
   /** Origins of sites that get nothing at all. */

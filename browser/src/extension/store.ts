@@ -1,5 +1,5 @@
 // What the extension keeps: settings, charges, and what it knows of the seal; in IndexedDB, which all its parts share.
-import type { Charges } from "../runtime/ledger";
+import type { Charges } from "deeprotect";
 import type { Reports } from "./seal";
 import type { Settings } from "./settings";
 

@@ -1,17 +1,9 @@
 // The device's motion sensors behind the protector: raw readings go in, and whoever subscribes gets what was released.
-import type { Reading, Vector } from "./reading";
-import type { Session } from "./session";
+import type { Available, Reading, Session, Vector } from "deeprotect";
 
 const TICK_MS = 1000 / 60;
 const SILENT_MS = 1500; // without a reading for so long there is no sensor
 const RETRY_MS = 3000;
-
-/** What a page can get at all. */
-export interface Available {
-  readonly acceleration: boolean;
-  readonly rotationRate: boolean;
-  readonly orientation: boolean;
-}
 
 export type Said =
   | { readonly kind: "active"; readonly available: Available }

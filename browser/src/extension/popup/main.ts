@@ -1,7 +1,5 @@
 // The popup: what this site may infer, its switch, the price and what is left of it, and whether it is sealed.
-import type { Bundle } from "../../runtime/bundle";
-import { chargeOf } from "../../runtime/mechanism";
-import { NO_BUDGET, NO_CHARGES, spending, stricter } from "../../runtime/ledger";
+import { type Bundle, chargeOf, NO_BUDGET, NO_CHARGES, spending, stricter } from "deeprotect";
 import { loadExported } from "../files";
 import type { FromWorker } from "../messages";
 import { type Reports, sealOf, unsealed } from "../seal";

@@ -1,7 +1,5 @@
 // What the popup says, from the bundle's own numbers and the ledger's.
-import { DiscreteChannel } from "../../runtime/channel";
-import type { Bundle } from "../../runtime/bundle";
-import type { Budget, Spending } from "../../runtime/ledger";
+import { type Budget, type Bundle, DiscreteChannel, type Spending } from "deeprotect";
 
 /** Seconds for which one draw lasts. */
 export function holdSeconds(bundle: Bundle, windows: number): number {

@@ -1,5 +1,5 @@
 // devicemotion, deviceorientation and deviceorientationabsolute with released values.
-import type { Reading, Vector } from "../../platform/reading";
+import type { Reading, Vector } from "deeprotect";
 import { allowedByPage } from "../header";
 import type { Giver } from "./link";
 import { type Listener, addNative, dispatchNative, replace, stopNative } from "./natives";

@@ -1,5 +1,5 @@
 // What motion sensors are to the page from now on.
-import { NOTHING } from "../../platform/reading";
+import { NOTHING } from "deeprotect";
 import type { Said } from "../messages";
 import { Events } from "./events";
 import type { Giver } from "./link";

@@ -1,6 +1,5 @@
 // The Generic Sensor classes with released values: the browser's own objects, which never start the browser's sensors.
-import type { Reading } from "../../platform/reading";
-import type { Available } from "../../platform/source";
+import type { Available, Reading } from "deeprotect";
 import { hasFocus } from "./focus";
 import { HANDLERS, handlerOf, setHandler } from "./handlers";
 import type { Giver } from "./link";

@@ -1,15 +1,15 @@
 // A live stream: one draw for an episode, no window in two draws, nothing drawn before it is paid for.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Consistent } from "../src/platform/consistent";
-import { Player } from "../src/platform/player";
-import { Sampler } from "../src/platform/sampler";
-import { Bundle } from "../src/runtime/bundle";
-import { Episodes, heardPlaces, observingOf } from "../src/runtime/episodes";
-import { BudgetError } from "../src/runtime/errors";
-import { type Charges, Ledger, NO_BUDGET, NO_CHARGES, type Store, spending } from "../src/runtime/ledger";
-import { Pipe } from "../src/runtime/pipe";
-import { Schema } from "../src/runtime/schema";
+import { Consistent } from "../src/motion/consistent";
+import { Player } from "../src/motion/player";
+import { Sampler } from "../src/motion/sampler";
+import { Bundle } from "../src/bundle";
+import { Episodes, heardPlaces, observingOf } from "../src/episodes";
+import { BudgetError } from "../src/errors";
+import { type Charges, Ledger, NO_BUDGET, NO_CHARGES, type Store, spending } from "../src/ledger";
+import { Pipe } from "../src/pipe";
+import { Schema } from "../src/schema";
 import { bundleOf, bytes, vectors } from "./vectors";
 
 const MINUTE = 60_000;

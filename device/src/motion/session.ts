@@ -1,13 +1,12 @@
 // From raw readings to what pages get: sampled, released, made consistent, coarsened; all on one clock.
-import type { Bundle } from "../runtime/bundle";
-import type { Hold } from "../runtime/episodes";
-import type { Ledger } from "../runtime/ledger";
-import { Pipe, type WhenSpent } from "../runtime/pipe";
+import type { Bundle } from "../bundle";
+import type { Hold } from "../episodes";
+import type { Ledger } from "../ledger";
+import { Pipe, type WhenSpent } from "../pipe";
 import type { Channels, Stream } from "./channels";
 import { Consistent, type Uncovered } from "./consistent";
 import { Player } from "./player";
 import { type Reading, coarse } from "./reading";
-import type { Available } from "./source";
 import { Sampler, type Window } from "./sampler";
 
 const READY_MS = 40; // after a window's end its release begins to play: longer than a release takes
@@ -16,6 +15,13 @@ export interface Choices {
   readonly hold: Hold;
   readonly uncovered: Uncovered;
   readonly whenSpent: WhenSpent;
+}
+
+/** What a page can get at all. */
+export interface Available {
+  readonly acceleration: boolean;
+  readonly rotationRate: boolean;
+  readonly orientation: boolean;
 }
 
 /** One device's stream; whoever listens gets the same. */

@@ -1,16 +1,16 @@
 // The runtime computes and draws what Python does, from the same file of vectors.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Bundle } from "../src/runtime/bundle";
-import { canonical } from "../src/runtime/canonical";
-import type { Entropy } from "../src/runtime/entropy";
-import { codeOf } from "../src/runtime/evidence";
-import { sha256 } from "../src/runtime/hash";
-import { parse } from "../src/runtime/json";
-import { Network } from "../src/runtime/network";
-import { DiscreteLaplace, below } from "../src/runtime/sampling";
-import { Record } from "../src/runtime/record";
-import { TensorReader } from "../src/runtime/tensors";
+import { Bundle } from "../src/bundle";
+import { canonical } from "../src/canonical";
+import type { Entropy } from "../src/entropy";
+import { codeOf } from "../src/evidence";
+import { sha256 } from "../src/hash";
+import { parse } from "../src/json";
+import { Network } from "../src/network";
+import { DiscreteLaplace, below } from "../src/sampling";
+import { Record } from "../src/record";
+import { TensorReader } from "../src/tensors";
 import { bytes, vectors } from "./vectors";
 
 /** Entropy that gives the words it was told to give. */

@@ -1,5 +1,5 @@
 // Raw readings as they come to samples at the policy's rate, and those to windows of time.
-import type { Schema } from "../runtime/schema";
+import type { Schema } from "../schema";
 
 /** The window of a slot, in units, flat with the channel fastest. */
 export interface Window {

@@ -2,16 +2,16 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { Bundle } from "../src/runtime/bundle";
-import { canonical } from "../src/runtime/canonical";
-import { BundleError } from "../src/runtime/errors";
-import { sha256 } from "../src/runtime/hash";
-import { type Json, type JsonObject, parse } from "../src/runtime/json";
-import { TensorReader } from "../src/runtime/tensors";
+import { Bundle } from "../src/bundle";
+import { canonical } from "../src/canonical";
+import { BundleError } from "../src/errors";
+import { sha256 } from "../src/hash";
+import { type Json, type JsonObject, parse } from "../src/json";
+import { TensorReader } from "../src/tensors";
 import { bundleOf, bytes, vectors } from "./vectors";
 
 // Read exactly: JSON.parse would make 2.0 a whole number.
-const exact = parse(readFileSync("test/vectors.json", "utf8")) as unknown as { forged: { value: Json }[] };
+const exact = parse(readFileSync("../device/test/vectors.json", "utf8")) as unknown as { forged: { value: Json }[] };
 const KIND = "channel named";
 
 async function refused(manifest: string, kind = KIND, tensors = bytes(bundleOf(kind).tensors)): Promise<void> {

@@ -1,14 +1,14 @@
-"""Writes the vectors that Python's and the browser's tests both read: python -m tests.browser.vectors"""
+"""Writes the vectors that Python's and the device runtime's tests both read: python -m tests.device.vectors"""
 
 import base64
 import json
 from pathlib import Path
 
 import numpy as np
-from tests.browser import steps
-from tests.browser.forgeries import CHANGES, CHANGES_GIVEN, GARBLED, GIVEN, KIND
-from tests.browser.small_bundles import KINDS, small_bundle
 from tests.bundle.layers.test_layers import CHAINS
+from tests.device import steps
+from tests.device.forgeries import CHANGES, CHANGES_GIVEN, GARBLED, GIVEN, KIND
+from tests.device.small_bundles import KINDS, small_bundle
 
 from deeprotect.bundle.layers.tensors import TENSORS, TensorWriter
 from deeprotect.bundle.manifest import digest
@@ -17,7 +17,7 @@ from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.sampling import DiscreteLaplace, below
 
-PATH = Path(__file__).parents[2] / "browser" / "test" / "vectors.json"
+PATH = Path(__file__).parents[2] / "device" / "test" / "vectors.json"
 SCALES = ("1/1", "1/3", "7/2", "4096/5", "16777215/1024", "281474976710655/281474976710656")
 BOUNDS = (1, 2, 3, 16, 17, 1000, 65537, (1 << 40) + 1)
 VALUES = [

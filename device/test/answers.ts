@@ -1,11 +1,11 @@
 // What the runtime makes of networks that Python made up: a file of cases in, one line of answers each. Called by
-// tests/browser/test_networks.py.
+// tests/device/test_networks.py.
 import { readFileSync } from "node:fs";
-import { BundleError } from "../src/runtime/errors";
-import { pooled } from "../src/runtime/evidence";
-import { parse } from "../src/runtime/json";
-import { Network } from "../src/runtime/network";
-import { TensorReader } from "../src/runtime/tensors";
+import { BundleError } from "../src/errors";
+import { pooled } from "../src/evidence";
+import { parse } from "../src/json";
+import { Network } from "../src/network";
+import { TensorReader } from "../src/tensors";
 import { bytes } from "./vectors";
 
 interface Case {

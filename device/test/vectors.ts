@@ -1,4 +1,4 @@
-// The vectors that Python wrote: tests/browser/vectors.py.
+// The vectors that Python wrote: tests/device/vectors.py.
 import { readFileSync } from "node:fs";
 
 interface Vectors {
@@ -36,7 +36,7 @@ export interface VectorBundle {
   released: number[][];
 }
 
-export const vectors = JSON.parse(readFileSync("test/vectors.json", "utf8")) as Vectors;
+export const vectors = JSON.parse(readFileSync("../device/test/vectors.json", "utf8")) as Vectors;
 
 export function bytes(base64: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(Buffer.from(base64, "base64"));

@@ -1,8 +1,8 @@
 // Which of the platform's streams a policy's channels are.
-import { BundleError } from "../runtime/errors";
-import type { Json } from "../runtime/json";
-import { Record } from "../runtime/record";
-import type { Schema } from "../runtime/schema";
+import { BundleError } from "../errors";
+import type { Json } from "../json";
+import { Record } from "../record";
+import type { Schema } from "../schema";
 import type { Reading, Vector } from "./reading";
 
 export const STREAMS = ["accelerationIncludingGravity", "acceleration", "rotationRate"] as const;

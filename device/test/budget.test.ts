@@ -1,10 +1,10 @@
 // Limits of a policy travel in its bundle, and hold whatever a person chooses.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Ledger, NO_BUDGET, NO_CHARGES, type Charges, stricter } from "../src/runtime/ledger";
-import { readPolicy } from "../src/runtime/policy";
-import { parse } from "../src/runtime/json";
-import { Record } from "../src/runtime/record";
+import { Ledger, NO_BUDGET, NO_CHARGES, type Charges, stricter } from "../src/ledger";
+import { readPolicy } from "../src/policy";
+import { parse } from "../src/json";
+import { Record } from "../src/record";
 
 const POLICY = {
   version: 1,

@@ -1,13 +1,13 @@
-"""The vectors that the browser's tests read are what this Python computes."""
+"""The vectors that the device runtime's tests read are what this Python computes."""
 
 import base64
 import json
 
 import numpy as np
 import pytest
-from tests.browser import steps
-from tests.browser.forgeries import GARBLED
-from tests.browser.vectors import PATH
+from tests.device import steps
+from tests.device.forgeries import GARBLED
+from tests.device.vectors import PATH
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.layers.tensors import TENSORS, TensorReader

@@ -1,4 +1,4 @@
-"""Networks made up at random give the same numbers in Python and in the browser's runtime, whatever the block."""
+"""Networks made up at random give the same numbers in Python and in the device runtime, whatever the block."""
 
 import base64
 import json
@@ -6,8 +6,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from tests.browser.random_networks import INPUTS, Maker
-from tests.browser.test_node import built, run  # noqa: F401
+from tests.device.random_networks import INPUTS, Maker
+from tests.device.test_node import DEVICE, built  # noqa: F401
 
 from deeprotect.bundle.episode_encoder import EpisodeEncoder
 from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
@@ -52,7 +52,7 @@ def answers(cases, built, tmp_path_factory):  # noqa: F811
     """Of one process of node for all cases."""
     path = tmp_path_factory.mktemp("networks") / "cases"
     path.write_text("\n".join(case.to_json() for case in cases))
-    finished = run("node", "out/test/answers.mjs", str(path))
+    finished = DEVICE.run("node", "out/test/answers.mjs", str(path))
     assert finished.returncode == 0, finished.stderr[-3000:]
     return [json.loads(line) for line in finished.stdout.splitlines()]
 

@@ -1,5 +1,5 @@
 // Released windows as a stream in time, at whatever rate it is asked for.
-import type { Schema } from "../runtime/schema";
+import type { Schema } from "../schema";
 
 interface Playing {
   readonly start: number;
