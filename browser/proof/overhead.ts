@@ -2,7 +2,7 @@
 // node overhead.mjs EXTENSION_FOLDER SECONDS; prints JSON.
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import { Bundle, Channels, Ledger, parse, Pipe, Session } from "deeprotect";
+import { Bundle, Channels, type Exported, Ledger, Pipe, Session } from "deeprotect";
 import { pause } from "../test/chromium";
 import { Device, SEALED, serve } from "../test/harness";
 
@@ -45,9 +45,8 @@ function median(values: number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }
 
-async function load(): Promise<Bundle> {
-  const [manifest, tensors] = ["manifest.json", "tensors.safetensors"].map((name) => new Uint8Array(readFileSync(`${folder}/bundle/${name}`)));
-  return Bundle.load(manifest!, tensors as Uint8Array<ArrayBuffer>);
+function load(): Bundle {
+  return new Bundle(JSON.parse(readFileSync(`${folder}/bundle/protector.json`, "utf8")) as Exported);
 }
 
 /** Milliseconds to load the bundle, every check included, and to release one window. */
@@ -55,11 +54,11 @@ async function alone(): Promise<{ start: number; window: number }> {
   const starts: number[] = [];
   for (let at = 0; at < LOADS; at += 1) {
     const before = performance.now();
-    const bundle = await load();
-    new Session(bundle, Channels.read(parse(readFileSync(`${folder}/bundle/platform.json`, "utf8")), bundle.policy.schema), memory(), choices(bundle));
+    const bundle = load();
+    new Session(bundle, new Channels(bundle.places), memory(), choices(bundle));
     starts.push(performance.now() - before);
   }
-  const bundle = await load();
+  const bundle = load();
   const pipe = new Pipe(bundle, memory(), { windows: 1, listen: 1 }, "nothing");
   const windows: number[] = [];
   for (let slot = 0; slot < 200; slot += 1) {
@@ -108,6 +107,6 @@ console.log(
     on: { cpu: (after[1].cpu - before[1].cpu) / Number(seconds), memory: after[1].memory, events: events[1], late: late[1] },
     alone: await alone(),
     kilobytes: sum(scripts.map((name) => gzipSync(readFileSync(name)).length)) / 1000,
-    bundle_kilobytes: statSync(`${folder}/bundle/tensors.safetensors`).size / 1000,
+    bundle_kilobytes: statSync(`${folder}/bundle/protector.json`).size / 1000,
   }),
 );

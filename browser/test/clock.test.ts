@@ -4,20 +4,20 @@ import { mock, test } from "node:test";
 import { seenFrom } from "../src/extension/shim/frame";
 import { rotationMatrix } from "../src/extension/shim/matrix";
 import { quaternion } from "../src/extension/shim/quaternion";
-import { Bundle, Channels, type Charges, Ledger, parse, Session } from "deeprotect";
+import { Channels, type Charges, Ledger, Session } from "deeprotect";
 import { Source } from "../src/platform/source";
-import { bundleOf, bytes } from "../../device/test/vectors";
+import { load } from "../../device/test/vectors";
 
-const PLACES = JSON.stringify([0, 1, 2].map((axis) => ({ stream: "accelerationIncludingGravity", axis, factor: 0.5 })));
+const PLACES = ([0, 1, 2] as const).map((axis) => ({ stream: "accelerationIncludingGravity", axis, factor: 0.5 }) as const);
 type Heard = (event: DeviceMotionEvent) => void;
 
 /** The times at which a page hears something, where the device gives such readings. */
 async function times(reading: (at: number) => number): Promise<number[]> {
-  const bundle = await Bundle.load(new TextEncoder().encode(bundleOf("channel ldp").manifest), bytes(bundleOf("channel ldp").tensors));
+  const bundle = load("channel ldp");
   let charges: Charges | undefined;
   const ledger = new Ledger({ load: async () => charges, save: async (given) => void (charges = given) });
   const choices = { hold: bundle.policy.hold, uncovered: "rest", whenSpent: "placeholder" } as const;
-  const session = new Session(bundle, Channels.read(parse(PLACES), bundle.policy.schema), ledger, choices);
+  const session = new Session(bundle, new Channels(PLACES), ledger, choices);
   let [now, heard] = [1000, (() => {}) as Heard];
   mock.timers.enable({ apis: ["setInterval"] });
   const clock = mock.method(performance, "now", () => now);

@@ -3,21 +3,20 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { duration, holdSeconds, mayInfer, perDay, price, secondsLeft } from "../src/extension/popup/words";
 import { isSealed, NO_REPORTS, sealOf, unsealed, withSiteReport } from "../src/extension/seal";
-import { Bundle, NO_BUDGET } from "deeprotect";
-import { bundleOf, bytes } from "../../device/test/vectors";
+import { NO_BUDGET } from "deeprotect";
+import { load } from "../../device/test/vectors";
 
-const load = (kind: string) => Bundle.load(new TextEncoder().encode(bundleOf(kind).manifest), bytes(bundleOf(kind).tensors));
 const NOTHING_SPENT = { draws: 0, hour: 0, day: 0, inAll: 0 };
 
 test("a promise names what it hides, and its factor", async () => {
-  assert.match(mayInfer(await load("channel ldp")).hidden, /Everything else: .* e\^2 ≈ 7.39/);
-  assert.match(mayInfer(await load("channel named")).hidden, /Classes of “\u2068person\u2069” .* e\^0.5 ≈ 1.65, with confidence 0.95/);
-  assert.equal(price(await load("channel held"), 3), "ε = 2 for every 0.6 s of motion");
-  assert.equal(price(await load("channel named"), 1), "ε = 0.5 (LDP 4) for every 0.2 s of motion");
+  assert.match(mayInfer(load("channel ldp")).hidden, /Everything else: .* e\^2 ≈ 7.39/);
+  assert.match(mayInfer(load("channel named")).hidden, /Classes of “\u2068person\u2069” .* e\^0.5 ≈ 1.65, with confidence 0.95/);
+  assert.equal(price(load("channel held"), 3), "ε = 2 for every 0.6 s of motion");
+  assert.equal(price(load("channel named"), 1), "ε = 0.5 (LDP 4) for every 0.2 s of motion");
 });
 
 test("what is left of a budget is time, never more than the tightest bound allows", async () => {
-  const lasts = holdSeconds(await load("channel held"), 50);
+  const lasts = holdSeconds(load("channel held"), 50);
   assert.equal(lasts, 10);
   assert.equal(secondsLeft(NO_BUDGET, NOTHING_SPENT, 2, lasts), null);
   const budget = { perHour: 9, perDay: 100, inAll: null };

@@ -4,13 +4,12 @@ import { test } from "node:test";
 import { Consistent } from "../src/motion/consistent";
 import { Player } from "../src/motion/player";
 import { Sampler } from "../src/motion/sampler";
-import { Bundle } from "../src/bundle";
 import { Episodes, heardPlaces, observingOf } from "../src/episodes";
 import { BudgetError } from "../src/errors";
 import { type Charges, Ledger, NO_BUDGET, NO_CHARGES, type Store, spending } from "../src/ledger";
 import { Pipe } from "../src/pipe";
 import { Schema } from "../src/schema";
-import { bundleOf, bytes, vectors } from "./vectors";
+import { load, vectors } from "./vectors";
 
 const MINUTE = 60_000;
 
@@ -81,13 +80,9 @@ test("the first episode is drawn from its own first windows, and every other fro
   assert.deepEqual(looked, [[0, 1, 2], [3, 4], [7, 8, 9]]);
 });
 
-async function load(kind: string): Promise<Bundle> {
-  return Bundle.load(new TextEncoder().encode(bundleOf(kind).manifest), bytes(bundleOf(kind).tensors));
-}
-
 for (const kind of ["channel ldp", "channel held", "laplace", "laplace held"]) {
   test(`${kind}: a draw is paid for before it is made, once for an episode`, async () => {
-    const [bundle, store] = [await load(kind), new Memory()];
+    const [bundle, store] = [load(kind), new Memory()];
     const pipe = new Pipe(bundle, new Ledger(store), bundle.policy.hold, "placeholder");
     const window = new Float64Array(bundle.policy.schema.dim).fill(1);
     for (let slot = 0; slot < 12; slot += 1) {
@@ -103,14 +98,14 @@ for (const kind of ["channel ldp", "channel held", "laplace", "laplace held"]) {
 }
 
 test("a store that fails lets nothing out", async () => {
-  const bundle = await load("channel ldp");
+  const bundle = load("channel ldp");
   const broken: Store = { load: async () => undefined, save: async () => Promise.reject(new Error("disk full")) };
   const pipe = new Pipe(bundle, new Ledger(broken), bundle.policy.hold, "placeholder");
   await assert.rejects(pipe.push(0, new Float64Array(12), 0), /disk full/);
 });
 
 test("when the budget is spent nothing that was measured leaves", async () => {
-  const [bundle, store] = [await load("channel ldp"), new Memory()];
+  const [bundle, store] = [load("channel ldp"), new Memory()];
   const ledger = new Ledger(store, { ...NO_BUDGET, inAll: 5 });
   const pipe = new Pipe(bundle, ledger, bundle.policy.hold, "nothing");
   const left = [];
@@ -142,7 +137,7 @@ test("a charge counts until its whole minute has left the hour, and the day", as
 });
 
 test("pushes that come at once make one draw of an episode", async () => {
-  const [bundle, store] = [await load("channel held"), new Memory()];
+  const [bundle, store] = [load("channel held"), new Memory()];
   const slow = new Ledger({ load: () => later(() => store.charges), save: (charges) => later(() => void (store.charges = charges)) });
   const pipe = new Pipe(bundle, slow, bundle.policy.hold, "placeholder");
   const window = new Float64Array(bundle.policy.schema.dim).fill(1);

@@ -1,5 +1,6 @@
 // The vectors that Python wrote: tests/device/vectors.py.
 import { readFileSync } from "node:fs";
+import { Bundle, type Exported } from "../src/bundle";
 
 interface Vectors {
   layers: { name: string; layers: unknown; tensors: string; rows: number[][]; results: number[][] }[];
@@ -18,16 +19,13 @@ interface Vectors {
     limits: { per_hour?: number; per_day?: number; in_all?: number };
     steps: { minute: number; paid: boolean; spent: number[] }[];
   }[];
-  digests: { json: string; sha256: string }[];
   bundles: VectorBundle[];
-  forged: { kind: string; place: string; value: unknown }[];
-  garbled: { kind: string; find: string; instead: string }[];
 }
 
 export interface VectorBundle {
   kind: string;
-  manifest: string;
-  tensors: string;
+  protector: string;
+  digest: string;
   windows: number[][];
   held: number;
   codes: number[][];
@@ -38,10 +36,10 @@ export interface VectorBundle {
 
 export const vectors = JSON.parse(readFileSync("../device/test/vectors.json", "utf8")) as Vectors;
 
-export function bytes(base64: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(Buffer.from(base64, "base64"));
-}
-
 export function bundleOf(kind: string): VectorBundle {
   return vectors.bundles.find((each) => each.kind === kind)!;
+}
+
+export function load(kind: string): Bundle {
+  return new Bundle(JSON.parse(bundleOf(kind).protector) as Exported);
 }

@@ -36,15 +36,22 @@ class Case:
         return json.dumps({**stored, "rows": [_text(row) for row in self.rows], "episodes": EPISODES})
 
     def network(self):
+        return Network.read(self.layers, TensorReader(self.tensors), inputs=INPUTS)
+
+    def is_read(self):
+        """Networks with sums that could be inexact are refused before they are exported."""
         try:
-            return Network.read(self.layers, TensorReader(self.tensors), inputs=INPUTS)
+            return self.network() is not None
         except BundleError:
-            return None
+            return False
 
 
 @pytest.fixture(scope="module")
 def cases():
-    return [Case(seed) for seed in range(CASES)]
+    made_up = [Case(seed) for seed in range(CASES)]
+    read = [case for case in made_up if case.is_read()]
+    assert 0.5 * CASES < len(read) < 0.95 * CASES
+    return read
 
 
 @pytest.fixture(scope="module")
@@ -57,33 +64,23 @@ def answers(cases, built, tmp_path_factory):  # noqa: F811
     return [json.loads(line) for line in finished.stdout.splitlines()]
 
 
-def test_both_refuse_the_same_networks(cases, answers):
-    differing = [at for at, case in enumerate(cases) if (case.network() is None) != (answers[at] is None)]
-    assert not differing
-    assert 0.05 * CASES < sum(answer is None for answer in answers) < 0.5 * CASES
-
-
 def test_results_are_the_same_bits(cases, answers):
     for case, answer in zip(cases, answers, strict=True):
-        if answer is not None:
-            _assert_equal(np.stack([_row(text) for text in answer["rows"]]), case.network()(case.rows), case)
+        _assert_equal(np.stack([_row(text) for text in answer["rows"]]), case.network()(case.rows), case)
 
 
 def test_codes_of_episodes_are_the_same_bits(cases, answers):
     for case, answer in zip(cases, answers, strict=True):
-        if answer is not None:
-            encoder = EpisodeEncoder.of(case.network(), Hold(max(EPISODES)))
-            evidence = encoder.encode(case.rows)
-            if encoder.decision is not None or np.abs(evidence[np.isfinite(evidence)]).max(initial=0) <= LARGEST_MEAN:
-                pooled = encoder.pool(evidence, np.array(EPISODES))
-                _assert_equal(np.stack([_row(text) for text in answer["pooled"]]), pooled, case)
+        encoder = EpisodeEncoder.of(case.network(), Hold(max(EPISODES)))
+        evidence = encoder.encode(case.rows)
+        if encoder.decision is not None or np.abs(evidence[np.isfinite(evidence)]).max(initial=0) <= LARGEST_MEAN:
+            pooled = encoder.pool(evidence, np.array(EPISODES))
+            _assert_equal(np.stack([_row(text) for text in answer["pooled"]]), pooled, case)
 
 
 def test_blocks_and_places_make_no_difference_and_no_value_is_beyond_its_reach(cases):
     for case in cases:
         network = case.network()
-        if network is None:
-            continue
         whole = network(case.rows)
         for size in (1, 2, 3, 7):
             parts = [network(case.rows[start : start + size]) for start in range(0, ROWS, size)]
@@ -93,7 +90,7 @@ def test_blocks_and_places_make_no_difference_and_no_value_is_beyond_its_reach(c
 
 
 def test_every_kind_of_layer_is_among_them(cases):
-    seen = Counter(op for case in cases if case.network() is not None for op in _ops(case.layers))
+    seen = Counter(op for case in cases for op in _ops(case.layers))
     assert min(seen[op] for op in OPS) >= 20, seen
 
 

@@ -1,5 +1,5 @@
 // The one place where raw readings are: an offscreen document that releases them and hands on what was released.
-import { Ledger, Session, stricter } from "deeprotect";
+import { Channels, Ledger, Session, stricter } from "deeprotect";
 import { Source } from "../platform/source";
 import { loadExported } from "./files";
 import { STREAM, type Said } from "./messages";
@@ -15,10 +15,10 @@ let source = load();
 
 async function load(): Promise<Source> {
   settings = (await get("settings")) ?? DEFAULTS;
-  const { bundle, channels } = await loadExported();
+  const bundle = await loadExported();
   ledger.budget = stricter(settings.budget, bundle.policy.budget);
   const { uncovered, whenSpent } = settings;
-  const session = new Session(bundle, channels, ledger, { hold: holdOf(bundle, settings), uncovered, whenSpent });
+  const session = new Session(bundle, new Channels(bundle.places), ledger, { hold: holdOf(bundle, settings), uncovered, whenSpent });
   return new Source(session, natives as ConstructorParameters<typeof Source>[1]);
 }
 

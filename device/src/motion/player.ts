@@ -18,7 +18,8 @@ export class Player {
 
   /** One value for each channel at a time; null before the first window and after the last. */
   at(now: number): number[] | null {
-    const playing = this.queue.findLast((each) => each.start <= now);
+    const started = this.queue.filter((each) => each.start <= now);
+    const playing = started[started.length - 1];
     if (!playing) return null;
     const position = ((now - playing.start) * this.schema.rateHz) / 1000;
     const last = this.schema.window - 1;

@@ -1,8 +1,8 @@
 // From raw readings to what pages get: sampled, released, made consistent, coarsened; all on one clock.
-import type { Bundle } from "../bundle";
+import type { Bundle, WhenSpent } from "../bundle";
 import type { Hold } from "../episodes";
 import type { Ledger } from "../ledger";
-import { Pipe, type WhenSpent } from "../pipe";
+import { Pipe } from "../pipe";
 import type { Channels, Stream } from "./channels";
 import { Consistent, type Uncovered } from "./consistent";
 import { Player } from "./player";

@@ -1,5 +1,5 @@
 // What the popup says, from the bundle's own numbers and the ledger's.
-import { type Budget, type Bundle, DiscreteChannel, type Spending } from "deeprotect";
+import type { Budget, Bundle, Spending } from "deeprotect";
 
 /** Seconds for which one draw lasts. */
 export function holdSeconds(bundle: Bundle, windows: number): number {
@@ -10,13 +10,13 @@ export function holdSeconds(bundle: Bundle, windows: number): number {
 /** What a site may infer, and what it may not. */
 export function mayInfer(bundle: Bundle): { may: string; hidden: string } {
   const { useful, sensitive } = bundle.policy;
-  const event = bundle.mechanism.event;
+  const event = bundle.promise;
   const factor = event.epsilon < 7 ? `e^${short(event.epsilon)} ≈ ${short(Math.exp(event.epsilon))}` : `e^${short(event.epsilon)}`;
   const hidden =
     event.guarantee === "named"
       ? `Classes of ${quoted(sensitive)} can be told apart by at most a factor ${factor}, with confidence ${event.confidence}; over many draws nothing is promised.`
       : `Everything else: whatever you did, nobody can tell it from anything else by more than a factor ${factor}.`;
-  return { may: quoted(useful), hidden: noiseless(bundle) ? `${hidden} No noise is added to what may be inferred.` : hidden };
+  return { may: quoted(useful), hidden: event.noiseless ? `${hidden} No noise is added to what may be inferred.` : hidden };
 }
 
 /** Names as the bundle has them, each in marks: they are its author's words, whatever they say. */
@@ -24,15 +24,10 @@ function quoted(names: readonly string[]): string {
   return names.map((name) => `“\u2068${name.replace(/["“”„‟″＂]/g, "'")}\u2069”`).join(", ");
 }
 
-function noiseless(bundle: Bundle): boolean {
-  const { mechanism } = bundle;
-  return mechanism instanceof DiscreteChannel && mechanism.codesWithoutNoise === mechanism.weights.length;
-}
-
 /** How often is drawn, and what it costs. */
 export function price(bundle: Bundle, windows: number): string {
-  const { event, ldpCeiling } = bundle.mechanism;
-  const bound = event.guarantee === "ldp" ? "" : ldpCeiling === null ? " (no LDP bound)" : ` (LDP ${short(ldpCeiling)})`;
+  const event = bundle.promise;
+  const bound = event.guarantee === "ldp" ? "" : event.ldpCeiling === null ? " (no LDP bound)" : ` (LDP ${short(event.ldpCeiling)})`;
   return `ε = ${short(event.epsilon)}${bound} for every ${duration(holdSeconds(bundle, windows))} of motion`;
 }
 

@@ -1,4 +1,4 @@
-"""Bundles that Python and the browser must both refuse: one change each, every hash mended by a careful forger."""
+"""Bundles that must be refused: one change each, every hash mended by a careful forger."""
 
 KIND = "channel named"
 _WHOLE = 1 << 64
