@@ -9,7 +9,7 @@ import { BudgetError } from "../src/errors";
 import { type Charges, Ledger, NO_BUDGET, NO_CHARGES, type Store, spending } from "../src/ledger";
 import { Pipe } from "../src/pipe";
 import { Schema } from "../src/schema";
-import { load, vectors } from "./vectors";
+import { load } from "./vectors";
 
 const MINUTE = 60_000;
 
@@ -27,22 +27,6 @@ test("an episode listens to the middles of equal parts, as a file's does", () =>
   assert.deepEqual([...heardPlaces({ windows: 30, listen: 6 })], [2, 7, 12, 17, 22, 27]);
   assert.deepEqual([...heardPlaces({ windows: 3, listen: 2 })], [0, 2]);
   assert.deepEqual([...heardPlaces({ windows: 1, listen: 1 })], [0]);
-});
-
-test("episodes look at the same windows, draw at the same time and let the same windows leave as Python's", () => {
-  for (const { hold, listen, observe, windows, fill, steps } of vectors.episodes) {
-    const episodes = new Episodes<number, number>({ windows: hold, listen }, { observe, windows });
-    let draws = 0;
-    for (const [index, { part, number, whole, available, observed, left }] of steps.entries()) {
-      episodes.take(number, whole ? index : null, part);
-      if (index === steps.length - 1) episodes.end();
-      const due = episodes.due();
-      assert.deepEqual(due.map((each) => each.observed), observed);
-      if (available) for (const { episode } of due) episode.show((draws += 1));
-      assert.deepEqual(episodes.leaving(fill ? () => 0 : null).map(({ number, drawn }) => [number, drawn]), left);
-      episodes.expire();
-    }
-  }
 });
 
 test("each window informs one draw at most, and an episode has one draw", () => {
@@ -112,19 +96,6 @@ test("when the budget is spent nothing that was measured leaves", async () => {
   for (let slot = 0; slot < 5; slot += 1) left.push((await pipe.push(slot, new Float64Array(12), 0)) !== null);
   assert.deepEqual(left, [true, true, false, false, false]); // ε = 2 each
   assert.equal(spending(store.charges!, 0).inAll, 4);
-});
-
-test("draws are paid for and refused step by step as Python's are", async () => {
-  for (const { epsilon, limits, steps } of vectors.ledgers) {
-    const store = new Memory();
-    const budget = { perHour: limits.per_hour ?? null, perDay: limits.per_day ?? null, inAll: limits.in_all ?? null };
-    const ledger = new Ledger(store, budget);
-    for (const { minute, paid, spent } of steps) {
-      const asked = await ledger.charge(epsilon, minute * MINUTE).then(() => true, () => false);
-      const { hour, day, inAll } = spending(store.charges ?? NO_CHARGES, minute * MINUTE);
-      assert.deepEqual([asked, hour, day, inAll], [paid, ...spent]);
-    }
-  }
 });
 
 test("a charge counts until its whole minute has left the hour, and the day", async () => {

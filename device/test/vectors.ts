@@ -1,9 +1,10 @@
 // The vectors that Python wrote: tests/device/vectors.py.
-import { readFileSync } from "node:fs";
 import { Bundle, type Exported } from "../src/bundle";
+import type { Fields } from "../src/layers/layer";
+import stored from "./vectors.json";
 
 interface Vectors {
-  layers: { name: string; layers: unknown; tensors: string; rows: number[][]; results: number[][] }[];
+  layers: { name: string; layers: Fields[]; tensors: string; rows: number[][]; results: number[][] }[];
   below: { bound: string; drawn: number[]; words: string[] }[];
   laplace: { scale: string; drawn: string[]; words: string[] }[];
   episodes: {
@@ -34,7 +35,7 @@ export interface VectorBundle {
   released: number[][];
 }
 
-export const vectors = JSON.parse(readFileSync("../device/test/vectors.json", "utf8")) as Vectors;
+export const vectors = stored as unknown as Vectors;
 
 export function bundleOf(kind: string): VectorBundle {
   return vectors.bundles.find((each) => each.kind === kind)!;
