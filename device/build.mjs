@@ -34,8 +34,8 @@ async function tests() {
 
 /** For engines, as an app's bundler writes it; Hermes knows no classes, and gets what React Native's preset makes of them. */
 async function engines() {
-  await build({ ...options, entryPoints: ["test/engine.ts"], outdir: "out/engine", format: "iife" });
-  for (const name of ["engine"]) {
+  await build({ ...options, entryPoints: ["test/engine.ts", "test/bench.ts"], outdir: "out/engine", format: "iife" });
+  for (const name of ["engine", "bench"]) {
     const file = `out/engine/${name}.js`;
     const presets = [["@react-native/babel-preset", { enableBabelRuntime: false, disableImportExportTransform: true }]];
     const { code } = await transformFileAsync(file, { presets, babelrc: false, configFile: false, compact: true });

@@ -1,6 +1,7 @@
 // From raw readings to what pages get: sampled, released, made consistent, coarsened; all on one clock.
 import type { Bundle, WhenSpent } from "../bundle";
 import type { Hold } from "../episodes";
+import type { Host } from "../host";
 import type { Ledger } from "../ledger";
 import { Pipe } from "../pipe";
 import type { Channels, Stream } from "./channels";
@@ -15,6 +16,8 @@ export interface Choices {
   readonly hold: Hold;
   readonly uncovered: Uncovered;
   readonly whenSpent: WhenSpent;
+  /** The host's random bits; the engine's own where it has some. */
+  readonly random?: Host["random"];
 }
 
 /** What a page can get at all. */
@@ -39,7 +42,7 @@ export class Session {
   ) {
     this.consistent = new Consistent(choices.uncovered);
     this.player = new Player(bundle.policy.schema);
-    this.pipe = new Pipe(bundle, ledger, choices.hold, choices.whenSpent);
+    this.pipe = new Pipe(bundle, ledger, choices.hold, choices.whenSpent, choices.random);
     this.sampler = new Sampler(bundle.policy.schema, 0);
   }
 
@@ -61,7 +64,7 @@ export class Session {
     this.origin = now;
     this.sampler = new Sampler(this.bundle.policy.schema, now);
     this.player = new Player(this.bundle.policy.schema);
-    this.pipe = new Pipe(this.bundle, this.ledger, this.choices.hold, this.choices.whenSpent);
+    this.pipe = new Pipe(this.bundle, this.ledger, this.choices.hold, this.choices.whenSpent, this.choices.random);
     void this.begin(now);
   }
 
