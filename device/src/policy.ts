@@ -4,6 +4,7 @@ import type { Hold } from "./episodes";
 import { BundleError } from "./errors";
 import { GUARANTEES, checkNames } from "./event";
 import type { Budget } from "./ledger";
+import type { WhenSpent } from "./pipe";
 import { Record } from "./record";
 import { type Channel, Schema } from "./schema";
 
@@ -19,6 +20,8 @@ export interface Policy {
   readonly hold: Hold;
   /** Limits that hold whatever a person chooses. */
   readonly budget: Budget;
+  /** What leaves when they are reached; null where there are none. */
+  readonly whenSpent: WhenSpent | null;
 }
 
 /** The promise: ε per window, of which kind, kept by which mechanism. */
@@ -42,18 +45,21 @@ export function readPolicy(record: Record): Policy {
     throw new BundleError("policy: it needs useful inferences, none of which is sensitive");
   }
   const [schema, privacy] = [readSchema(record.inner("stream")), readPrivacy(record.inner("privacy"))];
-  const budget = readBudget(record.inner("privacy"));
-  return { schema, useful, sensitive, privacy, hold: readHold(record.inner("privacy"), schema), budget };
+  const [budget, whenSpent] = readBudget(record.inner("privacy"));
+  return { schema, useful, sensitive, privacy, hold: readHold(record.inner("privacy"), schema), budget, whenSpent };
 }
 
-function readBudget(privacy: Record): Budget {
+function readBudget(privacy: Record): [Budget, WhenSpent | null] {
   const budget = privacy.has("budget") ? privacy.inner("budget").only("per_hour", "per_day", "in_all", "when_spent") : null;
   const limit = (name: string): number | null => {
     const most = budget?.has(name) ? budget.number(name) : null;
     if (most !== null && !(most > 0)) throw new BundleError("policy: a limit of its budget is not positive; train again");
     return most;
   };
-  return { perHour: limit("per_hour"), perDay: limit("per_day"), inAll: limit("in_all") };
+  const then = budget?.has("when_spent") ? budget.text("when_spent") : "refuse";
+  if (then !== "refuse" && then !== "placeholder") throw new BundleError("policy: when_spent must be refuse or placeholder; upgrade");
+  const whenSpent = then === "refuse" ? "nothing" : then;
+  return [{ perHour: limit("per_hour"), perDay: limit("per_day"), inAll: limit("in_all") }, budget && whenSpent];
 }
 
 function readPrivacy(record: Record): Privacy {
