@@ -1,6 +1,6 @@
 // Builds what runs in browsers into the Python package; with `test` into out/files, and the tests for node into out/test.
 import { build } from "esbuild";
-import { cpSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 
 const tested = process.argv[2] === "test";
 const files = tested ? "out/files" : "../src/deeprotect/exporting/files";
@@ -20,7 +20,14 @@ async function exported() {
   await build({ ...options, entryPoints, outdir: `${files}/extension` });
   await build({ ...options, entryPoints: [{ out: "deeprotect", in: "src/embed/main.ts" }], outdir: `${files}/embedded` });
   cpSync("static/extension", `${files}/extension`, { recursive: true });
+  writeFileSync(`${files}/extension/rules.json`, `${JSON.stringify(await headerRules(), null, 2)}\n`);
   cpSync("static/embedded", `${files}/embedded`, { recursive: true });
+}
+
+async function headerRules() {
+  const { outputFiles } = await build({ ...options, format: "esm", entryPoints: ["src/extension/header.ts"], write: false });
+  const { rules } = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].text).toString("base64")}`);
+  return rules();
 }
 
 async function tests() {

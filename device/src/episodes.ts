@@ -21,6 +21,11 @@ export function observingOf(hold: Hold, counted: boolean): Observing {
   return { observe: hold.windows === 1 ? "beginning" : "before", windows: Math.min(LISTEN, hold.listen) };
 }
 
+/** How many of its own windows an episode looks at where there is nothing before it; one at least is left for the next. */
+export function ownOf(hold: Hold, { observe, windows }: Observing): number {
+  return observe === "before" ? Math.min(windows, hold.windows - 1) : windows;
+}
+
 /** The middles of `listen` equal parts of an episode, or every place where there are no more than that. */
 export function heardPlaces({ windows, listen }: Hold): Set<number> {
   const parts = Math.min(windows, listen);
@@ -74,8 +79,7 @@ export class Episodes<Window, Drawn> {
   private readonly own: number;
 
   constructor(private readonly hold: Hold, private readonly observing: Observing) {
-    // One window at least is left for the next episode, or every episode would wait for its own windows.
-    this.own = observing.observe === "before" ? Math.min(observing.windows, hold.windows - 1) : observing.windows;
+    this.own = ownOf(hold, observing);
   }
 
   /** One window more; null where samples are missing. */

@@ -7,10 +7,9 @@ export { type Budget, type Charges, Ledger, NO_BUDGET, NO_CHARGES, type Spending
 export type { Promised } from "./mechanism";
 export { Channels, type Place, STREAMS, type Stream } from "./motion/channels";
 export { Consistent, type Uncovered } from "./motion/consistent";
-export { Player } from "./motion/player";
 export { NOTHING, type Reading, type Vector, coarse } from "./motion/reading";
 export { Sampler, type Window } from "./motion/sampler";
-export { type Available, type Choices, Session } from "./motion/session";
+export { type Available, type Choices, Slots } from "./motion/slots";
 export { Network } from "./network";
 export { Pipe } from "./pipe";
 export { Schema } from "./schema";

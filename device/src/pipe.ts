@@ -2,7 +2,7 @@
 import type { Bundle, WhenSpent } from "./bundle";
 import { DiscreteChannel } from "./channel";
 import { SystemEntropy } from "./entropy";
-import { Episodes, type Hold, observingOf } from "./episodes";
+import { Episodes, type Hold, observingOf, ownOf } from "./episodes";
 import { BudgetError } from "./errors";
 import { codeOf } from "./evidence";
 import { engineRandom } from "./host";
@@ -18,6 +18,7 @@ export class Pipe {
   private readonly entropy: SystemEntropy;
   private readonly shown = new Map<number, Drawn>(); // by window, until its slot is over
   private readonly delay: number;
+  private readonly listens: number;
   private filler: { episode: number; drawn: Drawn } | null = null;
   private last: Promise<unknown> = Promise.resolve();
 
@@ -32,6 +33,13 @@ export class Pipe {
     const observing = observingOf(hold, bundle.promise.guarantee === "named");
     this.episodes = new Episodes(hold, observing);
     this.delay = observing.observe === "whole" ? hold.windows : 1;
+    this.listens = ownOf(hold, observing);
+  }
+
+  /** The slot in which a stream that is heard from `slot` on begins to leave, if nothing of it is missed. */
+  begins(slot: number): number {
+    const { windows } = this.hold;
+    return slot + (this.delay > 1 ? windows : Math.min(this.listens, windows - (slot % windows)));
   }
 
   /** What leaves in the slot in which the stream begins: a placeholder, where a draw is held longer than a window. */
@@ -39,14 +47,14 @@ export class Pipe {
     return this.hold.windows > 1 ? this.filled(slot) : null;
   }
 
-  /** The private window of a slot is complete; what leaves in the next slot, or null where nothing may. */
-  push(slot: number, window: Float64Array, now: number): Promise<Float64Array | null> {
+  /** A slot is over, with its private window, or null where it is missing; what leaves in the next slot, or null where nothing may. */
+  push(slot: number, window: Float64Array | null, now: number): Promise<Float64Array | null> {
     const released = this.last.then(() => this.step(slot, window, now)); // one after the other: no draw is made twice
     this.last = released.catch(() => {});
     return released;
   }
 
-  private async step(slot: number, window: Float64Array, now: number): Promise<Float64Array | null> {
+  private async step(slot: number, window: Float64Array | null, now: number): Promise<Float64Array | null> {
     this.episodes.take(slot, window);
     for (const { episode, observed } of this.episodes.due()) episode.show(await this.drawn(observed, now));
     for (const { number, drawn } of this.episodes.leaving()) this.shown.set(number, drawn);

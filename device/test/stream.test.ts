@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Consistent } from "../src/motion/consistent";
-import { Player } from "../src/motion/player";
 import { Sampler } from "../src/motion/sampler";
 import { Episodes, heardPlaces, observingOf } from "../src/episodes";
 import { BudgetError } from "../src/errors";
@@ -186,14 +185,6 @@ test("a window is made of its own readings: changing one changes one window", ()
     const differing = windows(at).filter((window, slot) => String(window) !== String(plain[slot]));
     assert.ok(differing.length <= 1, `reading ${at} is in ${differing.length} windows`);
   }
-});
-
-test("windows play for as long as they are, and then there is silence", () => {
-  const player = new Player(schema);
-  player.add(100, Float64Array.of(0, 1, 2, 3, 4));
-  assert.equal(player.at(99), null);
-  assert.deepEqual([100, 150, 300, 590].map((now) => player.at(now)![0]!.toFixed(2)), ["0.00", "0.50", "2.00", "4.00"]);
-  assert.equal(player.at(801), null);
 });
 
 test("whatever is released, gravity and linear acceleration add up to it", () => {

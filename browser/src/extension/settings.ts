@@ -29,6 +29,11 @@ export function holdOf(bundle: Bundle, settings: Settings): Hold {
   return mayHoldLonger(bundle) ? { ...hold, windows: Math.max(settings.hold ?? 0, hold.windows) } : hold;
 }
 
+/** What pages get when a limit is reached; a policy that refuses then is not overruled. */
+export function whenSpentOf(bundle: Bundle, settings: Settings): WhenSpent {
+  return bundle.policy.whenSpent === "nothing" ? "nothing" : settings.whenSpent;
+}
+
 export function isOff(settings: Settings, origin: string): boolean {
   return settings.off.includes(origin);
 }

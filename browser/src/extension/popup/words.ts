@@ -11,12 +11,12 @@ export function holdSeconds(bundle: Bundle, windows: number): number {
 export function mayInfer(bundle: Bundle): { may: string; hidden: string } {
   const { useful, sensitive } = bundle.policy;
   const event = bundle.promise;
-  const factor = event.epsilon < 7 ? `e^${short(event.epsilon)} ≈ ${short(Math.exp(event.epsilon))}` : `e^${short(event.epsilon)}`;
+  const factor = event.epsilon < 14 ? short(Math.exp(event.epsilon)) : `e^${short(event.epsilon)}`;
   const hidden =
     event.guarantee === "named"
-      ? `Classes of ${quoted(sensitive)} can be told apart by at most a factor ${factor}, with confidence ${event.confidence}; over many draws nothing is promised.`
-      : `Everything else: whatever you did, nobody can tell it from anything else by more than a factor ${factor}.`;
-  return { may: quoted(useful), hidden: event.noiseless ? `${hidden} No noise is added to what may be inferred.` : hidden };
+      ? `${quoted(sensitive)}: a reading makes one answer look at most ${factor} times as likely as another (${short(100 * event.confidence)} % confidence). Many readings together can tell more.`
+      : `Everything else: a reading makes anything you did look at most ${factor} times as likely as anything else. Many readings together can tell more.`;
+  return { may: quoted(useful), hidden: event.noiseless ? `${hidden} What it may learn is given without noise.` : hidden };
 }
 
 /** Names as the bundle has them, each in marks: they are its author's words, whatever they say. */
@@ -24,11 +24,11 @@ function quoted(names: readonly string[]): string {
   return names.map((name) => `“\u2068${name.replace(/["“”„‟″＂]/g, "'")}\u2069”`).join(", ");
 }
 
-/** How often is drawn, and what it costs. */
+/** What a reading costs, and how long it lasts. */
 export function price(bundle: Bundle, windows: number): string {
   const event = bundle.promise;
   const bound = event.guarantee === "ldp" ? "" : event.ldpCeiling === null ? " (no LDP bound)" : ` (LDP ${short(event.ldpCeiling)})`;
-  return `ε = ${short(event.epsilon)}${bound} for every ${duration(holdSeconds(bundle, windows))} of motion`;
+  return `ε = ${short(event.epsilon)}${bound} for every ${duration(holdSeconds(bundle, windows))} that sites read`;
 }
 
 /** What is left of the budget as time with a site that reads motion; null where no budget is set. */
@@ -40,6 +40,11 @@ export function secondsLeft(budget: Budget, spent: Spending, epsilon: number, ho
   ].flatMap(([most, sum]) => (most === null ? [] : [most! - sum!]));
   if (!left.length) return null;
   return Math.max(0, Math.floor(Math.min(...left) / epsilon + 1e-9)) * holdLasts;
+}
+
+/** What is used and left of the budget, in the unit of the price: time that sites read. */
+export function budgetLine(used: number, left: number | null): string {
+  return `${duration(used)} read in the last day, ${left === null ? "no limit" : `${duration(left)} left`}`;
 }
 
 /** A budget in ε per day for so many hours of motion. */
