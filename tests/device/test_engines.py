@@ -6,7 +6,7 @@ import pytest
 from tests.device.engines import DEVICE, ENGINES
 from tests.device.test_node import built  # noqa: F401
 
-CHECKS = 43
+CHECKS = 46
 
 
 @pytest.mark.parametrize("name", ENGINES)
