@@ -104,7 +104,7 @@ export class Device {
       ["gravity", xyz(acceleration)],
       ["gyroscope", xyz(rotation)],
     ];
-    for (const page of [...to]) await this.sense(page, readings);
+    await Promise.all([...to].map((page) => this.sense(page, readings)));
   }
 
   async sense(page: Page, readings: [type: string, reading: Message][]): Promise<void> {

@@ -3,7 +3,7 @@ import type { Available, Reading, Vector } from "deeprotect";
 import type { Slots } from "./slots";
 
 const STARTING_MS = 1000; // that sensors and the document that reads them may take to start
-const SILENT_MS = 1000; // without a reading for so long there is no sensor
+const SILENT_MS = 1500; // without a reading for so long there is no sensor
 const RETRY_MS = 3000;
 
 export type Said =
