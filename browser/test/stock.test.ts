@@ -239,7 +239,8 @@ for (const kind of ["channel ldp", "channel named"]) {
     await device.learnSeal(`${site.origin}/empty`);
     const popup = await device.browser.open(`chrome-extension://${ID}/popup.html?site=${encodeURIComponent(site.origin)}`);
     while (!(await popup.evaluate(`document.getElementById("seal")?.dataset.shown`))) await pause(20);
-    await popup.evaluate(`document.getElementById("bar").hidden = false`);
+    await popup.evaluate(`(() => { const $ = (id) => document.getElementById(id); $("bar").hidden = false; $("state").textContent = "gets protected motion";
+      $("left").textContent = "12 h 34 min read in the last day, 11 h 26 min left"; $("may").textContent = "“exercise”, “steps”, “posture of the body”"; })()`);
     await popup.send("Emulation.setDeviceMetricsOverride", { width: 360, height: 600, deviceScaleFactor: 1, mobile: false });
     const { data } = await popup.send("Page.captureScreenshot", { format: "png" });
     if (process.env["PICTURES"]) (await import("node:fs")).writeFileSync(`${process.env["PICTURES"]}/popup ${kind}.png`, Buffer.from(data, "base64"));

@@ -32,7 +32,7 @@ function noiseless(bundle: Bundle): boolean {
 /** What a reading costs, and how long it lasts. */
 export function price(bundle: Bundle, windows: number): string {
   const { event, ldpCeiling } = bundle.mechanism;
-  const bound = event.guarantee === "ldp" ? "" : ldpCeiling === null ? " (no LDP bound)" : ` (LDP ${short(ldpCeiling)})`;
+  const bound = event.guarantee === "ldp" ? "" : ldpCeiling === null ? " (no bound for anything else)" : ` (${short(ldpCeiling)} for anything else)`;
   return `ε = ${short(event.epsilon)}${bound} for every ${duration(holdSeconds(bundle, windows))} that sites read`;
 }
 
