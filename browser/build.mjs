@@ -1,8 +1,9 @@
-// Builds what runs in browsers into the Python package, and with `test` the tests for node into out/test.
+// Builds what runs in browsers into the Python package; with `test` into out/files, and the tests for node into out/test.
 import { build } from "esbuild";
 import { cpSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 
-const files = "../src/deeprotect/exporting/files";
+const tested = process.argv[2] === "test";
+const files = tested ? "out/files" : "../src/deeprotect/exporting/files";
 const options = { bundle: true, charset: "utf8", logLevel: "warning", minify: true, target: "chrome120", format: "iife" };
 const parts = {
   worker: "worker.ts",
@@ -14,7 +15,7 @@ const parts = {
 };
 
 async function exported() {
-  rmSync(files, { recursive: true, force: true });
+  for (const part of ["extension", "embedded"]) rmSync(`${files}/${part}`, { recursive: true, force: true });
   const entryPoints = Object.entries(parts).map(([out, file]) => ({ out, in: `src/extension/${file}` }));
   await build({ ...options, entryPoints, outdir: `${files}/extension` });
   await build({ ...options, entryPoints: [{ out: "deeprotect", in: "src/embed/main.ts" }], outdir: `${files}/embedded` });
@@ -45,5 +46,5 @@ async function proof() {
 }
 
 await exported();
-if (process.argv[2] === "test") await tests();
+if (tested) await tests();
 if (process.argv[2] === "proof") await proof();

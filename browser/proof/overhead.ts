@@ -2,8 +2,7 @@
 // node overhead.mjs EXTENSION_FOLDER SECONDS; prints JSON.
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import { Bundle, Channels, Ledger, parse, Pipe } from "deeprotect";
-import { Slots } from "../src/platform/slots";
+import { Bundle, type Exported, Ledger, Pipe, Slots } from "deeprotect";
 import { type Page, pause } from "../test/chromium";
 import { Device, SEALED, serve } from "../test/harness";
 
@@ -47,9 +46,8 @@ function median(values: number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }
 
-async function load(): Promise<Bundle> {
-  const [manifest, tensors] = ["manifest.json", "tensors.safetensors"].map((name) => new Uint8Array(readFileSync(`${folder}/bundle/${name}`)));
-  return Bundle.load(manifest!, tensors as Uint8Array<ArrayBuffer>);
+function load(): Bundle {
+  return new Bundle(JSON.parse(readFileSync(`${folder}/bundle/protector.json`, "utf8")) as Exported);
 }
 
 /** Milliseconds to load the bundle, every check included, and to release one window. */
@@ -57,11 +55,11 @@ async function alone(): Promise<{ start: number; window: number }> {
   const starts: number[] = [];
   for (let at = 0; at < LOADS; at += 1) {
     const before = performance.now();
-    const bundle = await load();
-    new Slots(bundle, Channels.read(parse(readFileSync(`${folder}/bundle/platform.json`, "utf8")), bundle.policy.schema), memory(), choices(bundle));
+    const bundle = load();
+    new Slots(bundle, memory(), choices(bundle));
     starts.push(performance.now() - before);
   }
-  const bundle = await load();
+  const bundle = load();
   const pipe = new Pipe(bundle, memory(), { windows: 1, listen: 1 }, "nothing");
   const windows: number[] = [];
   for (let slot = 0; slot < 200; slot += 1) {
@@ -142,6 +140,6 @@ console.log(
     five,
     alone: await alone(),
     kilobytes: sum(scripts.map((name) => gzipSync(readFileSync(name)).length)) / 1000,
-    bundle_kilobytes: statSync(`${folder}/bundle/tensors.safetensors`).size / 1000,
+    bundle_kilobytes: statSync(`${folder}/bundle/protector.json`).size / 1000,
   }),
 );

@@ -5,20 +5,18 @@ import { seenFrom } from "../src/extension/shim/frame";
 import { rotationMatrix } from "../src/extension/shim/matrix";
 import { quaternion } from "../src/extension/shim/quaternion";
 import { Playing } from "../src/extension/shim/playing";
-import { Bundle, Channels, type Charges, Ledger, NOTHING, parse } from "deeprotect";
-import { Slots } from "../src/platform/slots";
+import { type Charges, Ledger, NOTHING, Slots } from "deeprotect";
 import { Source } from "../src/platform/source";
-import { bundleOf, bytes } from "../../device/test/vectors";
+import { load } from "../../device/test/vectors";
 
-const PLACES = JSON.stringify([0, 1, 2].map((axis) => ({ stream: "accelerationIncludingGravity", axis, factor: 0.5 })));
 type Heard = (event: DeviceMotionEvent) => void;
 
-async function slots(kind: string): Promise<Slots> {
-  const bundle = await Bundle.load(new TextEncoder().encode(bundleOf(kind).manifest), bytes(bundleOf(kind).tensors));
+function slots(kind: string): Slots {
+  const bundle = load(kind);
   let charges: Charges | undefined;
   const ledger = new Ledger({ load: async () => charges, save: async (given) => void (charges = given) });
   const choices = { hold: bundle.policy.hold, uncovered: "rest", whenSpent: "placeholder" } as const;
-  return new Slots(bundle, Channels.read(parse(PLACES), bundle.policy.schema), ledger, choices);
+  return new Slots(bundle, ledger, choices);
 }
 
 /** What a page hears and when, that asks at `asked`, where others have asked at `others`. */
@@ -28,7 +26,7 @@ async function heard(kind: string, { asked, others = [], reading = () => 1 }: { 
   const clock = mock.method(performance, "now", () => now - performance.timeOrigin);
   const found: [number, string][] = [];
   try {
-    const source = new Source(await slots(kind), { add: (_, listener) => (tell = listener), remove: () => {} });
+    const source = new Source(slots(kind), { add: (_, listener) => (tell = listener), remove: () => {} });
     for (; now < 6000; now += 4) {
       if (others.includes(now)) source.subscribe(() => {});
       if (now === asked) source.subscribe((said) => found.push([now, said.kind === "window" ? `window ${said.slot}` : said.kind]));

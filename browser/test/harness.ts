@@ -17,23 +17,18 @@ export const SEALED = {
     content_settings: { exceptions: { sensors: { [`chrome-extension://${ID}/,*`]: { setting: 1 } } } },
   },
 };
-const FILES = "../src/deeprotect/exporting/files";
-const PLACES = JSON.stringify([0, 1, 2].map((axis) => ({ stream: "accelerationIncludingGravity", axis, factor: 0.5 }))).replaceAll("0.5", "1.0");
-
+const FILES = "out/files";
 /** The script for a site, as `deeprotect export` writes it. */
-export function embedded({ manifest, tensors }: VectorBundle = bundleOf("channel ldp")): string {
-  const bundle = JSON.stringify({ manifest, tensors, platform: PLACES }).replaceAll("</", "<\\/");
-  return `(() => {\nconst deeprotectBundle = ${bundle};\n${read(`${FILES}/embedded/deeprotect.js`)}})();\n`;
+export function embedded({ protector }: VectorBundle = bundleOf("channel ldp")): string {
+  return `(() => {\nconst deeprotectBundle = ${protector.replaceAll("</", "<\\/")};\n${read(`${FILES}/embedded/deeprotect.js`)}})();\n`;
 }
 
 /** The extension as `deeprotect export` writes it. */
-export function exported(bundle: VectorBundle = bundleOf("channel ldp")): string {
+export function exported({ protector }: VectorBundle = bundleOf("channel ldp")): string {
   const folder = mkdtempSync(join(tmpdir(), "deeprotect-extension-"));
   cpSync(`${FILES}/extension`, folder, { recursive: true });
   mkdirSync(join(folder, "bundle"));
-  writeFileSync(join(folder, "bundle", "manifest.json"), bundle.manifest);
-  writeFileSync(join(folder, "bundle", "tensors.safetensors"), Buffer.from(bundle.tensors, "base64"));
-  writeFileSync(join(folder, "bundle", "platform.json"), PLACES);
+  writeFileSync(join(folder, "bundle", "protector.json"), protector);
   return folder;
 }
 

@@ -4,21 +4,20 @@ import { test } from "node:test";
 import { budgetLine, duration, holdSeconds, mayInfer, perDay, price, secondsLeft } from "../src/extension/popup/words";
 import { NO_REPORTS, allowed, ofOpenSites, sealOf, sealed, withSiteReport } from "../src/extension/seal";
 import { DEFAULTS, whenSpentOf } from "../src/extension/settings";
-import { Bundle, NO_BUDGET } from "deeprotect";
-import { bundleOf, bytes } from "../../device/test/vectors";
+import { type Bundle, NO_BUDGET } from "deeprotect";
+import { load } from "../../device/test/vectors";
 
-const load = (kind: string) => Bundle.load(new TextEncoder().encode(bundleOf(kind).manifest), bytes(bundleOf(kind).tensors));
 const NOTHING_SPENT = { draws: 0, hour: 0, day: 0, inAll: 0 };
 
 test("a promise names what it hides, and its factor", async () => {
-  assert.match(mayInfer(await load("channel ldp")).hidden, /Everything else: .* at most 7.39 times as likely/);
-  assert.match(mayInfer(await load("channel named")).hidden, /“\u2068person\u2069”: .* at most 1.65 times as likely as another \(95 % confidence\)/);
-  assert.equal(price(await load("channel held"), 3), "ε = 2 for every 0.6 s that sites read");
-  assert.equal(price(await load("channel named"), 1), "ε = 0.5 (4 for anything else) for every 0.2 s that sites read");
+  assert.match(mayInfer(load("channel ldp")).hidden, /Everything else: .* at most 7.39 times as likely/);
+  assert.match(mayInfer(load("channel named")).hidden, /“\u2068person\u2069”: .* at most 1.65 times as likely as another \(95 % confidence\)/);
+  assert.equal(price(load("channel held"), 3), "ε = 2 for every 0.6 s that sites read");
+  assert.equal(price(load("channel named"), 1), "ε = 0.5 (4 for anything else) for every 0.2 s that sites read");
 });
 
 test("what is left of a budget is time, never more than the tightest bound allows", async () => {
-  const lasts = holdSeconds(await load("channel held"), 50);
+  const lasts = holdSeconds(load("channel held"), 50);
   assert.equal(lasts, 10);
   assert.equal(secondsLeft(NO_BUDGET, NOTHING_SPENT, 2, lasts), null);
   const budget = { perHour: 9, perDay: 100, inAll: null };

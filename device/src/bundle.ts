@@ -1,50 +1,89 @@
-// The hand-over from training: a policy, an encoder, a mechanism and public windows. Numbers and layers, no programs.
-import { type Decoder, checkCertificate, checkCounted, checkPromise, checkShapes } from "./consistency";
-import { isObject } from "./json";
-import { checkTensors, readManifest } from "./manifest";
-import { type Mechanism, readMechanism } from "./mechanism";
+// What `deeprotect export` writes for devices: stream, promise, networks, mechanism and public windows.
+// Every number of it was verified there; its digest says that it is that one.
+import { bytesOf } from "./base64";
+import type { Hold } from "./episodes";
+import { BundleError } from "./errors";
+import type { Fields } from "./layers/layer";
+import type { Budget } from "./ledger";
+import { type Mechanism, type MechanismFields, type Promised, mechanismOf } from "./mechanism";
+import type { Place } from "./motion/channels";
 import { Network } from "./network";
 import { OutputTable } from "./outputs";
-import { type Policy, readPolicy } from "./policy";
-import { Record } from "./record";
+import { type Channel, Schema } from "./schema";
+import { sha256 } from "./sha256";
 import { TensorReader } from "./tensors";
 
-/** A protector; ε was derived again when it was loaded, and whatever did not hold was refused. */
-export class Bundle {
-  private constructor(
-    readonly digest: string,
-    readonly policy: Policy,
-    readonly mechanism: Mechanism,
-    readonly encoder: Network,
-    private readonly decoder: Decoder,
-  ) {}
+const FORMAT = "deeprotect-device";
+const VERSION = 1;
 
-  /** From the two files of a bundle: manifest.json and tensors.safetensors. */
-  static async load(manifest: Uint8Array, tensors: Uint8Array<ArrayBuffer>): Promise<Bundle> {
-    const { record, digest } = await readManifest(manifest);
-    await checkTensors(record, tensors);
-    const policy = readPolicy(record.inner("policy"));
-    const mechanism = readMechanism(record.get("mechanism"));
-    const reader = new TensorReader(tensors);
-    const encoder = Network.read(record.get("encoder"), reader, policy.schema.dim);
-    const decoder = readDecoder(record, reader, mechanism.dim);
-    reader.checkAllUsed();
-    checkPromise(policy, mechanism);
-    checkCounted(mechanism, record.inner("training"));
-    await checkCertificate(mechanism, record.inner("certificate"));
-    checkShapes(mechanism, encoder, decoder, policy.schema.dim);
-    return new Bundle(digest, policy, mechanism, encoder, decoder);
+/** protector.json; the tensors are in base64. */
+export interface Exported {
+  readonly format: string;
+  readonly version: number;
+  readonly stream: { readonly rateHz: number; readonly window: number; readonly channels: readonly Channel[] };
+  readonly places: readonly Place[];
+  readonly policy: Omit<Policy, "schema">;
+  readonly promise: Promised;
+  readonly mechanism: MechanismFields;
+  readonly encoder: readonly Fields[];
+  readonly decoder: readonly Fields[] | { readonly outputs: string };
+  readonly tensors: string;
+}
+
+export interface Policy {
+  readonly schema: Schema;
+  readonly useful: readonly string[];
+  readonly sensitive: readonly string[];
+  readonly hold: Hold;
+  /** Limits that hold whatever a person chooses. */
+  readonly budget: Budget;
+  /** What leaves when they are reached; null where there are none. */
+  readonly whenSpent: WhenSpent | null;
+}
+
+/** What leaves when the budget is spent: public windows drawn without looking at any data, or nothing. */
+export type WhenSpent = "placeholder" | "nothing";
+
+/** A protector. */
+export class Bundle {
+  readonly policy: Policy;
+  readonly promise: Promised;
+  /** The channels as axes of the platform's motion. */
+  readonly places: readonly Place[];
+  readonly mechanism: Mechanism;
+  readonly encoder: Network;
+  private readonly decoder: { run(noisyCode: Float64Array): Float64Array };
+
+  /** From what the host carries in itself; whoever could change that could change this program as well. */
+  constructor(exported: Exported) {
+    if (exported.format !== FORMAT || exported.version !== VERSION) {
+      throw new BundleError(`not a bundle for devices of version ${VERSION}; write one with deeprotect export --target device`);
+    }
+    const { stream, mechanism, encoder, decoder } = exported;
+    const tensors = new TensorReader(bytesOf(exported.tensors));
+    const schema = new Schema(stream.channels, stream.rateHz, stream.window);
+    this.policy = { ...exported.policy, schema };
+    this.promise = exported.promise;
+    this.places = exported.places;
+    this.mechanism = mechanismOf(mechanism);
+    this.encoder = new Network(encoder, tensors, schema.dim);
+    this.decoder =
+      "outputs" in decoder
+        ? new OutputTable(tensors.integers(decoder.outputs))
+        : new Network(decoder, tensors, this.mechanism.dim);
+  }
+
+  /** From a text that came from elsewhere: the one that `export` wrote such a digest of, or none. */
+  static pinned(text: string, digest: string): Bundle {
+    const bytes = Uint8Array.from(text, (sign) => sign.charCodeAt(0)); // the text is ASCII, or its digest differs
+    if (!/^[\0-\x7f]*$/.test(text) || sha256(bytes) !== digest) {
+      throw new BundleError("the bundle is not the one whose digest is pinned; nothing is released");
+    }
+    return new Bundle(JSON.parse(text) as Exported);
   }
 
   /** A window in units, flat with the channel fastest, from a noisy code alone; what is no number is the range's middle. */
   decode(noisyCode: Float64Array): Float64Array {
-    const scaled = this.decoder.run(noisyCode).map((value) => (Number.isNaN(value) ? 0.5 : value));
-    return this.policy.schema.unscale(scaled);
+    return this.policy.schema.unscale(this.decoder.run(noisyCode).map((value) => (Number.isNaN(value) ? 0.5 : value)));
   }
-}
-
-function readDecoder(record: Record, tensors: TensorReader, inputs: number): Decoder {
-  const stated = record.get("decoder");
-  if (isObject(stated)) return OutputTable.read(new Record(stated, "decoder"), tensors);
-  return Network.read(stated, tensors, inputs);
 }

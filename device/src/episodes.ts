@@ -1,15 +1,10 @@
 // Episodes of a live stream: which windows inform which draw; each window informs one at most. As Python's
 // `release/episodes.py`, step by step: test/vectors.json.
-import type { Per } from "./event";
 
 /** So many windows leave under one draw; so many of an episode's are looked at. */
 export interface Hold {
   readonly windows: number;
   readonly listen: number;
-}
-
-export function perOf(hold: Hold): Per {
-  return hold.windows === 1 ? "window" : "episode";
 }
 
 /** Which windows a draw looks at: of its whole episode, of its beginning, or of what was before it. */
@@ -104,7 +99,7 @@ export class Episodes<Window, Drawn> {
 
   /** The stream is over. */
   end(): void {
-    this.open.at(-1)?.end();
+    this.current?.end();
   }
 
   /** Draws to be made now, or to be tried again, each with the windows that it looks at. */
@@ -132,6 +127,10 @@ export class Episodes<Window, Drawn> {
     for (const episode of this.open.slice(0, -1)) if (episode.state === "due") episode.giveUp();
   }
 
+  private get current(): Episode<Window, Drawn> | undefined {
+    return this.open[this.open.length - 1];
+  }
+
   private looks({ observed }: Episode<Window, Drawn>): Window[] {
     if (this.observing.observe !== "whole") return observed;
     const heard = heardPlaces({ windows: observed.length, listen: this.hold.listen });
@@ -139,7 +138,7 @@ export class Episodes<Window, Drawn> {
   }
 
   private episode(part: number, number: number, follows: boolean): Episode<Window, Drawn> {
-    const current = this.open.at(-1);
+    const { current } = this;
     if (current && current.part === part && current.number === number) return current;
     if (current?.state === "observing") current.giveUp(); // windows at its end are missing
     const observed = follows ? this.before : [];

@@ -1,68 +1,44 @@
 // Laplace noise on a clipped, gridded code.
-import { Box } from "./box";
-import { BundleError } from "./errors";
 import type { Entropy } from "./entropy";
-import type { Event } from "./event";
 import { Fraction } from "./fraction";
-import type { Certified, Mechanism } from "./mechanism";
-import type { Record } from "./record";
+import type { Mechanism } from "./mechanism";
+import { rint } from "./rounding";
 import { DiscreteLaplace } from "./sampling";
 
-const MOST_SCALES = 4096;
-const NAMES = ["baseline", "paper", "laplace"];
+export interface LaplaceFields {
+  readonly kind: "grid-laplace";
+  /** Where the clip box begins in each coordinate, and its grid's step. */
+  readonly low: readonly number[];
+  readonly step: readonly number[];
+  readonly gridSteps: number;
+  /** Of the noise, in steps: fractions such as "3/4". */
+  readonly scales: readonly string[];
+}
 
 /** Clip to the box, round to its grid, add discrete Laplace noise of `scales` grid steps per coordinate. */
 export class GridLaplace implements Mechanism {
-  readonly takesWindows = false;
   readonly publicOutputs = null;
-  readonly ldpCeiling = null;
-  readonly epsilon: Fraction;
+  readonly dim: number;
   private readonly noise: DiscreteLaplace;
 
-  private constructor(
-    readonly name: string,
-    readonly event: Event,
-    readonly box: Box,
-    readonly scales: readonly Fraction[],
-  ) {
-    if (scales.length !== box.dim) throw new BundleError("mechanism: it needs one noise scale for each coordinate");
-    const kinds = new Set(scales.map((scale) => `${scale.above}/${scale.below}`)).size;
-    if (kinds > MOST_SCALES) throw new BundleError(`mechanism: noise of ${kinds} different scales; use fewer features`);
-    this.noise = new DiscreteLaplace(scales);
-    this.epsilon = scales.map((scale) => new Fraction(BigInt(box.gridSteps)).over(scale)).reduce((a, b) => a.plus(b));
-    if (this.epsilon.exceeds(Fraction.of(event.epsilon))) {
-      throw new BundleError("mechanism: the noise gives a larger epsilon than is stated; train again");
-    }
-  }
-
-  static read(record: Record, event: Event): GridLaplace {
-    record.only("kind", "name", "event", "box", "scales");
-    const name = record.text("name");
-    if (!NAMES.includes(name)) throw new BundleError(`mechanism: its name must be one of ${NAMES.join(", ")}`);
-    return new GridLaplace(name, event, Box.read(record.inner("box")), record.fractions("scales"));
-  }
-
-  get dim(): number {
-    return this.box.dim;
+  constructor(private readonly fields: LaplaceFields) {
+    this.dim = fields.low.length;
+    this.noise = new DiscreteLaplace(fields.scales.map((scale) => Fraction.read(scale)));
   }
 
   /** Noisy codes; total in its input, so that success or failure says nothing about the data. */
   privatise(codes: Float64Array, entropy: Entropy): Float64Array {
     const noise = this.noise.draw(codes.length / this.dim, entropy);
     return codes.map((value, at) => {
-      const coordinate = at % this.dim;
-      const position = BigInt(this.box.toGrid(value, coordinate)) + noise[at]!;
-      return this.box.fromGrid(Number(position), coordinate);
+      const [low, step] = [this.fields.low[at % this.dim]!, this.fields.step[at % this.dim]!];
+      return low + step * Number(BigInt(this.position((value - low) / step)) + noise[at]!);
     });
   }
 
-  async certified(): Promise<Certified> {
-    const epsilon = this.epsilon.toNumber();
-    return {
-      derived_epsilon: epsilon,
-      ldp_epsilon: epsilon,
-      noise_scales: this.scales.map((scale, index) => scale.times(this.box.steps[index]!).toNumber()),
-      sensitivity: this.box.widths.reduce((a, b) => a.plus(b)).toNumber(),
-    };
+  /** An integer in 0 .. gridSteps for any input at all: NaN goes to the middle, infinities to the ends. */
+  private position(exact: number): number {
+    const { gridSteps: most } = this.fields;
+    if (Number.isNaN(exact)) return Math.floor(most / 2);
+    return Math.min(Math.max(Number.isFinite(exact) ? rint(exact) : exact, 0), most);
   }
 }

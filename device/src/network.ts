@@ -1,36 +1,23 @@
 // A network of a bundle: a list of layers in exact arithmetic, run row by row.
-import { BundleError } from "./errors";
-import type { Json } from "./json";
-import { type Layer, type Prepared, type Row, anything, chain } from "./layers/layer";
-import { readLayers } from "./layers/reading";
+import { type Fields, type Prepared, type Row, sizeOf } from "./layers/layer";
+import { chain } from "./layers/structure";
 import type { TensorReader } from "./tensors";
 
-const MOST_WORK = 2 ** 25; // for one row: a bundle must not stop the browser
-
-/** A row of `inputs` values to one of `outputs`; without layers, the row itself, in its own precision. */
+/** A row of `inputs` values to another; without layers, the row itself, in its own precision. */
 export class Network {
-  readonly outputs: number;
   private readonly before: Prepared;
   private readonly last: Prepared | null;
 
-  private constructor(layers: readonly Layer[], readonly inputs: number) {
-    this.before = chain(layers.slice(0, -1))(anything(inputs)); // what does not fit is refused before a run
-    this.last = layers.at(-1)?.(this.before.reach) ?? null;
-    this.outputs = (this.last ?? this.before).reach.most.length;
-    if (this.before.work + (this.last?.work ?? 0) > MOST_WORK) {
-      throw new BundleError(`a network takes more than ${MOST_WORK} multiplications for one window; train again`);
-    }
+  constructor(layers: readonly Fields[], tensors: TensorReader, inputs: number) {
+    this.before = chain(layers.slice(0, -1), tensors, [inputs]);
+    this.last = layers.length ? chain(layers.slice(-1), tensors, this.before.shape) : null;
   }
 
-  static read(listed: Json | undefined, tensors: TensorReader, inputs: number): Network {
-    return new Network(readLayers(listed, tensors), inputs);
+  get outputs(): number {
+    return sizeOf((this.last ?? this.before).shape);
   }
 
-  get isEmpty(): boolean {
-    return !this.last;
-  }
-
-  run(row: Float64Array): Float64Array {
+  run(row: Row): Row {
     return this.last ? this.last.run(this.scores(row)) : row;
   }
 
@@ -40,7 +27,7 @@ export class Network {
   }
 
   /** What the last layer is given. */
-  scores(row: Float64Array): Row {
+  scores(row: Row): Row {
     return this.before.run(row.map(Math.fround));
   }
 }

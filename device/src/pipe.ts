@@ -1,24 +1,21 @@
 // The one way through the house: encode, charge, privatise, decode.
-import type { Bundle } from "./bundle";
+import type { Bundle, WhenSpent } from "./bundle";
 import { DiscreteChannel } from "./channel";
 import { SystemEntropy } from "./entropy";
 import { Episodes, type Hold, observingOf, ownOf } from "./episodes";
 import { BudgetError } from "./errors";
 import { codeOf } from "./evidence";
+import { engineRandom } from "./host";
 import type { Ledger } from "./ledger";
-import { chargeOf } from "./mechanism";
 import { below } from "./sampling";
 
 /** What an episode releases: a fresh variant of its one draw for every window; where there are none, the draw again. */
 type Drawn = () => Float64Array | null;
 
-/** What pages get when the budget is spent: public windows drawn without looking at any data, or nothing. */
-export type WhenSpent = "placeholder" | "nothing";
-
 /** A live stream of windows in units through a bundle. Pages get a window one slot late, or an episode, if it is whole. */
 export class Pipe {
   private readonly episodes: Episodes<Float64Array, Drawn>;
-  private readonly entropy = new SystemEntropy();
+  private readonly entropy: SystemEntropy;
   private readonly shown = new Map<number, Drawn>(); // by window, until its slot is over
   private readonly delay: number;
   private readonly listens: number;
@@ -30,8 +27,10 @@ export class Pipe {
     private readonly ledger: Ledger,
     private readonly hold: Hold,
     private readonly whenSpent: WhenSpent,
+    random = engineRandom(),
   ) {
-    const observing = observingOf(hold, bundle.mechanism.event.guarantee === "named");
+    this.entropy = new SystemEntropy(random);
+    const observing = observingOf(hold, bundle.promise.guarantee === "named");
     this.episodes = new Episodes(hold, observing);
     this.delay = observing.observe === "whole" ? hold.windows : 1;
     this.listens = ownOf(hold, observing);
@@ -74,9 +73,9 @@ export class Pipe {
 
   private async drawn(windows: Float64Array[], now: number): Promise<Drawn> {
     const code = codeOf(this.bundle, windows);
-    const { mechanism } = this.bundle;
+    const { mechanism, promise } = this.bundle;
     try {
-      await this.ledger.charge(chargeOf(mechanism), now); // a crash may waste budget, never overspend it
+      await this.ledger.charge(promise.charge, now); // a crash may waste budget, never overspend it
     } catch (error) {
       if (error instanceof BudgetError) return this.whenSpent === "placeholder" ? this.placeholder() : () => null;
       throw error;

@@ -1,10 +1,8 @@
 // Exact discrete Laplace noise, bit by bit, word for word as Python draws it: every value takes the same words.
 // Claims: docs/claims.md#the-sampler-is-exact
-import { BundleError } from "./errors";
 import type { Entropy } from "./entropy";
 import { Fraction, bitLength } from "./fraction";
 
-const LARGEST = 1n << 48n;
 const REACH = 1n << 10n; // noise beyond so many scales has probability exp(-1024) and is never drawn
 const WORD = 64n;
 const KINDS = [1, 2, 4, 8]; // bytes of an integer that is drawn
@@ -20,7 +18,6 @@ export class DiscreteLaplace {
   private readonly thresholds: bigint[][];
 
   constructor(private readonly scales: readonly Fraction[]) {
-    scales.forEach(requireDrawable);
     const bits = Math.max(...scales.map((scale) => bitLength((REACH * scale.above - 1n) / scale.below)));
     const known = new Map<string, bigint[]>();
     this.thresholds = scales.map((scale) => {
@@ -84,14 +81,6 @@ function exponential(x: Fraction, bits: bigint): bigint {
   }
   for (let left = halvings; left; left -= 1n) sum = (sum * sum) >> bits;
   return sum;
-}
-
-/** Refuse a scale that the sampler's integers cannot hold. */
-export function requireDrawable(scale: Fraction): void {
-  if (scale.above <= 0n || scale.above > LARGEST || scale.below > LARGEST) {
-    const bits = `${bitLength(scale.above)}/${bitLength(scale.below)}`;
-    throw new BundleError(`mechanism: noise of ${bits} bits cannot be drawn; use a larger epsilon or a coarser grid`);
-  }
 }
 
 /** Uniform integers in 0 .. bound - 1; draws past the last whole multiple of the bound are drawn again. */

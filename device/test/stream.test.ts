@@ -2,15 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Consistent } from "../src/motion/consistent";
-import { Player } from "../src/motion/player";
 import { Sampler } from "../src/motion/sampler";
-import { Bundle } from "../src/bundle";
 import { Episodes, heardPlaces, observingOf } from "../src/episodes";
 import { BudgetError } from "../src/errors";
 import { type Charges, Ledger, NO_BUDGET, NO_CHARGES, type Store, spending } from "../src/ledger";
 import { Pipe } from "../src/pipe";
 import { Schema } from "../src/schema";
-import { bundleOf, bytes, vectors } from "./vectors";
+import { load } from "./vectors";
 
 const MINUTE = 60_000;
 
@@ -28,22 +26,6 @@ test("an episode listens to the middles of equal parts, as a file's does", () =>
   assert.deepEqual([...heardPlaces({ windows: 30, listen: 6 })], [2, 7, 12, 17, 22, 27]);
   assert.deepEqual([...heardPlaces({ windows: 3, listen: 2 })], [0, 2]);
   assert.deepEqual([...heardPlaces({ windows: 1, listen: 1 })], [0]);
-});
-
-test("episodes look at the same windows, draw at the same time and let the same windows leave as Python's", () => {
-  for (const { hold, listen, observe, windows, fill, steps } of vectors.episodes) {
-    const episodes = new Episodes<number, number>({ windows: hold, listen }, { observe, windows });
-    let draws = 0;
-    for (const [index, { part, number, whole, available, observed, left }] of steps.entries()) {
-      episodes.take(number, whole ? index : null, part);
-      if (index === steps.length - 1) episodes.end();
-      const due = episodes.due();
-      assert.deepEqual(due.map((each) => each.observed), observed);
-      if (available) for (const { episode } of due) episode.show((draws += 1));
-      assert.deepEqual(episodes.leaving(fill ? () => 0 : null).map(({ number, drawn }) => [number, drawn]), left);
-      episodes.expire();
-    }
-  }
 });
 
 test("each window informs one draw at most, and an episode has one draw", () => {
@@ -81,13 +63,9 @@ test("the first episode is drawn from its own first windows, and every other fro
   assert.deepEqual(looked, [[0, 1, 2], [3, 4], [7, 8, 9]]);
 });
 
-async function load(kind: string): Promise<Bundle> {
-  return Bundle.load(new TextEncoder().encode(bundleOf(kind).manifest), bytes(bundleOf(kind).tensors));
-}
-
 for (const kind of ["channel ldp", "channel held", "laplace", "laplace held"]) {
   test(`${kind}: a draw is paid for before it is made, once for an episode`, async () => {
-    const [bundle, store] = [await load(kind), new Memory()];
+    const [bundle, store] = [load(kind), new Memory()];
     const pipe = new Pipe(bundle, new Ledger(store), bundle.policy.hold, "placeholder");
     const window = new Float64Array(bundle.policy.schema.dim).fill(1);
     for (let slot = 0; slot < 12; slot += 1) {
@@ -103,33 +81,20 @@ for (const kind of ["channel ldp", "channel held", "laplace", "laplace held"]) {
 }
 
 test("a store that fails lets nothing out", async () => {
-  const bundle = await load("channel ldp");
+  const bundle = load("channel ldp");
   const broken: Store = { load: async () => undefined, save: async () => Promise.reject(new Error("disk full")) };
   const pipe = new Pipe(bundle, new Ledger(broken), bundle.policy.hold, "placeholder");
   await assert.rejects(pipe.push(0, new Float64Array(12), 0), /disk full/);
 });
 
 test("when the budget is spent nothing that was measured leaves", async () => {
-  const [bundle, store] = [await load("channel ldp"), new Memory()];
+  const [bundle, store] = [load("channel ldp"), new Memory()];
   const ledger = new Ledger(store, { ...NO_BUDGET, inAll: 5 });
   const pipe = new Pipe(bundle, ledger, bundle.policy.hold, "nothing");
   const left = [];
   for (let slot = 0; slot < 5; slot += 1) left.push((await pipe.push(slot, new Float64Array(12), 0)) !== null);
   assert.deepEqual(left, [true, true, false, false, false]); // ε = 2 each
   assert.equal(spending(store.charges!, 0).inAll, 4);
-});
-
-test("draws are paid for and refused step by step as Python's are", async () => {
-  for (const { epsilon, limits, steps } of vectors.ledgers) {
-    const store = new Memory();
-    const budget = { perHour: limits.per_hour ?? null, perDay: limits.per_day ?? null, inAll: limits.in_all ?? null };
-    const ledger = new Ledger(store, budget);
-    for (const { minute, paid, spent } of steps) {
-      const asked = await ledger.charge(epsilon, minute * MINUTE).then(() => true, () => false);
-      const { hour, day, inAll } = spending(store.charges ?? NO_CHARGES, minute * MINUTE);
-      assert.deepEqual([asked, hour, day, inAll], [paid, ...spent]);
-    }
-  }
 });
 
 test("a charge counts until its whole minute has left the hour, and the day", async () => {
@@ -142,7 +107,7 @@ test("a charge counts until its whole minute has left the hour, and the day", as
 });
 
 test("pushes that come at once make one draw of an episode", async () => {
-  const [bundle, store] = [await load("channel held"), new Memory()];
+  const [bundle, store] = [load("channel held"), new Memory()];
   const slow = new Ledger({ load: () => later(() => store.charges), save: (charges) => later(() => void (store.charges = charges)) });
   const pipe = new Pipe(bundle, slow, bundle.policy.hold, "placeholder");
   const window = new Float64Array(bundle.policy.schema.dim).fill(1);
@@ -220,14 +185,6 @@ test("a window is made of its own readings: changing one changes one window", ()
     const differing = windows(at).filter((window, slot) => String(window) !== String(plain[slot]));
     assert.ok(differing.length <= 1, `reading ${at} is in ${differing.length} windows`);
   }
-});
-
-test("windows play for as long as they are, and then there is silence", () => {
-  const player = new Player(schema);
-  player.add(100, Float64Array.of(0, 1, 2, 3, 4));
-  assert.equal(player.at(99), null);
-  assert.deepEqual([100, 150, 300, 590].map((now) => player.at(now)![0]!.toFixed(2)), ["0.00", "0.50", "2.00", "4.00"]);
-  assert.equal(player.at(801), null);
 });
 
 test("whatever is released, gravity and linear acceleration add up to it", () => {

@@ -1,8 +1,10 @@
 // The vectors that Python wrote: tests/device/vectors.py.
-import { readFileSync } from "node:fs";
+import { Bundle, type Exported } from "../src/bundle";
+import type { Fields } from "../src/layers/layer";
+import stored from "./vectors.json";
 
 interface Vectors {
-  layers: { name: string; layers: unknown; tensors: string; rows: number[][]; results: number[][] }[];
+  layers: { name: string; layers: Fields[]; tensors: string; rows: number[][]; results: number[][] }[];
   below: { bound: string; drawn: number[]; words: string[] }[];
   laplace: { scale: string; drawn: string[]; words: string[] }[];
   episodes: {
@@ -18,16 +20,13 @@ interface Vectors {
     limits: { per_hour?: number; per_day?: number; in_all?: number };
     steps: { minute: number; paid: boolean; spent: number[] }[];
   }[];
-  digests: { json: string; sha256: string }[];
   bundles: VectorBundle[];
-  forged: { kind: string; place: string; value: unknown }[];
-  garbled: { kind: string; find: string; instead: string }[];
 }
 
 export interface VectorBundle {
   kind: string;
-  manifest: string;
-  tensors: string;
+  protector: string;
+  digest: string;
   windows: number[][];
   held: number;
   codes: number[][];
@@ -36,12 +35,12 @@ export interface VectorBundle {
   released: number[][];
 }
 
-export const vectors = JSON.parse(readFileSync("../device/test/vectors.json", "utf8")) as Vectors;
-
-export function bytes(base64: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(Buffer.from(base64, "base64"));
-}
+export const vectors = stored as unknown as Vectors;
 
 export function bundleOf(kind: string): VectorBundle {
   return vectors.bundles.find((each) => each.kind === kind)!;
+}
+
+export function load(kind: string): Bundle {
+  return new Bundle(JSON.parse(bundleOf(kind).protector) as Exported);
 }

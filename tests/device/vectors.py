@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 from tests.bundle.layers.test_layers import CHAINS
 from tests.device import steps
-from tests.device.forgeries import CHANGES, CHANGES_GIVEN, GARBLED, GIVEN, KIND
 from tests.device.small_bundles import KINDS, small_bundle
 
-from deeprotect.bundle.layers.tensors import TENSORS, TensorWriter
-from deeprotect.bundle.manifest import digest
+from deeprotect.bundle.layers.tensors import TensorWriter
 from deeprotect.bundle.network import Network
+from deeprotect.exporting.protector_file import ProtectorFile
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.sampling import DiscreteLaplace, below
@@ -20,10 +19,6 @@ from deeprotect.privacy.sampling import DiscreteLaplace, below
 PATH = Path(__file__).parents[2] / "device" / "test" / "vectors.json"
 SCALES = ("1/1", "1/3", "7/2", "4096/5", "16777215/1024", "281474976710655/281474976710656")
 BOUNDS = (1, 2, 3, 16, 17, 1000, 65537, (1 << 40) + 1)
-VALUES = [
-    '{"b":[1,1.0,-0.0,0.1,1e16,1e-5,12345678901234567890],"a":"é\\n\\u0001\\"\\\\","😀":1,"ﬀ":null}',
-    "[1e22,5e-324,0.0001]",
-]
 
 
 class Recorder:
@@ -45,14 +40,7 @@ def make():
         "laplace": [_laplace(scale) for scale in SCALES],
         "episodes": steps.episodes(),
         "ledgers": steps.ledgers(),
-        "digests": [{"json": text, "sha256": digest(json.loads(text))} for text in VALUES],
         "bundles": [_bundle(kind) for kind in KINDS],
-        "forged": [
-            {"kind": kind, "place": place, "value": value}
-            for kind, changes in ((KIND, CHANGES), (GIVEN, CHANGES_GIVEN))
-            for place, value in changes
-        ],
-        "garbled": [{"kind": KIND, "find": find, "instead": instead} for find, instead in GARBLED[:-1]],
     }
 
 
@@ -82,11 +70,12 @@ def _bundle(kind):
     windows = np.random.default_rng(2).uniform(-5, 5, size=(12, bundle.schema.window, len(bundle.schema.channels)))
     counts = np.full(12 // bundle.hold.windows, bundle.hold.windows)
     codes = bundle.pool(bundle.encode(bundle.schema.scale(windows)), counts)
-    noisy = bundle.mechanism.privatise(codes, entropy=recorder)
+    noisy, protector = bundle.mechanism.privatise(codes, entropy=recorder), ProtectorFile.of(bundle)
     return {
         "kind": kind,
         "manifest": bundle.manifest.to_json().decode(),
-        "tensors": _text(bundle.files[TENSORS]),
+        "protector": protector.text,
+        "digest": protector.digest,
         "windows": windows.reshape(12, -1).tolist(),
         "held": bundle.hold.windows,
         "codes": codes.tolist(),

@@ -3,12 +3,11 @@ import { install } from "../extension/shim/install";
 import type { Giver } from "../extension/shim/link";
 import { addNative, removeNative } from "../extension/shim/natives";
 import type { Said } from "../extension/messages";
-import { Bundle, Channels, type Charges, Ledger, parse } from "deeprotect";
-import { Slots } from "../platform/slots";
+import { Bundle, type Charges, type Exported, Ledger, Slots } from "deeprotect";
 import { Source } from "../platform/source";
 
-/** Written before this script by `deeprotect export`; the tensors are in base64. */
-declare const deeprotectBundle: { manifest: string; tensors: string; platform: string };
+/** Written before this script by `deeprotect export`. */
+declare const deeprotectBundle: Exported;
 const CHARGES = "deeprotect.charges";
 
 const store = {
@@ -39,11 +38,9 @@ class Taken {
 }
 
 async function makeSource(taken: Taken): Promise<Source> {
-  const { manifest, tensors, platform } = deeprotectBundle;
-  const bundle = await Bundle.load(new TextEncoder().encode(manifest), Uint8Array.from(atob(tensors), (sign) => sign.charCodeAt(0)));
-  const channels = Channels.read(parse(platform), bundle.policy.schema);
+  const bundle = new Bundle(deeprotectBundle);
   const choices = { hold: bundle.policy.hold, uncovered: "rest", whenSpent: bundle.policy.whenSpent ?? "placeholder" } as const;
-  return new Source(new Slots(bundle, channels, new Ledger(store, bundle.policy.budget), choices), taken);
+  return new Source(new Slots(bundle, new Ledger(store, bundle.policy.budget), choices), taken);
 }
 
 /** Gives the page's own source while somebody listens and the page is seen. */

@@ -1,7 +1,6 @@
 // The one place where raw readings are: an offscreen document that releases them and hands on what was released. It is
 // there while somebody reads, and until the last draw is over: whoever comes back sooner gets no other one.
-import { Ledger, stricter } from "deeprotect";
-import { Slots } from "../platform/slots";
+import { Ledger, Slots, stricter } from "deeprotect";
 import { Source, clock } from "../platform/source";
 import { loadExported } from "./files";
 import { STREAM, type Said } from "./messages";
@@ -20,11 +19,11 @@ let source = load();
 
 async function load(): Promise<Source> {
   settings = (await get("settings")) ?? DEFAULTS;
-  const { bundle, channels } = await loadExported();
+  const bundle = await loadExported();
   ledger.budget = stricter(settings.budget, bundle.policy.budget);
   const { uncovered } = settings;
   const choices = { hold: holdOf(bundle, settings), uncovered, whenSpent: whenSpentOf(bundle, settings) };
-  return new Source(new Slots(bundle, channels, ledger, choices), natives as ConstructorParameters<typeof Source>[1]);
+  return new Source(new Slots(bundle, ledger, choices), natives as ConstructorParameters<typeof Source>[1]);
 }
 
 // A change of settings ends all streams; pages that still listen connect again.

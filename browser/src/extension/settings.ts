@@ -21,7 +21,7 @@ export const DEFAULTS: Settings = {
 
 /** A longer hold costs less; a promise from counts of episodes holds for episodes as long as those that were counted. */
 export function mayHoldLonger(bundle: Bundle): boolean {
-  return bundle.mechanism.event.guarantee === "ldp" && bundle.mechanism.publicOutputs !== null;
+  return bundle.promise.guarantee === "ldp" && bundle.mechanism.publicOutputs !== null;
 }
 
 export function holdOf(bundle: Bundle, settings: Settings): Hold {

@@ -1,10 +1,10 @@
 // The device's motion sensors behind the protector: raw readings go in, and whoever subscribes gets what was released.
-import type { Available, Reading, Vector } from "deeprotect";
-import type { Slots } from "./slots";
+import { type Available, type Reading, type Slots, type Vector, coarse } from "deeprotect";
 
 const STARTING_MS = 1000; // that sensors and the document that reads them may take to start
 const SILENT_MS = 1500; // without a reading for so long there is no sensor
 const RETRY_MS = 3000;
+const FASTEST_HZ = 60; // of the platform
 
 export type Said =
   | { readonly kind: "active"; readonly available: Available }
@@ -109,8 +109,14 @@ export class Source {
     for (const each of this.subscribed) {
       if (each.begins > slot + 1) continue;
       this.tell(each);
-      if (readings) each.listener({ kind: "window", slot: slot + 1, slotMs: this.slots.slotMs, readings });
+      if (readings) each.listener({ kind: "window", slot: slot + 1, slotMs: this.slots.slotMs, readings: this.asPlatform(readings) });
     }
+  }
+
+  /** As coarse and as often as the platform gives them. */
+  private asPlatform(readings: readonly Reading[]): Reading[] {
+    const step = Math.ceil(this.slots.rateHz / FASTEST_HZ);
+    return readings.filter((_, at) => at % step === 0).map(coarse);
   }
 
   private settle(each: Subscribed): void {

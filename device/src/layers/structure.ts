@@ -1,67 +1,62 @@
-// Layers that arrange others: flat rows to series and back, branches side by side, a way around.
+// Layers that arrange others, and the closed vocabulary of all of them: what is not in it cannot be run.
 import { BundleError } from "../errors";
-import type { Record } from "../record";
-import { type Layer, type Row, NEARLY, bounded, flat, requireFloat32, series } from "./layer";
+import type { TensorReader } from "../tensors";
+import { argmax } from "./decision";
+import { type Fields, type Maker, type Prepared, type Row, type Shape, sizeOf } from "./layer";
+import { affine, convolution, spectrum, statistics } from "./products";
+import { quantise, round, scale, table } from "./rounding";
 
 /** A flat window (time · channels + channel) to a series (time, channel). */
-export function unflatten(fields: Record): Layer {
-  const channels = fields.only("op", "channels").integer("channels");
-  return (given) => {
-    const values = flat(given, "unflatten");
-    if (channels < 1 || values % channels) {
-      throw new BundleError(`layer unflatten: ${channels} channels do not divide a row; train again`);
-    }
-    return { run: (row) => row, reach: { ...given, shape: [values / channels, channels] }, work: 0 };
-  };
+function unflatten({ channels }: Fields, _: TensorReader, given: Shape): Prepared {
+  return { run: (row) => row, shape: [given[0]! / channels, channels] };
 }
 
 /** A series (time, channel) to a flat row, channel fastest. */
-export function flatten(fields: Record): Layer {
-  fields.only("op");
-  return (given) => {
-    const [time, channels] = series(given, "flatten");
-    return { run: (row) => row, reach: { ...given, shape: [time * channels] }, work: 0 };
-  };
+function flatten(_: Fields, __: TensorReader, given: Shape): Prepared {
+  return { run: (row) => row, shape: [sizeOf(given)] };
 }
 
 /** Several chains of layers on the same row, their flat results side by side; an empty chain is the row itself. */
-export function concatenation(branches: readonly Layer[]): Layer {
-  return (given) => {
-    const chains = branches.map((branch) => branch(given));
-    chains.forEach(({ reach }) => requireFloat32(reach, "concatenation"));
-    const shape = bounded([chains.reduce((sum, { reach }) => sum + flat(reach, "concatenation"), 0)], "concatenation");
-    const [runs, width] = [chains.map(({ run }) => run), shape[0]!];
-    const most = beside(chains.map(({ reach }) => reach.most), width);
-    return {
-      run: (row) => beside(runs.map((run) => run(row)), width),
-      reach: { shape, most, whole: chains.every(({ reach }) => reach.whole), wide: false },
-      work: chains.reduce((sum, { work }) => sum + work, width),
-    };
-  };
-}
+function concatenation({ branches }: Fields, tensors: TensorReader, given: Shape): Prepared {
+  const chains = (branches as Fields[][]).map((branch) => chain(branch, tensors, given));
+  const width = chains.reduce((sum, { shape }) => sum + shape[0]!, 0);
 
-function beside(parts: readonly Row[], width: number): Row {
-  const result = new Float64Array(width);
-  let at = 0;
-  for (const part of parts) {
-    result.set(part, at);
-    at += part.length;
+  function run(row: Row): Row {
+    const result = new Float64Array(width);
+    let end = 0;
+    for (const { run, shape } of chains) {
+      result.set(run(row), end);
+      end += shape[0]!;
+    }
+    return result;
   }
-  return result;
+
+  return { run, shape: [width] };
 }
 
 /** x + layers(x), in float32. */
-export function residual(layers: Layer): Layer {
-  return (given) => {
-    const { run, reach, work } = layers(given);
-    if (String(reach.shape) !== String(given.shape)) {
-      throw new BundleError("layer residual: what is added has another shape; train again");
-    }
-    const whole = given.whole && reach.whole;
-    const most = given.most.map((value, at) => (value + reach.most[at]!) * (whole ? 1 : NEARLY));
-    const sum = { ...given, most, whole };
-    for (const each of [given, reach, sum]) requireFloat32(each, "residual");
-    const added = (row: Row, result: Row): Row => row.map((value, at) => Math.fround(value + result[at]!));
-    return { run: (row) => added(row, run(row)), reach: sum, work: most.length + work };
-  };
+function residual({ layers }: Fields, tensors: TensorReader, shape: Shape): Prepared {
+  const { run } = chain(layers, tensors, shape);
+  const added = (row: Row, result: Row): Row => row.map((value, at) => Math.fround(value + result[at]!));
+  return { run: (row) => added(row, run(row)), shape };
+}
+
+const VOCABULARY = new Map<string, Maker>(
+  Object.entries({
+    affine, argmax, concatenation, convolution, flatten, quantise, residual, round, scale, spectrum, statistics, table, unflatten,
+  }),
+);
+
+/** All layers in turn as one. */
+export function chain(listed: readonly Fields[], tensors: TensorReader, given: Shape): Prepared {
+  let shape = given;
+  const runs = listed.map((fields) => {
+    const make = VOCABULARY.get(fields.op);
+    if (!make) throw new BundleError("a layer is none of those this version knows; upgrade");
+    const prepared = make(fields, tensors, shape);
+    shape = prepared.shape;
+    return prepared;
+  });
+  const decide = runs[runs.length - 1]?.decide;
+  return { run: (row) => runs.reduce((values, { run }) => run(values), row), shape, ...(decide ? { decide } : {}) };
 }

@@ -1,8 +1,4 @@
 // Which of the platform's streams a policy's channels are.
-import { BundleError } from "../errors";
-import type { Json } from "../json";
-import { Record } from "../record";
-import type { Schema } from "../schema";
 import type { Reading, Vector } from "./reading";
 
 export const STREAMS = ["accelerationIncludingGravity", "acceleration", "rotationRate"] as const;
@@ -19,15 +15,8 @@ export interface Place {
 export class Channels {
   readonly covered: ReadonlySet<Stream>;
 
-  private constructor(readonly places: readonly Place[]) {
+  constructor(readonly places: readonly Place[]) {
     this.covered = new Set(places.map((place) => place.stream));
-  }
-
-  static read(listed: Json, schema: Schema): Channels {
-    if (!Array.isArray(listed) || listed.length !== schema.channels.length) {
-      throw new BundleError("platform.json must place each channel of the bundle; export it again");
-    }
-    return new Channels(listed.map((fields) => readPlace(new Record(fields, "platform.json"))));
   }
 
   /** One sample of every channel in the policy's units; null where the platform has not got one of them. */
@@ -45,12 +34,4 @@ export class Channels {
     });
     return found;
   }
-}
-
-function readPlace(record: Record): Place {
-  record.only("stream", "axis", "factor");
-  const stream = STREAMS.find((name) => name === record.text("stream"));
-  const [axis, factor] = [record.integer("axis"), record.number("factor")];
-  if (!stream || axis < 0 || axis > 2 || !(factor > 0)) throw new BundleError("platform.json cannot be read; export it again");
-  return { stream, axis: axis as 0 | 1 | 2, factor };
 }

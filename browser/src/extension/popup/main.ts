@@ -1,5 +1,5 @@
 // The popup: what this site may infer, its switch, the price and what is left of it, and whether it is sealed.
-import { type Bundle, chargeOf, NO_BUDGET, NO_CHARGES, spending, stricter } from "deeprotect";
+import { type Bundle, NO_BUDGET, NO_CHARGES, spending, stricter } from "deeprotect";
 import { loadExported } from "../files";
 import { CHANGED, type FromWorker } from "../messages";
 import { type Reports, allowed, sealOf } from "../seal";
@@ -21,7 +21,7 @@ async function siteOfTab(): Promise<string | null> {
 }
 
 async function change(changed: (settings: Settings, bundle: Bundle) => Settings): Promise<void> {
-  const { bundle } = await loadExported();
+  const bundle = await loadExported();
   await put("settings", changed((await get("settings")) ?? DEFAULTS, bundle));
   const channel = new BroadcastChannel("settings");
   channel.postMessage("changed");
@@ -32,7 +32,7 @@ async function change(changed: (settings: Settings, bundle: Bundle) => Settings)
 }
 
 async function show(): Promise<void> {
-  const [{ bundle }, settings, site] = [await loadExported(), (await get("settings")) ?? DEFAULTS, await siteOfTab()];
+  const [bundle, settings, site] = [await loadExported(), (await get("settings")) ?? DEFAULTS, await siteOfTab()];
   showPromise(bundle, settings);
   showSite(settings, site);
   await showBudget(bundle, settings);
@@ -72,7 +72,7 @@ function showSite(settings: Settings, site: string | null): void {
 async function showBudget(bundle: Bundle, settings: Settings): Promise<void> {
   const spent = spending((await get("charges")) ?? NO_CHARGES, Date.now());
   const lasts = holdSeconds(bundle, windowsHeld(bundle, settings));
-  const epsilon = chargeOf(bundle.mechanism);
+  const epsilon = bundle.promise.charge;
   const left = secondsLeft(stricter(settings.budget, bundle.policy.budget), spent, epsilon, lasts);
   const used = Math.round(spent.day / epsilon) * lasts;
   element("left").textContent = budgetLine(used, left);
@@ -121,7 +121,7 @@ element("hours").addEventListener("change", () => {
   const hours = element<HTMLInputElement>("hours").valueAsNumber;
   return change((settings, bundle) => {
     const lasts = holdSeconds(bundle, windowsHeld(bundle, settings));
-    const budget = hours > 0 ? { ...NO_BUDGET, perDay: perDay(hours, chargeOf(bundle.mechanism), lasts) } : NO_BUDGET;
+    const budget = hours > 0 ? { ...NO_BUDGET, perDay: perDay(hours, bundle.promise.charge, lasts) } : NO_BUDGET;
     return { ...settings, budget };
   });
 });

@@ -1,5 +1,5 @@
 // What the popup says, from the bundle's own numbers and the ledger's.
-import { type Budget, type Bundle, DiscreteChannel, type Spending } from "deeprotect";
+import type { Budget, Bundle, Spending } from "deeprotect";
 
 /** Seconds for which one draw lasts. */
 export function holdSeconds(bundle: Bundle, windows: number): number {
@@ -10,13 +10,13 @@ export function holdSeconds(bundle: Bundle, windows: number): number {
 /** What a site may infer, and what it may not. */
 export function mayInfer(bundle: Bundle): { may: string; hidden: string } {
   const { useful, sensitive } = bundle.policy;
-  const event = bundle.mechanism.event;
+  const event = bundle.promise;
   const factor = event.epsilon < 14 ? short(Math.exp(event.epsilon)) : `e^${short(event.epsilon)}`;
   const hidden =
     event.guarantee === "named"
       ? `${quoted(sensitive)}: a reading makes one answer look at most ${factor} times as likely as another (${short(100 * event.confidence)} % confidence). Many readings together can tell more.`
       : `Everything else: a reading makes anything you did look at most ${factor} times as likely as anything else. Many readings together can tell more.`;
-  return { may: quoted(useful), hidden: noiseless(bundle) ? `${hidden} What it may learn is given without noise.` : hidden };
+  return { may: quoted(useful), hidden: event.noiseless ? `${hidden} What it may learn is given without noise.` : hidden };
 }
 
 /** Names as the bundle has them, each in marks: they are its author's words, whatever they say. */
@@ -24,15 +24,10 @@ function quoted(names: readonly string[]): string {
   return names.map((name) => `“\u2068${name.replace(/["“”„‟″＂]/g, "'")}\u2069”`).join(", ");
 }
 
-function noiseless(bundle: Bundle): boolean {
-  const { mechanism } = bundle;
-  return mechanism instanceof DiscreteChannel && mechanism.codesWithoutNoise === mechanism.weights.length;
-}
-
 /** What a reading costs, and how long it lasts. */
 export function price(bundle: Bundle, windows: number): string {
-  const { event, ldpCeiling } = bundle.mechanism;
-  const bound = event.guarantee === "ldp" ? "" : ldpCeiling === null ? " (no bound for anything else)" : ` (${short(ldpCeiling)} for anything else)`;
+  const event = bundle.promise;
+  const bound = event.guarantee === "ldp" ? "" : event.ldpCeiling === null ? " (no bound for anything else)" : ` (${short(event.ldpCeiling)} for anything else)`;
   return `ε = ${short(event.epsilon)}${bound} for every ${duration(holdSeconds(bundle, windows))} that sites read`;
 }
 
