@@ -105,11 +105,12 @@ export class Source {
   }
 
   private async hand(slot: number, now: number): Promise<void> {
-    const readings = this.state === "active" ? await this.slots.release(slot, now) : null;
+    const released = this.state === "active" ? await this.slots.release(slot, now) : null;
+    const readings = released && this.asPlatform(released);
     for (const each of this.subscribed) {
       if (each.begins > slot + 1) continue;
       this.tell(each);
-      if (readings) each.listener({ kind: "window", slot: slot + 1, slotMs: this.slots.slotMs, readings: this.asPlatform(readings) });
+      if (readings) each.listener({ kind: "window", slot: slot + 1, slotMs: this.slots.slotMs, readings });
     }
   }
 
