@@ -75,7 +75,10 @@ export class Device {
 
   /** Gives sensors to whatever of a type is made from now on. */
   fitAll(type: "other" | "page"): Promise<void> {
-    return this.browser.prepare(type, (page) => this.fit(page));
+    return this.browser.prepare(type, async (page) => {
+      await this.fit(page);
+      await this.feed([0.1, 0.2, 9.8], undefined, [page]); // a device always has a reading
+    });
   }
 
   /** Whether the extension reads sensors at the moment. */
@@ -99,7 +102,7 @@ export class Device {
       ["gravity", xyz(acceleration)],
       ["gyroscope", xyz(rotation)],
     ];
-    for (const page of [...to]) await this.sense(page, readings);
+    await Promise.all([...to].map((page) => this.sense(page, readings)));
   }
 
   async sense(page: Page, readings: [type: string, reading: Message][]): Promise<void> {

@@ -26,7 +26,7 @@ const VENDOR = `(() => {
 })();`;
 const REPORT = `add_completion_callback((tests, harness) => window.__done(JSON.stringify({
   status: harness.status, tests: tests.map(({ name, status, message }) => ({ name, status, message })) })));
-setup({ output: false });`;
+setup({ output: false, timeout_multiplier: 4 });`;
 const TYPES: { [extension: string]: string } = { ".js": "text/javascript", ".html": "text/html", ".idl": "text/plain" };
 
 export interface Subtest {
@@ -82,7 +82,7 @@ export interface Stage {
 }
 
 /** The subtests of one file; null where it did not end. */
-export async function run(stage: Stage, file: string, milliseconds = 60_000): Promise<Subtest[] | null> {
+export async function run(stage: Stage, file: string, milliseconds = 120_000): Promise<Subtest[] | null> {
   const page = await stage.device.browser.open("about:blank");
   let done: (text: string) => void;
   const finished = new Promise<string>((resolve) => (done = resolve));

@@ -80,9 +80,11 @@ class Relay {
   private async connect(): Promise<void> {
     await this.pace.turn();
     const asked = clock();
-    const answer = await send({ kind: "wake" });
-    if (!answer || !this.wanted) return;
-    if (answer.off) return this.say({ kind: "denied" });
+    const known = await send({ kind: "ask" });
+    if (!known || !this.wanted) return;
+    if (known.off) return this.say({ kind: "denied" });
+    if (known.available) this.say({ kind: "active", available: known.available });
+    if (!(await send({ kind: "wake" })) || !this.wanted) return;
     const stream = chrome.runtime.connect({ name: STREAM + asked });
     this.stream = stream;
     stream.onMessage.addListener((said: Said) => this.said(said));

@@ -28,16 +28,11 @@ function rule(header: string, operation: string, value: string, condition: objec
   } as unknown as Rule;
 }
 
-/**
- * Ours is appended to the site's own, and the last one holds. Where the site's cannot be read the browser drops both;
- * then the older header denies, which is the site's own where it has no other.
- */
+/** Ours is appended to the site's own, and the last one holds. A site's that cannot be read voids both; then the older one denies. */
 export function rules(): Rule[] {
   const older = FEATURES.map((feature) => `${feature} 'none'`).join("; ");
-  const named = (header: string) => [{ header }];
   return [
-    rule("Feature-Policy", "set", older, { excludedResponseHeaders: named("feature-policy") }),
-    rule("Feature-Policy", "set", older, { responseHeaders: named("permissions-policy") }),
+    rule("Feature-Policy", "set", older, { responseHeaders: [{ header: "permissions-policy" }] }),
     ...FEATURES.flatMap((feature) => [
       rule("Permissions-Policy", "append", `${feature}=("${MARK}")`, { excludedResponseHeaders: denying(feature) }),
       rule("Permissions-Policy", "append", `${feature}=()`, { responseHeaders: denying(feature) }),

@@ -53,7 +53,11 @@ chrome.runtime.onConnect.addListener(async (port) => {
   port.onDisconnect.addListener(() => leave(port));
   const ready = await source;
   if (!ports.has(port)) return;
-  const say = (said: Said) => port.postMessage(said);
+  const say = (said: Said) => {
+    if (said.kind === "active") void put("available", said.available);
+    if (said.kind === "unavailable") void put("available", null);
+    port.postMessage(said);
+  };
   if (isOff(settings, siteOf(port.sender))) say({ kind: "denied" });
   else ports.set(port, ready.subscribe(say, Number(port.name.slice(STREAM.length))));
 });

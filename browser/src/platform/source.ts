@@ -2,7 +2,7 @@
 import { type Available, type Reading, type Slots, type Vector, coarse } from "deeprotect";
 
 const STARTING_MS = 1000; // that sensors and the document that reads them may take to start
-const SILENT_MS = 1000; // without a reading for so long there is no sensor
+const SILENT_MS = 1500; // without a reading for so long there is no sensor
 const RETRY_MS = 3000;
 const FASTEST_HZ = 60; // of the platform
 
@@ -105,11 +105,12 @@ export class Source {
   }
 
   private async hand(slot: number, now: number): Promise<void> {
-    const readings = this.state === "active" ? await this.slots.release(slot, now) : null;
+    const released = this.state === "active" ? await this.slots.release(slot, now) : null;
+    const readings = released && this.asPlatform(released);
     for (const each of this.subscribed) {
       if (each.begins > slot + 1) continue;
       this.tell(each);
-      if (readings) each.listener({ kind: "window", slot: slot + 1, slotMs: this.slots.slotMs, readings: this.asPlatform(readings) });
+      if (readings) each.listener({ kind: "window", slot: slot + 1, slotMs: this.slots.slotMs, readings });
     }
   }
 

@@ -66,7 +66,7 @@ function showSite(settings: Settings, site: string | null): void {
   const on = element<HTMLInputElement>("on");
   on.disabled = !site;
   on.checked = site !== null && !isOff(settings, site);
-  element("state").textContent = !site ? "" : on.checked ? "gets released motion" : "gets no motion at all";
+  element("state").textContent = !site ? "" : on.checked ? "gets protected motion" : "gets no motion";
 }
 
 async function showBudget(bundle: Bundle, settings: Settings): Promise<void> {

@@ -27,7 +27,7 @@ function quoted(names: readonly string[]): string {
 /** What a reading costs, and how long it lasts. */
 export function price(bundle: Bundle, windows: number): string {
   const event = bundle.promise;
-  const bound = event.guarantee === "ldp" ? "" : event.ldpCeiling === null ? " (no LDP bound)" : ` (LDP ${short(event.ldpCeiling)})`;
+  const bound = event.guarantee === "ldp" ? "" : event.ldpCeiling === null ? " (no bound for anything else)" : ` (${short(event.ldpCeiling)} for anything else)`;
   return `ε = ${short(event.epsilon)}${bound} for every ${duration(holdSeconds(bundle, windows))} that sites read`;
 }
 

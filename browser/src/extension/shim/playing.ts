@@ -1,9 +1,20 @@
 // Plays released windows by the page's own clock: when a window came, or a raw reading, tells nothing.
-import type { Reading } from "deeprotect";
+import type { Available, Reading } from "deeprotect";
 import type { Said } from "../../platform/source";
 
 type Window = Extract<Said, { kind: "window" }>;
 const AHEAD = 2.5; // steps between a first window's coming and its playing: the others may come later by so much
+
+/** A phone on a table, with the sensors that there are. */
+export function resting({ acceleration, rotationRate, orientation }: Available): Reading {
+  return {
+    accelerationIncludingGravity: acceleration ? [0, 0, 9.8] : null,
+    acceleration: acceleration ? [0, 0, 0] : null,
+    gravity: acceleration ? [0, 0, 9.8] : null,
+    rotationRate: rotationRate ? [0, 0, 0] : null,
+    orientation: orientation ? [0, 0, 0] : null,
+  };
+}
 
 export class Playing {
   private windows: Window[] = [];
@@ -20,6 +31,11 @@ export class Playing {
     if (this.timer !== undefined) return;
     this.origin = performance.now() + AHEAD * step - window.slot * window.slotMs;
     this.timer = setInterval(() => this.tick(), step);
+  }
+
+  /** Once, where nothing plays yet: many apps take sensors that say nothing at first for missing. */
+  rest(reading: Reading): void {
+    if (this.timer === undefined) this.play(reading, performance.now());
   }
 
   private tick(): void {
