@@ -1,5 +1,5 @@
 // Builds the script for engines that an app hosts into the Python package; with `package` the npm package into dist; with
-// `test` both, but the script into out/files, and the tests into out.
+// `test` both, but the script into out/files, and the tests into out; with `bench` what measures engines into out/engine.
 import { transformFileAsync } from "@babel/core";
 import { build } from "esbuild";
 import { spawnSync } from "node:child_process";
@@ -56,7 +56,5 @@ async function engines() {
 
 if (process.argv[2] !== "package") await script();
 if (process.argv[2] === "package" || tested) await packed();
-if (tested) {
-  await tests();
-  await engines();
-}
+if (tested) await tests();
+if (tested || process.argv[2] === "bench") await engines();
