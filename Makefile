@@ -5,7 +5,8 @@
 # make smoke  the wheel and every extra in fresh environments, a command of each
 # make check  format, lint, types, import rule
 # make docs   the documentation site, out/site/index.html; broken links fail
-# make browser  what `deeprotect export --target browser` writes, and what measures it; needs node 20 and npm
+# make scripts  what `deeprotect export` writes beside a bundle, built from device/ and browser/; needs node 20 and npm
+# make browser  the same, and what measures it in engines and in Chromium
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -14,7 +15,7 @@ INSTALLED := $(VENV)/.installed
 TESTERS := $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 DOCS_INSTALLED := $(VENV)/.docs-installed
 
-.PHONY: demo test bench speed smoke check docs browser clean
+.PHONY: demo test bench speed smoke check docs scripts browser clean
 
 demo: $(INSTALLED)
 	$(BIN)/deeprotect demo --out out/demo --force
@@ -37,11 +38,17 @@ check: $(INSTALLED)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-browser: browser/node_modules
+# They are part of the repository, so that nobody needs node to install or export; tests/exporting compares.
+scripts: device/node_modules browser/node_modules
+	cd device && npm run --silent build
+	cd browser && npm run --silent build
+
+browser: scripts
+	cd device && npm run --silent build -- bench
 	cd browser && npm run --silent build -- proof
 
-browser/node_modules: browser/package-lock.json
-	cd browser && npm ci --silent --no-audit --no-fund
+%/node_modules: %/package-lock.json
+	cd $* && npm ci --silent --no-audit --no-fund
 	touch $@
 
 # Never --quiet: it drops warnings before strict mode counts them.
@@ -58,4 +65,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) out browser/out browser/node_modules
+	rm -rf $(VENV) out browser/out browser/node_modules device/out device/node_modules

@@ -67,6 +67,12 @@ for each in asked:
 LEDGER = "import sqlalchemy as s; s.create_engine('postgresql+psycopg://nobody@localhost/nothing')"
 # What base has no need of: a protector, its proof and its card work without.
 ABSENT = "import importlib.util as u; assert not any(map(u.find_spec, ('scipy', 'torch', 'sklearn', 'matplotlib')))"
+# Exports are whole without a clone and without node: the wheel carries the scripts.
+SCRIPTS = """
+from pathlib import Path
+for script in ("for-browsers/extension/worker.js", "for-browsers/embedded/deeprotect.js", "for-devices/deeprotect.js"):
+    assert Path(script).stat().st_size > 2000, script
+"""
 COMMANDS: dict[str, list[list[str]]] = {
     "train": [["deeprotect", "train", "policy.toml", "--data", "walk.csv", "--out", "protector"]],
     BASE: [
@@ -79,7 +85,11 @@ COMMANDS: dict[str, list[list[str]]] = {
         ["deeprotect", "describe", "protector"],
         ["deeprotect", "verify", "protector"],
         ["deeprotect", "protect", "protector", "walk.parquet", "released.parquet"],
+        ["deeprotect", "export", "protector", "--target", "browser", "--out", "for-browsers"],
+        ["deeprotect", "export", "protector", "--target", "device", "--out", "for-devices"],
+        ["python", "-c", SCRIPTS],
     ],
+    "onnx": [["deeprotect", "export", "protector", "--target", "onnx", "--out", "for-others"]],
     "sign": [["python", "-c", SIGN], ["deeprotect", "verify", "signed", "--key", "public.pem"]],
     "evaluate": [
         ["deeprotect", "evaluate", "policy.toml", "--data", "walk.csv", "--out", "report", "--quick", "--jobs", "1"],

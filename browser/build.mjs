@@ -1,8 +1,9 @@
-// Builds what runs in browsers into the Python package, and with `test` the tests for node into out/test.
+// Builds what runs in browsers into the Python package; with `test` into out/files, and the tests for node into out/test.
 import { build } from "esbuild";
-import { cpSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 
-const files = "../src/deeprotect/exporting/files";
+const tested = process.argv[2] === "test";
+const files = tested ? "out/files" : "../src/deeprotect/exporting/files";
 const options = { bundle: true, charset: "utf8", logLevel: "warning", minify: true, target: "chrome120", format: "iife" };
 const parts = {
   worker: "worker.ts",
@@ -14,18 +15,25 @@ const parts = {
 };
 
 async function exported() {
-  rmSync(files, { recursive: true, force: true });
+  for (const part of ["extension", "embedded"]) rmSync(`${files}/${part}`, { recursive: true, force: true });
   const entryPoints = Object.entries(parts).map(([out, file]) => ({ out, in: `src/extension/${file}` }));
   await build({ ...options, entryPoints, outdir: `${files}/extension` });
   await build({ ...options, entryPoints: [{ out: "deeprotect", in: "src/embed/main.ts" }], outdir: `${files}/embedded` });
   cpSync("static/extension", `${files}/extension`, { recursive: true });
+  writeFileSync(`${files}/extension/rules.json`, `${JSON.stringify(await headerRules(), null, 2)}\n`);
   cpSync("static/embedded", `${files}/embedded`, { recursive: true });
+}
+
+async function headerRules() {
+  const { outputFiles } = await build({ ...options, format: "esm", entryPoints: ["src/extension/header.ts"], write: false });
+  const { rules } = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].text).toString("base64")}`);
+  return rules();
 }
 
 async function tests() {
   rmSync("out/test", { recursive: true, force: true });
   const tried = readdirSync("test").filter((name) => name.endsWith(".test.ts"));
-  const entryPoints = [...tried, "answers.ts"].map((name) => `test/${name}`);
+  const entryPoints = tried.map((name) => `test/${name}`);
   const node = { platform: "node", target: "node20", format: "esm", minify: false };
   await build({ ...options, ...node, entryPoints, outdir: "out/test", outExtension: { ".js": ".mjs" } });
 }
@@ -38,5 +46,5 @@ async function proof() {
 }
 
 await exported();
-if (process.argv[2] === "test") await tests();
+if (tested) await tests();
 if (process.argv[2] === "proof") await proof();

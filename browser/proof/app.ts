@@ -1,10 +1,8 @@
 // A web app that knows nothing of protection: it reads devicemotion, cuts windows, and recognises an activity.
-import { Network } from "../src/runtime/network";
-import { type Json, parse } from "../src/runtime/json";
-import { TensorReader } from "../src/runtime/tensors";
+import { Network, TensorReader } from "deeprotect";
 
 interface Recogniser {
-  layers: unknown;
+  layers: ConstructorParameters<typeof Network>[0];
   tensors: string;
   classes: string[];
   channels: number;
@@ -23,7 +21,7 @@ let next = 0;
 function start(given: Recogniser): void {
   app = given;
   const tensors = Uint8Array.from(atob(app.tensors), (sign) => sign.charCodeAt(0));
-  network = Network.read(parse(JSON.stringify(app.layers)) as Json, new TensorReader(tensors), app.window * app.channels);
+  network = new Network(app.layers, new TensorReader(tensors), app.window * app.channels);
   addEventListener("devicemotion", onMotion);
 }
 

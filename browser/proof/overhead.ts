@@ -2,18 +2,14 @@
 // node overhead.mjs EXTENSION_FOLDER SECONDS; prints JSON.
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import { Session } from "../src/platform/session";
-import { Channels } from "../src/platform/channels";
-import { Bundle } from "../src/runtime/bundle";
-import { parse } from "../src/runtime/json";
-import { Ledger } from "../src/runtime/ledger";
-import { Pipe } from "../src/runtime/pipe";
-import { pause } from "../test/chromium";
+import { Bundle, type Exported, Ledger, Pipe, Slots } from "deeprotect";
+import { type Page, pause } from "../test/chromium";
 import { Device, SEALED, serve } from "../test/harness";
 
 const [, , folder, seconds] = process.argv as [string, string, string, string];
 const TICKS_PER_SECOND = 100;
 const LOADS = 15;
+const WARM_MS = 12_000; // until the first window was released and plays
 
 /** Processor seconds and megabytes of a process and all that it started. */
 function usage(root: number): { cpu: number; memory: number } {
@@ -50,9 +46,8 @@ function median(values: number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }
 
-async function load(): Promise<Bundle> {
-  const [manifest, tensors] = ["manifest.json", "tensors.safetensors"].map((name) => new Uint8Array(readFileSync(`${folder}/bundle/${name}`)));
-  return Bundle.load(manifest!, tensors as Uint8Array<ArrayBuffer>);
+function load(): Bundle {
+  return new Bundle(JSON.parse(readFileSync(`${folder}/bundle/protector.json`, "utf8")) as Exported);
 }
 
 /** Milliseconds to load the bundle, every check included, and to release one window. */
@@ -60,11 +55,11 @@ async function alone(): Promise<{ start: number; window: number }> {
   const starts: number[] = [];
   for (let at = 0; at < LOADS; at += 1) {
     const before = performance.now();
-    const bundle = await load();
-    new Session(bundle, Channels.read(parse(readFileSync(`${folder}/bundle/platform.json`, "utf8")), bundle.policy.schema), memory(), choices(bundle));
+    const bundle = load();
+    new Slots(bundle, memory(), choices(bundle));
     starts.push(performance.now() - before);
   }
-  const bundle = await load();
+  const bundle = load();
   const pipe = new Pipe(bundle, memory(), { windows: 1, listen: 1 }, "nothing");
   const windows: number[] = [];
   for (let slot = 0; slot < 200; slot += 1) {
@@ -79,40 +74,72 @@ async function alone(): Promise<{ start: number; window: number }> {
 const memory = () => new Ledger({ load: async () => undefined, save: async () => {} });
 const choices = (bundle: Bundle) => ({ hold: bundle.policy.hold, uncovered: "rest", whenSpent: "placeholder" }) as const;
 
-const page = `<!doctype html><script>window.n = 0; window.late = []; addEventListener("devicemotion", () => n++);
-  const sensor = new Accelerometer({ frequency: 60 }); sensor.onreading = () => late.push(performance.now() - sensor.timestamp); sensor.start();</script>`;
+const page = `<!doctype html><script>window.n = 0; addEventListener("devicemotion", () => n++);</script>`;
 const site = await serve(() => page);
-const off = await Device.bare();
-const on = await Device.start(SEALED, folder);
-const tabs = [await off.browser.open(site.origin, (tab) => off.fit(tab)), await on.browser.open(site.origin)] as const;
-for (const tab of tabs) await tab.send("Page.bringToFront");
-const targets = [tabs[0], on.offscreen];
-let running = true;
-const feeding = (async () => {
-  for (let at = 0; running; at += 1) {
-    void on.feed([3 * Math.sin(at / 8), 1, 9.8], [0.1, Math.sin(at / 9), 0], targets);
-    await pause(20);
+
+interface Cost {
+  cpu: number;
+  memory: number;
+  events: number;
+}
+
+/** Processor seconds a second and megabytes of both browsers, each with so many visible windows that read motion. */
+async function compared(windows: number): Promise<{ off: Cost; on: Cost }> {
+  const browsers = [await Device.bare(), await Device.start(SEALED, folder)] as const;
+  const [off, on] = browsers;
+  await off.fitAll("page");
+  const tabs = await Promise.all(browsers.map((each) => opened(each, windows)));
+  let running = true;
+  const feeding = (async () => {
+    for (let at = 0; running; at += 1) {
+      const reading = [[3 * Math.sin(at / 8), 1, 9.8], [0.1, Math.sin(at / 9), 0]] as const;
+      browsers.forEach((each) => void each.feed([...reading[0]], [...reading[1]]));
+      await pause(20);
+    }
+  })();
+  await pause(WARM_MS);
+  const before = browsers.map((each) => usage(each.browser.pid));
+  const heard = await events(tabs);
+  await pause(Number(seconds) * 1000);
+  const after = browsers.map((each) => usage(each.browser.pid));
+  const counts = await events(tabs);
+  running = false;
+  await feeding;
+  await on.browser.close();
+  await off.close();
+  const [without, protectedOnes] = browsers.map((_, at) => ({
+    cpu: (after[at]!.cpu - before[at]!.cpu) / Number(seconds),
+    memory: after[at]!.memory,
+    events: (counts[at]! - heard[at]!) / Number(seconds),
+  }));
+  return { off: without!, on: protectedOnes! };
+}
+
+async function opened(device: Device, windows: number): Promise<Page[]> {
+  const tabs: Page[] = [];
+  for (let at = 0; at < windows; at += 1) {
+    const { targetId } = await device.browser.send("Target.createTarget", { url: site.origin, newWindow: true });
+    tabs.push(await device.browser.attach(targetId));
   }
-})();
-await pause(5000);
-const before = [usage(off.browser.pid), usage(on.browser.pid)] as const;
-await pause(Number(seconds) * 1000);
-const after = [usage(off.browser.pid), usage(on.browser.pid)] as const;
-running = false;
-await feeding;
-const events = await Promise.all(tabs.map((tab) => tab.evaluate<number>("n")));
-const late = await Promise.all(tabs.map(async (tab) => median(await tab.evaluate<number[]>("late"))));
-await on.browser.close();
-await off.close();
+  return tabs;
+}
+
+/** Of all windows of each browser, on average. */
+function events(tabs: Page[][]): Promise<number[]> {
+  return Promise.all(tabs.map(async (each) => sum(await Promise.all(each.map((tab) => tab.evaluate<number>("n")))) / each.length));
+}
+
+const one = await compared(1);
+const five = await compared(5);
 site.server.closeAllConnections();
 site.server.close();
 const scripts = readdirSync(folder).filter((name) => name.endsWith(".js")).map((name) => `${folder}/${name}`);
 console.log(
   JSON.stringify({
-    off: { cpu: (after[0].cpu - before[0].cpu) / Number(seconds), memory: after[0].memory, events: events[0], late: late[0] },
-    on: { cpu: (after[1].cpu - before[1].cpu) / Number(seconds), memory: after[1].memory, events: events[1], late: late[1] },
+    ...one,
+    five,
     alone: await alone(),
     kilobytes: sum(scripts.map((name) => gzipSync(readFileSync(name)).length)) / 1000,
-    bundle_kilobytes: statSync(`${folder}/bundle/tensors.safetensors`).size / 1000,
+    bundle_kilobytes: statSync(`${folder}/bundle/protector.json`).size / 1000,
   }),
 );

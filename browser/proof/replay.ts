@@ -33,9 +33,7 @@ async function open(browser: Chromium, origin: string, fit: (page: Page) => Prom
 const site = await serve((path) => (path === "/app.js" ? readFileSync("out/proof/app.js", "utf8") : `<!doctype html><title>app</title><script src="/app.js"></script>`));
 const bare = await Device.bare();
 const device = await Device.start(SEALED, `${folder}/exported/extension`);
-const first = await device.browser.open(`${site.origin}/app.js`); // from now on the extension knows the seal
-await pause(500);
-await first.close();
+await device.learnSeal(`${site.origin}/app.js`);
 const pages = {
   without: await open(bare.browser, site.origin, (page) => bare.fit(page)),
   with: await open(device.browser, site.origin, async () => {}),
@@ -47,7 +45,7 @@ for (const [number, { person, activity, samples }] of segments.entries()) {
   for (let at = 0; at < samples.length; at = Math.floor(((Date.now() - start) * RATE_HZ) / 1000)) {
     if (waiting < MOST_WAITING) {
       [waiting, fed] = [waiting + 1, fed + 1];
-      void feed([pages.without, device.offscreen], samples[at]!).finally(() => (waiting -= 1));
+      void feed([pages.without, ...device.fitted], samples[at]!).finally(() => (waiting -= 1));
     }
     await pause(Math.max(0, start + ((at + 1) * 1000) / RATE_HZ - Date.now()));
   }

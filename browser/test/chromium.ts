@@ -37,6 +37,7 @@ export class Chromium {
   private next = 1;
   private readonly waiting = new Map<number, Waiter>();
   private readonly listeners = new Map<string, Set<Listener>>();
+  private readonly prepared: string[] = [];
   private rest: Buffer[] = [];
 
   private constructor(private readonly child: ChildProcess, private readonly profile: string) {
@@ -82,6 +83,19 @@ export class Chromium {
       await pause(50);
     }
     throw new Error("no such target");
+  }
+
+  /** Prepares whatever target of a type is made from now on, before it runs. */
+  async prepare(type: string, before: (page: Page) => Promise<void>): Promise<void> {
+    this.on("Target.attachedToTarget", async ({ sessionId, targetInfo }) => {
+      if (targetInfo.type !== type) return;
+      const page = new Page(this, sessionId, targetInfo.targetId);
+      await before(page).catch(() => {}); // it may have been closed
+      await page.send("Runtime.runIfWaitingForDebugger").catch(() => {});
+    });
+    this.prepared.push(type);
+    const filter = [...this.prepared.map((each) => ({ type: each })), { exclude: true }];
+    await this.send("Target.setAutoAttach", { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter });
   }
 
   async attach(targetId: string): Promise<Page> {
@@ -154,13 +168,6 @@ export class Page {
     const { result, exceptionDetails } = await this.send("Runtime.evaluate", options);
     if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value as T;
-  }
-
-  /** Tabs that this page opens. */
-  followPopups(prepare: (popup: Page) => Promise<void>): void {
-    this.browser.on("Target.targetCreated", async ({ targetInfo }) => {
-      if (targetInfo.type === "page" && targetInfo.openerId === this.target) await prepare(await this.browser.attach(targetInfo.targetId));
-    });
   }
 
   close(): Promise<Message> {

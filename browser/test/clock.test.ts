@@ -4,39 +4,37 @@ import { mock, test } from "node:test";
 import { seenFrom } from "../src/extension/shim/frame";
 import { rotationMatrix } from "../src/extension/shim/matrix";
 import { quaternion } from "../src/extension/shim/quaternion";
-import { Channels } from "../src/platform/channels";
-import { Session } from "../src/platform/session";
+import { Playing } from "../src/extension/shim/playing";
+import { type Charges, Ledger, NOTHING, Slots } from "deeprotect";
 import { Source } from "../src/platform/source";
-import { Bundle } from "../src/runtime/bundle";
-import { parse } from "../src/runtime/json";
-import { type Charges, Ledger } from "../src/runtime/ledger";
-import { bundleOf, bytes } from "./vectors";
+import { load } from "../../device/test/vectors";
 
-const PLACES = JSON.stringify([0, 1, 2].map((axis) => ({ stream: "accelerationIncludingGravity", axis, factor: 0.5 })));
 type Heard = (event: DeviceMotionEvent) => void;
 
-/** The times at which a page hears something, where the device gives such readings. */
-async function times(reading: (at: number) => number): Promise<number[]> {
-  const bundle = await Bundle.load(new TextEncoder().encode(bundleOf("channel ldp").manifest), bytes(bundleOf("channel ldp").tensors));
+function slots(kind: string): Slots {
+  const bundle = load(kind);
   let charges: Charges | undefined;
   const ledger = new Ledger({ load: async () => charges, save: async (given) => void (charges = given) });
   const choices = { hold: bundle.policy.hold, uncovered: "rest", whenSpent: "placeholder" } as const;
-  const session = new Session(bundle, Channels.read(parse(PLACES), bundle.policy.schema), ledger, choices);
-  let [now, heard] = [1000, (() => {}) as Heard];
-  mock.timers.enable({ apis: ["setInterval"] });
-  const clock = mock.method(performance, "now", () => now);
-  const found: number[] = [];
+  return new Slots(bundle, ledger, choices);
+}
+
+/** What a page hears and when, that asks at `asked`, where others have asked at `others`. */
+async function heard(kind: string, { asked, others = [], reading = () => 1 }: { asked: number; others?: number[]; reading?: (at: number) => number | null }): Promise<[number, string][]> {
+  let [now, tell] = [0, (() => {}) as Heard];
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const clock = mock.method(performance, "now", () => now - performance.timeOrigin);
+  const found: [number, string][] = [];
   try {
-    const stop = new Source(session, { add: (_, listener) => (heard = listener), remove: () => {} }).subscribe(({ kind }) => {
-      if (kind === "reading") found.push(now);
-    });
-    for (const end = now + 3000; now < end; now += 4) {
-      const [x, y, z] = [reading(now), reading(now + 1), reading(now + 2)];
-      if (now % 20 === 0) heard({ isTrusted: true, accelerationIncludingGravity: { x, y, z } } as unknown as DeviceMotionEvent);
+    const source = new Source(slots(kind), { add: (_, listener) => (tell = listener), remove: () => {} });
+    for (; now < 6000; now += 4) {
+      if (others.includes(now)) source.subscribe(() => {});
+      if (now === asked) source.subscribe((said) => found.push([now, said.kind === "window" ? `window ${said.slot}` : said.kind]));
+      const [x, y, z] = [reading(now), reading(now / 2), reading(now / 3)];
+      if (now % 20 === 0 && x !== null) tell({ isTrusted: true, accelerationIncludingGravity: { x, y, z } } as unknown as DeviceMotionEvent);
       mock.timers.tick(4);
       for (let turn = 0; turn < 8; turn += 1) await new Promise(setImmediate); // whatever is released is released now
     }
-    stop();
   } finally {
     clock.mock.restore();
     mock.timers.reset();
@@ -44,10 +42,50 @@ async function times(reading: (at: number) => number): Promise<number[]> {
   return found;
 }
 
-test("a phone that lies still and one that is shaken are heard at the same times", async () => {
-  const still = await times(() => 1);
-  assert.ok(still.length > 100, `${still.length} readings`);
-  assert.deepEqual(await times((at) => 30 * Math.sin(at)), still);
+for (const kind of ["channel ldp", "channel held"]) {
+  test(`${kind}: a phone that lies still, one that is shaken and one that says nothing for a while are heard at the same times`, async () => {
+    const still = await heard(kind, { asked: 100 });
+    assert.ok(still.length > 20, `${still.length} windows`);
+    assert.deepEqual(await heard(kind, { asked: 100, reading: (at) => 30 * Math.sin(at) }), still);
+    assert.deepEqual(await heard(kind, { asked: 100, reading: (at) => (at > 4000 && at < 5000 ? null : 1) }), still);
+  });
+
+  test(`${kind}: a page cannot tell by when it hears something whether another one reads`, async () => {
+    for (const asked of [2000, 2100, 2196, 2300, 2404]) {
+      const alone = await heard(kind, { asked });
+      assert.equal(alone[0]![1], "active");
+      for (const others of [[100], [1700, 1900], [1996]]) assert.deepEqual(await heard(kind, { asked, others }), alone, `${asked} after ${others}`);
+    }
+  });
+
+  test(`${kind}: a page cannot tell by when it learns that there is no sensor whether another one has asked`, async () => {
+    const reading = () => null;
+    const alone = await heard(kind, { asked: 2000, reading });
+    assert.deepEqual(alone.map(([, said]) => said), ["unavailable"]);
+    assert.deepEqual(await heard(kind, { asked: 2000, others: [100], reading }), alone);
+  });
+}
+
+test("windows are played at the same times, however late each of them comes", () => {
+  const played = (late: number[]): number[] => {
+    let now = 1000;
+    const found: number[] = [];
+    mock.timers.enable({ apis: ["setInterval"] });
+    const clock = mock.method(performance, "now", () => now);
+    Object.assign(globalThis, { document: { visibilityState: "visible" } });
+    const playing = new Playing((reading) => found.push(now, reading.orientation![0]), () => true);
+    const window = (slot: number) => ({ kind: "window", slot, slotMs: 200, readings: [0, 1, 2, 3].map((row) => ({ ...NOTHING, orientation: [10 * slot + row, 0, 0] as const })) }) as const;
+    for (; now < 3000; now += 2) {
+      late.forEach((delay, slot) => now === 1000 + 200 * slot + delay && playing.add(window(slot)));
+      mock.timers.tick(2);
+    }
+    clock.mock.restore();
+    mock.timers.reset();
+    return found;
+  };
+  const even = played([0, 0, 0, 0, 0]);
+  assert.equal(even.length, 2 * 5 * 4, "every reading once");
+  assert.deepEqual(played([0, 60, 4, 90, 20]), even);
 });
 
 test("seen from a turned screen, axes and orientation still belong together", () => {

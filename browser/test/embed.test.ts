@@ -19,7 +19,7 @@ test("a page that embeds the script reads released motion in all ordinary ways",
     const wanted = ["page/motion acceleration trusted=false", "page/orientation trusted=false", "page/Accelerometer", "page/GravitySensor", "handler"];
     const enough = `${JSON.stringify(wanted)}.every((way) => seen[way]?.length > 20)`;
     const raw = (at: number) => [CANARY * Math.sign(Math.sin(at / 100)), 1, 9.8];
-    assert.ok(await device.playUntil(tab, enough, raw, 120_000, [tab]), "released motion in every way");
+    assert.ok(await device.playUntil(tab, enough, raw), "released motion in every way");
     const seen = await tab.evaluate<{ [way: string]: number[] }>("seen");
     const leaks = Object.entries(seen).filter(([way, numbers]) => !/orientation/i.test(way) && numbers.some((each) => Math.abs(each) > 50));
     assert.deepEqual(leaks, []);

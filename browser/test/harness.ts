@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Chromium, type Message, type Page, pause } from "./chromium";
-import { type VectorBundle, bundleOf } from "./vectors";
+import { type VectorBundle, bundleOf } from "../../device/test/vectors";
 
 export const ID = "idcaophdnehigcdjchpiaanajokhenck";
 export const SENSORS = ["accelerometer", "linear-acceleration", "gyroscope", "gravity", "relative-orientation", "absolute-orientation"];
@@ -17,36 +17,31 @@ export const SEALED = {
     content_settings: { exceptions: { sensors: { [`chrome-extension://${ID}/,*`]: { setting: 1 } } } },
   },
 };
-const FILES = "../src/deeprotect/exporting/files";
-const PLACES = JSON.stringify([0, 1, 2].map((axis) => ({ stream: "accelerationIncludingGravity", axis, factor: 0.5 }))).replaceAll("0.5", "1.0");
-
+const FILES = "out/files";
 /** The script for a site, as `deeprotect export` writes it. */
-export function embedded({ manifest, tensors }: VectorBundle = bundleOf("channel ldp")): string {
-  const bundle = JSON.stringify({ manifest, tensors, platform: PLACES }).replaceAll("</", "<\\/");
-  return `(() => {\nconst deeprotectBundle = ${bundle};\n${read(`${FILES}/embedded/deeprotect.js`)}})();\n`;
+export function embedded({ protector }: VectorBundle = bundleOf("channel ldp")): string {
+  return `(() => {\nconst deeprotectBundle = ${protector.replaceAll("</", "<\\/")};\n${read(`${FILES}/embedded/deeprotect.js`)}})();\n`;
 }
 
 /** The extension as `deeprotect export` writes it. */
-export function exported(bundle: VectorBundle = bundleOf("channel ldp")): string {
+export function exported({ protector }: VectorBundle = bundleOf("channel ldp")): string {
   const folder = mkdtempSync(join(tmpdir(), "deeprotect-extension-"));
   cpSync(`${FILES}/extension`, folder, { recursive: true });
   mkdirSync(join(folder, "bundle"));
-  writeFileSync(join(folder, "bundle", "manifest.json"), bundle.manifest);
-  writeFileSync(join(folder, "bundle", "tensors.safetensors"), Buffer.from(bundle.tensors, "base64"));
-  writeFileSync(join(folder, "bundle", "platform.json"), PLACES);
+  writeFileSync(join(folder, "bundle", "protector.json"), protector);
   return folder;
 }
 
-/** Pages by path; a page is its text, or text and headers. */
-type Answer = string | { text: string; headers: { [name: string]: string } } | null;
+/** Pages by path; a page is its text, or text, headers and status. */
+type Answer = string | { text: string; headers: { [name: string]: string | string[] }; status?: number } | null;
 export type Site = (path: string) => Answer | Promise<Answer>;
 
 export async function serve(site: Site): Promise<{ origin: string; port: number; server: Server }> {
   const server = createServer(async (request, response) => {
     const found = await site(new URL(request.url!, "http://localhost").pathname);
-    const { text, headers } = typeof found === "string" ? { text: found, headers: {} } : (found ?? { text: "", headers: {} });
+    const { text, headers, status = 200 } = typeof found === "string" ? { text: found, headers: {} } : (found ?? { text: "", headers: {}, status: 404 });
     const type = request.url!.endsWith(".js") ? "text/javascript" : "text/html";
-    response.writeHead(found === null ? 404 : 200, { "content-type": `${type}; charset=utf-8`, ...headers });
+    response.writeHead(status, { "content-type": `${type}; charset=utf-8`, ...headers });
     response.end(text);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -56,36 +51,50 @@ export async function serve(site: Site): Promise<{ origin: string; port: number;
 
 /** A browser with the extension in it, whose offscreen document gets the raw readings that are fed. */
 export class Device {
-  private constructor(readonly browser: Chromium, private readonly folder: string, private readonly extension: Page | null) {}
+  /** Whatever has virtual sensors: the offscreen document while it is there, and pages that were fitted. */
+  readonly fitted = new Set<Page>();
+  private desk: Page | null = null;
+
+  private constructor(readonly browser: Chromium, private readonly folder: string) {
+    browser.on("Target.detachedFromTarget", ({ sessionId }) => {
+      for (const page of this.fitted) if (page.session === sessionId) this.fitted.delete(page);
+    });
+  }
 
   /** A browser without the extension. */
   static async bare(more: string[] = []): Promise<Device> {
-    return new Device(await Chromium.launch({ arguments: more }), "", null);
-  }
-
-  get extensionPages(): Page[] {
-    return this.extension ? [this.extension] : [];
-  }
-
-  get offscreen(): Page {
-    return this.extension!;
+    return new Device(await Chromium.launch({ arguments: more }), "");
   }
 
   static async start(preferences: Message = SEALED, folder = exported(), more: string[] = []): Promise<Device> {
-    const browser = await Chromium.launch({ extension: folder, preferences, arguments: more });
-    const { targetId } = await browser.target((info) => info["url"] === `chrome-extension://${ID}/offscreen.html`);
-    const device = new Device(browser, folder, await browser.attach(targetId));
-    await device.fit(device.offscreen);
+    const device = new Device(await Chromium.launch({ extension: folder, preferences, arguments: more }), folder);
+    await device.fitAll("other"); // so a document of the extension is called before it has an address
+    await device.browser.target((info) => info["url"] === `chrome-extension://${ID}/worker.js`);
     return device;
+  }
+
+  /** Gives sensors to whatever of a type is made from now on. */
+  fitAll(type: "other" | "page"): Promise<void> {
+    return this.browser.prepare(type, async (page) => {
+      await this.fit(page);
+      await this.feed([0.1, 0.2, 9.8], undefined, [page]); // a device always has a reading
+    });
+  }
+
+  /** Whether the extension reads sensors at the moment. */
+  async reads(): Promise<boolean> {
+    const { targetInfos } = await this.browser.send("Target.getTargets", { filter: [{}] });
+    return targetInfos.some((info: Message) => info["url"] === `chrome-extension://${ID}/offscreen.html`);
   }
 
   /** Virtual sensors must be there before anybody listens. */
   async fit(page: Page): Promise<void> {
     for (const type of SENSORS) await page.send("Emulation.setSensorOverrideEnabled", { enabled: true, type });
+    this.fitted.add(page);
   }
 
-  /** One raw reading for the extension, and for pages that were fitted with sensors of their own. */
-  async feed(acceleration: number[], rotation = [0, 0, 0], to: Page[] = [this.offscreen]): Promise<void> {
+  /** One raw reading for whoever has sensors. */
+  async feed(acceleration: number[], rotation = [0, 0, 0], to: Iterable<Page> = this.fitted): Promise<void> {
     const xyz = ([x, y, z]: number[]) => ({ xyz: { x, y, z } });
     const readings: [string, Message][] = [
       ["accelerometer", xyz(acceleration)],
@@ -93,38 +102,59 @@ export class Device {
       ["gravity", xyz(acceleration)],
       ["gyroscope", xyz(rotation)],
     ];
-    for (const page of to) {
-      await Promise.all(readings.map(([type, reading]) => page.send("Emulation.setSensorOverrideReadings", { type, reading })));
-    }
+    await Promise.all([...to].map((page) => this.sense(page, readings)));
+  }
+
+  async sense(page: Page, readings: [type: string, reading: Message][]): Promise<void> {
+    const sent = readings.map(([type, reading]) => page.send("Emulation.setSensorOverrideReadings", { type, reading }));
+    await Promise.allSettled(sent); // it may just have been closed
   }
 
   /** Feeds for a while, sample by sample. */
-  async play(milliseconds: number, sample: (at: number) => number[], to?: Page[]): Promise<void> {
+  async play(milliseconds: number, sample: (at: number) => number[]): Promise<void> {
     for (const start = Date.now(); Date.now() - start < milliseconds; ) {
-      await this.feed(sample(Date.now() - start), undefined, to);
+      await this.feed(sample(Date.now() - start));
       await pause(15);
     }
   }
 
-  /** What the extension keeps under a name. */
-  kept<Value>(name: string): Promise<Value | undefined> {
-    return this.offscreen.evaluate(`new Promise((done) => { const open = indexedDB.open("deeprotect", 1); open.onsuccess = () => {
-      const got = open.result.transaction("kept").objectStore("kept").get("${name}"); got.onsuccess = () => done(got.result); }; })`);
+  /** Runs in a page of the extension's that does nothing of its own. */
+  async ask<Value>(expression: string): Promise<Value> {
+    this.desk ??= await this.background(`chrome-extension://${ID}/style.css`);
+    return this.desk.evaluate<Value>(expression);
   }
 
-  /** Opens a page until the extension has heard from it what the browser's setting is. */
-  async learnSeal(url: string): Promise<void> {
-    const page = await this.browser.open(url);
-    while (!(await this.kept<{ sites: unknown[] }>("reports"))?.sites.length) await pause(50);
-    await this.offscreen.evaluate(`chrome.runtime.sendMessage({ kind: "recheck" }).then(() => 1)`); // and has set its rules
-    await page.close();
+  private async background(url: string): Promise<Page> {
+    const { targetId } = await this.browser.send("Target.createTarget", { url, background: true });
+    const page = await this.browser.attach(targetId);
+    while ((await page.evaluate("location.href + document.readyState")) !== `${url}complete`) await pause(20);
+    return page;
+  }
+
+  /** What the extension keeps under a name. */
+  kept<Value>(name: string): Promise<Value | undefined> {
+    return this.ask(`new Promise((done) => { const open = indexedDB.open("deeprotect", 1); open.onupgradeneeded = () => open.result.createObjectStore("kept");
+      open.onsuccess = () => { const got = open.result.transaction("kept").objectStore("kept").get("${name}"); got.onsuccess = () => { open.result.close(); done(got.result); }; }; })`);
+  }
+
+  /** Opens a page until the extension has heard from it what the browser's setting is; it stays open, so that this holds. */
+  async learnSeal(url: string): Promise<Page> {
+    const page = await this.background(url);
+    const { origin } = new URL(url);
+    while (!(await this.kept<{ sites: string[][] }>("reports"))?.sites.some(([site]) => site === origin)) await pause(50);
+    await this.recheck(); // and has set its rules
+    return page;
+  }
+
+  recheck(): Promise<{ reports: { own: string; sites: [string, string][] } }> {
+    return this.ask(`chrome.runtime.sendMessage({ kind: "recheck" })`);
   }
 
   /** Feeds until the page says so, however slow the machine; false when it never does. */
-  async playUntil(page: Page, condition: string, sample: (at: number) => number[], most = 120_000, to?: Page[]): Promise<boolean> {
+  async playUntil(page: Page, condition: string, sample: (at: number) => number[], most = 120_000): Promise<boolean> {
     for (const start = Date.now(); Date.now() - start < most; ) {
       if (await page.evaluate<boolean>(`Boolean(${condition})`)) return true;
-      await this.play(200, sample, to);
+      await this.play(200, sample);
     }
     return false;
   }
@@ -132,8 +162,7 @@ export class Device {
   /** What the person does in the popup: JavaScript with `$` for its elements and `changed` for having set one. */
   async choose(origin: string, change: string): Promise<void> {
     const url = `chrome-extension://${ID}/popup.html?site=${encodeURIComponent(origin)}`;
-    const { targetId } = await this.browser.send("Target.createTarget", { url, background: true });
-    const popup = await this.browser.attach(targetId);
+    const popup = await this.background(url);
     const shown = `document.getElementById("seal")?.dataset.shown`;
     for (const end = Date.now() + 30_000; Date.now() < end && !(await popup.evaluate(shown)); ) await pause(20);
     await popup.evaluate(`(async () => {

@@ -1,24 +1,23 @@
 // What the popup says follows from the bundle's own numbers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { duration, holdSeconds, mayInfer, perDay, price, secondsLeft } from "../src/extension/popup/words";
-import { isSealed, NO_REPORTS, sealOf, unsealed, withSiteReport } from "../src/extension/seal";
-import { Bundle } from "../src/runtime/bundle";
-import { NO_BUDGET } from "../src/runtime/ledger";
-import { bundleOf, bytes } from "./vectors";
+import { budgetLine, duration, holdSeconds, mayInfer, perDay, price, secondsLeft } from "../src/extension/popup/words";
+import { NO_REPORTS, allowed, ofOpenSites, sealOf, sealed, withSiteReport } from "../src/extension/seal";
+import { DEFAULTS, whenSpentOf } from "../src/extension/settings";
+import { type Bundle, NO_BUDGET } from "deeprotect";
+import { load } from "../../device/test/vectors";
 
-const load = (kind: string) => Bundle.load(new TextEncoder().encode(bundleOf(kind).manifest), bytes(bundleOf(kind).tensors));
 const NOTHING_SPENT = { draws: 0, hour: 0, day: 0, inAll: 0 };
 
 test("a promise names what it hides, and its factor", async () => {
-  assert.match(mayInfer(await load("channel ldp")).hidden, /Everything else: .* e\^2 ≈ 7.39/);
-  assert.match(mayInfer(await load("channel named")).hidden, /Classes of “\u2068person\u2069” .* e\^0.5 ≈ 1.65, with confidence 0.95/);
-  assert.equal(price(await load("channel held"), 3), "ε = 2 for every 0.6 s of motion");
-  assert.equal(price(await load("channel named"), 1), "ε = 0.5 (LDP 4) for every 0.2 s of motion");
+  assert.match(mayInfer(load("channel ldp")).hidden, /Everything else: .* at most 7.39 times as likely/);
+  assert.match(mayInfer(load("channel named")).hidden, /“\u2068person\u2069”: .* at most 1.65 times as likely as another \(95 % confidence\)/);
+  assert.equal(price(load("channel held"), 3), "ε = 2 for every 0.6 s that sites read");
+  assert.equal(price(load("channel named"), 1), "ε = 0.5 (4 for anything else) for every 0.2 s that sites read");
 });
 
 test("what is left of a budget is time, never more than the tightest bound allows", async () => {
-  const lasts = holdSeconds(await load("channel held"), 50);
+  const lasts = holdSeconds(load("channel held"), 50);
   assert.equal(lasts, 10);
   assert.equal(secondsLeft(NO_BUDGET, NOTHING_SPENT, 2, lasts), null);
   const budget = { perHour: 9, perDay: 100, inAll: null };
@@ -31,17 +30,33 @@ test("durations read as people say them", () => {
   assert.deepEqual([0.2, 30, 90, 3600, 7320].map(duration), ["0.2 s", "30 s", "1 min", "1 h", "2 h 2 min"]);
 });
 
-test("sealed is claimed only where a page was denied what we were granted", () => {
-  const site = "https://a.example";
+test("price and budget are told in one unit, time that sites read", () => {
+  assert.equal(budgetLine(90, null), "1 min read in the last day, no limit");
+  assert.equal(budgetLine(8, 3600), "8 s read in the last day, 1 h left");
+});
+
+test("a policy that refuses when its budget is spent is not overruled; one that does not is the person's choice", async () => {
+  const bundle = await load("channel ldp");
+  const under = (whenSpent: "nothing" | "placeholder" | null) => ({ ...bundle, policy: { ...bundle.policy, whenSpent } }) as Bundle;
+  for (const chosen of ["nothing", "placeholder"] as const) {
+    const settings = { ...DEFAULTS, whenSpent: chosen };
+    assert.equal(whenSpentOf(under("nothing"), settings), "nothing");
+    for (const policy of ["placeholder", null] as const) assert.equal(whenSpentOf(under(policy), settings), chosen);
+  }
+});
+
+test("sealed is claimed only where a page was denied what we were granted, and of that site alone", () => {
+  const [site, other] = ["https://a.example", "https://b.example"];
   assert.equal(sealOf({ own: "granted", sites: [] }, site), "partial");
   for (const own of ["granted", "denied", "prompt"] as const) {
     for (const state of ["granted", "denied", "prompt"] as const) {
       const reports = withSiteReport({ ...NO_REPORTS, own }, site, state);
       const wanted = own === "granted" && state === "denied" ? "sealed" : "partial";
       assert.equal(sealOf(reports, site), wanted);
-      assert.equal(isSealed(reports), wanted === "sealed");
-      assert.equal(isSealed(withSiteReport(reports, "https://b.example", "granted")), false, "the last site tells");
-      assert.deepEqual(unsealed(reports), state === "denied" ? [] : [site]);
+      assert.equal(sealOf(reports, other), "partial");
+      assert.deepEqual(sealed(withSiteReport(reports, other, "granted")), wanted === "sealed" ? [site] : []);
+      assert.deepEqual(allowed(reports), state === "denied" ? [] : [site]);
+      assert.deepEqual(ofOpenSites(reports, new Set([other])).sites, [], "a site that was closed tells nothing");
     }
   }
 });

@@ -54,7 +54,6 @@ before(async () => {
   if (skip) return;
   site = await serve(suite(() => site.port));
   const device = await Device.start(SEALED, undefined, ["--enable-experimental-web-platform-features"]);
-  await device.feed([0.1, 0.2, 9.8]);
   const permit: Stage["permit"] = async (page, name, state) => {
     if (name === "ambient-light-sensor") {
       await device.browser.send("Browser.setPermission", { permission: { name }, setting: state, origin: site.origin });
@@ -76,7 +75,7 @@ after(async () => {
 });
 
 for (const file of skip ? [] : files()) {
-  test(`web-platform-tests: ${file}`, { skip, timeout: 120_000 }, async () => {
+  test(`web-platform-tests: ${file}`, { skip, timeout: 180_000 }, async () => {
     const results = await run(stage, file);
     assert.ok(results?.length, "the file did not end, or holds no test");
     const surprising: string[] = [];

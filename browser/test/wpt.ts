@@ -26,7 +26,7 @@ const VENDOR = `(() => {
 })();`;
 const REPORT = `add_completion_callback((tests, harness) => window.__done(JSON.stringify({
   status: harness.status, tests: tests.map(({ name, status, message }) => ({ name, status, message })) })));
-setup({ output: false });`;
+setup({ output: false, timeout_multiplier: 4 });`;
 const TYPES: { [extension: string]: string } = { ".js": "text/javascript", ".html": "text/html", ".idl": "text/plain" };
 
 export interface Subtest {
@@ -82,7 +82,7 @@ export interface Stage {
 }
 
 /** The subtests of one file; null where it did not end. */
-export async function run(stage: Stage, file: string, milliseconds = 60_000): Promise<Subtest[] | null> {
+export async function run(stage: Stage, file: string, milliseconds = 120_000): Promise<Subtest[] | null> {
   const page = await stage.device.browser.open("about:blank");
   let done: (text: string) => void;
   const finished = new Promise<string>((resolve) => (done = resolve));
@@ -116,9 +116,7 @@ async function act(stage: Stage, page: Page, what: string, [first, second]: any[
   if (what === "create") return create(stage, page, first, metadata(second));
   if (what === "remove") return remove(stage, page, first);
   if (what === "update") {
-    for (const each of [page, ...stage.device.extensionPages]) {
-      await each.send("Emulation.setSensorOverrideReadings", { type: first, reading: reading(second) }).catch(() => {});
-    }
+    for (const each of [page, ...stage.device.fitted]) await stage.device.sense(each, [[first, reading(second)]]);
     return null;
   }
   if (what === "info") return page.send("Emulation.getOverriddenSensorInformation", { type: first });
@@ -137,13 +135,13 @@ async function create(stage: Stage, page: Page, type: string, metadata: Message)
   await page.send("Emulation.setSensorOverrideEnabled", { enabled: true, type, metadata });
   if (metadata["available"] !== false) return;
   lost.add(type);
-  for (const each of stage.device.extensionPages) await renew(each, "accelerometer", metadata);
+  for (const each of stage.device.fitted) await renew(each, "accelerometer", metadata);
 }
 
 async function remove(stage: Stage, page: Page, type: string): Promise<void> {
   await page.send("Emulation.setSensorOverrideEnabled", { enabled: false, type });
   if (!lost.delete(type)) return;
-  for (const each of stage.device.extensionPages) await renew(each, "accelerometer", {});
+  for (const each of stage.device.fitted) await renew(each, "accelerometer", {});
 }
 
 async function renew(page: Page, type: string, metadata: Message): Promise<void> {

@@ -3,15 +3,11 @@ import { install } from "../extension/shim/install";
 import type { Giver } from "../extension/shim/link";
 import { addNative, removeNative } from "../extension/shim/natives";
 import type { Said } from "../extension/messages";
-import { Channels } from "../platform/channels";
-import { Session } from "../platform/session";
+import { Bundle, type Charges, type Exported, Ledger, Slots } from "deeprotect";
 import { Source } from "../platform/source";
-import { Bundle } from "../runtime/bundle";
-import { parse } from "../runtime/json";
-import { type Charges, Ledger } from "../runtime/ledger";
 
-/** Written before this script by `deeprotect export`; the tensors are in base64. */
-declare const deeprotectBundle: { manifest: string; tensors: string; platform: string };
+/** Written before this script by `deeprotect export`. */
+declare const deeprotectBundle: Exported;
 const CHARGES = "deeprotect.charges";
 
 const store = {
@@ -32,21 +28,19 @@ class Taken {
 
   add(type: string, listener: (event: DeviceMotionEvent) => void): void {
     this.listener = listener;
-    addNative.call(window, type, this.take, true);
+    addNative(window, type, this.take, true);
   }
 
   remove(type: string): void {
     this.listener = null;
-    removeNative.call(window, type, this.take, true);
+    removeNative(window, type, this.take, true);
   }
 }
 
 async function makeSource(taken: Taken): Promise<Source> {
-  const { manifest, tensors, platform } = deeprotectBundle;
-  const bundle = await Bundle.load(new TextEncoder().encode(manifest), Uint8Array.from(atob(tensors), (sign) => sign.charCodeAt(0)));
-  const channels = Channels.read(parse(platform), bundle.policy.schema);
-  const choices = { hold: bundle.policy.hold, uncovered: "rest", whenSpent: "placeholder" } as const;
-  return new Source(new Session(bundle, channels, new Ledger(store, bundle.policy.budget), choices), taken);
+  const bundle = new Bundle(deeprotectBundle);
+  const choices = { hold: bundle.policy.hold, uncovered: "rest", whenSpent: bundle.policy.whenSpent ?? "placeholder" } as const;
+  return new Source(new Slots(bundle, new Ledger(store, bundle.policy.budget), choices), taken);
 }
 
 /** Gives the page's own source while somebody listens and the page is seen. */
@@ -56,9 +50,10 @@ class Here implements Giver {
   private source: Promise<Source> | null = null;
   private unsubscribe: (() => void) | null = null;
   private readonly taken = new Taken();
+  readonly intercept = this.taken.take;
 
   constructor() {
-    addNative.call(document, "visibilitychange", () => void this.changed());
+    addNative(document, "visibilitychange", () => void this.changed());
   }
 
   onSaid(listener: (said: Said) => void): void {
@@ -71,12 +66,12 @@ class Here implements Giver {
     void this.changed();
   }
 
-  async permission(): Promise<PermissionState> {
-    return "granted";
+  get isAsked(): boolean {
+    return this.interests.size > 0;
   }
 
-  intercept(event: Event): void {
-    this.taken.take(event);
+  async permission(): Promise<PermissionState> {
+    return "granted";
   }
 
   private async changed(): Promise<void> {

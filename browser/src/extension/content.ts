@@ -1,10 +1,15 @@
 // In every page, in a world of its own: connects the shim to the released stream while the page may have it.
+import { clock } from "../platform/source";
 import { allowedByPage, permitted } from "./header";
-import { type Asked, type FromWorker, PORT_EVENT, READY_EVENT, STREAM, type Said, type ToWorker } from "./messages";
+import { type Asked, CHANGED, type FromWorker, PORT_EVENT, READY_EVENT, STREAM, type Said, type ToWorker } from "./messages";
+import { Pace } from "./pace";
 
 class Relay {
   private shim: MessagePort | null = null;
   private stream: chrome.runtime.Port | null = null;
+  private connecting: Promise<void> | null = null;
+  private asking: Promise<PermissionState> | null = null;
+  private readonly pace = new Pace();
   private listens = false;
   private refused = false; // with the browser's own switch, after the person had allowed this site apart
   private native: PermissionState = "prompt";
@@ -14,6 +19,7 @@ class Relay {
     this.handOver();
     document.addEventListener("visibilitychange", () => this.changed());
     window.addEventListener("pageshow", () => this.changed());
+    chrome.runtime.onMessage.addListener((message) => void (message === CHANGED && this.changed()));
     void this.watch();
   }
 
@@ -35,9 +41,16 @@ class Relay {
     }
   }
 
+  /** Whoever asks while there is no answer yet gets the same one. */
   private async tellPermission(id: number): Promise<void> {
-    const answer = await send({ kind: "wake" });
-    this.say({ kind: "permission", id, state: this.refused || answer?.off ? "denied" : "granted" });
+    this.asking ??= this.permission().finally(() => (this.asking = null));
+    this.say({ kind: "permission", id, state: await this.asking });
+  }
+
+  private async permission(): Promise<PermissionState> {
+    await this.pace.turn();
+    const answer = await send({ kind: "ask" });
+    return this.refused || answer?.off ? "denied" : "granted";
   }
 
   /** What the browser itself says to this page, again whenever it changes. */
@@ -54,25 +67,33 @@ class Relay {
     await report();
   }
 
-  private changed(): void {
+  private get wanted(): boolean {
     const allowed = allowedByPage("accelerometer") || allowedByPage("gyroscope");
-    const wanted = this.listens && !this.refused && document.visibilityState === "visible" && allowed;
-    if (wanted && !this.stream) void this.connect();
-    if (!wanted) this.disconnect();
+    return this.listens && !this.refused && document.visibilityState === "visible" && allowed;
+  }
+
+  private changed(): void {
+    if (!this.wanted) this.disconnect();
+    else if (!this.stream) this.connecting ??= this.connect().finally(() => (this.connecting = null));
   }
 
   private async connect(): Promise<void> {
-    if (!(await send({ kind: "wake" })) || this.stream) return;
-    const stream = chrome.runtime.connect({ name: STREAM });
+    await this.pace.turn();
+    const asked = clock();
+    const known = await send({ kind: "ask" });
+    if (!known || !this.wanted) return;
+    if (known.off) return this.say({ kind: "denied" });
+    if (known.available) this.say({ kind: "active", available: known.available });
+    if (!(await send({ kind: "wake" })) || !this.wanted) return;
+    const stream = chrome.runtime.connect({ name: STREAM + asked });
     this.stream = stream;
     stream.onMessage.addListener((said: Said) => this.said(said));
     stream.onDisconnect.addListener(() => this.ended(stream));
-    if (!this.listens || document.visibilityState !== "visible") this.disconnect();
   }
 
   private said(said: Said): void {
     if (document.visibilityState !== "visible") return;
-    this.say(said.kind === "reading" ? { ...said, reading: permitted(said.reading) } : said);
+    this.say(said.kind === "window" ? { ...said, readings: said.readings.map(permitted) } : said);
   }
 
   /** By the other side: settings changed, or the document was made anew. */

@@ -1,19 +1,6 @@
 // The bundle that the extension was exported with.
-import { Channels } from "../platform/channels";
-import { Bundle } from "../runtime/bundle";
-import { parse } from "../runtime/json";
+import { Bundle, type Exported } from "deeprotect";
 
-export interface Exported {
-  readonly bundle: Bundle;
-  readonly channels: Channels;
-}
-
-export async function loadExported(): Promise<Exported> {
-  const [manifest, tensors, platform] = await Promise.all(["manifest.json", "tensors.safetensors", "platform.json"].map(file));
-  const bundle = await Bundle.load(manifest!, tensors!);
-  return { bundle, channels: Channels.read(parse(new TextDecoder().decode(platform)), bundle.policy.schema) };
-}
-
-async function file(name: string): Promise<Uint8Array<ArrayBuffer>> {
-  return new Uint8Array(await (await fetch(chrome.runtime.getURL(`bundle/${name}`))).arrayBuffer());
+export async function loadExported(): Promise<Bundle> {
+  return new Bundle((await (await fetch(chrome.runtime.getURL("bundle/protector.json"))).json()) as Exported);
 }

@@ -1,10 +1,12 @@
 // What the parts of the extension say to each other.
+import type { Available } from "deeprotect";
 import type { Said as Released } from "../platform/source";
 import type { Reports } from "./seal";
 
-/** From a content script to the service worker. */
+/** From a content script, the guide or the popup to the service worker. */
 export type ToWorker =
   | { readonly kind: "report"; readonly state: PermissionState }
+  | { readonly kind: "ask" }
   | { readonly kind: "wake" }
   | { readonly kind: "recheck" };
 
@@ -12,7 +14,12 @@ export interface FromWorker {
   readonly reports: Reports;
   /** Whether the person switched this site off. */
   readonly off: boolean;
+  /** What sensors there are, as far as is known. */
+  readonly available: Available | null;
 }
+
+/** From the popup to content scripts: settings have changed. */
+export const CHANGED = "changed";
 
 /** From the offscreen document to a content script, and on to the shim. */
 export type Said =
@@ -25,7 +32,8 @@ export type Asked =
   | { readonly kind: "listen"; readonly on: boolean }
   | { readonly kind: "permission"; readonly id: number };
 
-export const STREAM = "stream";
+/** A stream's port is named by when the page asked for it. */
+export const STREAM = "stream ";
 /** The event by which a content script hands the shim its port, and the one by which the shim asks for it. */
 export const PORT_EVENT = "deeprotect-port";
 export const READY_EVENT = "deeprotect-ready";

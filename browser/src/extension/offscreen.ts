@@ -1,14 +1,17 @@
-// The one place where raw readings are: an offscreen document that releases them and hands on what was released.
-import { Session } from "../platform/session";
-import { Source } from "../platform/source";
-import { Ledger, stricter } from "../runtime/ledger";
+// The one place where raw readings are: an offscreen document that releases them and hands on what was released. It is
+// there while somebody reads, and until the last draw is over: whoever comes back sooner gets no other one.
+import { Ledger, Slots, stricter } from "deeprotect";
+import { Source, clock } from "../platform/source";
 import { loadExported } from "./files";
 import { STREAM, type Said } from "./messages";
-import { DEFAULTS, type Settings, holdOf, isOff, siteOf } from "./settings";
+import { DEFAULTS, type Settings, holdOf, isOff, siteOf, whenSpentOf } from "./settings";
 import { get, put } from "./store";
 
+const CONNECTING_MS = 2000; // from the question for this document to a page's connection
+
 const natives = { add: window.addEventListener.bind(window), remove: window.removeEventListener.bind(window) };
-const ports = new Set<chrome.runtime.Port>();
+/** Open ports, and how to unsubscribe each. */
+const ports = new Map<chrome.runtime.Port, () => void>();
 /** One for the document's life: two ledgers on one store could lose a charge. */
 const ledger = new Ledger({ load: () => get("charges"), save: (charges) => put("charges", charges) });
 let settings: Settings = DEFAULTS;
@@ -16,35 +19,46 @@ let source = load();
 
 async function load(): Promise<Source> {
   settings = (await get("settings")) ?? DEFAULTS;
-  const { bundle, channels } = await loadExported();
+  const bundle = await loadExported();
   ledger.budget = stricter(settings.budget, bundle.policy.budget);
-  const { uncovered, whenSpent } = settings;
-  const session = new Session(bundle, channels, ledger, { hold: holdOf(bundle, settings), uncovered, whenSpent });
-  return new Source(session, natives as ConstructorParameters<typeof Source>[1]);
+  const { uncovered } = settings;
+  const choices = { hold: holdOf(bundle, settings), uncovered, whenSpent: whenSpentOf(bundle, settings) };
+  return new Source(new Slots(bundle, ledger, choices), natives as ConstructorParameters<typeof Source>[1]);
 }
 
 // A change of settings ends all streams; pages that still listen connect again.
 new BroadcastChannel("settings").onmessage = () => {
   source = load();
-  ports.forEach((port) => leave(port).disconnect());
+  ports.forEach((_, port) => leave(port).disconnect());
 };
 
 function leave(port: chrome.runtime.Port): chrome.runtime.Port {
+  ports.get(port)?.();
   ports.delete(port);
-  unsubscribe.get(port)?.();
-  unsubscribe.delete(port);
+  if (!ports.size) void closeLater();
   return port;
 }
 
-const unsubscribe = new Map<chrome.runtime.Port, () => void>();
+let closing: ReturnType<typeof setTimeout> | undefined;
+
+async function closeLater(): Promise<void> {
+  const wait = Math.max((await source).episodeEnd - clock(), CONNECTING_MS);
+  clearTimeout(closing);
+  closing = setTimeout(() => !ports.size && window.close(), wait);
+}
 
 chrome.runtime.onConnect.addListener(async (port) => {
-  if (port.name !== STREAM) return;
-  ports.add(port);
+  if (!port.name.startsWith(STREAM)) return;
+  ports.set(port, () => {});
   port.onDisconnect.addListener(() => leave(port));
   const ready = await source;
   if (!ports.has(port)) return;
-  const say = (said: Said) => port.postMessage(said);
+  const say = (said: Said) => {
+    if (said.kind === "active") void put("available", said.available);
+    if (said.kind === "unavailable") void put("available", null);
+    port.postMessage(said);
+  };
   if (isOff(settings, siteOf(port.sender))) say({ kind: "denied" });
-  else unsubscribe.set(port, ready.subscribe(say));
+  else ports.set(port, ready.subscribe(say, Number(port.name.slice(STREAM.length))));
 });
+void closeLater();

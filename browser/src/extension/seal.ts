@@ -1,19 +1,23 @@
 // Whether raw readings can reach pages: what the browser says to us and to them.
 
-/** What navigator.permissions says of motion sensors: to the extension, and to the sites that were seen, newest last. */
+/** What navigator.permissions says of motion sensors: to the extension, and to the sites that are open. */
 export interface Reports {
   readonly own: PermissionState;
   readonly sites: readonly (readonly [origin: string, state: PermissionState])[];
 }
 
 export const NO_REPORTS: Reports = { own: "prompt", sites: [] };
-const MOST_SITES = 500;
 
 export type Seal = "sealed" | "partial";
 
 export function withSiteReport(reports: Reports, origin: string, state: PermissionState): Reports {
   const others = reports.sites.filter(([each]) => each !== origin);
-  return { ...reports, sites: [...others, [origin, state] as const].slice(-MOST_SITES) };
+  return { ...reports, sites: [...others, [origin, state] as const] };
+}
+
+/** A site that is no longer open does not see when its setting changes: what it said is forgotten. */
+export function ofOpenSites(reports: Reports, open: ReadonlySet<string>): Reports {
+  return { ...reports, sites: reports.sites.filter(([origin]) => open.has(origin)) };
 }
 
 /** Sealed is claimed for a site only where the browser denies the site what it grants to us. */
@@ -22,12 +26,11 @@ export function sealOf(reports: Reports, origin: string): Seal {
   return reports.own === "granted" && state === "denied" ? "sealed" : "partial";
 }
 
-/** For all sites: the setting is Block, as far as the last site has told. Whoever doubts is not sealed. */
-export function isSealed(reports: Reports): boolean {
-  return reports.own === "granted" && reports.sites.at(-1)?.[1] === "denied";
+export function sealed(reports: Reports): string[] {
+  return reports.sites.map(([origin]) => origin).filter((origin) => sealOf(reports, origin) === "sealed");
 }
 
-/** Sites that the person allowed apart: warned of, and kept from raw readings by a header as well as may be. */
-export function unsealed(reports: Reports): string[] {
+/** Open sites to which the browser gives raw motion where our header does not stop them. */
+export function allowed(reports: Reports): string[] {
   return reports.sites.filter(([, state]) => state !== "denied").map(([origin]) => origin);
 }

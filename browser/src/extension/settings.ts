@@ -1,9 +1,5 @@
 // What the person chose; everything has a default that gives away nothing more than the policy does.
-import type { Bundle } from "../runtime/bundle";
-import type { Hold } from "../runtime/episodes";
-import type { Uncovered } from "../platform/consistent";
-import type { WhenSpent } from "../runtime/pipe";
-import { type Budget, NO_BUDGET } from "../runtime/ledger";
+import { type Budget, type Bundle, type Hold, NO_BUDGET, type Uncovered, type WhenSpent } from "deeprotect";
 
 export interface Settings {
   /** Origins of sites that get nothing at all. */
@@ -25,12 +21,17 @@ export const DEFAULTS: Settings = {
 
 /** A longer hold costs less; a promise from counts of episodes holds for episodes as long as those that were counted. */
 export function mayHoldLonger(bundle: Bundle): boolean {
-  return bundle.mechanism.event.guarantee === "ldp" && bundle.mechanism.publicOutputs !== null;
+  return bundle.promise.guarantee === "ldp" && bundle.mechanism.publicOutputs !== null;
 }
 
 export function holdOf(bundle: Bundle, settings: Settings): Hold {
   const { hold } = bundle.policy;
   return mayHoldLonger(bundle) ? { ...hold, windows: Math.max(settings.hold ?? 0, hold.windows) } : hold;
+}
+
+/** What pages get when a limit is reached; a policy that refuses then is not overruled. */
+export function whenSpentOf(bundle: Bundle, settings: Settings): WhenSpent {
+  return bundle.policy.whenSpent === "nothing" ? "nothing" : settings.whenSpent;
 }
 
 export function isOff(settings: Settings, origin: string): boolean {

@@ -1,12 +1,11 @@
-// The service worker: keeps the offscreen document alive, knows the seal, and sets the header rule where it is needed.
-import { FEATURES } from "./header";
+// The service worker: opens the offscreen document when somebody reads, knows the seal, and lifts the header where it may.
+import { exempt } from "./header";
 import type { FromWorker, ToWorker } from "./messages";
-import { NO_REPORTS, type Reports, isSealed, unsealed, withSiteReport } from "./seal";
+import { NO_REPORTS, type Reports, allowed, ofOpenSites, sealed, withSiteReport } from "./seal";
 import { DEFAULTS, isOff, siteOf } from "./settings";
 import { get, put } from "./store";
 
 const OFFSCREEN = "offscreen.html";
-const RULES = "header";
 
 let opening: Promise<void> | null = null;
 
@@ -23,13 +22,18 @@ async function ownState(): Promise<PermissionState> {
   return (await navigator.permissions.query({ name: "accelerometer" as PermissionName })).state;
 }
 
+async function openSites(): Promise<Set<string>> {
+  const tabs = await chrome.tabs.query({ discarded: false });
+  return new Set(tabs.flatMap(({ url }) => (url ? [new URL(url).origin] : [])));
+}
+
 /** One at a time: two reports that arrive together must not undo each other. */
 let last: Promise<Reports> = Promise.resolve(NO_REPORTS);
 
 function update(change: (reports: Reports) => Reports): Promise<Reports> {
   last = last.catch(() => NO_REPORTS).then(async () => {
     const before = (await get("reports")) ?? NO_REPORTS;
-    const after = change({ ...before, own: await ownState() });
+    const after = ofOpenSites(change({ ...before, own: await ownState() }), await openSites());
     await put("reports", after);
     await apply(after);
     return after;
@@ -39,36 +43,29 @@ function update(change: (reports: Reports) => Reports): Promise<Reports> {
 
 let applied = "";
 
-/** The header denies all sites until the setting does, and afterwards those that the person allowed apart. */
+/** The header denies motion to all sites but those that are open and say that the browser itself does. */
 async function apply(reports: Reports): Promise<void> {
-  const sealed = isSealed(reports);
-  const state = JSON.stringify([sealed, unsealed(reports)]);
+  const state = JSON.stringify(reports);
   if (state === applied) return;
-  const sets = sealed ? { disableRulesetIds: [RULES] } : { enableRulesetIds: [RULES] };
-  await chrome.declarativeNetRequest.updateEnabledRulesets(sets);
-  const hosts = sealed ? unsealed(reports).map((origin) => new URL(origin).hostname).filter(Boolean) : [];
-  const addRules = hosts.length ? [rule(hosts)] : [];
-  await chrome.declarativeNetRequest.updateDynamicRules({ removeRuleIds: [1], addRules });
-  await chrome.action.setBadgeText({ text: sealed && !hosts.length ? "" : "!" });
+  const removeRuleIds = (await chrome.declarativeNetRequest.getSessionRules()).map(({ id }) => id);
+  const addRules = sealed(reports).map((origin, index) => exempt(origin, index + 1));
+  await chrome.declarativeNetRequest.updateSessionRules({ removeRuleIds, addRules });
+  await chrome.action.setBadgeText({ text: reports.own === "granted" && !allowed(reports).length ? "" : "!" });
   applied = state;
 }
 
-function rule(requestDomains: string[]): chrome.declarativeNetRequest.Rule {
-  const header = { header: "Permissions-Policy", operation: "set", value: FEATURES.map((name) => `${name}=()`).join(", ") };
-  return {
-    id: 1,
-    action: { type: "modifyHeaders", responseHeaders: [header] },
-    condition: { requestDomains, resourceTypes: ["main_frame", "sub_frame"] },
-  } as unknown as chrome.declarativeNetRequest.Rule;
-}
-
 chrome.runtime.onMessage.addListener((message: ToWorker, sender, reply: (answer: FromWorker) => void) => {
-  void answer(message, sender).then(async (reports) => reply({ reports, off: await isSwitchedOff(sender) }));
+  void answer(message, sender).then(reply);
   return true;
 });
 
-async function answer(message: ToWorker, sender: chrome.runtime.MessageSender): Promise<Reports> {
-  if (message.kind === "wake") await wake();
+async function answer(message: ToWorker, sender: chrome.runtime.MessageSender): Promise<FromWorker> {
+  const off = isOff((await get("settings")) ?? DEFAULTS, siteOf(sender));
+  if (message.kind === "wake" && !off) await wake();
+  return { reports: await reportsAfter(message, sender), off, available: (await get("available")) ?? null };
+}
+
+async function reportsAfter(message: ToWorker, sender: chrome.runtime.MessageSender): Promise<Reports> {
   const origin = sender.tab && sender.frameId === 0 ? sender.origin : undefined;
   if (message.kind === "report" && origin && origin !== "null") {
     return update((reports) => withSiteReport(reports, origin, message.state));
@@ -76,10 +73,10 @@ async function answer(message: ToWorker, sender: chrome.runtime.MessageSender): 
   return message.kind === "recheck" ? update((reports) => reports) : ((await get("reports")) ?? NO_REPORTS);
 }
 
-async function isSwitchedOff(sender: chrome.runtime.MessageSender): Promise<boolean> {
-  return isOff((await get("settings")) ?? DEFAULTS, siteOf(sender));
-}
-
-chrome.runtime.onInstalled.addListener(() => void update((reports) => reports));
-chrome.runtime.onStartup.addListener(() => void update((reports) => reports));
-void wake();
+// What was said before the browser was started holds no longer.
+chrome.runtime.onInstalled.addListener(() => void update(() => NO_REPORTS));
+chrome.runtime.onStartup.addListener(() => void update(() => NO_REPORTS));
+chrome.tabs.onRemoved.addListener(() => void update((reports) => reports));
+chrome.tabs.onUpdated.addListener((_, { url, discarded }) => {
+  if (url !== undefined || discarded) void update((reports) => reports);
+});

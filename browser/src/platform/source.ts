@@ -1,25 +1,27 @@
 // The device's motion sensors behind the protector: raw readings go in, and whoever subscribes gets what was released.
-import type { Reading, Vector } from "./reading";
-import type { Session } from "./session";
+import { type Available, type Reading, type Slots, type Vector, coarse } from "deeprotect";
 
-const TICK_MS = 1000 / 60;
+const STARTING_MS = 1000; // that sensors and the document that reads them may take to start
 const SILENT_MS = 1500; // without a reading for so long there is no sensor
 const RETRY_MS = 3000;
-
-/** What a page can get at all. */
-export interface Available {
-  readonly acceleration: boolean;
-  readonly rotationRate: boolean;
-  readonly orientation: boolean;
-}
+const FASTEST_HZ = 60; // of the platform
 
 export type Said =
   | { readonly kind: "active"; readonly available: Available }
   | { readonly kind: "unavailable" }
-  | { readonly kind: "reading"; readonly reading: Reading; readonly time: number };
+  /** What is to be played in a slot of time, in equal steps. */
+  | { readonly kind: "window"; readonly slot: number; readonly slotMs: number; readonly readings: readonly Reading[] };
 
 type Listener = (said: Said) => void;
 type Sensors = "idle" | "starting" | "active" | "unavailable";
+
+interface Subscribed {
+  readonly listener: Listener;
+  readonly begins: number;
+  /** Whether it is time to say that there is no sensor. */
+  settled: boolean;
+  told: Sensors | null;
+}
 
 /** How to listen to events of the browser itself; a page's own functions may be others. */
 export interface Natives {
@@ -27,80 +29,108 @@ export interface Natives {
   remove(type: string, listener: (event: DeviceMotionEvent) => void): void;
 }
 
-/** Sensors run while somebody is subscribed. */
+/** Milliseconds of a clock that all documents share and that is never set back. */
+export function clock(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+/** Sensors run while somebody is subscribed. Answers come so long after the question as if nobody else had asked. */
 export class Source {
-  private readonly listeners = new Set<Listener>();
+  private readonly subscribed = new Set<Subscribed>();
   private state: Sensors = "idle";
-  private timer: ReturnType<typeof setInterval> | undefined;
-  private startedAt = 0;
+  private turning: ReturnType<typeof setTimeout> | undefined;
+  private listening: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly session: Session, private readonly natives: Natives) {}
+  constructor(private readonly slots: Slots, private readonly natives: Natives) {}
 
-  /** Gives back how to unsubscribe. */
-  subscribe(listener: Listener): () => void {
-    this.listeners.add(listener);
+  /** When what this source knows may be forgotten. */
+  get episodeEnd(): number {
+    return this.slots.episodeEnd(clock());
+  }
+
+  /** `asked` is when, on the shared clock. Gives back how to unsubscribe. */
+  subscribe(listener: Listener, asked = clock()): () => void {
+    const starting = Math.min(STARTING_MS, this.slots.slotMs);
+    const each: Subscribed = { listener, begins: this.slots.begins(asked + starting), settled: false, told: null };
+    this.subscribed.add(each);
     if (this.state === "idle") this.start();
-    else if (this.state !== "starting") listener(this.answer());
+    setTimeout(() => this.settle(each), asked + starting + SILENT_MS - clock());
     return () => {
-      this.listeners.delete(listener);
-      if (!this.listeners.size) this.pause();
+      this.subscribed.delete(each);
+      if (!this.subscribed.size) this.pause();
     };
   }
 
   private start(): void {
     this.state = "starting";
-    this.startedAt = performance.now();
-    this.session.start(this.startedAt);
-    this.natives.add("devicemotion", this.onMotion);
-    this.timer = setInterval(() => this.tick(), TICK_MS);
+    this.slots.start(clock());
+    this.listen();
+    this.turn(this.slots.at(clock()));
   }
 
   private pause(): void {
     this.state = "idle";
     this.natives.remove("devicemotion", this.onMotion);
-    clearInterval(this.timer);
+    clearTimeout(this.turning);
+    clearTimeout(this.listening);
   }
 
-  /** A sensor may come back, or be allowed while a page waits. */
-  private listenAgain(now: number): void {
-    this.startedAt = now;
+  /** Again while there is no reading: a sensor may come back, or be allowed while a page waits. */
+  private listen(): void {
     this.natives.remove("devicemotion", this.onMotion);
     this.natives.add("devicemotion", this.onMotion);
+    this.listening = setTimeout(() => this.state !== "active" && this.listen(), RETRY_MS);
   }
 
   private readonly onMotion = (event: DeviceMotionEvent): void => {
     if (!event.isTrusted) return; // what a script made up is no reading
     const { acceleration, accelerationIncludingGravity, rotationRate } = event;
-    const found: Sensors = this.session.read({
+    const raw = {
       acceleration: vector(acceleration, ["x", "y", "z"]),
       accelerationIncludingGravity: vector(accelerationIncludingGravity, ["x", "y", "z"]),
       rotationRate: vector(rotationRate, ["alpha", "beta", "gamma"]),
-    })
-      ? "active"
-      : "unavailable";
-    if (found !== this.state) this.become(found);
+    };
+    this.state = this.slots.read(raw, clock()) ? "active" : "unavailable";
   };
 
-  private become(state: Sensors): void {
-    this.state = state;
-    this.say(this.answer());
+  /** At the end of every slot, whatever was read in it: when windows leave tells nothing about the readings. */
+  private turn(slot: number): void {
+    const end = (slot + 1) * this.slots.slotMs;
+    this.turning = setTimeout(() => {
+      const now = clock();
+      if (this.slots.at(now) <= slot) return this.turn(slot); // the timer came early
+      void this.hand(slot, now);
+      this.turn(this.slots.at(now));
+    }, end - clock());
   }
 
-  private answer(): Said {
-    return this.state === "active" ? { kind: "active", available: this.session.available } : { kind: "unavailable" };
+  private async hand(slot: number, now: number): Promise<void> {
+    const released = this.state === "active" ? await this.slots.release(slot, now) : null;
+    const readings = released && this.asPlatform(released);
+    for (const each of this.subscribed) {
+      if (each.begins > slot + 1) continue;
+      this.tell(each);
+      if (readings) each.listener({ kind: "window", slot: slot + 1, slotMs: this.slots.slotMs, readings });
+    }
   }
 
-  /** On the clock alone: when events come tells nothing about the readings. */
-  private tick(): void {
-    const now = performance.now();
-    if (this.state === "starting" && now - this.startedAt > SILENT_MS) this.become("unavailable");
-    if (this.state === "unavailable" && now - this.startedAt > RETRY_MS) this.listenAgain(now);
-    const reading = this.session.tick(now);
-    if (reading && this.state === "active") this.say({ kind: "reading", reading, time: performance.timeOrigin + now });
+  /** As coarse and as often as the platform gives them. */
+  private asPlatform(readings: readonly Reading[]): Reading[] {
+    const step = Math.ceil(this.slots.rateHz / FASTEST_HZ);
+    return readings.filter((_, at) => at % step === 0).map(coarse);
   }
 
-  private say(said: Said): void {
-    this.listeners.forEach((listener) => listener(said));
+  private settle(each: Subscribed): void {
+    each.settled = true;
+    if (this.state === "starting") this.state = "unavailable";
+    if (this.state === "unavailable" && this.subscribed.has(each)) this.tell(each);
+  }
+
+  private tell(each: Subscribed): void {
+    const known = this.state === "active" || (this.state === "unavailable" && each.settled);
+    if (each.told === this.state || !known) return;
+    each.told = this.state;
+    each.listener(this.state === "active" ? { kind: "active", available: this.slots.available } : { kind: "unavailable" });
   }
 }
 

@@ -182,6 +182,18 @@ trick("pop-up blob:", (name) => open(URL.createObjectURL(page(name))));
 trick("pop-up blob: with an early listener", (name) => spyOnPopup(open(URL.createObjectURL(new Blob(["<p>"], { type: "text/html" }))), name));
 trick("pop-up of this origin with an early listener", (name) => spyOnPopup(open("/empty"), name));
 trick("pop-up that never loads", (name) => spyOnPopup(open("/stall"), name));
+trick("pop-up whose page is empty", (name) => spyOnPopup(open("/204"), name));
+trick("pop-up of a script", (name) => spyOnPopup(open("javascript:'<p>'"), name));
+trick("pop-up of a text", (name) => spyOnPopup(open("/text"), name));
+trick("pop-up that is isolated", (name) => spyOnPopup(open("/isolated"), name));
+trick("pop-up that opens another", (name) => spyOnPopup(open("/204").open("/204"), name));
+trick("pop-up's own frame", (name) => {
+  const made = open("/204");
+  const inner = made.document.createElement("iframe");
+  made.document.documentElement.append(inner);
+  spyOnPopup(inner.contentWindow, name);
+});
+trick("pop-up opened by a frame", (name) => spyOnPopup(frame().contentWindow.open("/204"), name));
 trick("pop-up that is written", (name) => {
   const made = open("");
   made.document.open();

@@ -28,6 +28,7 @@ function spy(win, trick, report) {
     attempt(() => {
       const sensor = new win[name]({ frequency: 60 });
       sensor.addEventListener("reading", () => see(name, ...sensor.quaternion));
+      sensor.addEventListener("error", (event) => report(`${trick}/${name} ${event.error.name}`, []));
       sensor.start();
     });
   }

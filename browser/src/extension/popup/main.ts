@@ -1,13 +1,11 @@
 // The popup: what this site may infer, its switch, the price and what is left of it, and whether it is sealed.
-import type { Bundle } from "../../runtime/bundle";
-import { chargeOf } from "../../runtime/mechanism";
-import { NO_BUDGET, NO_CHARGES, spending, stricter } from "../../runtime/ledger";
+import { type Bundle, NO_BUDGET, NO_CHARGES, spending, stricter } from "deeprotect";
 import { loadExported } from "../files";
-import type { FromWorker } from "../messages";
-import { type Reports, sealOf, unsealed } from "../seal";
-import { DEFAULTS, type Settings, holdOf, isOff, mayHoldLonger, withSite } from "../settings";
+import { CHANGED, type FromWorker } from "../messages";
+import { type Reports, allowed, sealOf } from "../seal";
+import { DEFAULTS, type Settings, holdOf, isOff, mayHoldLonger, whenSpentOf, withSite } from "../settings";
 import { get, put } from "../store";
-import { duration, holdSeconds, mayInfer, perDay, price, secondsLeft, short } from "./words";
+import { budgetLine, duration, holdSeconds, mayInfer, perDay, price, secondsLeft, short } from "./words";
 
 const HOLDS_S = [10, 30, 60, 300];
 
@@ -23,16 +21,18 @@ async function siteOfTab(): Promise<string | null> {
 }
 
 async function change(changed: (settings: Settings, bundle: Bundle) => Settings): Promise<void> {
-  const { bundle } = await loadExported();
+  const bundle = await loadExported();
   await put("settings", changed((await get("settings")) ?? DEFAULTS, bundle));
   const channel = new BroadcastChannel("settings");
   channel.postMessage("changed");
   channel.close();
+  const tabs = await chrome.tabs.query({});
+  await Promise.allSettled(tabs.flatMap(({ id }) => (id === undefined ? [] : [chrome.tabs.sendMessage(id, CHANGED)])));
   await show();
 }
 
 async function show(): Promise<void> {
-  const [{ bundle }, settings, site] = [await loadExported(), (await get("settings")) ?? DEFAULTS, await siteOfTab()];
+  const [bundle, settings, site] = [await loadExported(), (await get("settings")) ?? DEFAULTS, await siteOfTab()];
   showPromise(bundle, settings);
   showSite(settings, site);
   await showBudget(bundle, settings);
@@ -56,7 +56,9 @@ function showPromise(bundle: Bundle, settings: Settings): void {
   hold.replaceChildren(...choices.map((windows) => new Option(duration(windows * one), String(windows))));
   hold.value = String(windowsHeld(bundle, settings));
   element<HTMLSelectElement>("uncovered").value = settings.uncovered;
-  element<HTMLSelectElement>("spent").value = settings.whenSpent;
+  const spent = element<HTMLSelectElement>("spent");
+  spent.value = whenSpentOf(bundle, settings);
+  spent.disabled = bundle.policy.whenSpent === "nothing"; // as the policy says
 }
 
 function showSite(settings: Settings, site: string | null): void {
@@ -64,35 +66,35 @@ function showSite(settings: Settings, site: string | null): void {
   const on = element<HTMLInputElement>("on");
   on.disabled = !site;
   on.checked = site !== null && !isOff(settings, site);
-  element("state").textContent = !site ? "" : on.checked ? "gets released motion" : "gets no motion at all";
+  element("state").textContent = !site ? "" : on.checked ? "gets protected motion" : "gets no motion";
 }
 
 async function showBudget(bundle: Bundle, settings: Settings): Promise<void> {
   const spent = spending((await get("charges")) ?? NO_CHARGES, Date.now());
   const lasts = holdSeconds(bundle, windowsHeld(bundle, settings));
-  const epsilon = chargeOf(bundle.mechanism);
+  const epsilon = bundle.promise.charge;
   const left = secondsLeft(stricter(settings.budget, bundle.policy.budget), spent, epsilon, lasts);
-  const used = `ε = ${short(spent.day)} spent in the last day`;
-  element("left").textContent = left === null ? `No limit. ${used}.` : `${duration(left)} of motion left. ${used}.`;
+  const used = Math.round(spent.day / epsilon) * lasts;
+  element("left").textContent = budgetLine(used, left);
   const most = settings.budget.perDay;
   element<HTMLInputElement>("hours").value = most === null ? "" : short(((most / epsilon) * lasts) / 3600);
   const bar = element<HTMLProgressElement>("bar");
-  bar.hidden = most === null;
-  bar.value = most === null ? 0 : Math.min(spent.day / most, 1);
+  bar.hidden = left === null;
+  bar.value = left === null ? 0 : used / Math.max(used + left, lasts);
 }
 
 function showSeal(reports: Reports, site: string | null): void {
   const sealed = site !== null && sealOf(reports, site) === "sealed";
   const known = site !== null && reports.sites.some(([origin]) => origin === site);
-  const open = sealed ? unsealed(reports) : [];
+  const open = sealed ? allowed(reports) : [];
   element("seal").textContent = !known ? "Unknown" : sealed ? "Sealed" : "Partial";
   element("seal").dataset["state"] = !known ? "unknown" : sealed ? "sealed" : "partial";
   const text = !known
     ? "Open or reload a site to see."
     : sealed
       ? "The browser itself keeps raw motion from this site."
-      : "A header and a script keep raw motion from this site. Pages that its service worker answers and some pop-ups still leak.";
-  element("sealed").textContent = open.length ? `${text} But you allowed it to: ${open.join(", ")}.` : text;
+      : "The extension keeps raw motion from this site, but not from its offline pages and some pop-ups: those still leak.";
+  element("sealed").textContent = open.length ? `${text} It still gives it to ${open.join(", ")}.` : text;
   element("guide").hidden = sealed && !open.length;
   element("seal").dataset["shown"] = "yes"; // the last thing that is shown
 }
@@ -119,7 +121,7 @@ element("hours").addEventListener("change", () => {
   const hours = element<HTMLInputElement>("hours").valueAsNumber;
   return change((settings, bundle) => {
     const lasts = holdSeconds(bundle, windowsHeld(bundle, settings));
-    const budget = hours > 0 ? { ...NO_BUDGET, perDay: perDay(hours, chargeOf(bundle.mechanism), lasts) } : NO_BUDGET;
+    const budget = hours > 0 ? { ...NO_BUDGET, perDay: perDay(hours, bundle.promise.charge, lasts) } : NO_BUDGET;
     return { ...settings, budget };
   });
 });

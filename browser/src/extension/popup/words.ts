@@ -1,7 +1,5 @@
 // What the popup says, from the bundle's own numbers and the ledger's.
-import { DiscreteChannel } from "../../runtime/channel";
-import type { Bundle } from "../../runtime/bundle";
-import type { Budget, Spending } from "../../runtime/ledger";
+import type { Budget, Bundle, Spending } from "deeprotect";
 
 /** Seconds for which one draw lasts. */
 export function holdSeconds(bundle: Bundle, windows: number): number {
@@ -12,13 +10,13 @@ export function holdSeconds(bundle: Bundle, windows: number): number {
 /** What a site may infer, and what it may not. */
 export function mayInfer(bundle: Bundle): { may: string; hidden: string } {
   const { useful, sensitive } = bundle.policy;
-  const event = bundle.mechanism.event;
-  const factor = event.epsilon < 7 ? `e^${short(event.epsilon)} ≈ ${short(Math.exp(event.epsilon))}` : `e^${short(event.epsilon)}`;
+  const event = bundle.promise;
+  const factor = event.epsilon < 14 ? short(Math.exp(event.epsilon)) : `e^${short(event.epsilon)}`;
   const hidden =
     event.guarantee === "named"
-      ? `Classes of ${quoted(sensitive)} can be told apart by at most a factor ${factor}, with confidence ${event.confidence}; over many draws nothing is promised.`
-      : `Everything else: whatever you did, nobody can tell it from anything else by more than a factor ${factor}.`;
-  return { may: quoted(useful), hidden: noiseless(bundle) ? `${hidden} No noise is added to what may be inferred.` : hidden };
+      ? `${quoted(sensitive)}: a reading makes one answer look at most ${factor} times as likely as another (${short(100 * event.confidence)} % confidence). Many readings together can tell more.`
+      : `Everything else: a reading makes anything you did look at most ${factor} times as likely as anything else. Many readings together can tell more.`;
+  return { may: quoted(useful), hidden: event.noiseless ? `${hidden} What it may learn is given without noise.` : hidden };
 }
 
 /** Names as the bundle has them, each in marks: they are its author's words, whatever they say. */
@@ -26,16 +24,11 @@ function quoted(names: readonly string[]): string {
   return names.map((name) => `“\u2068${name.replace(/["“”„‟″＂]/g, "'")}\u2069”`).join(", ");
 }
 
-function noiseless(bundle: Bundle): boolean {
-  const { mechanism } = bundle;
-  return mechanism instanceof DiscreteChannel && mechanism.codesWithoutNoise === mechanism.weights.length;
-}
-
-/** How often is drawn, and what it costs. */
+/** What a reading costs, and how long it lasts. */
 export function price(bundle: Bundle, windows: number): string {
-  const { event, ldpCeiling } = bundle.mechanism;
-  const bound = event.guarantee === "ldp" ? "" : ldpCeiling === null ? " (no LDP bound)" : ` (LDP ${short(ldpCeiling)})`;
-  return `ε = ${short(event.epsilon)}${bound} for every ${duration(holdSeconds(bundle, windows))} of motion`;
+  const event = bundle.promise;
+  const bound = event.guarantee === "ldp" ? "" : event.ldpCeiling === null ? " (no bound for anything else)" : ` (${short(event.ldpCeiling)} for anything else)`;
+  return `ε = ${short(event.epsilon)}${bound} for every ${duration(holdSeconds(bundle, windows))} that sites read`;
 }
 
 /** What is left of the budget as time with a site that reads motion; null where no budget is set. */
@@ -47,6 +40,11 @@ export function secondsLeft(budget: Budget, spent: Spending, epsilon: number, ho
   ].flatMap(([most, sum]) => (most === null ? [] : [most! - sum!]));
   if (!left.length) return null;
   return Math.max(0, Math.floor(Math.min(...left) / epsilon + 1e-9)) * holdLasts;
+}
+
+/** What is used and left of the budget, in the unit of the price: time that sites read. */
+export function budgetLine(used: number, left: number | null): string {
+  return `${duration(used)} read in the last day, ${left === null ? "no limit" : `${duration(left)} left`}`;
 }
 
 /** A budget in ε per day for so many hours of motion. */

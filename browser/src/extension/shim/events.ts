@@ -1,18 +1,18 @@
 // devicemotion, deviceorientation and deviceorientationabsolute with released values.
-import type { Reading, Vector } from "../../platform/reading";
-import { allowedByPage } from "../header";
+import type { Reading, Vector } from "deeprotect";
+import { type Feature, allowedByPage } from "../header";
 import type { Giver } from "./link";
-import { type Listener, addNative, dispatchNative, replace, stopNative } from "./natives";
+import { type Listener, addNative, dispatchNative, replace, replaceAccessor, stopNative } from "./natives";
+
+type Type = "devicemotion" | "deviceorientation" | "deviceorientationabsolute";
 
 /** By event: what the page's policy must allow for it to fire at all. */
-const NEEDS = {
+const NEEDS: { readonly [type in Type]: readonly Feature[] } = {
   devicemotion: ["accelerometer", "gyroscope"],
   deviceorientation: ["accelerometer", "gyroscope"],
   deviceorientationabsolute: ["accelerometer", "gyroscope", "magnetometer"],
 };
-type Type = keyof typeof NEEDS;
 const TYPES = Object.keys(NEEDS) as Type[];
-const INTERVAL_MS = 16;
 
 interface Registered {
   readonly type: Type;
@@ -23,13 +23,14 @@ interface Registered {
 
 /** Mirrors who listens, so that the stream runs only while somebody does; the events go the browser's own way. */
 export class Events {
+  /** Milliseconds between events, as they say it. */
+  interval = 16;
   private registered: Registered[] = [];
-  private readonly guarded = new Set<Type>();
   private readonly last = new Map<Type, string>();
 
   constructor(private readonly giver: Giver) {
     replace(EventTarget.prototype, "addEventListener", (self, args, native) => {
-      if (isWindow(self)) this.adding(args);
+      this.adding(self, args);
       return native();
     });
     replace(EventTarget.prototype, "removeEventListener", (self, args, native) => {
@@ -43,7 +44,7 @@ export class Events {
     const { acceleration, accelerationIncludingGravity, rotationRate, orientation } = reading;
     this.fire("devicemotion", () => {
       const init = { acceleration: xyz(acceleration), accelerationIncludingGravity: xyz(accelerationIncludingGravity) };
-      return new DeviceMotionEvent("devicemotion", { ...init, rotationRate: angles(rotationRate), interval: INTERVAL_MS });
+      return new DeviceMotionEvent("devicemotion", { ...init, rotationRate: angles(rotationRate), interval: this.interval });
     });
     for (const type of ["deviceorientation", "deviceorientationabsolute"] as const) {
       const key = String(orientation);
@@ -61,25 +62,29 @@ export class Events {
   private fire(type: Type, make: () => Event): void {
     if (!this.wants(type) || !allowedByPage(...NEEDS[type])) return;
     const once = this.registered.filter((each) => each.type === type && each.once);
-    dispatchNative.call(window, make());
+    dispatchNative(window, make());
     this.registered = this.registered.filter((each) => !once.includes(each));
     this.changed(type);
   }
 
-  private adding([name, callback, options]: unknown[]): void {
-    const type = TYPES.find((each) => each === String(name));
+  /** The name is made a text once: what is asked twice may answer twice. */
+  private adding(self: unknown, args: unknown[]): void {
+    if (typeof args[0] === "object" && args[0] !== null) args[0] = `${args[0] as unknown as string}`;
+    const [name, callback, options] = args;
+    const type = typeOf(name);
     if (!type || !callback) return;
-    this.guard(type);
+    this.guard(isWindow(self) ? window : (self as EventTarget), type);
+    if (!isWindow(self)) return;
     const { capture, once, signal } = flags(options);
     const known = this.registered.some((each) => same(each, type, callback, capture));
     if (known || signal?.aborted) return;
     this.registered.push({ type, callback: callback as Listener, capture, once });
-    if (signal) addNative.call(signal, "abort", () => this.removing([type, callback, capture]), { once: true });
+    if (signal) addNative(signal, "abort", () => this.removing([type, callback, capture]), { once: true });
     this.changed(type);
   }
 
   private removing([name, callback, options]: unknown[]): void {
-    const type = TYPES.find((each) => each === String(name));
+    const type = typeOf(String(name));
     if (!type) return;
     const { capture } = flags(options);
     this.registered = this.registered.filter((each) => !same(each, type, callback, capture));
@@ -92,32 +97,32 @@ export class Events {
   }
 
   /** Events that the browser itself sends stop here: nulls where it is sealed, raw values where it is not. */
-  private guard(type: Type): void {
-    if (this.guarded.has(type)) return;
-    this.guarded.add(type);
-    const stop = (event: Event): void => {
-      if (!event.isTrusted) return;
-      this.giver.intercept?.(event);
-      stopNative.call(event);
-    };
-    addNative.call(window, type, stop, true);
+  private guard(target: EventTarget, type: Type): void {
+    addNative(target, type, this.stop, true); // once, unless a document that was opened again has lost it
   }
 
+  private readonly stop = (event: Event): void => {
+    if (!event.isTrusted) return;
+    if (this.giver.intercept !== null) this.giver.intercept(event);
+    stopNative(event);
+  };
+
   private watchHandler(type: Type): void {
-    const name = `on${type}`;
-    const described = Object.getOwnPropertyDescriptor(window, name);
-    if (!described?.set || !described.configurable) return;
-    const [set, marker] = [described.set, () => {}];
-    const watched = new Proxy(set, {
-      apply: (target, self, [handler]: unknown[]) => {
+    const marker = () => {};
+    replaceAccessor(window, `on${type}`, {
+      set: (_, [handler], native) => {
         const some = typeof handler === "function" || (typeof handler === "object" && handler !== null);
-        if (some) this.adding([type, marker]);
+        if (some) this.adding(window, [type, marker]);
         else this.removing([type, marker]);
-        return Reflect.apply(target, self, [handler]) as unknown;
+        return native();
       },
     });
-    Object.defineProperty(window, name, { ...described, set: watched });
   }
+}
+
+/** By comparison alone: a page may have changed what looks into lists. */
+function typeOf(name: unknown): Type | null {
+  return name === "devicemotion" || name === "deviceorientation" || name === "deviceorientationabsolute" ? name : null;
 }
 
 function isWindow(self: unknown): boolean {

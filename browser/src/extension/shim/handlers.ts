@@ -1,5 +1,5 @@
 // Event handler attributes (onreading and its kin) of sensors that are of our making.
-import { addNative } from "./natives";
+import { addNative, apply } from "./natives";
 
 export const HANDLERS = ["onreading", "onactivate", "onerror"];
 type Handler = ((event: Event) => unknown) | null;
@@ -13,6 +13,6 @@ export function handlerOf(sensor: object, name: string): Handler {
 export function setHandler(sensor: EventTarget, name: string, given: unknown): void {
   const handlers = kept.get(sensor) ?? new Map<string, Handler>();
   kept.set(sensor, handlers);
-  if (!handlers.has(name)) addNative.call(sensor, name.slice(2), (event) => handlers.get(name)?.call(sensor, event));
+  if (!handlers.has(name)) addNative(sensor, name.slice(2), (event) => { const handler = handlers.get(name); if (handler) apply(handler, sensor, [event]); });
   handlers.set(name, typeof given === "function" ? (given as Handler) : null);
 }

@@ -7,12 +7,14 @@ export interface Giver {
   onSaid(listener: (said: Said) => void): void;
   /** Whether somebody in the page listens, by the name of what it listens for. */
   interest(name: string, state: "on" | "off"): void;
+  readonly isAsked: boolean;
   permission(): Promise<PermissionState>;
-  /** Sees an event of the browser itself before it is stopped; only where raw readings are taken in the page. */
-  intercept?(event: Event): void;
+  /** Sees an event of the browser itself before it is stopped; null but where raw readings are taken in the page. */
+  readonly intercept: ((event: Event) => void) | null;
 }
 
 export class Link implements Giver {
+  readonly intercept = null;
   private port: MessagePort | null = null;
   private listeners: ((said: Said) => void)[] = [];
   private readonly interests = new Set<string>();
@@ -20,8 +22,12 @@ export class Link implements Giver {
   private next = 1;
 
   constructor() {
-    addNative.call(window, PORT_EVENT, (event) => this.take((event as MessageEvent).ports[0]));
-    dispatchNative.call(window, new Event(READY_EVENT));
+    addNative(window, PORT_EVENT, (event) => this.take((event as MessageEvent).ports[0]));
+    dispatchNative(window, new Event(READY_EVENT));
+  }
+
+  get isAsked(): boolean {
+    return this.interests.size > 0;
   }
 
   onSaid(listener: (said: Said) => void): void {

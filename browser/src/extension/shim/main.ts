@@ -1,6 +1,8 @@
 // In every page, in the page's own world, before its first script.
-import { underOurHeader } from "../header";
+import { allowedByPage } from "../header";
 import { install } from "./install";
 import { Link } from "./link";
+import { shutOpened } from "./opened";
 
-if (window.isSecureContext) install(new Link(), underOurHeader);
+shutOpened();
+if (window.isSecureContext) install(new Link(), allowedByPage);

@@ -1,5 +1,5 @@
 // Orientation as the Generic Sensor classes give it.
-import type { Vector } from "../../platform/reading";
+import type { Vector } from "deeprotect";
 
 const HALF = Math.PI / 360;
 

@@ -1,10 +1,10 @@
 // The Generic Sensor classes with released values: the browser's own objects, which never start the browser's sensors.
-import type { Reading } from "../../platform/reading";
-import type { Available } from "../../platform/source";
+import type { Available, Reading } from "deeprotect";
+import type { Feature } from "../header";
 import { hasFocus } from "./focus";
 import { HANDLERS, handlerOf, setHandler } from "./handlers";
 import type { Giver } from "./link";
-import { dispatchNative, replace, timeOrigin } from "./natives";
+import { apply, construct, dispatchNative, inheritFrom, replace, replaceAccessor, replaceClass } from "./natives";
 import { populate } from "./matrix";
 import { quaternion } from "./quaternion";
 import { type Frame, frameOf, seenFrom } from "./frame";
@@ -16,17 +16,20 @@ const JITTER_MS = 4; // a tick of the stream may come early by so much
 
 interface Kind {
   readonly needs: keyof Available;
+  readonly features: readonly Feature[];
   values(reading: Reading): readonly number[] | null;
 }
 
 const KINDS: { [name: string]: Kind } = {
-  Accelerometer: { needs: "acceleration", values: (reading) => reading.accelerationIncludingGravity },
-  LinearAccelerationSensor: { needs: "acceleration", values: (reading) => reading.acceleration },
-  GravitySensor: { needs: "acceleration", values: (reading) => reading.gravity },
-  Gyroscope: { needs: "rotationRate", values: ({ rotationRate }) => rotationRate && rotationRate.map((each) => each * RADIANS) },
-  AbsoluteOrientationSensor: { needs: "orientation", values: ({ orientation }) => orientation && quaternion(orientation) },
-  RelativeOrientationSensor: { needs: "orientation", values: ({ orientation }) => orientation && quaternion(orientation) },
+  Accelerometer: { needs: "acceleration", features: ["accelerometer"], values: (reading) => reading.accelerationIncludingGravity },
+  LinearAccelerationSensor: { needs: "acceleration", features: ["accelerometer"], values: (reading) => reading.acceleration },
+  GravitySensor: { needs: "acceleration", features: ["accelerometer"], values: (reading) => reading.gravity },
+  Gyroscope: { needs: "rotationRate", features: ["gyroscope"], values: ({ rotationRate }) => rotationRate && rotationRate.map((each) => each * RADIANS) },
+  AbsoluteOrientationSensor: { needs: "orientation", features: ["accelerometer", "gyroscope", "magnetometer"], values: ({ orientation }) => orientation && quaternion(orientation) },
+  RelativeOrientationSensor: { needs: "orientation", features: ["accelerometer", "gyroscope"], values: ({ orientation }) => orientation && quaternion(orientation) },
 };
+
+type Class = new (...args: unknown[]) => object;
 
 class State {
   phase: "idle" | "activating" | "activated" = "idle";
@@ -46,10 +49,10 @@ export class Sensors {
   private readonly running = new Set<object>();
   private available: Available | null = null;
 
-  constructor(private readonly giver: Giver, private readonly mayReplace: () => boolean) {
+  constructor(private readonly giver: Giver, private readonly mayReplace: (...features: readonly Feature[]) => boolean) {
     if (!("Sensor" in window)) return;
     for (const [name, kind] of Object.entries(KINDS)) if (name in window) this.wrapClass(name, kind);
-    inheritFrom("Accelerometer", ["LinearAccelerationSensor", "GravitySensor"]);
+    inheritFrom(window, "Accelerometer", ["LinearAccelerationSensor", "GravitySensor"]);
     const sensor = prototypeOf("Sensor");
     this.attribute(sensor, "activated", (state) => state.phase === "activated");
     this.attribute(sensor, "hasReading", (state) => state.phase === "activated" && state.values !== null);
@@ -79,8 +82,8 @@ export class Sensors {
     for (const sensor of [...this.running]) this.refuse(sensor, name);
   }
 
-  dispatch(reading: Reading, time: number): void {
-    for (const sensor of [...this.running]) this.update(sensor, this.states.get(sensor)!, reading, time - timeOrigin);
+  dispatch(reading: Reading, timestamp: number): void {
+    for (const sensor of [...this.running]) this.update(sensor, this.states.get(sensor)!, reading, timestamp);
   }
 
   private update(sensor: object, state: State, reading: Reading, timestamp: number): void {
@@ -120,33 +123,25 @@ export class Sensors {
 
   private refuse(sensor: object, name: string): void {
     this.stop(sensor, this.states.get(sensor)!);
-    const made = (window as unknown as { SensorErrorEvent: new (type: string, init: object) => Event }).SensorErrorEvent;
-    const text = name === "NotAllowedError" ? "Permissions to access sensor are not granted" : "Could not connect to a sensor";
-    fire(sensor, new made("error", { error: new DOMException(text, name) }));
+    fail(sensor, name);
   }
 
   private wrapClass(name: string, kind: Kind): void {
-    const described = Object.getOwnPropertyDescriptor(window, name)!;
-    const native = described.value as new (...args: unknown[]) => object;
-    const wrapped = new Proxy(native, {
-      construct: (target, args: unknown[], self: new () => object) => {
-        const [made, isNative] = this.construct(target, args, self);
-        this.states.set(made, new State(kind, periodOf(args[0]), frameOf(args[0]), isNative));
-        return made;
-      },
+    replaceClass(window, name, (native, args, self) => {
+      const [made, isNative] = this.construct(native, args, { self, kind });
+      this.states.set(made, new State(kind, periodOf(args[0]), frameOf(args[0]), isNative));
+      return made;
     });
-    Object.defineProperty(window, name, { ...described, value: wrapped });
-    Object.defineProperty(native.prototype as object, "constructor", { value: wrapped, writable: true, configurable: true });
   }
 
-  /** The browser's object; where our own header rule forbids that, one of our making. */
-  private construct(target: new () => object, args: unknown[], self: new () => object): [object, boolean] {
+  /** The browser's object; where our own header forbids that, one of our making. */
+  private construct(native: Class, args: unknown[], { self, kind }: { self: Class; kind: Kind }): [object, boolean] {
     try {
-      return [Reflect.construct(target, args, self) as object, true];
+      return [construct(native, args, self) as object, true];
     } catch (error) {
       const forbidden = error instanceof DOMException && error.name === "SecurityError";
-      if (!forbidden || !this.mayReplace()) throw error;
-      return [Reflect.construct(EventTarget, [], self) as object, false];
+      if (!forbidden || !this.mayReplace(...kind.features)) throw error;
+      return [construct(EventTarget, [], self) as object, false];
     }
   }
 
@@ -163,20 +158,17 @@ export class Sensors {
     replace(holder, name, (self, args) => {
       const state = this.states.get(self as object);
       if (state) return run(self as object, state, args);
-      Reflect.apply(activated, self, []); // whoever is no sensor gets the browser's own error; a stranger's never starts
+      apply(activated, self, []); // whoever is no sensor gets the browser's own error
+      if (name === "start") setTimeout(() => fail(self as object, "NotAllowedError")); // a stranger's never starts
       return undefined;
     });
   }
 
   private watchHandler(holder: object, name: string): void {
-    const { get, set, ...described } = Object.getOwnPropertyDescriptor(holder, name)!;
     const ours = (self: unknown) => this.states.get(self as object)?.isNative === false;
-    Object.defineProperty(holder, name, {
-      ...described,
-      get: new Proxy(get!, { apply: (target, self, args) => (ours(self) ? handlerOf(self as object, name) : Reflect.apply(target, self, args)) }),
-      set: new Proxy(set!, {
-        apply: (target, self, args: unknown[]) => (ours(self) ? setHandler(self as EventTarget, name, args[0]) : Reflect.apply(target, self, args)),
-      }),
+    replaceAccessor(holder, name, {
+      get: (self, _, native) => (ours(self) ? handlerOf(self as object, name) : native()),
+      set: (self, [given], native) => (ours(self) ? setHandler(self as EventTarget, name, given) : native()),
     });
   }
 }
@@ -185,14 +177,14 @@ function prototypeOf(name: string): object {
   return (window as unknown as { [name: string]: { prototype: object } })[name]!.prototype;
 }
 
-/** A class's parent is the one that pages see. */
-function inheritFrom(parent: string, names: string[]): void {
-  const classes = window as unknown as { [name: string]: object };
-  for (const name of names) if (name in classes) Object.setPrototypeOf(classes[name]!, classes[parent]!);
+function fire(sensor: object, event: Event): void {
+  dispatchNative(sensor, event);
 }
 
-function fire(sensor: object, event: Event): void {
-  dispatchNative.call(sensor as EventTarget, event);
+function fail(sensor: object, name: string): void {
+  const made = (window as unknown as { SensorErrorEvent: new (type: string, init: object) => Event }).SensorErrorEvent;
+  const text = name === "NotAllowedError" ? "Permissions to access sensor are not granted" : "Could not connect to a sensor";
+  fire(sensor, new made("error", { error: new DOMException(text, name) }));
 }
 
 /** Conversions are the browser's: it has thrown before this is asked. */

@@ -1,0 +1,187 @@
+"""Layers as an ONNX graph: the same whole numbers, products in float64, so that any runtime's sums are exact."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from deeprotect.bundle.layers.decision import Argmax
+from deeprotect.bundle.layers.layer import Layer
+from deeprotect.bundle.layers.products import Affine, Convolution, Product, Spectrum, Statistics
+from deeprotect.bundle.layers.rounding import Bounds, Quantise, Round, Scale, Table
+from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual, Unflatten
+from deeprotect.errors import BundleError
+from deeprotect.version import __version__
+
+OPSET, IR = 17, 8
+FLOAT, DOUBLE, INT64 = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64
+
+
+class Graph:
+    """Nodes in the order in which they were added; every method gives the name of its result."""
+
+    def __init__(self) -> None:
+        self._nodes: list[Any] = []
+        self._constants: list[Any] = []
+
+    def node(self, op: str, *inputs: str, **attributes: Any) -> str:
+        name = f"v{len(self._nodes)}"
+        self._nodes.append(helper.make_node(op, list(inputs), [name], **attributes))
+        return name
+
+    def constant(self, value: Any, kind: Any) -> str:
+        name = f"c{len(self._constants)}"
+        self._constants.append(numpy_helper.from_array(np.asarray(value, dtype=kind), name))
+        return name
+
+    def double(self, value: Any) -> str:
+        return self.constant(value, np.float64)
+
+    def single(self, value: Any) -> str:
+        return self.constant(value, np.float32)
+
+    def whole(self, value: Any) -> str:
+        return self.constant(value, np.int64)
+
+    def cast(self, given: str, to: int) -> str:
+        return self.node("Cast", given, to=to)
+
+    def reshape(self, given: str, *shape: int) -> str:
+        return self.node("Reshape", given, self.whole(shape))
+
+    def model(self, result: str, *, given: tuple[str, int, list[Any]], named: tuple[str, int, list[Any]]) -> bytes:
+        """From one input to one output, each a name, a type and a shape; checked."""
+        self._nodes.append(helper.make_node("Identity", [result], [named[0]]))
+        ends = [[helper.make_tensor_value_info(*end)] for end in (given, named)]
+        graph = helper.make_graph(self._nodes, "deeprotect", *ends, initializer=self._constants)
+        opset = [helper.make_opsetid("", OPSET)]
+        made = helper.make_model(
+            graph, opset_imports=opset, ir_version=IR, producer_name="deeprotect", producer_version=__version__
+        )
+        onnx.checker.check_model(made, full_check=True)
+        return bytes(made.SerializeToString())
+
+    def chain(self, layers: Sequence[Layer], given: str) -> str:
+        """Rows (row, …) through all layers in turn."""
+        for layer in layers:
+            given = self.layer(layer, given)
+        return given
+
+    def layer(self, layer: Layer, given: str) -> str:
+        match layer:
+            case Quantise(bounds=bounds):
+                return self._quantise(layer, bounds, given)
+            case Round(bounds=bounds):
+                return self._rounded(given, bounds)
+            case Table(values=values, low=low):
+                return self._table(given, values, Bounds(low, low + len(values) - 1))
+            case Scale(shift=shift):
+                return self.node("Mul", self.cast(given, DOUBLE), self.double(2.0**-shift))
+            case Unflatten(channels=channels):
+                return self.node("Reshape", given, self.whole([0, -1, channels]))
+            case Flatten():
+                return self.reshape(given, 0, -1)
+            case Affine(product=product):
+                return self._product(self.cast(given, DOUBLE), product, product.weights)
+            case Convolution():
+                return self._convolution(layer, given)
+            case Spectrum():
+                return self._spectrum(layer, given)
+            case Statistics():
+                return self._statistics(given)
+            case Concatenation(branches=branches):
+                parts = [self.cast(self.chain(branch, given), FLOAT) for branch in branches]
+                return self.node("Concat", *parts, axis=1)
+            case Residual(layers=layers):
+                added = self.cast(self.chain(layers, given), FLOAT)
+                return self.node("Add", self.cast(given, FLOAT), added)
+            case Argmax():
+                return self.decide(layer, self.cast(given, DOUBLE), self.double([[1.0]]))
+        raise BundleError(f"layer {layer.op} has no form in ONNX")
+
+    def _rounded(self, given: str, bounds: Bounds) -> str:
+        """To the nearest whole number, of two the even one; what is no number counts as 0."""
+        values = self.cast(given, DOUBLE)
+        values = self.node("Where", self.node("IsNaN", values), self.double(0.0), values)
+        return self.node("Clip", self.node("Round", values), self.double(bounds.low), self.double(bounds.high))
+
+    def _quantise(self, layer: Quantise, bounds: Bounds, given: str) -> str:
+        shift, factor = (ramp[:, :, 0][None] for ramp in layer.ramps)
+        copies, values = layer.shift.shape
+        rows = self.reshape(self.cast(given, FLOAT), -1, 1, values)
+        moved = self.node("Mul", self.node("Sub", rows, self.single(shift)), self.single(factor))
+        return self._rounded(self.reshape(moved, -1, copies * values), bounds)
+
+    def _table(self, given: str, values: Any, bounds: Bounds) -> str:
+        place = self.node("Sub", self._rounded(given, bounds), self.double(bounds.low))
+        return self.node("Gather", self.double(values), self.cast(place, INT64))
+
+    def _product(self, rows: str, product: Product, weights: Any) -> str:
+        """Sums of whole numbers below 2^52 are exact in float64, and so is a power of two of them."""
+        sums = self.node("Add", self.node("MatMul", rows, self.double(weights)), self.double(product.whole_bias))
+        return self.node("Mul", sums, self.double(np.ldexp(1.0, -product.shift)))
+
+    def _convolution(self, layer: Convolution, given: str) -> str:
+        weights = layer.product.weights
+        width, inputs, outputs = weights.shape
+        pads = self.whole([0, layer.padding, 0, 0, layer.padding, 0])
+        padded = self.node("Pad", self.cast(given, DOUBLE), pads, self.double(0.0))
+        # Of every start in time that the stride allows, so many neighbours: one slice for each place of the kernel.
+        last = [place - width + 1 or np.iinfo(np.int64).max for place in range(width)]
+        slices = [
+            self.node("Slice", padded, *(self.whole([value]) for value in (place, end, 1, layer.stride)))
+            for place, end in enumerate(last)
+        ]
+        stacked = self.node("Concat", *slices, axis=2)
+        return self._product(stacked, layer.product, weights.reshape(width * inputs, outputs))
+
+    def _spectrum(self, layer: Spectrum, given: str) -> str:
+        samples = len(layer.cosine)
+        turns = np.outer(np.arange(samples), np.arange(samples // 2 + 1)) % samples
+        columns = self.node("Transpose", self.cast(given, DOUBLE), perm=[0, 2, 1])
+        squares = []
+        for wave in (layer.cosine, layer.sine):
+            sums = self.node("MatMul", columns, self.double(wave[turns]))
+            part = self.cast(self.node("Mul", sums, self.double(2.0**-layer.shift)), FLOAT)
+            squares.append(self.node("Mul", part, part))
+        magnitudes = self.node("Sqrt", self.node("Add", *squares))
+        return self.reshape(self.node("Transpose", magnitudes, perm=[0, 2, 1]), 0, -1)
+
+    def _statistics(self, given: str) -> str:
+        values = self.cast(given, DOUBLE)
+        axis, count = self.whole([1]), self.cast(self.node("Shape", values, start=1, end=2), DOUBLE)
+        total = self.node("ReduceSum", values, axis)
+        squares = self.node("ReduceSum", self.node("Mul", values, values), axis)
+        spread = self.node("Sub", self.node("Mul", squares, count), self.node("Mul", total, total))
+        parts = [
+            self.node("Div", total, count),
+            self.node("Div", self.node("Sqrt", spread), count),
+            self.node("ReduceMin", values, axes=[1]),
+            self.node("ReduceMax", values, axes=[1]),
+        ]
+        return self.reshape(self.cast(self.node("Concat", *parts, axis=1), FLOAT), 0, -1)
+
+    def decide(self, layer: Argmax, scores: str, windows: str) -> str:
+        """The code of scores (row, class) that are sums over so many windows (row, 1)."""
+        combination, rejected, start = self.whole([[0]]), None, 0
+        for count in layer.classes:
+            some = self.node("Slice", scores, self.whole([start]), self.whole([start + count]), self.whole([1]))
+            best = self.node("ArgMax", some, axis=1, keepdims=1)
+            combination = self.node("Add", self.node("Mul", combination, self.whole([[count]])), best)
+            start += count
+            if layer.reject is not None:
+                doubted = self._doubted(layer.reject, some, windows)
+                rejected = doubted if rejected is None else self.node("Or", rejected, doubted)
+        code = self.node("Gather", self.double(layer.codes), combination)
+        if rejected is None or layer.reject is None:
+            return code
+        return self.node("Where", rejected, self.double(layer.reject.code), code)
+
+    def _doubted(self, reject: Any, some: str, windows: str) -> str:
+        below = self.node("Sub", self.node("ReduceMax", some, axes=[1]), some)
+        steps = self.node("Floor", self.node("Mul", self.node("Div", below, windows), self.double(2.0**-reject.step)))
+        place = self.cast(self.node("Min", steps, self.double(len(reject.shares) - 1)), INT64)
+        shares = self.node("ReduceSum", self.node("Gather", self.double(reject.shares), place), self.whole([1]))
+        return self.node("Greater", shares, self.double(float(reject.odds) * float(reject.shares[0])))

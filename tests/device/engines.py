@@ -1,0 +1,25 @@
+"""Engines for tests: one that is missing is skipped with a reason, or fails where nothing may be."""
+
+from tests.node_packages import ROOT, lack
+
+from deeprotect.benchmark.engines import ENGINES as PROGRAMS
+
+DEVICE = ROOT / "device"
+
+
+class Engine:
+    """A script in, what it printed out."""
+
+    def __init__(self, program):
+        self.program = program
+
+    def built(self, name):
+        return self.program.built(name)
+
+    def run(self, script):
+        if not self.program.is_there:
+            lack(f"{self.program.name} is missing: {self.program.missing}")
+        return self.program.run(script).said
+
+
+ENGINES = {name: Engine(program) for name, program in PROGRAMS.items()}

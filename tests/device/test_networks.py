@@ -1,0 +1,117 @@
+"""Networks made up at random give the same numbers in Python and in every engine, whatever the block."""
+
+import base64
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+from tests.device.engines import ENGINES
+from tests.device.random_networks import INPUTS, Maker
+from tests.device.test_node import built  # noqa: F401
+
+from deeprotect.bundle.episode_encoder import EpisodeEncoder
+from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
+from deeprotect.bundle.layers.vocabulary import OPS
+from deeprotect.bundle.network import Network
+from deeprotect.errors import BundleError
+from deeprotect.signals import Hold
+
+CASES = 1500
+FAST = ("node", "JavaScriptCore")
+EPISODES = (1, 2, 3, 7)
+ROWS = sum(EPISODES)
+LARGEST_MEAN = 1 << 26
+"""Seven features up to it add up exactly on their grid of 2^-24."""
+
+
+class Case:
+    """One network and rows for it, as both languages read them."""
+
+    def __init__(self, seed):
+        maker, tensors = Maker(seed), TensorWriter()
+        self.layers, self.rows = [layer.to_json(tensors) for layer in maker.network()], maker.rows(ROWS)
+        self.tensors = tensors.to_bytes()
+
+    def to_json(self):
+        stored = {"layers": self.layers, "tensors": base64.b64encode(self.tensors).decode(), "inputs": INPUTS}
+        return json.dumps({**stored, "rows": [_text(row) for row in self.rows], "episodes": EPISODES})
+
+    def network(self):
+        return Network.read(self.layers, TensorReader(self.tensors), inputs=INPUTS)
+
+    def is_read(self):
+        """Networks with sums that could be inexact are refused before they are exported."""
+        try:
+            return self.network() is not None
+        except BundleError:
+            return False
+
+
+@pytest.fixture(scope="module")
+def cases():
+    made_up = [Case(seed) for seed in range(CASES)]
+    read = [case for case in made_up if case.is_read()]
+    assert 0.5 * CASES < len(read) < 0.95 * CASES
+    return read
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def answers(request, cases, built, tmp_path_factory):  # noqa: F811
+    """Of one process of an engine for all cases; slower ones get a tenth."""
+    engine, given = ENGINES[request.param], cases if request.param in FAST else cases[::10]
+    script = tmp_path_factory.mktemp("networks") / "cases.js"
+    runtime = engine.built("engine").read_text()
+    script.write_text(f"globalThis.CASES = [{','.join(case.to_json() for case in given)}];\n{runtime}")
+    said = engine.run(script).splitlines()
+    return list(zip(given, map(json.loads, said), strict=True))
+
+
+def test_results_are_the_same_bits(answers):
+    for case, (rows, _) in answers:
+        _assert_equal(np.stack([_row(text) for text in rows]), case.network()(case.rows), case)
+
+
+def test_codes_of_episodes_are_the_same_bits(answers):
+    for case, (_, episodes) in answers:
+        encoder = EpisodeEncoder.of(case.network(), Hold(max(EPISODES)))
+        evidence = encoder.encode(case.rows)
+        if encoder.decision is not None or np.abs(evidence[np.isfinite(evidence)]).max(initial=0) <= LARGEST_MEAN:
+            pooled = encoder.pool(evidence, np.array(EPISODES))
+            _assert_equal(np.stack([_row(text) for text in episodes]), pooled, case)
+
+
+def test_blocks_and_places_make_no_difference_and_no_value_is_beyond_its_reach(cases):
+    for case in cases:
+        network = case.network()
+        whole = network(case.rows)
+        for size in (1, 2, 3, 7):
+            parts = [network(case.rows[start : start + size]) for start in range(0, ROWS, size)]
+            _assert_equal(np.concatenate(parts), whole, case)
+        if network.layers:
+            assert not (np.abs(whole) > network.reach.most.reshape(-1)).any()
+
+
+def test_every_kind_of_layer_is_among_them(cases):
+    seen = Counter(op for case in cases for op in _ops(case.layers))
+    assert min(seen[op] for op in OPS) >= 20, seen
+
+
+def _ops(listed):
+    for layer in listed:
+        yield layer["op"]
+        for chain in (*layer.get("branches", ()), layer.get("layers", ())):
+            yield from _ops(chain)
+
+
+def _assert_equal(found, wanted, case):
+    """-0 is 0; what is no number is so in both."""
+    assert np.array_equal(found, wanted, equal_nan=True), json.dumps(case.layers)
+
+
+def _text(row):
+    return base64.b64encode(row.astype("<f8").tobytes()).decode()
+
+
+def _row(text):
+    return np.frombuffer(bytes.fromhex(text), "<f8")
