@@ -23,9 +23,8 @@ from deeprotect.protector.release_options import Progress, ReleaseOptions, book_
 from deeprotect.protector.released_table import ReleasedTable
 from deeprotect.release.episodes import LISTEN
 from deeprotect.release.in_order import encoding_threads
-from deeprotect.release.ledger import Account, Ledger, MemoryLedger
+from deeprotect.release.ledger import Account, Ledger, MemoryLedger, Price
 from deeprotect.release.many_files import release_data_set
-from deeprotect.release.pricing import price_of
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
 from deeprotect.release.streaming import ListenTo, LiveStream
 from deeprotect.tables.data_set import parts_of
@@ -182,7 +181,7 @@ class Protector:
             self.bundle,
             listen_to=listen_to,
             listen=listen,
-            ledger=ledger or MemoryLedger(price_of(self.bundle)),
+            ledger=ledger or MemoryLedger(Price.of_bundle(self.bundle)),
             entropy=SystemEntropy(),
         )
 
@@ -213,7 +212,9 @@ class Protector:
         from deeprotect.release.ledger.database import Database
         from deeprotect.release.ledger.stored import StoredLedger
 
-        return StoredLedger(Database.existing_or_new(str(address)), Account(stream, person, app), price_of(self.bundle))
+        return StoredLedger(
+            Database.existing_or_new(str(address)), Account(stream, person, app), Price.of_bundle(self.bundle)
+        )
 
     def _release(
         self, table: Any, sink: OpenSink, *, live: bool = False, **options: Unpack[ReleaseOptions]

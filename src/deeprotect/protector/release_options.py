@@ -5,8 +5,7 @@ from typing import Any, TypedDict
 
 from deeprotect.bundle import Bundle
 from deeprotect.release.in_order import encoding_threads
-from deeprotect.release.ledger import Ledger, MemoryLedger
-from deeprotect.release.pricing import price_of
+from deeprotect.release.ledger import Ledger, MemoryLedger, Price
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.passing import Passing
 
@@ -44,7 +43,7 @@ def settled(options: ReleaseOptions, bundle: Bundle) -> dict[str, Any]:
 
 def book_of(options: ReleaseOptions, bundle: Bundle) -> Ledger:
     """The ledger that was given, or one that forgets."""
-    return options.get("ledger") or MemoryLedger(price_of(bundle))
+    return options.get("ledger") or MemoryLedger(Price.of_bundle(bundle))
 
 
 def passing_of(options: ReleaseOptions) -> Passing:

@@ -12,8 +12,9 @@ from tests.release.ledger.prices import price
 from deeprotect.errors import BudgetError
 from deeprotect.release.ledger import Account
 from deeprotect.release.ledger.database import Database
-from deeprotect.release.ledger.database_tables import VERSION, limits
-from deeprotect.release.ledger.person_limits import limits_in, set_limits
+from deeprotect.release.ledger.database_tables import VERSION, limits, totals
+from deeprotect.release.ledger.limits import Limits
+from deeprotect.release.ledger.people import limits_of, set_limits
 from deeprotect.release.ledger.stored import StoredLedger
 from deeprotect.signals import Run
 
@@ -24,7 +25,8 @@ def draws(first, count):
 
 def held(address, person="ann"):
     with Database.existing(address).reading() as connection:
-        return {name: float(epsilon) for name, epsilon in limits_in(connection, person).epsilons}
+        found = limits_of(connection, [person]).get(person, Limits())
+    return {name: float(epsilon) for name, epsilon in found.epsilons}
 
 
 @pytest.fixture
@@ -121,6 +123,7 @@ def test_a_ledger_of_the_first_version_goes_on_with_the_tightest_limits_that_it_
     charge(ann("none"), draws(0, 2), count=2)
     with Database.existing(address).writing("test") as connection:
         limits.drop(connection)
+        totals.drop(connection)
         connection.execute(text("UPDATE deeprotect_ledger SET version = 1"))
     for opened in (Database.existing, Database.existing_or_new):
         opened(address)

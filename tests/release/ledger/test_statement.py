@@ -9,7 +9,7 @@ from tests.release.ledger.prices import price
 
 from deeprotect.privacy.events import Event
 from deeprotect.release.ledger.database import Database
-from deeprotect.release.ledger.summing import statement
+from deeprotect.release.ledger.statement import statement
 from deeprotect.signals import Run
 
 

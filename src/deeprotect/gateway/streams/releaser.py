@@ -14,10 +14,9 @@ from deeprotect.gateway.wire.message import ReleasedWindow
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.engine import release
 from deeprotect.release.episodes import Episodes, Leaving, live_observing
-from deeprotect.release.ledger import Account
+from deeprotect.release.ledger import Account, Price
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.stored import StoredLedger
-from deeprotect.release.pricing import price_of
 
 _Key = tuple[str, str, str, str]
 """Stream, person, app and bundle: what an account and its price are known by."""
@@ -103,7 +102,7 @@ class Releaser:
     def _open_ledgers(self, orders: Sequence[ReleaseOrder]) -> dict[_Key, DeeprotectError]:
         """Of accounts that were not met before, all in one transaction; why not, where one cannot be used."""
         new = {order.key: order for order in orders if order.key not in self._ledgers}
-        asked = [(order.account, price_of(order.bundle)) for order in new.values()]
+        asked = [(order.account, Price.of_bundle(order.bundle)) for order in new.values()]
         try:
             opened = dict(zip(new, StoredLedger.several(self._database, asked) if asked else (), strict=True))
         except DeeprotectError as error:

@@ -12,16 +12,17 @@ import numpy as np
 from deeprotect.errors import BudgetError
 from deeprotect.privacy.accounting import Spending, totals
 from deeprotect.release.ledger.ledger import Booking, Clock, DrawCounts, Paid, utc_now
-from deeprotect.release.ledger.limits import SPANS, Request, covered
+from deeprotect.release.ledger.limits import SPANS, covered
 from deeprotect.release.ledger.price import Price
 from deeprotect.signals.schema import Floats
 
 LONGEST = max(span for span in SPANS.values() if span is not None)
-LOOSEN = "raise [privacy.budget] {}"
 
 
 class MemoryLedger:
     """Counts draws, in constant memory but for limits that roll; keys are not looked at."""
+
+    person, loosen = "this run", "raise [privacy.budget] {}"
 
     def __init__(self, price: Price, *, clock: Clock = utc_now) -> None:
         self._price, self._clock = price, clock
@@ -45,7 +46,7 @@ class MemoryLedger:
     def charge(self, count: int) -> Paid:
         """Whether each of so many new draws may look at the data."""
         now, epsilon = self._clock(), self._price.epsilon
-        room = covered(self._price.limits, Request("this run", count, epsilon, now, LOOSEN), self)
+        room = covered(self._price.limits, count, epsilon, now=now, history=self)
         if self._rolls:
             self._remember(now, room * epsilon)
         self.tally += DrawCounts(charged=room, placeholders=count - room)

@@ -1,13 +1,19 @@
 """A statement of a ledger: who spent what, on which promise, what is left, and when it frees; all of it computed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from deeprotect.release.ledger.limits import Limit, Limits
+from sqlalchemy import Connection, case, func, select
+
+from deeprotect.release.ledger.database import Database
+from deeprotect.release.ledger.database_tables import charges, streams, totals
+from deeprotect.release.ledger.ledger import Clock, microseconds, moment_of, utc_now
+from deeprotect.release.ledger.limits import SPANS, Limit, Limits
+from deeprotect.release.ledger.people import limits_of, prices_in
 from deeprotect.release.ledger.price import Price
 
 SCHEMA = 2
@@ -101,6 +107,54 @@ class Statement:
     def to_json(self) -> dict[str, Any]:
         people = [_person_json(person) for person in self.people]
         return {"schema": SCHEMA, "ledger": self.where, "at": self.at.isoformat(), "people": people}
+
+
+def statement(database: Database, *, clock: Clock = utc_now) -> Statement:
+    """What the ledger says now, all of it of one moment."""
+    with database.reading() as connection:
+        now = clock()
+        lines, limits = list(_lines(connection, now)), limits_of(connection)
+    by_person: dict[str, list[Line]] = {name: [] for name in limits}
+    for line in sorted(lines, key=lambda each: (each.person, each.stream, each.app, each.last)):
+        by_person.setdefault(line.person, []).append(line)
+    people = (
+        Person(name, tuple(some), tuple(some), limits.get(name, Limits())) for name, some in sorted(by_person.items())
+    )
+    return Statement(database.where, now, tuple(people))
+
+
+def _lines(connection: Connection, now: datetime) -> Iterator[Line]:
+    """From the running totals, and from the charges of the last day: however many came before, none is read."""
+    recent, price_of = _recent(connection, now), prices_in(connection)
+    asked = select(totals, streams.c.person, streams.c.name).select_from(totals.join(streams))
+    for each in connection.execute(asked).all():
+        price = price_of(each.price)
+        rolling = recent.get((each.stream, each.app, each.price), {})
+        counts = dict.fromkeys(SPANS, (0, None)) | rolling | {"in_all": (each.draws, None)}
+        spent = {name: Spent(price.epsilon * count, oldest) for name, (count, oldest) in counts.items()}
+        yield Line(each.person, each.name, each.app, price, each.draws, each.placeholders, spent, moment_of(each.last))
+
+
+_Rolling = dict[str, tuple[int, datetime | None]]
+"""Paid draws in each span that rolls, and when the first of them was charged."""
+
+
+def _recent(connection: Connection, now: datetime) -> dict[tuple[int, str, int], _Rolling]:
+    """By stream, app and price, of those that were charged in the longest span that rolls."""
+    row = charges.c
+    since = {name: microseconds(now - span) for name, span in SPANS.items() if span is not None}
+    sums = [func.sum(case((row.at > each, row.draws), else_=0)) for each in since.values()]
+    oldest = [func.min(case((row.at > each, row.at))) for each in since.values()]
+    live = select(totals.c.stream).where(totals.c.last > min(since.values()))
+    asked = select(row.stream, row.app, row.price, *sums, *oldest).group_by(row.stream, row.app, row.price)
+    found = connection.execute(asked.where(row.stream.in_(live), row.at > min(since.values()), row.paid == 1)).all()
+    return {
+        (stream, app, price): {
+            name: (int(count), None if first is None else moment_of(first))
+            for name, count, first in zip(since, rest[: len(since)], rest[len(since) :], strict=True)
+        }
+        for stream, app, price, *rest in found
+    }
 
 
 def _is(line: Line, wanted: dict[str, str]) -> bool:
