@@ -18,7 +18,7 @@ from tests.gateway.canary import canaries, leaking_files, leaks
 from tests.gateway.conftest import EPOCH, NAMES, STEP, channel_bundle
 
 from deeprotect.gateway.registration.device_registry import Registry
-from deeprotect.gateway.streams.live_session import phase_of
+from deeprotect.gateway.streams.session import phase_of
 from deeprotect.release.ledger.books import from_bytes
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import charges, draws, streams

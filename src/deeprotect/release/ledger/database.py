@@ -109,6 +109,8 @@ class Database:
             else:
                 # A commit that is reported has reached the disk, log and journal included: no release without charge.
                 connection.exec_driver_sql("PRAGMA synchronous = EXTRA")
+                # Into the file itself with every commit, so that one who copies or moves it has all of it.
+                connection.exec_driver_sql("PRAGMA wal_autocheckpoint = 1")
                 connection.exec_driver_sql("PRAGMA foreign_keys = ON")
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             yield connection
@@ -158,7 +160,7 @@ def _explained(error: DBAPIError, where: str) -> DeeprotectError:
             return LedgerUnavailableError(f"{where}: locked by another program for too long; try again when it is done")
         case "SQLITE_CANTOPEN" | "SQLITE_READONLY" | "SQLITE_PERM" | "SQLITE_READONLY_DIRECTORY":
             return LedgerError(f"{where}: cannot be opened for writing; check its folder and permissions")
-        case "SQLITE_FULL" | "DiskFull":
+        case "SQLITE_FULL" | "SQLITE_IOERR_SHMSIZE" | "DiskFull":
             return LedgerUnavailableError(f"{where}: the disk is full; make room")
         case "InsufficientPrivilege":
             return LedgerError(f"{where}: this user may not make or write the tables; grant it, or use another user")

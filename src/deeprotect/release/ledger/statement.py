@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, case, func, select
+from sqlalchemy import Connection, func, select
 
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import charges, streams, totals
@@ -123,38 +123,31 @@ def statement(database: Database, *, clock: Clock = utc_now) -> Statement:
     return Statement(database.where, now, tuple(people))
 
 
+_Account = tuple[int, str, int]
+"""Numbers of a stream and a price, and between them the name of an app."""
+
+
 def _lines(connection: Connection, now: datetime) -> Iterator[Line]:
     """From the running totals, and from the charges of the last day: however many came before, none is read."""
-    recent, price_of = _recent(connection, now), prices_in(connection)
-    asked = select(totals, streams.c.person, streams.c.name).select_from(totals.join(streams))
-    for each in connection.execute(asked).all():
-        price = price_of(each.price)
-        rolling = recent.get((each.stream, each.app, each.price), {})
-        counts = dict.fromkeys(SPANS, (0, None)) | rolling | {"in_all": (each.draws, None)}
-        spent = {name: Spent(price.epsilon * count, oldest) for name, (count, oldest) in counts.items()}
+    price_of = prices_in(connection)
+    recent = {name: _since(connection, now - span) for name, span in SPANS.items() if span is not None}
+    sums = select(totals, streams.c.person, streams.c.name).select_from(totals.join(streams))
+    for each in connection.execute(sums).all():
+        account, price = (each.stream, each.app, each.price), price_of(each.price)
+        counts = {name: found.get(account, (0, None)) for name, found in recent.items()} | {
+            "in_all": (each.draws, None)
+        }
+        spent = {name: Spent(price.epsilon * draws, oldest) for name, (draws, oldest) in counts.items()}
         yield Line(each.person, each.name, each.app, price, each.draws, each.placeholders, spent, moment_of(each.last))
 
 
-_Rolling = dict[str, tuple[int, datetime | None]]
-"""Paid draws in each span that rolls, and when the first of them was charged."""
-
-
-def _recent(connection: Connection, now: datetime) -> dict[tuple[int, str, int], _Rolling]:
-    """By stream, app and price, of those that were charged in the longest span that rolls."""
-    row = charges.c
-    since = {name: microseconds(now - span) for name, span in SPANS.items() if span is not None}
-    sums = [func.sum(case((row.at > each, row.draws), else_=0)) for each in since.values()]
-    oldest = [func.min(case((row.at > each, row.at))) for each in since.values()]
-    live = select(totals.c.stream).where(totals.c.last > min(since.values()))
-    asked = select(row.stream, row.app, row.price, *sums, *oldest).group_by(row.stream, row.app, row.price)
-    found = connection.execute(asked.where(row.stream.in_(live), row.at > min(since.values()), row.paid == 1)).all()
-    return {
-        (stream, app, price): {
-            name: (int(count), None if first is None else moment_of(first))
-            for name, count, first in zip(since, rest[: len(since)], rest[len(since) :], strict=True)
-        }
-        for stream, app, price, *rest in found
-    }
+def _since(connection: Connection, moment: datetime) -> dict[_Account, tuple[int, datetime]]:
+    """How many draws were paid later than that, and when the first of them was."""
+    row, at = charges.c, microseconds(moment)
+    live = select(totals.c.stream).where(totals.c.last > at)  # so that an index finds the few of all charges
+    asked = select(row.stream, row.app, row.price, func.sum(row.draws), func.min(row.at))
+    found = asked.where(row.stream.in_(live), row.at > at, row.paid == 1).group_by(row.stream, row.app, row.price)
+    return {tuple(who): (int(draws), moment_of(first)) for *who, draws, first in connection.execute(found)}
 
 
 def _is(line: Line, wanted: dict[str, str]) -> bool:
