@@ -43,10 +43,13 @@ class MemoryLedger:
         """Nothing is taken back when the block fails."""
         yield MemoryBooks(bookings)
 
-    def charge(self, count: int) -> Paid:
-        """Whether each of so many new draws may look at the data."""
+    def charge(self, count: int) -> Paid | BudgetError:
+        """Whether each of so many new draws may look at the data; or why none may."""
         now, epsilon = self._clock(), self._price.epsilon
-        room = covered(self._price.limits, count, epsilon, now=now, history=self)
+        try:
+            room = covered(self._price.limits, count, epsilon, now=now, history=self)
+        except BudgetError as refusal:
+            return refusal
         if self._rolls:
             self._remember(now, room * epsilon)
         self.tally += DrawCounts(charged=room, placeholders=count - room)
@@ -75,14 +78,7 @@ class MemoryBooks:
         self._bookings = bookings
 
     def charge(self) -> list[Paid | BudgetError]:
-        return [_charged(booking.ledger, len(booking.shown)) for booking in self._bookings]
+        return [booking.ledger.charge(len(booking.shown)) for booking in self._bookings]
 
     def record(self, drawn: Sequence[Floats | None]) -> list[Floats | None]:
         return list(drawn)
-
-
-def _charged(ledger: MemoryLedger, count: int) -> Paid | BudgetError:
-    try:
-        return ledger.charge(count)
-    except BudgetError as refusal:
-        return refusal
