@@ -163,8 +163,7 @@ class Protector:
             given: ReleaseOptions = {**options, "ledger": ledger, "progress": share}
             return self._release(str(source), partial(open_sink, target), **given)
 
-        run = release_data_set(parts, out, release_one, bundle=self.bundle.digest, progress=progress)
-        return run.summary(self.bundle.mechanism.event)
+        return release_data_set(parts, out, release_one, bundle=self.bundle, progress=progress)
 
     def stream(
         self, *, listen_to: ListenTo = "beginning", listen: int | None = None, ledger: Ledger | None = None

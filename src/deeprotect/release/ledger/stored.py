@@ -93,7 +93,7 @@ class StoredLedger:
         return lock_of(self._entry.person)
 
     def key(self, recording: str) -> tuple[int, bytes]:
-        """The same draw of the same recording of the same source is one draw, however often it is asked for."""
+        """An idempotency key: the same draw of one recording of one source is one, however often it is asked for."""
         return self._entry.stream, key_of(self._account.app, self._price.bundle, self._source, recording)
 
     def room(self, connection: Connection, asked: int, held: Limits) -> tuple[int, datetime]:
