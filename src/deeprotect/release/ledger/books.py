@@ -7,8 +7,10 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +20,13 @@ from deeprotect.errors import BudgetError
 from deeprotect.release.ledger import database_tables as schema
 from deeprotect.release.ledger.ledger import Booking, DrawCounts, Paid
 from deeprotect.release.ledger.limits import Limits
-from deeprotect.release.ledger.people import limits_of
+from deeprotect.release.ledger.people import StoredHistory, limits_of, parts, spent_by
 from deeprotect.signals.schema import Floats
 
 if TYPE_CHECKING:
     from deeprotect.release.ledger.stored import StoredLedger
 
-Some = TypeVar("Some")
 Places = NDArray[np.int64]
-AT_ONCE = 500  # keys, charges or people in one question
 _TYPES = ("<u1", "<u2", "<u4", "<f8")
 """The first that holds all values of a row's draws; one byte in front says which, and whether they are compressed."""
 _COMPRESSED = 128
@@ -73,8 +73,8 @@ class Piece:
 class StoredBooks:
     """One transaction; its caller holds the locks of all people whose draws are asked for."""
 
-    def __init__(self, connection: Connection, bookings: Sequence[Booking]) -> None:
-        self._connection = connection
+    def __init__(self, connection: Connection, bookings: Sequence[Booking], *, now: datetime) -> None:
+        self._connection, self._now = connection, now
         self._ledgers: list[StoredLedger] = [booking.ledger for booking in bookings]
         self._pages: dict[tuple[int, bytes], Page] = {}
         self._pieces = self._laid_out(bookings)
@@ -115,7 +115,10 @@ class StoredBooks:
         numbers: defaultdict[tuple[int, bytes], list[Places]] = defaultdict(list)
         for key, first, count, _ in (each for some in asked for each in some):
             numbers[key].append(np.arange(first, first + count))
-        pages = self._pages = {key: Page(*key, np.unique(np.concatenate(some))) for key, some in numbers.items()}
+        pages = self._pages = {
+            key: Page(*key, some[0] if len(some) == 1 else np.unique(np.concatenate(some)))
+            for key, some in numbers.items()
+        }
         return [
             [Piece(pages[key], pages[key].places(first, count), windows) for key, first, count, windows in some]
             for some in asked
@@ -124,7 +127,7 @@ class StoredBooks:
     def _read_charges(self) -> None:
         """Those that may touch the pages; rows are short, so an index finds them: they begin not long before."""
         rows = schema.charges.c
-        for part in _parts(list(self._pages.values())):
+        for part in parts(list(self._pages.values())):
             first, last = min(page.numbers[0] for page in part), max(page.numbers[-1] for page in part)
             touching = select(rows.stream, rows.key, rows.first, rows.draws, rows.paid, rows.id).where(
                 rows.stream.in_({page.stream for page in part}),
@@ -140,7 +143,7 @@ class StoredBooks:
     def _read_kept(self) -> None:
         rows = schema.draws.c
         pages = {number: page for page in self._pages.values() for number in np.unique(page.charge).tolist()}
-        for part in _parts(list(pages)):
+        for part in parts(list(pages)):
             asked = select(rows.charge, rows.first, rows.draws, rows.content).where(rows.charge.in_(part))
             for number, first, draws, content in self._connection.execute(asked):
                 place = pages[number].places(first, draws)
@@ -160,34 +163,25 @@ class StoredBooks:
         """Rows for all that have room, in one statement, and what they add to the totals."""
         rows: list[dict[str, Any]] = []
         charged: list[tuple[Page, Places]] = []
-        held = self._limits(turn)
+        people = {self._ledgers[booking].person for booking in turn}
+        held, spent = limits_of(self._connection, people), cache(partial(spent_by, self._connection, people))
         for booking in turn:
             ledger, fresh = self._ledgers[booking], list(_uncharged(self._pieces[booking]))
+            history, limits = StoredHistory(self._connection, ledger.person, spent), held.get(ledger.person, Limits())
             try:
-                limits = held.get(ledger.person, Limits())
-                room, now = ledger.room(self._connection, sum(len(places) for _, places in fresh), limits)
+                room = ledger.room(sum(len(places) for _, places in fresh), limits, now=self._now, history=history)
             except BudgetError as refusal:
                 refused[booking] = refusal
                 continue
             self._new[booking] = room
             for page, places in _in_order(fresh, room):
                 charged.append((page, places))
-                rows.append(ledger.row(page, places, now=now))
+                rows.append(ledger.row(page, places, now=self._now))
         if rows:
             inserted = insert(schema.charges).returning(schema.charges.c.id, sort_by_parameter_order=True)
             for (page, places), number in zip(charged, self._connection.execute(inserted, rows).scalars(), strict=True):
                 page.charge[places] = number
             schema.add_up(self._connection, rows)
-
-    def _limits(self, turn: Sequence[int]) -> dict[str, Limits]:
-        held: dict[str, Limits] = {}
-        for part in _parts(turn):
-            held |= limits_of(self._connection, {self._ledgers[booking].person for booking in part})
-        return held
-
-
-def _parts(items: Sequence[Some]) -> Iterator[Sequence[Some]]:
-    return (items[start : start + AT_ONCE] for start in range(0, len(items), AT_ONCE))
 
 
 def _alike(*columns: NDArray[Any]) -> list[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from operator import add, sub
 from typing import Any, Protocol
@@ -66,10 +66,10 @@ class DrawCounts:
         return self.charged + self.repeated
 
     def __sub__(self, before: "DrawCounts") -> "DrawCounts":
-        return DrawCounts(*map(sub, astuple(self), astuple(before)))
+        return DrawCounts(*map(sub, vars(self).values(), vars(before).values()))
 
     def __add__(self, other: "DrawCounts") -> "DrawCounts":
-        return DrawCounts(*map(add, astuple(self), astuple(other)))
+        return DrawCounts(*map(add, vars(self).values(), vars(other).values()))
 
 
 class Ledger(Protocol):

@@ -4,14 +4,15 @@ A bundle may tighten a person's limits, only the operator loosens them. A row of
 newest one counts. docs/claims.md#the-ledger
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from functools import cache
-from typing import Any, ClassVar
+from typing import ClassVar, TypeVar, cast
 
-from sqlalchemy import Connection, Select, func, insert, select
+from sqlalchemy import ColumnElement, Connection, func, insert, select, true
 
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import charges, limits, prices, streams, totals
@@ -20,6 +21,13 @@ from deeprotect.release.ledger.limits import SPANS, Limits
 from deeprotect.release.ledger.price import Price
 
 PriceOf = Callable[[int], Price]
+Some = TypeVar("Some")
+AT_ONCE = 500  # keys, charges or people in one question
+
+
+def parts(items: Sequence[Some]) -> Iterator[Sequence[Some]]:
+    """As many as one question may name, one after the other."""
+    return (items[start : start + AT_ONCE] for start in range(0, len(items), AT_ONCE))
 
 
 def lock_of(person: str) -> str:
@@ -37,40 +45,48 @@ def prices_in(connection: Connection) -> PriceOf:
     return price_of
 
 
+def spent_by(connection: Connection, people: Collection[str], since: datetime | None) -> dict[str, Fraction]:
+    """ε of each person's paid draws over all streams and apps, in one question for many people; sums are exact.
+
+    Of all time it is the running totals that say it, however many charges there are.
+    """
+    table, counts = totals, cast("ColumnElement[bool]", true())
+    if since is not None:
+        table, counts = charges, (charges.c.paid == 1) & (charges.c.at > microseconds(since))
+    who = (streams.c.person, table.c.price)
+    asked = select(*who, func.sum(table.c.draws)).select_from(table.join(streams)).where(counts).group_by(*who)
+    spent, price_of = defaultdict[str, Fraction](Fraction), prices_in(connection)
+    for part in parts(list(people)):
+        for person, price, draws in connection.execute(asked.where(streams.c.person.in_(part))).all():
+            spent[person] += price_of(price).epsilon * int(draws)
+    return spent
+
+
 @dataclass(frozen=True)
 class StoredHistory:
-    """The paid draws of one person over all streams and apps; inside one transaction. Sums are by price, and exact."""
+    """What one person's releases have cost; inside one transaction, in which `spent_by_all` is asked once a limit."""
 
     connection: Connection
     person: str
+    spent_by_all: Callable[[datetime | None], Mapping[str, Fraction]]
     loosen: ClassVar = "let the operator loosen it: deeprotect budget LEDGER --person NAME --limit {}=EPSILON"
 
     def spent(self, since: datetime | None) -> Fraction:
-        """Of all time by the running totals, however many charges there are."""
-        row = totals.c if since is None else charges.c
-        counted = self._own(select(row.price, func.sum(row.draws)).group_by(row.price), since)
-        price_of = prices_in(self.connection)
-        rows = self.connection.execute(counted)
-        return sum((price_of(price).epsilon * int(draws) for price, draws in rows.all()), Fraction(0))
+        return self.spent_by_all(since).get(self.person, Fraction(0))
 
     def charges(self, since: datetime) -> list[tuple[datetime, Fraction]]:
         row, price_of = charges.c, prices_in(self.connection)
-        dated = self._own(select(row.at, row.price, row.draws).order_by(row.at), since)
+        own = (streams.c.person == self.person, row.paid == 1, row.at > microseconds(since))
+        dated = select(row.at, row.price, row.draws).select_from(charges.join(streams)).where(*own).order_by(row.at)
         return [(moment_of(at), price_of(price).epsilon * n) for at, price, n in self.connection.execute(dated).all()]
-
-    def _own(self, asked: Select[Any], since: datetime | None) -> Select[Any]:
-        asked = asked.where(streams.c.person == self.person)
-        if since is None:
-            return asked.select_from(totals.join(streams))
-        recent = (charges.c.paid == 1, charges.c.at > microseconds(since))
-        return asked.select_from(charges.join(streams)).where(*recent)
 
 
 def limits_of(connection: Connection, people: Collection[str] | None = None) -> dict[str, Limits]:
     """Those that hold now, of those people, or of all, who have any."""
     newest = select(func.max(limits.c.id)).group_by(limits.c.person)
-    newest = newest if people is None else newest.where(limits.c.person.in_(people))
-    rows = connection.execute(select(limits).where(limits.c.id.in_(newest))).mappings()
+    some = [newest] if people is None else [newest.where(limits.c.person.in_(part)) for part in parts(list(people))]
+    asked = (select(limits).where(limits.c.id.in_(each)) for each in some)
+    rows = (row for each in asked for row in connection.execute(each).mappings())
     return {row["person"]: Limits.from_json({name: row[name] for name in SPANS}) for row in rows}
 
 

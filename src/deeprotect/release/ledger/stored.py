@@ -77,7 +77,8 @@ class StoredLedger:
     def open(self, bookings: Sequence[Booking]) -> Iterator[StoredBooks]:
         """One transaction for draws of accounts in the same database; it is on disk when the block ends."""
         with self._database.writing(*(booking.ledger.lock for booking in bookings)) as connection:
-            books = StoredBooks(connection, bookings)
+            # The clock is read under the lock: who waited is charged when the wait was over.
+            books = StoredBooks(connection, bookings, now=self._clock())
             yield books
         for ledger, counts in books.tallies():
             ledger.tally += counts
@@ -96,18 +97,16 @@ class StoredLedger:
         """An idempotency key: the same draw of one recording of one source is one, however often it is asked for."""
         return self._entry.stream, key_of(self._account.app, self._price.bundle, self._source, recording)
 
-    def room(self, connection: Connection, asked: int, held: Limits) -> tuple[int, datetime]:
-        """How many of the draws may look at the data, and when that was looked up: under the lock, so that who waited
-        is charged when the wait was over. The bundle's own limits hold for the person from now on."""
-        now = self._clock()
+    def room(self, asked: int, held: Limits, *, now: datetime, history: StoredHistory) -> int:
+        """How many of the draws may look at the data. The bundle's own limits hold for the person from now on."""
         if not asked:
-            return 0, now
-        person, price, new = self._entry.person, self._price, self._states_new_limits(connection)
+            return 0
+        price, new = self._price, self._states_new_limits(history.connection)
         held = price.limits.within(held) if new else replace(held, when_spent=price.limits.when_spent)
-        room = covered(held, asked, price.epsilon, now=now, history=StoredHistory(connection, person))
+        room = covered(held, asked, price.epsilon, now=now, history=history)
         if new and room:
-            enter_limits(connection, person, held, price=self._entry.price, now=now)
-        return room, now
+            enter_limits(history.connection, self.person, held, price=self._entry.price, now=now)
+        return room
 
     def _states_new_limits(self, connection: Connection) -> bool:
         """Whether the price has limits that the person's were never held against."""
