@@ -8,7 +8,7 @@ from tests.evaluation.conftest import one_fold
 
 from deeprotect.attack.models import MODELS
 from deeprotect.errors import TableError
-from deeprotect.evaluation.evaluator import CODE_TABLE, Evaluator, Release, Released, Setup
+from deeprotect.evaluation.evaluator import CODE_TABLE, Evaluator, Release, ReleasedRows, Setup
 from deeprotect.evaluation.fold_predictions import FoldPredictions
 from deeprotect.policy import Policy
 from deeprotect.privacy.accuracy_bound import best_accuracy
@@ -16,8 +16,8 @@ from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.mechanisms.laplace import baseline
 from deeprotect.training.labelled_windows import LabelledWindows
 
-_unprotected = Release(lambda private, _: Released(private))
-_nothing = Release(lambda private, _: Released(np.full_like(private, 0.5)))
+_unprotected = Release(lambda private, _: ReleasedRows(private))
+_nothing = Release(lambda private, _: ReleasedRows(np.full_like(private, 0.5)))
 
 
 def test_every_attacker_succeeds_on_an_unprotected_release(windows: LabelledWindows, policy: Policy) -> None:
@@ -52,7 +52,9 @@ def test_who_knows_the_code_reads_what_no_window_shows(evaluator: Evaluator) -> 
         len(side): np.unique(side.labels["person"].astype(str), return_inverse=True)[1]
         for side in (evaluator.train, evaluator.test)
     }
-    measured = evaluator.predictions(Release(lambda private, _: Released(np.zeros_like(private), sides[len(private)])))
+    measured = evaluator.predictions(
+        Release(lambda private, _: ReleasedRows(np.zeros_like(private), sides[len(private)]))
+    )
     person = measured.sum_up("none", None)[1]["person"]
     assert (person.best_attacker, person.adaptive) == (CODE_TABLE, 1.0)
     assert person.attackers["random_forest"] <= person.chance + 1e-9
@@ -61,7 +63,9 @@ def test_who_knows_the_code_reads_what_no_window_shows(evaluator: Evaluator) -> 
 def test_under_ldp_nobody_beats_the_limit(evaluator: Evaluator) -> None:
     entropy, epsilon = SeededEntropy(0), 0.5
     noise = baseline(evaluator.train.flat.shape[1], epsilon)
-    measured = evaluator.predictions(Release(lambda private, _: Released(noise.privatise(private, entropy=entropy))))
+    measured = evaluator.predictions(
+        Release(lambda private, _: ReleasedRows(noise.privatise(private, entropy=entropy)))
+    )
     useful, sensitive = measured.sum_up("ldp", epsilon)
     limit = sensitive["person"].limit
     assert limit == best_accuracy(epsilon, [1, 1, 1])

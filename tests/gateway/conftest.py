@@ -7,7 +7,7 @@ from tests.gateway.channels import POLICY
 from tests.postgres import Cluster
 
 from deeprotect.bundle import Bundle
-from deeprotect.gateway.streams.live_session import phase_of
+from deeprotect.gateway.streams.session import phase_of
 from deeprotect.gateway.wire.message import Message, Readings
 from deeprotect.policy import Policy
 

@@ -18,10 +18,10 @@ from tests.gateway.canary import canaries, leaking_files, leaks
 from tests.gateway.conftest import EPOCH, NAMES, STEP, channel_bundle
 
 from deeprotect.gateway.registration.device_registry import Registry
-from deeprotect.gateway.streams.live_session import phase_of
+from deeprotect.gateway.streams.session import phase_of
+from deeprotect.release.ledger.books import from_bytes
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import charges, draws, streams
-from deeprotect.release.ledger.kept import from_bytes
 
 SERVE = "from deeprotect.cli import main; main()"
 PATIENCE = 60.0  # for a machine that has much else to do

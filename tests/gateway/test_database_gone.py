@@ -5,6 +5,7 @@ import resource
 import shutil
 import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def test_a_file_that_is_locked_or_removed_and_then_there_again(gateway):
     gateway.send("ann", 0, 4)
     app.wait_for(1)
 
-    with sqlite3.connect(ledger, isolation_level=None) as other:
+    with closing(sqlite3.connect(ledger, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         refused(gateway, 4)
         assert gateway.alive()

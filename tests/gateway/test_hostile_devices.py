@@ -99,7 +99,7 @@ def test_one_orders_failure_is_its_own(tmp_path, monkeypatch):
     real = releaser.release_orders
 
     def fails_for_other(orders, **rest):
-        if any(order.session.stream == "other" for order, _ in orders):
+        if any(order.session.stream == "other" for order in orders):
             raise RuntimeError
         return real(orders, **rest)
 

@@ -10,7 +10,7 @@ from tests.gateway.conftest import START, STEP, channel_bundle, message, reading
 from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.mediation.gateway_settings import Settings
 from deeprotect.gateway.wire.message import Message
-from deeprotect.release.ledger.summing import statement
+from deeprotect.release.ledger.statement import statement
 
 LEVELS = {-2.0, -0.5, 0.5, 2.0}  # what the four outputs show, in g
 

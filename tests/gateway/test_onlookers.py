@@ -10,7 +10,8 @@ from tests.gateway.conftest import message
 
 from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.mediation.gateway_settings import Settings
-from deeprotect.gateway.mediation.onlookers import own_statuses, read_window, released_windows, statuses, write_window
+from deeprotect.gateway.mediation.onlookers import own_statuses, statuses
+from deeprotect.gateway.mediation.outlet import read_window, released_windows, write_window
 from deeprotect.gateway.mediation.peers import ProcessPlace
 from deeprotect.gateway.service import create_service
 from deeprotect.gateway.wire.message import ReleasedWindow

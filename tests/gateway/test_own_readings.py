@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.gateway.conftest import NAMES, START, STEP, channel_bundle
 
-from deeprotect.gateway.streams import assembly
-from deeprotect.gateway.streams.live_session import phase_of
+from deeprotect.gateway.streams import track as tracks
+from deeprotect.gateway.streams.session import phase_of
 from deeprotect.gateway.streams.track import Track
 from deeprotect.gateway.wire.acceleration import total_of
 from deeprotect.gateway.wire.message import Message, Readings
@@ -147,16 +147,16 @@ def test_a_reading_of_gravity_goes_into_one_sum_at_most(moved, pulled, data):
 
 def test_a_window_that_looks_beyond_its_border_is_caught(monkeypatch):
     """Planted: the edge is bridged to the next window's first reading, as it once was."""
-    last, real = {}, assembly.window_samples
+    last, real = {}, tracks.window_samples
 
-    def crossing(own, *, window, channels):
-        samples = real(own, window=window, channels=channels)
+    def crossing(own, place, *, window):
+        samples = real(own, place, window=window)
         if samples is not None:
             samples[0] = (last.get("row", samples[0]) + samples[0]) / 2
             last["row"] = samples[-1].copy()
         return samples
 
-    monkeypatch.setattr(assembly, "window_samples", crossing)
+    monkeypatch.setattr(tracks, "window_samples", crossing)
     readings = tuple(("both", START + tick * STEP * 2, (0.1, 0.2)) for tick in range(40))
     last.clear()
     before = draw_inputs(PIPELINES["a draw for each window"], Arrivals(readings, (5,)).messages())

@@ -15,7 +15,7 @@ def test_a_stop_is_graceful_the_last_windows_leave_and_nothing_is_left_running(g
     assert gateway.stop() == 0
     until(lambda: app.over, "the app to be told")
     assert [len(window["time"]) for window in app.windows] == [4, 4, 2]
-    assert not list(gateway.folder.glob("*-journal"))
+    assert not [each for kind in ("journal", "wal", "shm") for each in gateway.folder.glob(f"*-{kind}")]
     assert '"event": "stopped"' in gateway.log()
     gateway.check_nothing_raw(app)
     gateway.check_no_token()

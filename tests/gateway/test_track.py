@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.gateway.conftest import NAMES, POLICY, START, STEP, readings
 
 from deeprotect.errors import InputError
-from deeprotect.gateway.streams.live_session import phase_of
+from deeprotect.gateway.streams.session import phase_of
 from deeprotect.gateway.streams.track import Track
 from deeprotect.gateway.wire.message import Message, Readings
 from deeprotect.policy import Policy
@@ -138,7 +138,7 @@ def test_stamps_of_a_window_are_the_producers_own_each_once():
     base = ramp(0, 8).readings[0]
     uneven = Readings("acc", NAMES, base.times_ns + jitter, base.values)
     windows, _ = through(Message("s", (uneven,)), Message("s", (uneven,)), ramp(8, 4))
-    stamps = windows[0].stamps[0]
+    stamps = windows[0].own[0]
     assert stamps.times_ns.tolist() == uneven.times_ns[:4].tolist()
     assert stamps.ticks.tolist() == [0, 1, 2, 3]
 

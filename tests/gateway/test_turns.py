@@ -13,10 +13,10 @@ from tests.gateway.test_mediator import listening, made
 
 from deeprotect.errors import InputError
 from deeprotect.gateway.mediation import intake as intakes
-from deeprotect.gateway.mediation.allowance import Allowance
 from deeprotect.gateway.mediation.intake import Intake
 from deeprotect.gateway.mediation.mediator import BATCH_WINDOWS, MOST_WINDOWS, count_windows, next_batch
-from deeprotect.gateway.mediation.turns import MOST_WAITING
+from deeprotect.gateway.mediation.turns import MOST_WAITING, Allowance
+from deeprotect.gateway.streams.session import Session
 from deeprotect.gateway.wire import formats
 from deeprotect.gateway.wire.message import Message, Readings
 
@@ -76,15 +76,14 @@ def test_a_large_message_is_read_off_the_event_loop_and_a_small_one_at_once(gate
 
 
 def test_a_small_message_over_a_long_time_is_cut_off_the_event_loop(gateway, monkeypatch):
-    from deeprotect.gateway.streams.live_session import LiveSession
 
-    threads, take = [], LiveSession.take
+    threads, take = [], Session.take
 
     def noted(*given):
         threads.append(threading.current_thread().name)
         return take(*given)
 
-    monkeypatch.setattr(LiveSession, "take", noted)
+    monkeypatch.setattr(Session, "take", noted)
 
     async def steps(intake, device):
         await intake.take(device, rows(0, 4), None)

@@ -253,13 +253,13 @@ def recorded_without_its_charge(patch: Patch) -> None:
     """Draws are kept under a charge that was made for others: each may be released, and none is paid for."""
     charge, first = StoredBooks._charge, []
 
-    def first_only(self, places, refused):
+    def first_only(self, turn, refused):
         if first:
-            for span in (span for place in places for span in self._spans[place]):
-                self._booked[span.stream, span.key].append(replace(first[0], span=span))
+            for page in self._pages.values():
+                page.charge[:], page.paid[:] = first[0], True
             return
-        charge(self, places, refused)
-        first.extend(each for some in self._booked.values() for each in some)
+        charge(self, turn, refused)
+        first.extend(number for page in self._pages.values() for number in page.charge)
 
     patch.setattr(StoredBooks, "_charge", first_only)
 

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from deeprotect import Policy
 from deeprotect.release.ledger.database import Database
-from deeprotect.release.ledger.summing import statement
+from deeprotect.release.ledger.statement import statement
 from deeprotect.sklearn import WindowProtector
 
 FAST = {"mechanism": "laplace", "minimiser": "pca", "random_state": 0}

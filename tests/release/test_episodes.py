@@ -68,6 +68,15 @@ def test_a_draw_listens_to_the_end_of_the_episode_before():
     assert len(left) == 15
 
 
+@pytest.mark.parametrize(("listen", "heard"), [(1, [[0], [4], [9]]), (2, [[0, 1], [3, 4], [8, 9]])])
+def test_a_draw_looks_at_as_few_windows_as_the_policy_says(listen, heard):
+    assert played(Traced(Hold(5, listen)), range(15))[0] == heard
+
+
+def test_a_policy_may_let_a_draw_look_at_more_than_the_usual_three():
+    assert played(Traced(Hold(9, 4)), range(18))[0] == [[0, 1, 2, 3], [5, 6, 7, 8]]
+
+
 def test_without_holding_each_whole_window_is_its_own_draw():
     heard, left = played(SINGLE, range(4), broken={2})
     assert heard == [[0], [1], [3]]

@@ -36,8 +36,8 @@ def budget(
     Example: deeprotect budget ledger.sqlite --person anna
     """
     from deeprotect.release.ledger.database import Database
-    from deeprotect.release.ledger.person_limits import set_limits
-    from deeprotect.release.ledger.summing import statement
+    from deeprotect.release.ledger.people import set_limits
+    from deeprotect.release.ledger.statement import statement
 
     if limit and (person is None or stream is not None or app is not None):
         raise InputError(
@@ -132,7 +132,7 @@ def remembered(draws: "DrawCounts", ledger: str | None, stream: str | None) -> I
         yield "no --ledger: this cost is not remembered, and every run adds to it"
         return
     from deeprotect.release.ledger.database import Database
-    from deeprotect.release.ledger.summing import statement
+    from deeprotect.release.ledger.statement import statement
 
     database = Database.existing(ledger)
     yield f"{database.where}: {draws.charged} draws charged, {draws.repeated} had been before and leave unchanged"

@@ -24,7 +24,7 @@ CODE_TABLE = "code_table"
 """The attacker who knows a code book, and so the code behind each released window."""
 
 
-class Released(NamedTuple):
+class ReleasedRows(NamedTuple):
     """Released windows, flat and scaled (window, value); where there is one, the public code behind each.
 
     `draws` number the draws that windows come from, where several may come from one.
@@ -34,13 +34,13 @@ class Released(NamedTuple):
     code: Indices | None = None
     draws: Indices | None = None
 
-    def only(self, chosen: Mask) -> "Released":
+    def only(self, chosen: Mask) -> "ReleasedRows":
         """Of some windows."""
         code, draws = (None if each is None else each[chosen] for each in (self.code, self.draws))
-        return Released(self.windows[chosen], code, draws)
+        return ReleasedRows(self.windows[chosen], code, draws)
 
 
-Side = tuple[LabelledWindows, Released]
+Side = tuple[LabelledWindows, ReleasedRows]
 Enrolment = tuple[Mask, Mask]
 
 
@@ -48,16 +48,16 @@ Enrolment = tuple[Mask, Mask]
 class Release:
     """From private to released windows: `draw` takes flat windows and how many of them each episode has."""
 
-    draw: Callable[[Floats, Counts], Released]
+    draw: Callable[[Floats, Counts], ReleasedRows]
     hold: Hold = field(default_factory=Hold)
 
-    def __call__(self, side: LabelledWindows) -> Released:
+    def __call__(self, side: LabelledWindows) -> ReleasedRows:
         """Each recording in its own episodes."""
         episodes = side.episodes(self.hold)
         released = self.draw(side.flat, run_lengths(episodes))
         return released if self.hold.windows == 1 else released._replace(draws=episodes)
 
-    def neighbours(self, windows: Floats) -> Released:
+    def neighbours(self, windows: Floats) -> ReleasedRows:
         """Windows that follow each other from the start of a recording."""
         return self.draw(windows, run_lengths(np.arange(len(windows)) // self.hold.windows))
 
@@ -140,13 +140,13 @@ class Evaluator:
         error = np.abs(tested.windows - self.test.flat).reshape(-1, channels).mean(axis=0)
         return FoldPredictions(useful, sensitive, error, len(self.test))
 
-    def _apps(self, name: str, seen: Released, tested: Released) -> Apps:
+    def _apps(self, name: str, seen: ReleasedRows, tested: ReleasedRows) -> Apps:
         learn, test = _both(name, (self.train, seen), (self.test, tested))
         retrained, app = self._fit(self.setup.app, learn), self.apps[name]
         held = None if tested.draws is None else test.predictions(read_draws(app, test))
         return Apps(self.clean[name], _read(app, test), _read(retrained, test), held)
 
-    def _attacks(self, name: str, seen: Released, tested: Released) -> Attacks:
+    def _attacks(self, name: str, seen: ReleasedRows, tested: ReleasedRows) -> Attacks:
         enrolled, attacked = self._attacked(seen, tested)
         learn, test = _both(name, enrolled, attacked)
         setup, raw = self.setup, self.raw[name]
@@ -169,7 +169,7 @@ class Evaluator:
         known = _both(name, *_told(self.apps, enrolled, attacked))
         return attack(self._fit(CODE_TABLE, known[0]), known[1], pools=self.setup.pools)[1]
 
-    def _attacked(self, seen: Released, tested: Released) -> tuple[Side, Side]:
+    def _attacked(self, seen: ReleasedRows, tested: ReleasedRows) -> tuple[Side, Side]:
         """What attackers learn from, and what they are tested on."""
         if self.enrolment is None:
             return (self.train, seen), (self.test, tested)
@@ -206,7 +206,7 @@ def _both(name: str, learn: Side, test: Side) -> tuple[LabelledRows, LabelledRow
     return first, second
 
 
-def _with(rows: LabelledRows, released: Released, known: Mask) -> LabelledRows:
+def _with(rows: LabelledRows, released: ReleasedRows, known: Mask) -> LabelledRows:
     """The labels of raw windows beside what was released of them."""
     return rows.with_rows(released.windows[known], None if released.draws is None else released.draws[known])
 
@@ -219,7 +219,7 @@ def _told(useful: Iterable[str], enrolled: Side, attacked: Side) -> Iterator[Sid
         yield side, released._replace(windows=rows[:, None])
 
 
-def _codes(released: Released) -> Released:
+def _codes(released: ReleasedRows) -> ReleasedRows:
     """The code behind each window, as if it were what is released."""
     assert released.code is not None
     return released._replace(windows=released.code[:, None].astype(float))

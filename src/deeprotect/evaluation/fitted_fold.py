@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from deeprotect.evaluation.evaluator import Evaluator, Release, Released
+from deeprotect.evaluation.evaluator import Evaluator, Release, ReleasedRows
 from deeprotect.evaluation.methods import FEATURES
 from deeprotect.evaluation.peers import PEERS
 from deeprotect.evaluation.settings import Setting
@@ -70,21 +70,21 @@ class FittedFold:
     def _features(self) -> Release:
         minimiser = self.minimiser("default")
         return Release(
-            lambda private, _: Released(np.clip(minimiser.inverse_transform(minimiser.transform(private)), 0, 1))
+            lambda private, _: ReleasedRows(np.clip(minimiser.inverse_transform(minimiser.transform(private)), 0, 1))
         )
 
     def _peer(self, setting: Setting) -> Release:
         peer = PEERS[setting.method.mechanism].fit(self.train, self.policy, setting.epsilon)
-        return Release(lambda private, _: Released(peer(private)))
+        return Release(lambda private, _: ReleasedRows(peer(private)))
 
 
 def seeded(protector: TrainedProtector, seed: int) -> Release:
     """A release whose noise repeats, for evaluation."""
     entropy, mechanism = SeededEntropy(seed), protector.mechanism
 
-    def draw(private: Floats, counts: Counts) -> Released:
+    def draw(private: Floats, counts: Counts) -> ReleasedRows:
         released = protector.release(private, counts, entropy=entropy)
         # The code book is public: whoever sees a released window knows the code behind it.
-        return Released(released.windows, mechanism.output_of(released.codes))
+        return ReleasedRows(released.windows, mechanism.output_of(released.codes))
 
     return Release(draw, protector.hold)

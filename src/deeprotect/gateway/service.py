@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse
@@ -10,10 +11,10 @@ from starlette.requests import Request
 from deeprotect.gateway.console.routes import console_router
 from deeprotect.gateway.feeds.feeding import feeding
 from deeprotect.gateway.mediation import onlookers
-from deeprotect.gateway.mediation.frames import Header
 from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.mediation.intake import Intake
 from deeprotect.gateway.mediation.outlet import fed
+from deeprotect.gateway.mediation.peers import Header
 from deeprotect.gateway.operation.logs import failure
 from deeprotect.gateway.routes_in import router_in
 from deeprotect.gateway.routes_operator import router_operator
@@ -26,7 +27,7 @@ def create_service(gateway: Gateway) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        peers = gateway.peers.answering(take=answer_peer, feed=feed_peer)
+        peers = gateway.peers.answering(take=answer_peer, feed=partial(fed, gateway))
         async with gateway.running(), peers, feeding(gateway, intake):
             yield
 
@@ -37,10 +38,6 @@ def create_service(gateway: Gateway) -> FastAPI:
             case onlookers.METRICS:
                 return onlookers.own_metrics(gateway)
         return await intake.answer_peer(header, body)
-
-    def feed_peer(header: Header) -> AsyncIterator[bytes]:
-        looks = header.get("look") == onlookers.WINDOWS
-        return onlookers.fed_windows(gateway, header) if looks else fed(gateway, header)
 
     intake = Intake(gateway)
     service = FastAPI(title="DEEProtect gateway", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)

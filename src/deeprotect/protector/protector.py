@@ -22,9 +22,8 @@ from deeprotect.protector.kinds import like
 from deeprotect.protector.release import Release
 from deeprotect.release.episodes import LISTEN
 from deeprotect.release.in_order import encoding_threads
-from deeprotect.release.ledger import Account, Ledger, MemoryLedger
+from deeprotect.release.ledger import Account, Ledger, MemoryLedger, Price
 from deeprotect.release.many_files import release_data_set
-from deeprotect.release.pricing import price_of
 from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
 from deeprotect.release.streaming import ListenTo, LiveStream
 from deeprotect.tables.column_map import ColumnMap
@@ -237,8 +236,7 @@ class Protector:
         def release_one(source: Path, target: Path, share: Progress) -> ReleaseSummary:
             return replace(order, progress=share).run(str(source), partial(open_sink, target), self.bundle)
 
-        run = release_data_set(parts, out, release_one, bundle=self.bundle.digest, progress=order.progress)
-        return run.summary(self.bundle.mechanism.event)
+        return release_data_set(parts, out, release_one, bundle=self.bundle, progress=order.progress)
 
     def stream(
         self,
@@ -271,7 +269,8 @@ class Protector:
         from deeprotect.release.ledger.database import Database
         from deeprotect.release.ledger.stored import StoredLedger
 
-        return StoredLedger(Database.existing_or_new(str(address)), Account(stream, person, app), price_of(self.bundle))
+        account, price = Account(stream, person, app), Price.of_bundle(self.bundle)
+        return StoredLedger(Database.existing_or_new(str(address)), account, price)
 
     def __repr__(self) -> str:
         inferences = self.policy.inferences
@@ -303,7 +302,7 @@ class Protector:
         """The ledger that was given or named, or one that forgets."""
         _refuse_half_a_ledger(ledger, out, stream=stream, person=person, app=app)
         if ledger is None:
-            return MemoryLedger(price_of(self.bundle))
+            return MemoryLedger(Price.of_bundle(self.bundle))
         if isinstance(ledger, str | PathLike):
             return self.ledger(ledger, stream=stream or "", person=person, app=app or "")
         return ledger

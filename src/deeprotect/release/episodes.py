@@ -49,8 +49,9 @@ class Observing:
 
 def live_observing(bundle: Pipeline) -> Observing:
     """As the gateway draws: at the beginning of an episode from what was before, so that no window waits."""
-    named = bundle.mechanism.event.guarantee == "named"
-    return Observing.of(bundle, "before", None if named else min(LISTEN, bundle.hold.windows))
+    hold, named = bundle.hold, bundle.mechanism.event.guarantee == "named"
+    is_stated = named or hold.listen < hold.windows
+    return Observing.of(bundle, "before", None if is_stated else min(LISTEN, hold.windows))
 
 
 @dataclass(eq=False)

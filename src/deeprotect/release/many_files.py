@@ -9,13 +9,12 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from deeprotect.bundle import Bundle
 from deeprotect.errors import InputError
 from deeprotect.privacy.accounting import totals
-from deeprotect.privacy.events import Event
 from deeprotect.release.ledger import DrawCounts
 from deeprotect.release.releasing import Progress, ReleaseSummary
 from deeprotect.tables.atomic import LEFT_BEHIND
@@ -25,35 +24,12 @@ UNFINISHED = ".deeprotect-unfinished.json"
 ReleaseOne = Callable[[Path, Path, Progress], ReleaseSummary]
 
 
-@dataclass(frozen=True)
-class DataSetRun:
-    """The summaries of the files that this run released, and how many an earlier one had finished."""
-
-    released: tuple[ReleaseSummary, ...]
-    kept: int
-
-    def summary(self, event: Event) -> ReleaseSummary:
-        """Of all files together, whose draws promise the event."""
-        draws = sum((each.draws for each in self.released), DrawCounts())
-        return ReleaseSummary(
-            rows=sum(each.rows for each in self.released),
-            spending=totals([(event, draws.paid)]),
-            dropped=tuple(dict.fromkeys(name for each in self.released for name in each.dropped)),
-            unchanged=tuple(dict.fromkeys(name for each in self.released for name in each.unchanged)),
-            clipped=tuple(dict.fromkeys(name for each in self.released for name in each.clipped)),
-            renumbered=any(each.renumbered for each in self.released),
-            files=len(self.released),
-            kept=self.kept,
-            draws=draws,
-        )
-
-
 def release_data_set(
-    parts: Sequence[DataSetPart], folder: Path, release_one: ReleaseOne, *, bundle: str, progress: Progress
-) -> DataSetRun:
-    """Release every part that the folder does not hold yet; `bundle` is the digest of the one that releases."""
+    parts: Sequence[DataSetPart], folder: Path, release_one: ReleaseOne, *, bundle: Bundle, progress: Progress
+) -> ReleaseSummary:
+    """Release every part that the folder does not hold yet; a summary of those, and how many it held."""
     released = []
-    with _unfinished(folder, bundle):
+    with _unfinished(folder, bundle.digest):
         for number, part in enumerate(parts):
             target = folder / part.place
             if not target.exists():
@@ -61,7 +37,18 @@ def release_data_set(
                 share = _share_of(progress, number, len(parts))
                 released.append(release_one(part.source, target, share))
             progress((number + 1) / len(parts))
-    return DataSetRun(tuple(released), len(parts) - len(released))
+    draws = sum((each.draws for each in released), DrawCounts())
+    return ReleaseSummary(
+        rows=sum(each.rows for each in released),
+        spending=totals([(bundle.mechanism.event, draws.paid)]),
+        dropped=tuple(dict.fromkeys(name for each in released for name in each.dropped)),
+        unchanged=tuple(dict.fromkeys(name for each in released for name in each.unchanged)),
+        clipped=tuple(dict.fromkeys(name for each in released for name in each.clipped)),
+        renumbered=any(each.renumbered for each in released),
+        files=len(released),
+        kept=len(parts) - len(released),
+        draws=draws,
+    )
 
 
 def _share_of(progress: Progress, number: int, count: int) -> Progress:

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from deeprotect.release.ledger.keys import spans_of
+from deeprotect.release.ledger.stored import key_of
 from deeprotect.signals.windowing import Cutter
 from deeprotect.tables.columns import names_of
 
@@ -30,7 +30,7 @@ def keys(names, *parts):
     """Of one window for each name."""
     cutter = Cutter(2, 1)
     windows = [cutter.push(np.zeros((4, 1)), np.repeat(names_of(names), 2)), cutter.finish()]
-    return [span.key for batch in windows for span in spans_of(batch.frame.runs, 1, *parts)]
+    return [key_of(*parts, run.recording) for batch in windows for run in batch.frame.runs]
 
 
 @pytest.mark.parametrize("names", PAIRS.values(), ids=PAIRS)

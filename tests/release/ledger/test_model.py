@@ -16,9 +16,9 @@ from deeprotect.errors import BudgetError
 from deeprotect.release.ledger import Account
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.limits import SPANS
-from deeprotect.release.ledger.person_limits import set_limits
+from deeprotect.release.ledger.people import set_limits
+from deeprotect.release.ledger.statement import statement
 from deeprotect.release.ledger.stored import StoredLedger
-from deeprotect.release.ledger.summing import statement
 from deeprotect.signals import Run
 
 EPSILONS = (0.1, 2.5)

@@ -5,15 +5,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 from tests.release.ledger.bookings import Asked, charge
 from tests.release.ledger.prices import price
 
 from deeprotect.errors import BudgetError
 from deeprotect.release.ledger import Account
 from deeprotect.release.ledger.database import Database
-from deeprotect.release.ledger.database_tables import VERSION, limits
-from deeprotect.release.ledger.person_limits import limits_in, set_limits
+from deeprotect.release.ledger.database_tables import VERSION, limits, totals
+from deeprotect.release.ledger.limits import Limits
+from deeprotect.release.ledger.people import limits_of, set_limits
 from deeprotect.release.ledger.stored import StoredLedger
 from deeprotect.signals import Run
 
@@ -24,7 +25,8 @@ def draws(first, count):
 
 def held(address, person="ann"):
     with Database.existing(address).reading() as connection:
-        return {name: float(epsilon) for name, epsilon in limits_in(connection, person).epsilons}
+        found = limits_of(connection, [person]).get(person, Limits())
+    return {name: float(epsilon) for name, epsilon in found.epsilons}
 
 
 @pytest.fixture
@@ -114,6 +116,21 @@ def test_how_a_spent_budget_is_answered_stays_the_bundles_own(ann):
     assert charge(kind, draws(0, 3), count=3).tolist() == [True, False, False]
 
 
+def test_a_ledger_of_the_second_version_goes_on_with_the_totals_of_its_charges(ann, address):
+    charge(ann("one", in_all=100.0), draws(0, 10), count=10)
+    charge(ann("spent", in_all=60.0, when_spent="placeholder"), draws(0, 4), count=4)
+    with Database.existing(address).writing("test") as connection:
+        before = sorted(map(tuple, connection.execute(select(totals))))
+        totals.drop(connection)
+        connection.execute(text("UPDATE deeprotect_ledger SET version = 2"))
+    for opened in (Database.existing, Database.existing_or_new):
+        with opened(address).reading() as connection:
+            assert sorted(map(tuple, connection.execute(select(totals)))) == before
+            assert connection.execute(text("SELECT version FROM deeprotect_ledger")).scalars().all() == [VERSION]
+    with pytest.raises(BudgetError, match="spent ε = 60 of in_all = 60"):
+        charge(ann("one", in_all=100.0), draws(10, 1), count=1)
+
+
 def test_a_ledger_of_the_first_version_goes_on_with_the_tightest_limits_that_it_charged(ann, address):
     one = ann("one", in_all=100.0)
     charge(one, draws(0, 10), count=10)
@@ -121,6 +138,7 @@ def test_a_ledger_of_the_first_version_goes_on_with_the_tightest_limits_that_it_
     charge(ann("none"), draws(0, 2), count=2)
     with Database.existing(address).writing("test") as connection:
         limits.drop(connection)
+        totals.drop(connection)
         connection.execute(text("UPDATE deeprotect_ledger SET version = 1"))
     for opened in (Database.existing, Database.existing_or_new):
         opened(address)

@@ -12,8 +12,7 @@ from tests.release.ledger.writers import Work
 
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import charges, streams
-from deeprotect.release.ledger.keys import spans_of
-from deeprotect.signals import Run
+from deeprotect.release.ledger.stored import key_of
 
 ROOT = Path(__file__).parents[3]
 WRITERS = 16
@@ -42,7 +41,7 @@ def released(lines):
 
 def charged(address, recordings):
     """How often each draw was charged, by stream and recording."""
-    names = {spans_of([Run(name, 0, 1)], 1, "", "bundle", "")[0].key: name for name in recordings}
+    names = {key_of("", "bundle", "", name): name for name in recordings}
     counts = defaultdict(int)
     with Database.existing(address).reading() as connection:
         asked = select(streams.c.name, charges.c.key, charges.c.first, charges.c.draws, charges.c.paid)

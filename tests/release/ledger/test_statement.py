@@ -1,15 +1,18 @@
 """Statements: totals by stream, app, person, hour and day; what is left, and when it frees."""
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import func, select, text
 from tests.release.ledger.bookings import charge
 from tests.release.ledger.prices import price
 
 from deeprotect.privacy.events import Event
 from deeprotect.release.ledger.database import Database
-from deeprotect.release.ledger.summing import statement
+from deeprotect.release.ledger.database_tables import charges, totals
+from deeprotect.release.ledger.statement import statement
 from deeprotect.signals import Run
 
 
@@ -80,6 +83,50 @@ def test_a_total_says_what_it_bounds(open_ledger, address, clock, kinds, bound):
     (person,) = statement(Database.existing(address), clock=clock).people
     assert (person.counted_as, person.bound) == (tuple(kinds), bound)
     assert person.spent("in_all").epsilon == 10 * len(kinds)
+
+
+def test_running_totals_are_what_the_charges_add_up_to(open_ledger, address, clock):
+    for stream, app, epsilon in (("watch", "maps", 5.0), ("watch", "health", 5.0), ("phone", "maps", 0.1)):
+        ledger = open_ledger(stream, person="ann", app=app, at=price(epsilon, in_all=40.0, when_spent="placeholder"))
+        for first in range(0, 9, 3):
+            charge(ledger, [Run("a", first, 2), Run("b", first + 1, 2)], count=4)
+            clock.move(minutes=-7 if first else 50)  # the newest charge is not the last one
+    row = charges.c
+    paid, who = func.sum(row.draws * row.paid), (row.stream, row.app, row.price)
+    with Database.existing(address).reading() as connection:
+        summed = connection.execute(select(*who, paid, func.sum(row.draws) - paid, func.max(row.at)).group_by(*who))
+        assert sorted(map(tuple, summed)) == sorted(map(tuple, connection.execute(select(totals))))
+        assert connection.execute(select(func.sum(totals.c.placeholders))).scalar() > 0
+
+
+@pytest.mark.parametrize("limits", [{}, {"in_all": 1e9}, {"per_day": 1e9, "per_hour": 1e6}])
+def test_a_long_history_is_not_felt_at_a_draw_nor_in_a_statement(open_ledger, address, clock, limits):
+    """Two hundred thousand old charges, three weeks of windows of ten seconds; a sum over them takes 100 ms."""
+    ledger = open_ledger(person="ann", **limits)
+    seconds = min(_timed(ledger, address, first, clock=clock) for first in range(5))
+    with Database.existing(address).writing("test") as connection:
+        _fill(connection, charges=200_000)
+    assert min(_timed(ledger, address, first, clock=clock) for first in range(5, 10)) < 2 * seconds + 0.05
+    assert statement(Database.existing(address), clock=clock).people[0].draws == 200_010
+
+
+def _timed(ledger, address, first, *, clock):
+    began = time.perf_counter()
+    charge(ledger, run(first, 1), count=1)
+    statement(Database.existing(address), clock=clock)
+    return time.perf_counter() - began
+
+
+def _fill(connection, *, charges):
+    """As many charges of the first stream as would have been made before, and their total."""
+    numbers = f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {charges})"
+    old = (
+        "SELECT stream, app, price, key, 1000 + i, 1, 1, at - 100000 * (864000 + 100 * CAST(i AS BIGINT)) FROM n, first"
+    )
+    one = "first AS (SELECT * FROM deeprotect_charges ORDER BY id LIMIT 1)"
+    columns = "stream, app, price, key, first, draws, paid, at"
+    connection.execute(text(f"INSERT INTO deeprotect_charges ({columns}) {numbers}, {one} {old}"))
+    connection.execute(text(f"UPDATE deeprotect_totals SET draws = draws + {charges}"))
 
 
 def test_an_empty_ledger_has_an_empty_statement(open_ledger, address, clock):

@@ -12,7 +12,7 @@ from tests.release.ledger.prices import price
 from deeprotect.errors import BudgetError, LedgerError
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import LONGEST_RUN
-from deeprotect.release.ledger.summing import statement
+from deeprotect.release.ledger.statement import statement
 from deeprotect.signals import Run
 
 RUNS = (Run("a", 0, 3), Run("b", 2, 2))

@@ -17,7 +17,7 @@ from deeprotect.errors import BudgetError, DeeprotectError
 from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.release.ledger.database import Database
-from deeprotect.release.ledger.summing import statement
+from deeprotect.release.ledger.statement import statement
 
 CODES = protectors.CODES
 WINDOWS = 6  # of walk(23): 12 rows and 11 rows in windows of 4

@@ -17,7 +17,8 @@ from deeprotect.gateway.console.guesses import Guesses
 from deeprotect.gateway.console.overview import overview
 from deeprotect.gateway.console.requests import RequestRefusedError
 from deeprotect.gateway.console.sessions import Session
-from deeprotect.gateway.mediation.onlookers import released_windows, statuses
+from deeprotect.gateway.mediation.onlookers import statuses
+from deeprotect.gateway.mediation.outlet import released_windows
 from deeprotect.gateway.registration.device_registry import App
 from deeprotect.gateway.wire.hosts import is_local
 from deeprotect.gateway.wire.message import ReleasedWindow

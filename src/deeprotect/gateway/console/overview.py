@@ -15,7 +15,7 @@ from deeprotect.gateway.registration.device_registry import App
 from deeprotect.gateway.registration.push_address import shown_address
 from deeprotect.gateway.streams.status import AppStatus, StreamStatus
 from deeprotect.release.ledger.ledger import utc_now
-from deeprotect.release.ledger.summing import statement
+from deeprotect.release.ledger.statement import statement
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from sqlalchemy import (
 from deeprotect.gateway.registration.registry_tables import admins
 from deeprotect.gateway.registration.tokens import new_token, token_hash
 from deeprotect.release.ledger.database import Database
-from deeprotect.release.ledger.history import microseconds, moment_of
-from deeprotect.release.ledger.ledger import Clock, utc_now
+from deeprotect.release.ledger.ledger import Clock, microseconds, moment_of, utc_now
 
 LONGEST = timedelta(hours=12)
 _LOCK = "deeprotect: console"

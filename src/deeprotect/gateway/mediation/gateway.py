@@ -40,19 +40,16 @@ class Gateway:
     @classmethod
     def of(cls, settings: Settings, place: ProcessPlace | None = None, *, bundles: Bundles | None = None) -> Self:
         """Bundles are loaded and checked, the database is opened or made; wrong input is refused here."""
-        bundles, metrics = bundles or _bundles(settings), Metrics()
+        key = signing.public_key(settings.key) if settings.key else None
+        bundles, metrics, here = bundles or Bundles(settings.bundles, key=key), Metrics(), place or ProcessPlace()
         database = Database.existing_or_new(settings.database, wait_seconds=WAIT_SECONDS, keep_connections=True)
-        registry = Registry(database)
+        registry, varied = Registry(database), VariedBundles()
         directory = Directory(registry)
-
-        varied = VariedBundles()
 
         def bundle_of(app: App) -> Bundle:
             return varied.get(bundles.get(app.bundle), app.epsilon, app.every)
 
-        releaser = Releaser(database)
-        mediator = Mediator(directory, bundle_of, releaser=releaser, metrics=metrics)
-        here = place or ProcessPlace()
+        mediator = Mediator(directory, bundle_of, releaser=Releaser(database), metrics=metrics)
         return cls(settings, database, registry, directory, bundles, mediator, metrics, here, Peers(here))
 
     @asynccontextmanager
@@ -78,11 +75,11 @@ class Gateway:
             try:
                 told = await asyncio.to_thread(self._tell_replaced, told)
                 await asyncio.to_thread(self.directory.refresh)
-                self._ready(1)
+                self.metrics.ready.set(1)
                 self.mediator.close_revoked()
                 await self.mediator.end_idle()
             except DeeprotectError as error:
-                self._ready(0)
+                self.metrics.ready.set(0)
                 event("registry cannot be read", reason=str(error))
             except Exception as error:
                 failure("housekeeping failed", error)
@@ -93,10 +90,3 @@ class Gateway:
         for name in sorted(replaced - told) if self.place.index == 0 else ():
             event("a bundle was changed on disk; restart the gateway to serve it", bundle=name)
         return replaced
-
-    def _ready(self, ready: int) -> None:
-        self.metrics.ready.set(ready)
-
-
-def _bundles(settings: Settings) -> Bundles:
-    return Bundles(settings.bundles, key=signing.public_key(settings.key) if settings.key else None)

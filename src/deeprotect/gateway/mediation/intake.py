@@ -4,9 +4,9 @@ from dataclasses import asdict, dataclass
 from functools import partial
 
 from deeprotect.errors import InputError
-from deeprotect.gateway.mediation.frames import Header
 from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.mediation.mediator import WINDOWS_A_SECOND
+from deeprotect.gateway.mediation.peers import Header
 from deeprotect.gateway.registration.device_registry import Device
 from deeprotect.gateway.wire import formats
 

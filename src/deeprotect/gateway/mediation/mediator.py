@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -11,20 +11,17 @@ from datetime import UTC, datetime
 
 from deeprotect.bundle import Bundle
 from deeprotect.errors import BundleError, InputError
-from deeprotect.gateway.mediation.allowance import Allowance
-from deeprotect.gateway.mediation.mediated_session import MediatedSession
-from deeprotect.gateway.mediation.turns import Turns
+from deeprotect.gateway.mediation.turns import Allowance, Turns
 from deeprotect.gateway.operation.logs import event, failure
 from deeprotect.gateway.operation.metrics import Metrics
 from deeprotect.gateway.registration.device_registry import App, Device
 from deeprotect.gateway.registration.directory import Directory
-from deeprotect.gateway.streams.clock_window import ClockWindow
 from deeprotect.gateway.streams.hub import MOST_WAITING, Hub, Subscription
-from deeprotect.gateway.streams.raw_view import raw_windows
-from deeprotect.gateway.streams.releaser import FAILED, Delivery, ReleaseOrder, Releaser
-from deeprotect.gateway.streams.status import AppStatus, AppTally, Receipt, StreamStatus
+from deeprotect.gateway.streams.releaser import FAILED, Order, Releaser
+from deeprotect.gateway.streams.session import Due, Session
+from deeprotect.gateway.streams.status import AppStatus, Receipt, StreamStatus
 from deeprotect.gateway.streams.track import LONGEST_SECONDS
-from deeprotect.gateway.wire.message import Message
+from deeprotect.gateway.wire.message import Message, ReleasedWindow
 from deeprotect.signals.schema import Schema
 from deeprotect.signals.ticks import SECOND
 
@@ -37,27 +34,23 @@ BATCH_WINDOWS = 64  # of one stream in one batch: nobody waits for more of anoth
 WINDOWS_A_SECOND = 4096  # that one device may make due, in the long run
 MOST_WINDOWS = 2 * WINDOWS_A_SECOND  # of one message
 SHORT_BYTES, SHORT_WINDOWS = 1 << 13, 16  # what is read or cut in a millisecond
-_Due = dict[Schema, list[ClockWindow]]
-_Ordered = list[asyncio.Future[Delivery]]
-_Queue = list[tuple[ReleaseOrder, asyncio.Future[Delivery]]]
+_Ordered = list[asyncio.Future[Order]]
+_Queue = list[tuple[Order, asyncio.Future[Order]]]
 _Served = Sequence[tuple[App, Bundle]]
 
 
 class Mediator:
-    """Sessions belong to whoever has their stream's turn, flows to the releaser's thread; between them go orders and
-    deliveries."""
+    """Sessions belong to whoever has their stream's turn, episodes to the releaser's thread; between them go orders."""
 
     def __init__(
         self, directory: Directory, bundle_of: Callable[[App], Bundle], *, releaser: Releaser, metrics: Metrics
     ) -> None:
         self._directory, self._bundle_of, self._releaser = directory, bundle_of, releaser
         self._metrics, self.allowance, self._turns = metrics, Allowance(), Turns()
-        self._hub, self._raw = (
-            Hub(metrics.lost.labels("slow").inc),
-            Hub(),
-        )  # apart: no name of a stream or an app leads from one to the other
-        self._sessions: dict[tuple[str, str], MediatedSession] = {}
-        self._tallies: defaultdict[tuple[str, str], AppTally] = defaultdict(AppTally)
+        # Two hubs: no name of a stream or an app leads from one to the other.
+        self._hub, self._raw = Hub(metrics.lost.labels("slow").inc), Hub()
+        self._sessions: dict[tuple[str, str], Session] = {}
+        self._tallies: dict[tuple[str, str], AppStatus] = {}
         self._queue: _Queue = []
         self._queued = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="release")
@@ -81,8 +74,7 @@ class Mediator:
             with suppress(asyncio.CancelledError):
                 await task
         for hub in (self._hub, self._raw):
-            for topic in hub.topics():
-                hub.close_topic(topic)
+            hub.close_all_but(())
         self._thread.shutdown(wait=True)
         self._turns.close()
 
@@ -102,8 +94,7 @@ class Mediator:
             if message.is_test or self._stopping:
                 return Receipt(0, busy=not message.is_test)
             receipt, ordered = await self._take(device, message, size=size)
-        deliveries = await asyncio.gather(*ordered)
-        if any(delivery.released for delivery in deliveries):
+        if any(order.released for order in await asyncio.gather(*ordered)):
             self._metrics.latency.observe(time.monotonic() - came)
         return receipt if receipt.refusal else replace(receipt, refusal=self._refusal(device.stream))
 
@@ -118,11 +109,11 @@ class Mediator:
         due = await self._turns.work(lambda: session.take(message, schemas), is_long=is_long)
         session.last_seen = time.monotonic()
         session.note()
-        self._show_raw(device.stream, session, due)
+        self._show_raw(session, due)
         readings, late = sum(map(len, message.readings)), session.late - late_before
         self._metrics.readings.inc(readings)
         self._metrics.late.inc(late)
-        return Receipt(max(0, readings - late), late, refused), ordered + self._order(device, session, apps, due)
+        return Receipt(max(0, readings - late), late, refused), ordered + self._order(session, apps, due)
 
     async def end_session(self, device: Device, name: str) -> None:
         session = self._sessions.get((device.stream, name))
@@ -133,18 +124,12 @@ class Mediator:
         """Sessions that have been silent for long, or whose device was revoked; one that is worked on is not silent."""
         oldest = time.monotonic() - IDLE_SECONDS
         idle = [each for each in self._sessions.values() if not self._turns.is_taken(each.stream)]
-        over = [each for each in idle if each.last_seen < oldest or self._is_revoked(each)]
+        over = [each for each in idle if each.last_seen < oldest or self._directory.device(each.stream) is None]
         await asyncio.gather(*(future for each in over for future in self._end(each)))
-
-    def _is_revoked(self, session: MediatedSession) -> bool:
-        return self._directory.device(session.stream) is None
 
     def close_revoked(self) -> None:
         """Subscriptions of apps that are no more."""
-        valid = {_topic(app) for app in self._directory.apps()}
-        for topic in self._hub.topics():
-            if topic not in valid:
-                self._hub.close_topic(topic)
+        self._hub.close_all_but({_topic(app) for app in self._directory.apps()})
 
     def subscribe(self, app: App, *, most: int = MOST_WAITING) -> Subscription:
         """What this app is to get, from now on."""
@@ -154,8 +139,15 @@ class Mediator:
         """Raw windows, for their owner's eyes: they stay in this process unless its console hands them on."""
         return self._raw.subscribe(stream)
 
-    def status(self) -> Sequence[StreamStatus]:
-        return [self._status(device) for device in self._directory.devices()]
+    def _show_raw(self, session: Session, due: Due) -> None:
+        """Whole windows in the form of the first schema, without the producer's names; nothing else shows them."""
+        if not due or not self._raw.heard(session.stream):
+            return
+        schema, windows = next(iter(due.items()))
+        for each in windows:
+            if each.samples is not None:
+                named = (session.stream, session.released_as, each.number, schema.names)
+                self._raw.publish(session.stream, ReleasedWindow(*named, each.times_ns, each.samples, ()))
 
     async def _run(self) -> None:
         (least, most), took = BATCH_SECONDS, 0.0
@@ -171,29 +163,29 @@ class Mediator:
             took = time.monotonic() - began
 
     async def _release(self, queue: _Queue) -> None:
-        loop, orders = asyncio.get_running_loop(), [order for order, _ in queue]
+        orders = [order for order, _ in queue]
         try:
             with self._metrics.batch.time():
-                deliveries = await loop.run_in_executor(self._thread, self._releaser.run, orders)
+                await asyncio.get_running_loop().run_in_executor(self._thread, self._releaser.run, orders)
         except Exception as error:
             failure("release failed", error)
-            deliveries = [Delivery(order, refusal=FAILED) for order in orders]
-        for (_, future), delivery in zip(queue, deliveries, strict=True):
+            for order in orders:
+                order.released, order.refusal = [], FAILED
+        for order, future in queue:
             try:
-                await self._publish(delivery)
+                await self._publish(order)
             except Exception as error:
                 failure("a delivery failed", error)
             if not future.done():
-                future.set_result(delivery)
+                future.set_result(order)
 
-    async def _publish(self, delivery: Delivery) -> None:
-        app = delivery.order.app
-        tally = self._tallies[app.stream, app.name]
-        if delivery.refusal and delivery.refusal != tally.refusal:
-            event("refused", stream=app.stream, app=app.name, reason=delivery.refusal)
-        if delivery.refusal or delivery.released:
-            tally.refusal = delivery.refusal
-        for place, window in enumerate(delivery.released):
+    async def _publish(self, order: Order) -> None:
+        app, tally = order.app, self._tally(order.app)
+        if order.refusal and order.refusal != tally.refusal:
+            event("refused", stream=app.stream, app=app.name, reason=order.refusal)
+        if order.refusal or order.released:
+            tally.refusal = order.refusal
+        for place, window in enumerate(order.released):
             if place % AT_ONCE == AT_ONCE - 1:  # an app that reads must not lose any of many windows
                 await asyncio.sleep(0)
             tally.released += 1
@@ -201,92 +193,83 @@ class Mediator:
             self._metrics.windows.inc()
             self._hub.publish(_topic(app), window)
 
-    def _order(
-        self, device: Device, session: MediatedSession, apps: _Served, due: _Due, *, over: bool = False
-    ) -> _Ordered:
+    def _order(self, session: Session, apps: _Served, due: Due, *, over: bool = False) -> _Ordered:
         futures = []
         for app, bundle in apps:
             windows = due.get(bundle.schema, [])
             # What ends with a session ends in one piece, and is short.
-            parts = (
-                [windows]
-                if over
-                else [windows[at : at + BATCH_WINDOWS] for at in range(0, len(windows), BATCH_WINDOWS)]
-            )
-            for part in parts:
-                order = ReleaseOrder(device, session, app, bundle, part, over)
-                future: asyncio.Future[Delivery] = asyncio.get_running_loop().create_future()
-                self._queue.append((order, future))
-                futures.append(future)
+            size = max(1, len(windows)) if over else BATCH_WINDOWS
+            for start in range(0, max(len(windows), int(over)), size):
+                order = Order(session, app, bundle, windows[start : start + size], over)
+                futures.append(asyncio.get_running_loop().create_future())
+                self._queue.append((order, futures[-1]))
         if futures:
             self._queued.set()
         return futures
 
-    def _served(self, session: MediatedSession) -> tuple[_Served, str | None]:
+    def _served(self, session: Session) -> tuple[_Served, str | None]:
         """Apps of a session with their bundles, and why one of them gets nothing."""
         apps, refused = [], None
         for app in map(session.given, self._directory.apps_of(session.stream)):
             try:
                 apps.append((app, session.bundle_of(app, self._bundle_of)))
             except BundleError as error:
-                refused = self._tallies[app.stream, app.name].refusal = str(error)
+                refused = self._tally(app).refusal = str(error)
         return apps, refused
 
-    def _refusal(self, stream: str) -> str | None:
-        refusals = (self._tallies[stream, app.name].refusal for app in self._directory.apps_of(stream))
-        return next((each for each in refusals if each), None)
-
-    def _session(self, device: Device, name: str) -> tuple[MediatedSession, _Ordered]:
+    def _session(self, device: Device, name: str) -> tuple[Session, _Ordered]:
         """The session of this name, and what is to leave of one that makes way for it."""
         key = (device.stream, name)
         if key in self._sessions:
             return self._sessions[key], []
-        own = [each for each in self._sessions.values() if each.stream == device.stream]
-        session = self._sessions[key] = MediatedSession(device.stream, name, last_seen=time.monotonic())
+        own = self._sessions_of(device)
+        session = self._sessions[key] = Session(device, name, time.monotonic())
         self._metrics.sessions.set(len(self._sessions))
         most = len(own) >= MOST_SESSIONS
         return session, self._end(min(own, key=lambda each: each.last_seen)) if most else []
 
-    async def _end_in_turn(self, session: MediatedSession) -> None:
+    def _sessions_of(self, device: Device) -> list[Session]:
+        return [each for each in self._sessions.values() if each.stream == device.stream]
+
+    async def _end_in_turn(self, session: Session) -> None:
         async with self._turns.of(session.stream):
             ordered = self._end(session) if session in self._sessions.values() else []
         await asyncio.gather(*ordered)
 
-    def _end(self, session: MediatedSession) -> _Ordered:
+    def _end(self, session: Session) -> _Ordered:
         """Nobody works on it."""
         self._sessions.pop((session.stream, session.name), None)
         self._metrics.sessions.set(len(self._sessions))
-        device = self._directory.device(session.stream)
-        if device is None:
+        if self._directory.device(session.stream) is None:
             return []
         apps, _ = self._served(session)
-        return self._order(device, session, apps, session.finish(), over=True)
+        return self._order(session, apps, session.finish(), over=True)
 
-    def _show_raw(self, stream: str, session: MediatedSession, due: _Due) -> None:
-        if self._raw.heard(stream):
-            for window in raw_windows(stream, session.released_as, due):
-                self._raw.publish(stream, window)
+    def status(self) -> list[StreamStatus]:
+        return [self._status(device) for device in self._directory.devices()]
 
     def _status(self, device: Device) -> StreamStatus:
-        sessions = [each for each in self._sessions.values() if each.stream == device.stream]
+        sessions, apps = self._sessions_of(device), self._directory.apps_of(device.stream)
         newest = max(sessions, key=lambda each: each.last_seen, default=None)
-        apps = tuple(self._app_status(app) for app in self._directory.apps_of(device.stream))
-        silent = None if newest is None else time.monotonic() - newest.last_seen
+        seen = None if newest is None else time.time() - (time.monotonic() - newest.last_seen)
+        told = [replace(self._tally(app), bundle=app.bundle, dropped=self._hub.dropped(_topic(app))) for app in apps]
         return StreamStatus(
             device.stream,
             device.person,
             newest.released_as if newest else None,
-            None if silent is None else datetime.fromtimestamp(time.time() - silent, UTC),
+            None if seen is None else datetime.fromtimestamp(seen, UTC),
             newest.missing_then if newest else (),
             sum(each.late_then for each in sessions),
-            sum(app.released for app in apps),
-            apps,
+            sum(app.released for app in told),
+            tuple(told),
         )
 
-    def _app_status(self, app: App) -> AppStatus:
-        tally = self._tallies[app.stream, app.name]
-        dropped = self._hub.dropped(_topic(app))
-        return AppStatus(app.name, app.bundle, tally.released, tally.placeholders, tally.refusal, dropped)
+    def _tally(self, app: App) -> AppStatus:
+        return self._tallies.setdefault((app.stream, app.name), AppStatus(app.name))
+
+    def _refusal(self, stream: str) -> str | None:
+        refusals = (self._tally(app).refusal for app in self._directory.apps_of(stream))
+        return next((each for each in refusals if each), None)
 
 
 def next_batch(queue: _Queue) -> tuple[_Queue, _Queue]:

@@ -5,16 +5,36 @@ They talk through sockets in a folder that only their user may enter; nothing of
 
 import asyncio
 import hashlib
-from asyncio import StreamReader, StreamWriter
+import json
+import struct
+from asyncio import IncompleteReadError, StreamReader, StreamWriter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from deeprotect.gateway.mediation.frames import Header, read_frame, write_frame
-
+_LENGTHS = struct.Struct(">II")
+Header = dict[str, Any]
 Taking = Callable[[Header, bytes], Awaitable[Header]]
 Feeding = Callable[[Header], AsyncIterator[bytes]]
+
+
+async def read_frame(reader: StreamReader) -> tuple[Header, bytes] | None:
+    """The next header and bytes; None when the other side is gone."""
+    try:
+        lengths = _LENGTHS.unpack(await reader.readexactly(_LENGTHS.size))
+        header, body = await reader.readexactly(lengths[0]), await reader.readexactly(lengths[1])
+    except (IncompleteReadError, ConnectionError):
+        return None
+    return json.loads(header), body
+
+
+async def write_frame(writer: StreamWriter, header: Header, body: bytes = b"") -> None:
+    """Waits while the other side is slow."""
+    text = json.dumps(header).encode()
+    writer.write(_LENGTHS.pack(len(text), len(body)) + text + body)
+    await writer.drain()
 
 
 @dataclass(frozen=True)

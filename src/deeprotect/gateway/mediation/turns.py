@@ -1,6 +1,7 @@
-"""Turns of streams: of each one piece of work at a time, in order; long ones off the event loop."""
+"""Whose turn it is, and how much one device may ask for: one piece of work of each stream at a time, in order."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,10 @@ MOST_WAITING = 64  # messages of one stream
 
 
 class Turns:
-    """One thread for all; no stream has more than one piece before it, so that each waits for one of every other's."""
+    """One thread for long pieces, off the event loop.
+
+    No stream has more than one piece before it, so that each waits for one of every other's.
+    """
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="reading")
@@ -43,3 +47,28 @@ class Turns:
 
     def close(self) -> None:
         self._thread.shutdown(wait=True)
+
+
+class Allowance:
+    """The seconds of work that each stream has left: a second's worth in each second, and one at most.
+
+    What only turns out later to cost more is owed.
+    """
+
+    def __init__(self, *, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._left: dict[str, tuple[float, float]] = {}  # seconds, and when they were counted
+
+    def left(self, stream: str) -> float:
+        seconds, counted = self._left.get(stream, (1.0, 0.0))
+        return min(1.0, seconds + self._now() - counted)
+
+    def spend(self, stream: str, seconds: float) -> bool:
+        """Whether there was anything left to spend it from."""
+        allowed = self.left(stream) > 0.0
+        if allowed:
+            self.owe(stream, seconds)
+        return allowed
+
+    def owe(self, stream: str, seconds: float) -> None:
+        self._left[stream] = self.left(stream) - seconds, self._now()

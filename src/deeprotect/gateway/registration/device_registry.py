@@ -17,8 +17,7 @@ from deeprotect.gateway.wire.sensor_settings import SensorSettings
 from deeprotect.privacy.names import check_names
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import streams
-from deeprotect.release.ledger.history import microseconds, moment_of
-from deeprotect.release.ledger.ledger import Clock, utc_now
+from deeprotect.release.ledger.ledger import Clock, microseconds, moment_of, utc_now
 
 _LOCK = "deeprotect: registry"
 _NO_STREAM = "no stream '{}' is registered; `deeprotect register list` shows them"

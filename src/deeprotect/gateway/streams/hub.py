@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from typing import Self
 
 from deeprotect.gateway.wire.message import ReleasedWindow
@@ -88,9 +88,9 @@ class Hub:
         else:
             self._listeners.pop(topic, None)
 
-    def close_topic(self, topic: Hashable) -> None:
-        """Whoever listens is done: the app was revoked."""
-        for subscription in list(self._listeners.get(topic, ())):
+    def close_all_but(self, topics: Collection[Hashable]) -> None:
+        """Whoever listens to another is done: the app was revoked, or the gateway stops."""
+        for subscription in [each for topic, some in self._listeners.items() if topic not in topics for each in some]:
             subscription.close()
 
     def topics(self) -> list[Hashable]:

@@ -4,16 +4,16 @@ from dataclasses import dataclass
 from datetime import datetime
 
 
-@dataclass(frozen=True)
+@dataclass
 class AppStatus:
     """One app's part of a stream, since the gateway started."""
 
     name: str
-    bundle: str
-    released: int
-    placeholders: int
-    refusal: str | None
-    dropped: int
+    bundle: str = ""
+    released: int = 0
+    placeholders: int = 0
+    refusal: str | None = None
+    dropped: int = 0
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,3 @@ class Receipt:
     late: int = 0
     refusal: str | None = None
     busy: bool = False
-
-
-@dataclass
-class AppTally:
-    """Counts of one app."""
-
-    released: int = 0
-    placeholders: int = 0
-    refusal: str | None = None

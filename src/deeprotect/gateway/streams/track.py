@@ -1,16 +1,21 @@
-"""A session's readings on the clock of one schema: windows in order, through gaps and clocks that jump."""
+"""A session's readings on the clock of one schema: they come out of order, twice, late or not, and leave as windows.
 
-from collections.abc import Iterator
+Each reading belongs to one window, by its own stamp, and a window is made of its own readings and of no other.
+docs/claims.md#draws-of-the-gateway
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deeprotect.errors import InputError
-from deeprotect.gateway.streams.assembly import Assembly
-from deeprotect.gateway.streams.clock_window import ClockWindow
-from deeprotect.gateway.streams.simultaneous import OnTicks, Simultaneous
-from deeprotect.gateway.wire.message import Message
-from deeprotect.signals.schema import Schema
-from deeprotect.signals.ticks import SECOND, Ticks
+from deeprotect.gateway.wire.message import Message, Readings
+from deeprotect.signals.clock import GAP_STEPS
+from deeprotect.signals.resampling import run_means
+from deeprotect.signals.schema import Floats, Schema
+from deeprotect.signals.ticks import SECOND, Nanoseconds, Ticks
 
 JUMP_SECONDS = 3.0
 """A step of the stamps by more than this, either way, is a gap or a clock set anew: nothing is bridged across it."""
@@ -18,6 +23,56 @@ LONGEST_SECONDS = 600
 """That one message may cover, so that nobody makes a gateway count through years,"""
 LONGEST_TICKS = 1 << 19
 """or through a minute of sound."""
+GRACE_SECONDS = 2.0  # that a window waits for what is missing, by the stamps of what comes after it
+GAP = int(GAP_STEPS)  # ticks from one reading to the next at most; a file's rows may lie as far apart
+LARGEST = 1e300
+"""No sensor reads as much; a mean beyond it might be no number, and what is there would depend on what is read."""
+_Counted = NDArray[np.int64]
+_Sensor = tuple[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class OnTicks:
+    """Readings of sensors that are read at the same times, in order of time, each nearest to a tick of the clock.
+
+    What is asked of the times is asked once for all of them.
+    """
+
+    readings: tuple[Readings, ...]  # at least one; all at the same times
+    ticks: _Counted
+
+    @property
+    def times_ns(self) -> Nanoseconds:
+        return self.readings[0].times_ns
+
+    def where(self, chosen: NDArray[np.bool_] | _Counted | slice) -> "OnTicks":
+        """Some of them."""
+        return OnTicks(tuple(each.where(chosen) for each in self.readings), self.ticks[chosen])
+
+    def between(self, start: int, end: int) -> "OnTicks":
+        """Those of some ticks, `end` not included; possibly none."""
+        if self.ticks[0] >= start and self.ticks[-1] < end:
+            return self
+        return self.where(slice(*np.searchsorted(self.ticks, (start, end)).tolist()))
+
+
+@dataclass(frozen=True)
+class ClockWindow:
+    """Window `number` of the clock, counted since 1970; no samples where some are missing."""
+
+    number: int
+    times_ns: Nanoseconds  # of its ticks
+    samples: Floats | None  # (tick, channel) in units
+    own: tuple[OnTicks, ...]  # the producer's readings; ticks are counted from the window's first
+    part: int = 0  # how often the clock had been set back before it: its draws are not those of before
+
+    def with_values(self, released: Floats, channels: Sequence[str]) -> Iterator[Readings]:
+        """The same readings with values of a released window (tick, channel)."""
+        place = {name: place for place, name in enumerate(channels)}
+        for each in self.own:
+            rows = released[each.ticks]
+            for own in each.readings:
+                yield Readings(own.sensor, own.channels, own.times_ns, rows[:, [place[name] for name in own.channels]])
 
 
 class Track:
@@ -26,68 +81,195 @@ class Track:
     def __init__(self, schema: Schema, *, phase: int = 0) -> None:
         self._schema, self._ticks = schema, Ticks.of(schema.rate_hz, offset=phase)
         self._jump = self._ticks.ticks_in(JUMP_SECONDS)
-        self._assembly: Assembly | None = None
+        self._stretch: _Stretch | None = None
         self._part = 0
         self._late = 0
 
     @property
     def late(self) -> int:
-        return self._late + (self._assembly.late if self._assembly else 0)
+        return self._late + (self._stretch.late if self._stretch else 0)
 
     @property
     def missing(self) -> tuple[str, ...]:
         """Channels that are awaited; none before anything came."""
-        return self._assembly.missing() if self._assembly else ()
+        return self._stretch.missing() if self._stretch else ()
 
     def take(self, message: Message) -> list[ClockWindow]:
         """Windows that are due now."""
         there = (each.only(self._schema.names).numbers() for each in message.readings)
-        readings = Simultaneous.of(each for each in there if each.channels and len(each))
-        check_span(readings, self._ticks)
-        return [window for piece in self._pieces(readings) for window in self._through(piece)]
+        readings = self._on_ticks(each for each in there if each.channels and len(each))
+        if not readings:
+            return []
+        every = np.sort(np.concatenate([each.times_ns for each in readings]))
+        longest = min(LONGEST_SECONDS, LONGEST_TICKS * self._ticks.seconds // self._ticks.count)
+        if every[-1] - every[0] > longest * SECOND:
+            raise InputError(f"a message covers at most {longest} s; send smaller ones")
+        return [window for piece in _pieces(readings, every) for window in self._through(piece)]
 
     def finish(self) -> list[ClockWindow]:
         """What has begun and will not go on."""
-        assembly, self._assembly = self._assembly, None
-        if assembly is None:
+        stretch, self._stretch = self._stretch, None
+        if stretch is None:
             return []
-        self._late += assembly.late
-        return list(assembly.due(closing=True))
+        self._late += stretch.late
+        return list(stretch.due(closing=True))
 
-    def _pieces(self, readings: list[Simultaneous]) -> Iterator[list[Simultaneous]]:
-        """The same readings cut where the stamps of all sensors together jump, in order of time."""
-        if not readings:
-            return
-        every = readings[0].times_ns
-        if len(readings) > 1:
-            every = np.sort(np.concatenate([each.times_ns for each in readings]))
-        borders = every[1:][every[1:] - every[:-1] > JUMP_SECONDS * SECOND]
-        if not len(borders):
-            yield readings
-            return
-        for low, high in zip([every[0], *borders], [*borders, every[-1] + 1], strict=True):
-            parts = (each.where((each.times_ns >= low) & (each.times_ns < high)) for each in readings)
-            yield [each for each in parts if len(each.times_ns)]
+    def _on_ticks(self, readings: Iterable[Readings]) -> list[OnTicks]:
+        """By their array of times, in the order of their first; the same times in two arrays count as different."""
+        by_times: dict[int, list[Readings]] = {}
+        for each in readings:
+            by_times.setdefault(id(each.times_ns), []).append(each)
+        together = (OnTicks(tuple(some), self._ticks.nearest(some[0].times_ns)) for some in by_times.values())
+        return [
+            each if _increases(each.times_ns) else each.where(np.argsort(each.times_ns, kind="stable"))
+            for each in together
+        ]
 
-    def _through(self, readings: list[Simultaneous]) -> Iterator[ClockWindow]:
-        on_ticks = [OnTicks(each, self._ticks.nearest(each.times_ns)) for each in readings]
-        first, last = min(each.first for each in on_ticks), max(each.last for each in on_ticks)
-        assembly = self._assembly
-        if assembly is None or first > assembly.newest + self._jump or last < assembly.newest - self._jump:
-            set_back = assembly is not None and last < assembly.newest
+    def _through(self, readings: list[OnTicks]) -> Iterator[ClockWindow]:
+        first, last = min(int(each.ticks[0]) for each in readings), max(int(each.ticks[-1]) for each in readings)
+        stretch = self._stretch
+        if stretch is None or first > stretch.newest + self._jump or last < stretch.newest - self._jump:
+            set_back = stretch is not None and last < stretch.newest
             yield from self.finish()
             self._part += int(set_back)
-            assembly = self._assembly = Assembly(self._schema, self._ticks, first_tick=first, part=self._part)
-        for each in on_ticks:
-            assembly.push(each)
-        yield from assembly.due()
+            stretch = self._stretch = _Stretch(self._schema, self._ticks, first_tick=first, part=self._part)
+        for each in readings:
+            stretch.push(each)
+        yield from stretch.due()
 
 
-def check_span(readings: list[Simultaneous], ticks: Ticks) -> None:
-    """A message is about now, not about a life."""
-    if not readings:
+class _Stretch:
+    """One unbroken stretch of a stream; windows come out in order, each once, and never again.
+
+    When a window comes out is told by stamps alone, those of later readings included: no value has a say in it.
+    """
+
+    def __init__(self, schema: Schema, ticks: Ticks, *, first_tick: int, part: int) -> None:
+        self._schema, self._ticks, self._part = schema, ticks, part
+        self._place = {name: place for place, name in enumerate(schema.names)}
+        self._grace = ticks.ticks_in(GRACE_SECONDS)
+        self._next = self._first = -(-first_tick // schema.window)  # comes out next: the first that can be whole
+        self._came: list[OnTicks] = []  # of which the open windows may have some
+        self.newest = first_tick
+        self.late = 0
+
+    @property
+    def _start(self) -> int:
+        return self._next * self._schema.window
+
+    def push(self, each: OnTicks) -> None:
+        """Those that belong to a window that is closed are counted, and nothing else."""
+        own = each.between(self._start, int(each.ticks[-1]) + 1)
+        self.late += len(each.ticks) - len(own.ticks) if self._next > self._first else 0
+        if len(own.ticks):
+            self.newest = max(self.newest, int(own.ticks[-1]))
+            self._came.append(own)
+
+    def due(self, *, closing: bool = False) -> Iterator[ClockWindow]:
+        """Windows that are whole, and those that nothing more is awaited for; when closing, all that have begun."""
+        length = self._schema.window
+        while self._start + length <= self.newest + 1 or (closing and self._start <= self.newest):
+            over = closing or self.newest >= self._start + length + self._grace
+            if not (over or self._is_whole()):
+                return
+            own = self._own()
+            times = self._ticks.times(self._start + np.arange(length, dtype=np.int64))
+            yield ClockWindow(self._next, times, window_samples(own, self._place, window=length), own, self._part)
+            self._next += 1
+            self._came = [each for each in self._came if each.ticks[-1] >= self._start]
+
+    def missing(self) -> tuple[str, ...]:
+        """Channels of which nothing has come in the window that is open."""
+        there = {name for each in self._own() for readings in each.readings for name in readings.channels}
+        return tuple(name for name in self._schema.names if name not in there)
+
+    def _is_whole(self) -> bool:
+        """Whether the stamps of every channel go through the open window, and none of it can be still to come."""
+        length = self._schema.window
+        ticks: dict[str, list[_Counted]] = {name: [] for name in self._place}
+        for each in self._came:
+            near = each.between(self._start, self._start + length + GAP).ticks - self._start
+            for name in (name for readings in each.readings for name in readings.channels):
+                ticks[name].append(near)
+        different = {tuple(map(id, some)): some for some in ticks.values()}  # channels that are read together, once
+        return all(_reaches(some, window=length) for some in different.values())
+
+    def _own(self) -> tuple[OnTicks, ...]:
+        """The readings of the open window by sensor, each once, in order of time."""
+        start, end = self._start, self._start + self._schema.window
+        came = [part for each in self._came if len((part := each.between(start, end)).ticks)]
+        by_sensor: dict[_Sensor, list[tuple[int, Readings]]] = {}
+        for number, each in enumerate(came):
+            for readings in each.readings:
+                by_sensor.setdefault((readings.sensor, readings.channels), []).append((number, readings))
+        together: dict[tuple[int, ...], list[list[Readings]]] = {}  # sensors that came in the same pieces
+        for some in by_sensor.values():
+            together.setdefault(tuple(number for number, _ in some), []).append([readings for _, readings in some])
+        return tuple(_joined([came[n] for n in numbers], some, start=start) for numbers, some in together.items())
+
+
+def _pieces(readings: list[OnTicks], every: Nanoseconds) -> Iterator[list[OnTicks]]:
+    """The same readings cut where the stamps of all sensors together jump, in order of time."""
+    borders = every[1:][every[1:] - every[:-1] > JUMP_SECONDS * SECOND]
+    if not len(borders):
+        yield readings
         return
-    first, last = min(int(each.times_ns[0]) for each in readings), max(int(each.times_ns[-1]) for each in readings)
-    longest = min(LONGEST_SECONDS, LONGEST_TICKS * ticks.seconds // ticks.count)
-    if last - first > longest * SECOND:
-        raise InputError(f"a message covers at most {longest} s; send smaller ones")
+    for low, high in zip([every[0], *borders], [*borders, every[-1] + 1], strict=True):
+        parts = (each.where((each.times_ns >= low) & (each.times_ns < high)) for each in readings)
+        yield [each for each in parts if len(each.ticks)]
+
+
+def _joined(pieces: Sequence[OnTicks], sensors: Sequence[Sequence[Readings]], *, start: int) -> OnTicks:
+    """What came in pieces, ticks counted from `start`: of readings with one stamp, the first to come."""
+    times = np.concatenate([each.times_ns for each in pieces])
+    ticks = np.concatenate([each.ticks for each in pieces]) - start
+    order = slice(None) if _increases(times) else np.unique(times, return_index=True)[1]
+    times = times[order]
+    values = (np.concatenate([each.values for each in some])[order] for some in sensors)
+    named = ((some[0].sensor, some[0].channels) for some in sensors)
+    return OnTicks(tuple(Readings(*who, times, own) for who, own in zip(named, values, strict=True)), ticks[order])
+
+
+def window_samples(own: Sequence[OnTicks], place: Mapping[str, int], *, window: int) -> Floats | None:
+    """(tick, channel): the mean of a tick's readings, as `prepare` averages; None where a channel lacks too many.
+
+    Ticks without a reading lie on a straight line between their neighbours in the window; at its edges the nearest
+    reading is repeated. Up to two ticks in a row may be without.
+    """
+    rows = np.full((window, len(place)), np.nan)
+    for each in own:
+        starts = np.flatnonzero(np.diff(each.ticks, prepend=-1))
+        for readings in each.readings:
+            columns = [place[name] for name in readings.channels]
+            means = run_means(np.clip(readings.values, -LARGEST, LARGEST), starts)
+            rows[each.ticks[starts][:, None], columns] = means
+    if not np.isfinite(rows).all():
+        for column in rows.T:
+            _bridge(column)
+    return rows if np.isfinite(rows).all() else None
+
+
+def _bridge(column: Floats) -> None:
+    """Close the gaps of a channel, in place; not where one is too wide, or all is missing."""
+    known = np.flatnonzero(np.isfinite(column))
+    if len(known) and (np.diff(known, prepend=-1, append=len(column)) <= GAP).all():
+        column[:] = np.interp(np.arange(len(column)), known, column[known])
+
+
+def _reaches(ticks: Sequence[_Counted], *, window: int) -> bool:
+    """Whether stamps of one channel, at ticks from a window's first, go through it without a gap and beyond its end.
+
+    Where each tick of the window has its one stamp, nothing beyond is waited for. A faster device may have more to say
+    about the last tick, and about an only one.
+    """
+    every = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *ticks]))
+    inside = every[: np.searchsorted(every, window)]
+    if len(inside) == window > 1 and (inside[1:] > inside[:-1]).all():
+        return True
+    there = np.concatenate([[-1], every[: len(inside) + 1]])
+    return len(inside) > 0 and len(every) > len(inside) and bool((np.diff(there) <= GAP).all())
+
+
+def _increases(times_ns: Nanoseconds) -> bool:
+    """Each later than the one before, which they mostly are."""
+    return bool((times_ns[1:] > times_ns[:-1]).all())

@@ -1,74 +1,106 @@
-"""Draws of many accounts in one transaction: charged, and what was drawn for them kept, in a few statements for all."""
+"""Draws of many accounts in one transaction: charged, and what was drawn for them kept, in a few statements for all.
 
+What was drawn is private already, so that keeping it is post-processing. What is kept first is kept for good.
+"""
+
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, insert, select
 
 from deeprotect.errors import BudgetError
 from deeprotect.release.ledger import database_tables as schema
-from deeprotect.release.ledger.kept import AT_ONCE, keep
 from deeprotect.release.ledger.ledger import Booking, DrawCounts, Paid
 from deeprotect.release.ledger.limits import Limits
-from deeprotect.release.ledger.person_limits import limits_of
-from deeprotect.release.ledger.spans import Span
+from deeprotect.release.ledger.people import StoredHistory, limits_of, parts, spent_by
 from deeprotect.signals.schema import Floats
 
 if TYPE_CHECKING:
     from deeprotect.release.ledger.stored import StoredLedger
 
-
-@dataclass(frozen=True)
-class Charge:
-    """Draws that were booked together; those `paid` look at the data, the others are placeholders."""
-
-    span: Span
-    paid: bool
-    number: int = 0  # of its row, once it has one
+Places = NDArray[np.int64]
+_TYPES = ("<u1", "<u2", "<u4", "<f8")
+"""The first that holds all values of a row's draws; one byte in front says which, and whether they are compressed."""
+_COMPRESSED = 128
 
 
-Booked = defaultdict[tuple[int, bytes], list[Charge]]
-"""Charges by stream and key."""
+@dataclass(eq=False)
+class Page:
+    """The draws of one key that are asked for, a place each: the row that charges it (0: none yet), what is kept."""
+
+    stream: int
+    key: bytes
+    numbers: NDArray[np.int64]  # each once, in order
+    kept: list[tuple[int, Floats]] = field(default_factory=list)  # from that place on, (draw, value)
+
+    def __post_init__(self) -> None:
+        self.charge, self.paid, self.is_kept = (np.zeros(len(self.numbers), kind) for kind in (np.int64, bool, bool))
+
+    def places(self, first: int, count: int) -> slice:
+        """Of those among so many draws from the first on that are asked for."""
+        return slice(*np.searchsorted(self.numbers, (first, first + count)).tolist())
+
+    def keep(self, place: slice, drawn: Floats) -> None:
+        self.kept.append((place.start, drawn))
+        self.is_kept[place] = True
+
+    def overwrite(self, own: Floats, place: slice) -> None:
+        """Draws of which something is kept become what it is."""
+        for start, drawn in self.kept:
+            low, high = max(place.start, start), min(place.stop, start + len(drawn))
+            if low < high:
+                # An earlier version filled a short episode up to the length of the others.
+                own[low - place.start : high - place.start] = drawn[low - start : high - start, : own.shape[1]]
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Neighbouring draws of one booking on a page, which show as many windows each."""
+
+    page: Page
+    place: slice
+    windows: int
 
 
 class StoredBooks:
     """One transaction; its caller holds the locks of all people whose draws are asked for."""
 
-    def __init__(self, connection: Connection, bookings: Sequence[Booking]) -> None:
-        self._connection = connection
+    def __init__(self, connection: Connection, bookings: Sequence[Booking], *, now: datetime) -> None:
+        self._connection, self._now = connection, now
         self._ledgers: list[StoredLedger] = [booking.ledger for booking in bookings]
-        self._windows = [booking.shown for booking in bookings]
-        self._spans = [
-            ledger.spans(booking.runs, len(booking.shown))
-            for ledger, booking in zip(self._ledgers, bookings, strict=True)
-        ]
-        self._booked = _charges_of(connection, [span for spans in self._spans for span in spans])
+        self._pages: dict[tuple[int, bytes], Page] = {}
+        self._pieces = self._laid_out(bookings)
         self._paid: list[Paid | BudgetError] = []
         self._new = [0] * len(bookings)
+        self._read_charges()
 
     def charge(self) -> list[Paid | BudgetError]:
         """Which draws of each booking may look at the data: charged now, or before; or why none is."""
         refused: dict[int, BudgetError] = {}
         for turn in self._turns():
             self._charge(turn, refused)
-        self._paid = [
-            refused[place] if place in refused else _paid_draws(spans, self._booked)
-            for place, spans in enumerate(self._spans)
-        ]
+        none = np.empty(0, dtype=bool)
+        marks = ([none, *(each.page.paid[each.place] for each in pieces)] for pieces in self._pieces)
+        self._paid = [refused[place] if place in refused else np.concatenate(each) for place, each in enumerate(marks)]
         return self._paid
 
     def record(self, drawn: Sequence[Floats | None]) -> list[Floats | None]:
         """Keep what was drawn for charged draws; what comes back is what was kept first, and that is what leaves."""
-        there = {place: each for place, each in enumerate(drawn) if each is not None}
-        for place in there:
-            if list(_uncharged(self._spans[place], self._booked)):
-                raise BudgetError("draws must be charged before they are recorded; nothing was released")
-        asked = [(self._spans[place], self._windows[place], each) for place, each in there.items()]
-        kept = dict(zip(there, keep(self._connection, asked, self._booked), strict=True))
-        return [kept.get(place) for place in range(len(drawn))]
+        self._read_kept()
+        released = [None if each is None else each.copy() for each in drawn]
+        asked = zip(self._pieces, released, strict=True)
+        rows = [row for pieces, each in asked if each is not None for row in _kept_once(pieces, each)]
+        if rows:
+            self._connection.execute(insert(schema.draws), rows)
+        return released
 
     def tallies(self) -> Iterator[tuple["StoredLedger", DrawCounts]]:
         """What each ledger counts once all of it is on disk."""
@@ -77,89 +109,152 @@ class StoredBooks:
                 looked = int(np.count_nonzero(paid))
                 yield ledger, DrawCounts(charged=new, repeated=looked - new, placeholders=len(paid) - looked)
 
+    def _laid_out(self, bookings: Sequence[Booking]) -> list[list[Piece]]:
+        """The draws of each booking on pages, which bookings may share."""
+        asked = [list(_cut(booking)) for booking in bookings]
+        numbers: defaultdict[tuple[int, bytes], list[Places]] = defaultdict(list)
+        for key, first, count, _ in (each for some in asked for each in some):
+            numbers[key].append(np.arange(first, first + count))
+        pages = self._pages = {
+            key: Page(*key, some[0] if len(some) == 1 else np.unique(np.concatenate(some)))
+            for key, some in numbers.items()
+        }
+        return [
+            [Piece(pages[key], pages[key].places(first, count), windows) for key, first, count, windows in some]
+            for some in asked
+        ]
+
+    def _read_charges(self) -> None:
+        """Those that may touch the pages; rows are short, so an index finds them: they begin not long before."""
+        rows = schema.charges.c
+        for part in parts(list(self._pages.values())):
+            first, last = min(page.numbers[0] for page in part), max(page.numbers[-1] for page in part)
+            touching = select(rows.stream, rows.key, rows.first, rows.draws, rows.paid, rows.id).where(
+                rows.stream.in_({page.stream for page in part}),
+                rows.key.in_({page.key for page in part}),
+                rows.first.between(int(first) - schema.LONGEST_RUN + 1, int(last)),
+                rows.first + rows.draws > int(first),
+            )
+            for stream, key, start, draws, paid, number in self._connection.execute(touching):
+                if page := self._pages.get((stream, bytes(key))):
+                    place = page.places(start, draws)
+                    page.charge[place], page.paid[place] = number, bool(paid)
+
+    def _read_kept(self) -> None:
+        rows = schema.draws.c
+        pages = {number: page for page in self._pages.values() for number in np.unique(page.charge).tolist()}
+        for part in parts(list(pages)):
+            asked = select(rows.charge, rows.first, rows.draws, rows.content).where(rows.charge.in_(part))
+            for number, first, draws, content in self._connection.execute(asked):
+                place = pages[number].places(first, draws)
+                places = pages[number].numbers[place] - first
+                pages[number].keep(place, from_bytes(bytes(content), draws)[places])
+
     def _turns(self) -> list[list[int]]:
         """One booking of each person at a time, so that what it is weighed against has all that came before it."""
-        turns: list[list[int]] = []
+        turns: defaultdict[int, list[int]] = defaultdict(list)
         before: Counter[str] = Counter()
         for place, ledger in enumerate(self._ledgers):
-            turn = before[ledger.lock]
+            turns[before[ledger.lock]].append(place)
             before[ledger.lock] += 1
-            turns += [[]] if turn == len(turns) else []
-            turns[turn].append(place)
-        return turns
+        return list(turns.values())
 
-    def _charge(self, places: Sequence[int], refused: dict[int, BudgetError]) -> None:
-        """Rows for all that have room, in one statement."""
-        added: list[Charge] = []
+    def _charge(self, turn: Sequence[int], refused: dict[int, BudgetError]) -> None:
+        """Rows for all that have room, in one statement, and what they add to the totals."""
         rows: list[dict[str, Any]] = []
-        held = self._limits(places)
-        for place in places:
-            ledger, fresh = self._ledgers[place], list(_uncharged(self._spans[place], self._booked))
+        charged: list[tuple[Page, Places]] = []
+        people = {self._ledgers[booking].person for booking in turn}
+        held, spent = limits_of(self._connection, people), cache(partial(spent_by, self._connection, people))
+        for booking in turn:
+            ledger, fresh = self._ledgers[booking], list(_uncharged(self._pieces[booking]))
+            history, limits = StoredHistory(self._connection, ledger.person, spent), held.get(ledger.person, Limits())
             try:
-                limits = held.get(ledger.person, Limits())
-                room, now = ledger.room(self._connection, sum(map(len, fresh)), limits)
+                room = ledger.room(sum(len(places) for _, places in fresh), limits, now=self._now, history=history)
             except BudgetError as refusal:
-                refused[place] = refusal
+                refused[booking] = refusal
                 continue
-            own = list(_in_order(fresh, room))
-            self._new[place], added = room, added + own
-            rows += [ledger.row(charge.span, paid=charge.paid, now=now) for charge in own]
+            self._new[booking] = room
+            for page, places in _in_order(fresh, room):
+                charged.append((page, places))
+                rows.append(ledger.row(page, places, now=self._now))
         if rows:
             inserted = insert(schema.charges).returning(schema.charges.c.id, sort_by_parameter_order=True)
-            for charge, number in zip(added, self._connection.execute(inserted, rows).scalars(), strict=True):
-                self._booked[charge.span.stream, charge.span.key].append(Charge(charge.span, charge.paid, number))
-
-    def _limits(self, places: Sequence[int]) -> dict[str, Limits]:
-        held: dict[str, Limits] = {}
-        for start in range(0, len(places), AT_ONCE):
-            people = {self._ledgers[place].person for place in places[start : start + AT_ONCE]}
-            held |= limits_of(self._connection, people)
-        return held
+            for (page, places), number in zip(charged, self._connection.execute(inserted, rows).scalars(), strict=True):
+                page.charge[places] = number
+            schema.add_up(self._connection, rows)
 
 
-def _charges_of(connection: Connection, spans: Sequence[Span]) -> Booked:
-    """Those that may touch the spans; rows are short, so an index finds them: they begin not long before."""
-    rows, booked = schema.charges.c, Booked(list)
-    for start in range(0, len(spans), AT_ONCE):
-        part = spans[start : start + AT_ONCE]
-        touching = select(rows.stream, rows.key, rows.first, rows.draws, rows.paid, rows.id).where(
-            rows.stream.in_({span.stream for span in part}),
-            rows.key.in_({span.key for span in part}),
-            rows.first > min(span.first for span in part) - schema.LONGEST_RUN,
-            rows.first < max(span.end for span in part),
-            rows.first + rows.draws > min(span.first for span in part),
-        )
-        for stream, key, first, draws, paid, number in connection.execute(touching):
-            charge = Charge(Span(stream, bytes(key), first, first + draws), bool(paid), number)
-            if charge not in booked[stream, charge.span.key]:
-                booked[stream, charge.span.key].append(charge)
-    return booked
+def _alike(*columns: NDArray[Any]) -> list[tuple[int, int]]:
+    """Stretches in which no column changes."""
+    changes = np.flatnonzero(np.any([np.diff(column) != 0 for column in columns], axis=0)) + 1
+    return [(low, high) for low, high in pairwise([0, *changes.tolist(), len(columns[0])]) if low < high]
 
 
-def _uncharged(spans: Sequence[Span], booked: Booked) -> Iterator[Span]:
-    """The parts that no charge covers, each once even where it is asked for twice."""
-    seen: dict[tuple[int, bytes], list[Span]] = {}
-    for span in spans:
-        charged = [charge.span for charge in booked[span.stream, span.key]]
-        taken = seen.setdefault((span.stream, span.key), charged)
-        yield from list(span.without(taken))
-        taken.append(span)
+def _cut(booking: Booking) -> Iterator[tuple[tuple[int, bytes], int, int, int]]:
+    """Key, first draw, how many, and how many windows each shows; a row of what is kept has one length."""
+    start = 0
+    for run in booking.runs:
+        first, shown, start = int(run.first), booking.shown[start : start + run.count], start + int(run.count)
+        for low, high in _alike(shown) if len(shown) == run.count else ():
+            yield booking.ledger.key(run.recording), first + low, high - low, int(shown[low])
+    if start != len(booking.shown):
+        raise BudgetError("a ledger that remembers needs the number of each draw; give the windows' runs")
 
 
-def _in_order(fresh: Sequence[Span], room: int) -> Iterator[Charge]:
-    """Charges for draws: paid as long as there is room, placeholders after it."""
-    for span in fresh:
-        middle = span.first + min(room, len(span))
-        room -= middle - span.first
-        for part, paid in ((span.part(span.first, middle), True), (span.part(middle, span.end), False)):
-            if len(part):
-                yield Charge(part, paid)
+def _uncharged(pieces: Sequence[Piece]) -> Iterator[tuple[Page, Places]]:
+    """The places that no charge covers, each once even where it is asked for twice."""
+    seen: defaultdict[int, list[Places]] = defaultdict(list)
+    for page, place in ((each.page, each.place) for each in pieces):
+        new = place.start + np.flatnonzero(page.charge[place] == 0)
+        if seen[id(page)]:
+            new = np.setdiff1d(new, np.concatenate(seen[id(page)]), assume_unique=True)
+        seen[id(page)].append(new)
+        yield page, new
 
 
-def _paid_draws(spans: Sequence[Span], booked: Booked) -> Paid:
-    """One mark for each draw of the spans, all of which are charged."""
-    marks = [np.zeros(len(span), dtype=bool) for span in spans]
-    for span, paid in zip(spans, marks, strict=True):
-        for charge in booked[span.stream, span.key]:
-            paid[span.place_of(span.shared(charge.span))] |= charge.paid
-    return np.concatenate([np.empty(0, dtype=bool), *marks])
+def _in_order(fresh: Sequence[tuple[Page, Places]], room: int) -> Iterator[tuple[Page, Places]]:
+    """Draws for one row each: paid as long as there is room, placeholders after it."""
+    for page, places in fresh:
+        page.paid[places] = np.arange(len(places)) < room
+        room = max(0, room - len(places))
+        numbers, order = page.numbers[places], np.arange(len(places))
+        for low, high in _alike(numbers - order, page.paid[places], order // schema.LONGEST_RUN):
+            yield page, places[low:high]
+
+
+def _kept_once(pieces: Sequence[Piece], drawn: Floats) -> Iterator[dict[str, Any]]:
+    """Rows for draws of which nothing is kept yet; those of which something is become, in place, what it is."""
+    start = 0
+    for page, place, windows in ((each.page, each.place, each.windows) for each in pieces):
+        count = place.stop - place.start
+        end = start + count * windows
+        own, start = drawn[start:end].reshape(count, -1), end  # a view
+        if not page.charge[place].all():
+            raise BudgetError("draws must be charged before they are recorded; nothing was released")
+        page.overwrite(own, place)
+        for low, high in _alike(page.charge[place], page.is_kept[place], page.numbers[place] - np.arange(count)):
+            new = slice(place.start + low, place.start + high)
+            if not page.is_kept[new.start]:
+                page.keep(new, own[low:high].copy())
+                charge, first = int(page.charge[new.start]), int(page.numbers[new.start])
+                yield {"charge": charge, "first": first, "draws": high - low, "content": to_bytes(own[low:high])}
+
+
+def to_bytes(drawn: Floats) -> bytes:
+    """Rows (draw, value), bit for bit."""
+    number = next(number for number, kind in enumerate(_TYPES) if _holds(kind, drawn))
+    plain = drawn.astype(_TYPES[number]).tobytes()
+    short = zlib.compress(plain, level=1)  # a held draw may show the same in many windows
+    return bytes([number | _COMPRESSED]) + short if len(short) < len(plain) else bytes([number]) + plain
+
+
+def _holds(kind: str, drawn: Floats) -> bool:
+    with np.errstate(invalid="ignore"):
+        return drawn.astype(kind).astype(np.float64).tobytes() == drawn.tobytes()
+
+
+def from_bytes(content: bytes, draws: int) -> Floats:
+    """Rows (draw, value) again."""
+    plain = zlib.decompress(content[1:]) if content[0] & _COMPRESSED else content[1:]
+    values = np.frombuffer(plain, dtype=_TYPES[content[0] & ~_COMPRESSED])
+    return values.reshape(draws, -1).astype(np.float64)

@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,6 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
 from deeprotect.errors import DeeprotectError, LedgerError, LedgerUnavailableError, printable
 from deeprotect.release.ledger import database_tables as schema
-from deeprotect.release.ledger.upgrade import upgrade
 from deeprotect.tables.atomic import private_file
 
 WAIT_SECONDS = 60
@@ -64,7 +63,9 @@ class Database:
             if path is None or not inspect(connection).get_table_names():
                 schema.create(connection)
             schema.check(connection, database.where)
-            upgrade(connection)
+            schema.upgrade(connection)
+        if path is not None:
+            database._let_readers_be()
         return database
 
     @classmethod
@@ -85,6 +86,11 @@ class Database:
         engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": wait_seconds, "isolation_level": None})
         return cls(engine, where, wait_seconds)
 
+    def _let_readers_be(self) -> None:
+        """A write-ahead log, from now on: whoever reads the file does not keep its writers waiting."""
+        with self._said_in_one_line(), self.engine.connect() as connection, suppress(OperationalError):
+            connection.exec_driver_sql("PRAGMA journal_mode = WAL")  # while others write, one of them does it
+
     @property
     def _path(self) -> Path | None:
         return Path(self.engine.url.database or "") if self.engine.dialect.name == "sqlite" else None
@@ -101,8 +107,10 @@ class Database:
                 connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{math.ceil(1000 * self.wait_seconds)}ms'")
                 connection.exec_driver_sql(_LOCK_ALL, (sorted({_number(lock) for lock in locks}),))
             else:
-                # A commit that is reported has reached the disk, journal's folder included: no release without charge.
+                # A commit that is reported has reached the disk, log and journal included: no release without charge.
                 connection.exec_driver_sql("PRAGMA synchronous = EXTRA")
+                # Into the file itself with every commit, so that one who copies or moves it has all of it.
+                connection.exec_driver_sql("PRAGMA wal_autocheckpoint = 1")
                 connection.exec_driver_sql("PRAGMA foreign_keys = ON")
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             yield connection
@@ -152,7 +160,7 @@ def _explained(error: DBAPIError, where: str) -> DeeprotectError:
             return LedgerUnavailableError(f"{where}: locked by another program for too long; try again when it is done")
         case "SQLITE_CANTOPEN" | "SQLITE_READONLY" | "SQLITE_PERM" | "SQLITE_READONLY_DIRECTORY":
             return LedgerError(f"{where}: cannot be opened for writing; check its folder and permissions")
-        case "SQLITE_FULL" | "DiskFull":
+        case "SQLITE_FULL" | "SQLITE_IOERR_SHMSIZE" | "DiskFull":
             return LedgerUnavailableError(f"{where}: the disk is full; make room")
         case "InsufficientPrivilege":
             return LedgerError(f"{where}: this user may not make or write the tables; grant it, or use another user")

@@ -1,4 +1,11 @@
-"""The tables of a stored ledger: rows are added and read, never changed or removed, but for the version."""
+"""The tables of a stored ledger, and those of earlier versions brought up to date.
+
+Rows are added and read, never changed or removed; the version is, and totals are added to.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -9,18 +16,25 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    Select,
     SmallInteger,
     Table,
     Text,
     UniqueConstraint,
+    case,
+    func,
     insert,
     inspect,
     select,
+    update,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 
 from deeprotect.errors import LedgerError
+from deeprotect.release.ledger.limits import Limits
+from deeprotect.release.ledger.price import Price
 
-VERSION = 2
+VERSION = 3
 LONGEST_RUN = 4096
 """Draws in one row at most, so that rows that may touch a key are found in a bounded part of an index."""
 
@@ -60,6 +74,17 @@ charges = Table(
     UniqueConstraint("stream", "key", "first"),
 )
 Index("deeprotect_spent", charges.c.stream, charges.c.at, charges.c.paid, charges.c.price, charges.c.draws)
+
+totals = Table(
+    "deeprotect_totals",
+    _tables,
+    Column("stream", _Id, ForeignKey(streams.c.id), primary_key=True),
+    Column("app", Text, primary_key=True),
+    Column("price", _Id, ForeignKey(prices.c.id), primary_key=True),
+    Column("draws", BigInteger, nullable=False),  # that were paid, of all charges so far,
+    Column("placeholders", BigInteger, nullable=False),  # and those that were not
+    Column("last", BigInteger, nullable=False),  # when the newest of these charges was made
+)
 
 draws = Table(
     "deeprotect_draws",
@@ -102,3 +127,53 @@ def check(connection: Connection, where: str) -> None:
     version = version_of(connection)
     if version is None or not 1 <= version <= VERSION:
         raise LedgerError(f"{where}: its version {version} is not the one this program knows ({VERSION}); upgrade")
+
+
+def add_up(connection: Connection, charged: Iterable[Mapping[str, Any]]) -> None:
+    """What rows of charges add to the totals, in the transaction that adds them."""
+    added: dict[tuple[int, str, int], dict[str, int]] = {}
+    for row in charged:
+        sums = added.setdefault((row["stream"], row["app"], row["price"]), {"draws": 0, "placeholders": 0, "last": 0})
+        sums["draws" if row["paid"] else "placeholders"] += row["draws"]
+        sums["last"] = max(sums["last"], row["at"])
+    upsert: Any = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(totals)
+    both = {name: totals.c[name] + upsert.excluded[name] for name in ("draws", "placeholders")}
+    newest = case((totals.c.last > upsert.excluded.last, totals.c.last), else_=upsert.excluded.last)
+    upsert = upsert.on_conflict_do_update(index_elements=totals.primary_key.columns, set_={**both, "last": newest})
+    rows = [dict(zip(("stream", "app", "price"), who, strict=True)) | sums for who, sums in added.items()]
+    connection.execute(upsert, rows)
+
+
+def upgrade(connection: Connection) -> None:
+    """Add what this version keeps, version by version; the caller holds a lock, so that one of many does it."""
+    version = version_of(connection)
+    if version == 1:
+        limits.create(connection)
+        _enter_limits(connection)
+    if version != VERSION:
+        totals.create(connection)
+        connection.execute(insert(totals).from_select([column.name for column in totals.columns], _summed()))
+        connection.execute(update(ledger).values(version=VERSION))
+
+
+def _enter_limits(connection: Connection) -> None:
+    """Version 2 keeps the limits of people: the tightest that was charged for each of them."""
+    charged = (
+        select(streams.c.person, charges.c.price, prices.c.body, func.max(charges.c.at).label("at"))
+        .select_from(charges.join(streams).join(prices))
+        .group_by(streams.c.person, charges.c.price, prices.c.body)
+        .order_by(func.min(charges.c.id))
+    )
+    held: defaultdict[str, Limits] = defaultdict(Limits)
+    for person, price, body, at in connection.execute(charged).all():
+        stated = Price.from_json(body).limits
+        if stated.epsilons:
+            held[person] = stated.within(held[person])
+            connection.execute(insert(limits).values(person=person, price=price, at=at, **held[person].columns()))
+
+
+def _summed() -> Select[Any]:
+    """Version 3 keeps running totals: what all charges add up to."""
+    who, row = (charges.c.stream, charges.c.app, charges.c.price), charges.c
+    paid = func.sum(row.draws * row.paid)
+    return select(*who, paid, func.sum(row.draws) - paid, func.max(row.at)).group_by(*who)

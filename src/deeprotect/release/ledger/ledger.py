@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from operator import add, sub
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from deeprotect.errors import BudgetError
 from deeprotect.privacy.accounting import Spending
+from deeprotect.privacy.names import check_names
 from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
 from deeprotect.signals.windows import Run
@@ -18,10 +20,37 @@ from deeprotect.signals.windows import Run
 Clock = Callable[[], datetime]
 Paid = NDArray[np.bool_]
 """One for each draw: whether it may look at the data. The others are placeholders."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+def microseconds(at: datetime) -> int:
+    """Whole ones since 1970, which every database keeps exactly."""
+    return (at - _EPOCH) // timedelta(microseconds=1)
+
+
+def moment_of(stored: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=stored)
+
+
+@dataclass(frozen=True)
+class Account:
+    """Who is charged: one app's part of a stream. Limits are the person's: whatever leaves about them adds up.
+
+    Without a person, the stream is one of its own; in a ledger a stream belongs to the person that it began with.
+    """
+
+    stream: str
+    person: str | None = None
+    app: str = ""  # the apps of one person may compare what they got, so they are never counted apart
+
+    def __post_init__(self) -> None:
+        check_names([self.stream], "the name of a stream")
+        check_names([] if self.person is None else [self.person], "the name of a person")
+        check_names([self.app] if self.app else [], "the name of an app")
 
 
 @dataclass(frozen=True)
@@ -37,14 +66,10 @@ class DrawCounts:
         return self.charged + self.repeated
 
     def __sub__(self, before: "DrawCounts") -> "DrawCounts":
-        return DrawCounts(
-            self.charged - before.charged, self.repeated - before.repeated, self.placeholders - before.placeholders
-        )
+        return DrawCounts(*map(sub, vars(self).values(), vars(before).values()))
 
     def __add__(self, other: "DrawCounts") -> "DrawCounts":
-        return DrawCounts(
-            self.charged + other.charged, self.repeated + other.repeated, self.placeholders + other.placeholders
-        )
+        return DrawCounts(*map(add, vars(self).values(), vars(other).values()))
 
 
 class Ledger(Protocol):

@@ -1,7 +1,7 @@
 """Limits on what a person's releases may add up to, and what to say when one is reached."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -57,55 +57,53 @@ class Limits:
         return {name: str(epsilon) for name, epsilon in self.epsilons} | {"when_spent": self.when_spent}
 
     @classmethod
-    def from_json(cls, body: dict[str, Any]) -> Self:
-        return cls(tuple((name, Fraction(body[name])) for name in SPANS if name in body), body["when_spent"])
+    def from_json(cls, body: Mapping[str, str | None]) -> Self:
+        """What is not said, or None, is no limit."""
+        stated = ((name, body.get(name)) for name in SPANS)
+        when_spent: Any = body.get("when_spent", "refuse")
+        return cls(tuple((name, Fraction(epsilon)) for name, epsilon in stated if epsilon is not None), when_spent)
+
+    def columns(self) -> dict[str, str | None]:
+        """One for each span, as a table keeps them."""
+        return dict.fromkeys(SPANS) | {name: str(epsilon) for name, epsilon in self.epsilons}
 
 
 class History(Protocol):
-    """What a person's releases have cost so far."""
+    """What the releases of a person, or of a run, have cost so far; `loosen` says how a limit is raised."""
 
+    @property
+    def person(self) -> str: ...
+    @property
+    def loosen(self) -> str: ...
     def spent(self, since: datetime | None) -> Fraction: ...
-
     def charges(self, since: datetime) -> Sequence[tuple[datetime, Fraction]]:
         """Oldest first."""
         ...
 
 
-@dataclass(frozen=True)
-class Request:
-    """So many draws at one price, for a person, now; `loosen` says how a limit is raised."""
-
-    person: str
-    draws: int
-    epsilon: Fraction
-    now: datetime
-    loosen: str
-
-
-def covered(limits: Limits, request: Request, history: History) -> int:
-    """How many of the draws all limits leave room for; a refusal where the policy wants all or nothing."""
-    left = {limit: limit.epsilon - history.spent(limit.since(request.now)) for limit in limits}
-    room = min((max(0, math.floor(each / request.epsilon)) for each in left.values()), default=request.draws)
-    if room < request.draws and limits.when_spent == "refuse":
-        short = {limit: each for limit, each in left.items() if each < request.draws * request.epsilon}
-        raise BudgetError(_refusal(request, short, history))
-    return min(room, request.draws)
+def covered(limits: Limits, draws: int, epsilon: Fraction, *, now: datetime, history: History) -> int:
+    """How many draws of so much ε all limits leave room for; a refusal where the policy wants all or nothing."""
+    left = {limit: limit.epsilon - history.spent(limit.since(now)) for limit in limits}
+    room = min((max(0, math.floor(each / epsilon)) for each in left.values()), default=draws)
+    if room < draws and limits.when_spent == "refuse":
+        short = {limit: each for limit, each in left.items() if each < draws * epsilon}
+        raise BudgetError(_refusal(short, draws, draws * epsilon, now=now, history=history))
+    return min(room, draws)
 
 
-def _refusal(request: Request, short: dict[Limit, Fraction], history: History) -> str:
+def _refusal(short: dict[Limit, Fraction], draws: int, asked: Fraction, *, now: datetime, history: History) -> str:
     """The limit that frees last is the one to tell about: what is never free is later than any time."""
-    asked = request.draws * request.epsilon
-    frees = {limit: _frees(limit, asked - left, request.now, history=history) for limit, left in short.items()}
-    limit = max(frees, key=lambda each: (frees[each] is None, frees[each] or request.now))
-    when, left, name = frees[limit], short[limit], printable(request.person)
+    frees = {limit: _frees(limit, asked - left, now, history=history) for limit, left in short.items()}
+    limit = max(frees, key=lambda each: (frees[each] is None, frees[each] or now))
+    when, left, name = frees[limit], short[limit], printable(history.person)
     if when is not None:
         fix = f"it frees at {moment(when)}: wait, release less"
     else:
         fix = "it never frees: release less" if limit.span is None else "that is never left at once: release less"
     return (
-        f"'{name}' has spent ε = {up(limit.epsilon - left)} of {limit.name} = {up(limit.epsilon)}; {request.draws} "
+        f"'{name}' has spent ε = {up(limit.epsilon - left)} of {limit.name} = {up(limit.epsilon)}; {draws} "
         f"draws ask for {up(asked)}, and {down(max(left, Fraction(0)))} is left; {fix}, or "
-        f"{request.loosen.format(limit.name)}"
+        f"{history.loosen.format(limit.name)}"
     )
 
 

@@ -12,16 +12,17 @@ import numpy as np
 from deeprotect.errors import BudgetError
 from deeprotect.privacy.accounting import Spending, totals
 from deeprotect.release.ledger.ledger import Booking, Clock, DrawCounts, Paid, utc_now
-from deeprotect.release.ledger.limits import SPANS, Request, covered
+from deeprotect.release.ledger.limits import SPANS, covered
 from deeprotect.release.ledger.price import Price
 from deeprotect.signals.schema import Floats
 
 LONGEST = max(span for span in SPANS.values() if span is not None)
-LOOSEN = "raise [privacy.budget] {}"
 
 
 class MemoryLedger:
     """Counts draws, in constant memory but for limits that roll; keys are not looked at."""
+
+    person, loosen = "this run", "raise [privacy.budget] {}"
 
     def __init__(self, price: Price, *, clock: Clock = utc_now) -> None:
         self._price, self._clock = price, clock
@@ -42,10 +43,13 @@ class MemoryLedger:
         """Nothing is taken back when the block fails."""
         yield MemoryBooks(bookings)
 
-    def charge(self, count: int) -> Paid:
-        """Whether each of so many new draws may look at the data."""
+    def charge(self, count: int) -> Paid | BudgetError:
+        """Whether each of so many new draws may look at the data; or why none may."""
         now, epsilon = self._clock(), self._price.epsilon
-        room = covered(self._price.limits, Request("this run", count, epsilon, now, LOOSEN), self)
+        try:
+            room = covered(self._price.limits, count, epsilon, now=now, history=self)
+        except BudgetError as refusal:
+            return refusal
         if self._rolls:
             self._remember(now, room * epsilon)
         self.tally += DrawCounts(charged=room, placeholders=count - room)
@@ -74,14 +78,7 @@ class MemoryBooks:
         self._bookings = bookings
 
     def charge(self) -> list[Paid | BudgetError]:
-        return [_charged(booking.ledger, len(booking.shown)) for booking in self._bookings]
+        return [booking.ledger.charge(len(booking.shown)) for booking in self._bookings]
 
     def record(self, drawn: Sequence[Floats | None]) -> list[Floats | None]:
         return list(drawn)
-
-
-def _charged(ledger: MemoryLedger, count: int) -> Paid | BudgetError:
-    try:
-        return ledger.charge(count)
-    except BudgetError as refusal:
-        return refusal

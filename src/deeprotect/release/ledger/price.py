@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Self
 
+from deeprotect.bundle import Bundle
 from deeprotect.errors import quoted_all
 from deeprotect.privacy.events import Event, Guarantee
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
@@ -34,6 +35,11 @@ class Price:
         event, bound = mechanism.event, _ldp_bound(mechanism)
         epsilon, kind = (exact(event.epsilon), event.guarantee) if bound is None else (bound, "ldp")
         return cls(event, epsilon, kind, bundle, limits or Limits())
+
+    @classmethod
+    def of_bundle(cls, bundle: Bundle) -> Self:
+        """Of one draw, within the policy's limits."""
+        return cls.of(bundle.mechanism, bundle=bundle.digest, limits=Limits.of(bundle.policy.privacy.budget))
 
     @property
     def counted(self) -> str:

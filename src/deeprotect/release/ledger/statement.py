@@ -1,13 +1,19 @@
 """A statement of a ledger: who spent what, on which promise, what is left, and when it frees; all of it computed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from deeprotect.release.ledger.limits import Limit, Limits
+from sqlalchemy import Connection, func, select
+
+from deeprotect.release.ledger.database import Database
+from deeprotect.release.ledger.database_tables import charges, streams, totals
+from deeprotect.release.ledger.ledger import Clock, microseconds, moment_of, utc_now
+from deeprotect.release.ledger.limits import SPANS, Limit, Limits
+from deeprotect.release.ledger.people import limits_of, prices_in
 from deeprotect.release.ledger.price import Price
 
 SCHEMA = 2
@@ -101,6 +107,47 @@ class Statement:
     def to_json(self) -> dict[str, Any]:
         people = [_person_json(person) for person in self.people]
         return {"schema": SCHEMA, "ledger": self.where, "at": self.at.isoformat(), "people": people}
+
+
+def statement(database: Database, *, clock: Clock = utc_now) -> Statement:
+    """What the ledger says now, all of it of one moment."""
+    with database.reading() as connection:
+        now = clock()
+        lines, limits = list(_lines(connection, now)), limits_of(connection)
+    by_person: dict[str, list[Line]] = {name: [] for name in limits}
+    for line in sorted(lines, key=lambda each: (each.person, each.stream, each.app, each.last)):
+        by_person.setdefault(line.person, []).append(line)
+    people = (
+        Person(name, tuple(some), tuple(some), limits.get(name, Limits())) for name, some in sorted(by_person.items())
+    )
+    return Statement(database.where, now, tuple(people))
+
+
+_Account = tuple[int, str, int]
+"""Numbers of a stream and a price, and between them the name of an app."""
+
+
+def _lines(connection: Connection, now: datetime) -> Iterator[Line]:
+    """From the running totals, and from the charges of the last day: however many came before, none is read."""
+    price_of = prices_in(connection)
+    recent = {name: _since(connection, now - span) for name, span in SPANS.items() if span is not None}
+    sums = select(totals, streams.c.person, streams.c.name).select_from(totals.join(streams))
+    for each in connection.execute(sums).all():
+        account, price = (each.stream, each.app, each.price), price_of(each.price)
+        counts = {name: found.get(account, (0, None)) for name, found in recent.items()} | {
+            "in_all": (each.draws, None)
+        }
+        spent = {name: Spent(price.epsilon * draws, oldest) for name, (draws, oldest) in counts.items()}
+        yield Line(each.person, each.name, each.app, price, each.draws, each.placeholders, spent, moment_of(each.last))
+
+
+def _since(connection: Connection, moment: datetime) -> dict[_Account, tuple[int, datetime]]:
+    """How many draws were paid later than that, and when the first of them was."""
+    row, at = charges.c, microseconds(moment)
+    live = select(totals.c.stream).where(totals.c.last > at)  # so that an index finds the few of all charges
+    asked = select(row.stream, row.app, row.price, func.sum(row.draws), func.min(row.at))
+    found = asked.where(row.stream.in_(live), row.at > at, row.paid == 1).group_by(row.stream, row.app, row.price)
+    return {tuple(who): (int(draws), moment_of(first)) for *who, draws, first in connection.execute(found)}
 
 
 def _is(line: Line, wanted: dict[str, str]) -> bool:

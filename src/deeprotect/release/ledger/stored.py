@@ -1,77 +1,84 @@
 """A ledger in a database: every charge is one transaction, and outlives the process. docs/claims.md#the-ledger"""
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, insert, select
 
-from deeprotect.errors import BudgetError, LedgerError
+from deeprotect.errors import LedgerError, printable
 from deeprotect.privacy.accounting import Spending, totals
-from deeprotect.release.ledger.account import Account
-from deeprotect.release.ledger.accounts import AccountEntry, enter, enter_all, prices_in
-from deeprotect.release.ledger.books import StoredBooks
+from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.ledger.books import Page, Places, StoredBooks
 from deeprotect.release.ledger.database import Database
-from deeprotect.release.ledger.history import StoredHistory, microseconds
-from deeprotect.release.ledger.keys import source_of, spans_of
-from deeprotect.release.ledger.ledger import Booking, Clock, DrawCounts, utc_now
-from deeprotect.release.ledger.limits import Limits, Request, covered
-from deeprotect.release.ledger.person_limits import enter_limits, is_entered, lock_of
+from deeprotect.release.ledger.database_tables import prices, streams
+from deeprotect.release.ledger.ledger import Account, Booking, Clock, DrawCounts, microseconds, utc_now
+from deeprotect.release.ledger.limits import Limits, covered
+from deeprotect.release.ledger.people import StoredHistory, enter_limits, is_entered, lock_of
 from deeprotect.release.ledger.price import Price
-from deeprotect.release.ledger.spans import Span
-from deeprotect.signals.windows import Run
+from deeprotect.tables.several import paths_of
+from deeprotect.tables.sources import is_of_paths
 
-LOOSEN = "let the operator loosen it: deeprotect budget LEDGER --person NAME --limit {}=EPSILON"
+KEY_BYTES = 16
+_ENTERING = "deeprotect: names"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The numbers of a stream and a price, each written down once, and the person whose limits count."""
+
+    stream: int
+    person: str
+    price: int
 
 
 class StoredLedger:
     """One account at one price. Many processes may hold the same one at once, and any of them may die at any point."""
 
     def __init__(
-        self,
-        database: Database,
-        account: Account,
-        price: Price,
-        *,
-        clock: Clock = utc_now,
-        entry: AccountEntry | None = None,
+        self, database: Database, account: Account, price: Price, *, clock: Clock = utc_now, entry: Entry | None = None
     ) -> None:
         self._database, self._account, self._price, self._clock = database, account, price, clock
-        self._source, self._entered = "", False
-        self._entry = entry or enter(database, account, price)
-        self.tally = DrawCounts()
+        self._source, self._entered, self.tally = "", False, DrawCounts()
+        found = entry or _entries(database, [(account, price)])[0]
+        if isinstance(found, LedgerError):
+            raise found
+        self._entry = found
 
     @classmethod
     def several(cls, database: Database, asked: Sequence[tuple[Account, Price]]) -> "list[StoredLedger | LedgerError]":
         """Many at once; an account that is refused leaves the others alone."""
-        return [
-            entry if isinstance(entry, LedgerError) else cls(database, account, price, entry=entry)
-            for (account, price), entry in zip(asked, enter_all(database, asked), strict=True)
-        ]
+        entries = zip(asked, _entries(database, asked), strict=True)
+        return [each if isinstance(each, LedgerError) else cls(database, *who, entry=each) for who, each in entries]
 
     @property
     def spending(self) -> Spending:
         return totals([(self._price.event, self.tally.paid)])
 
     def of_table(self, table: Any, columns: Sequence[str]) -> "StoredLedger":
-        other = copy(self)
-        other._source, other.tally = "\n".join((source_of(table), *columns)), DrawCounts()
-        return other
+        return self._of("\n".join((_source_of(table), *columns)))
 
     def of_session(self, session: str) -> "StoredLedger":
         """A ledger for a live session, under a name that lasts: its draws are known again after a restart."""
+        return self._of(f"session\n{session}")
+
+    def _of(self, source: str) -> "StoredLedger":
         other = copy(self)
-        other._source, other.tally = f"session\n{session}", DrawCounts()
+        other._source, other.tally = source, DrawCounts()
         return other
 
     @contextmanager
     def open(self, bookings: Sequence[Booking]) -> Iterator[StoredBooks]:
         """One transaction for draws of accounts in the same database; it is on disk when the block ends."""
         with self._database.writing(*(booking.ledger.lock for booking in bookings)) as connection:
-            books = StoredBooks(connection, bookings)
+            # The clock is read under the lock: who waited is charged when the wait was over.
+            books = StoredBooks(connection, bookings, now=self._clock())
             yield books
         for ledger, counts in books.tallies():
             ledger.tally += counts
@@ -86,26 +93,20 @@ class StoredLedger:
         """Limits are the person's, so one charge at a time is looked at for each person."""
         return lock_of(self._entry.person)
 
-    def spans(self, runs: Sequence[Run], count: int) -> list[Span]:
-        """The keys of so many draws."""
-        spans = spans_of(runs, self._entry.stream, self._account.app, self._price.bundle, self._source)
-        if sum(map(len, spans)) != count:
-            raise BudgetError("a ledger that remembers needs the number of each draw; give the windows' runs")
-        return spans
+    def key(self, recording: str) -> tuple[int, bytes]:
+        """An idempotency key: the same draw of one recording of one source is one, however often it is asked for."""
+        return self._entry.stream, key_of(self._account.app, self._price.bundle, self._source, recording)
 
-    def room(self, connection: Connection, asked: int, held: Limits) -> tuple[int, datetime]:
-        """How many of the draws may look at the data, and when that was looked up: under the lock, so that who waited
-        is charged when the wait was over. The bundle's own limits hold for the person from now on."""
-        now = self._clock()
+    def room(self, asked: int, held: Limits, *, now: datetime, history: StoredHistory) -> int:
+        """How many of the draws may look at the data. The bundle's own limits hold for the person from now on."""
         if not asked:
-            return 0, now
-        person, price, new = self._entry.person, self._price, self._states_new_limits(connection)
+            return 0
+        price, new = self._price, self._states_new_limits(history.connection)
         held = price.limits.within(held) if new else replace(held, when_spent=price.limits.when_spent)
-        history = StoredHistory(connection, person, price_of=prices_in(connection))
-        room = covered(held, Request(person, asked, price.epsilon, now, LOOSEN), history)
+        room = covered(held, asked, price.epsilon, now=now, history=history)
         if new and room:
-            enter_limits(connection, person, held, price=self._entry.price, now=now)
-        return room, now
+            enter_limits(history.connection, self.person, held, price=self._entry.price, now=now)
+        return room
 
     def _states_new_limits(self, connection: Connection) -> bool:
         """Whether the price has limits that the person's were never held against."""
@@ -113,15 +114,68 @@ class StoredLedger:
             return False
         return not is_entered(connection, self._entry.person, self._entry.price)
 
-    def row(self, span: Span, *, paid: bool, now: datetime) -> dict[str, Any]:
-        """A charge as the database keeps it."""
+    def row(self, page: Page, places: Places, *, now: datetime) -> dict[str, Any]:
+        """A charge for neighbouring draws as the database keeps it."""
         return {
-            "stream": span.stream,
+            "stream": page.stream,
             "app": self._account.app,
             "price": self._entry.price,
-            "key": span.key,
-            "first": span.first,
-            "draws": len(span),
-            "paid": int(paid),
+            "key": page.key,
+            "first": int(page.numbers[places[0]]),
+            "draws": len(places),
+            "paid": int(page.paid[places[0]]),
             "at": microseconds(now),
         }
+
+
+def key_of(*parts: str) -> bytes:
+    """Each part with its length before it, so that no two lists of parts make one text."""
+    content = (part.encode("utf-8", "surrogatepass") for part in parts)
+    joined = b"".join(len(part).to_bytes(8, "big") + part for part in content)
+    return hashlib.sha256(joined).digest()[:KEY_BYTES]
+
+
+def _source_of(table: Any) -> str:
+    """A name for what is in a table: files go by their content; anything else is new each time.
+
+    Not by a file's name: tomorrow's data under today's name would leave as today's draws.
+    """
+    paths = paths_of(table) if is_of_paths(table) else ["-"]
+    if "-" in paths:
+        return SystemEntropy().words(2).tobytes().hex()
+    return hashlib.sha256(b"".join(map(_content, paths))).hexdigest()
+
+
+def _content(path: str) -> bytes:
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").digest()
+
+
+def _entries(database: Database, asked: Sequence[tuple[Account, Price]]) -> list[Entry | LedgerError]:
+    """Look accounts and prices up, or write them down; a stream stays with the person that it began with."""
+    with database.writing(_ENTERING) as connection:
+        price_number = cache(partial(_price, connection))
+        return [_entry(database, connection, account, price=price_number(price)) for account, price in asked]
+
+
+def _entry(database: Database, connection: Connection, account: Account, *, price: int) -> Entry | LedgerError:
+    asked = select(streams.c.id, streams.c.person).where(streams.c.name == account.stream)
+    if (found := connection.execute(asked).one_or_none()) is None:
+        person = account.stream if account.person is None else account.person
+        connection.execute(insert(streams).values(name=account.stream, person=person))
+        found = connection.execute(asked).one()
+    if account.person in (None, found.person):
+        return Entry(found.id, found.person, price)
+    return LedgerError(
+        f"{database.where}: stream '{printable(account.stream)}' belongs to '{printable(found.person)}' there; "
+        "name the same person, or the stream otherwise"
+    )
+
+
+def _price(connection: Connection, price: Price) -> int:
+    body = price.to_json()
+    digest = hashlib.sha256(body.encode("utf-8", "surrogatepass")).digest()
+    asked = select(prices.c.id).where(prices.c.digest == digest)
+    if connection.execute(asked).scalar() is None:
+        connection.execute(insert(prices).values(digest=digest, body=body))
+    return int(connection.execute(asked).scalar_one())

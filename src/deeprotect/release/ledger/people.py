@@ -1,0 +1,112 @@
+"""What a ledger in a database knows of people: the limits that hold for each, and what was spent of them.
+
+A bundle may tighten a person's limits, only the operator loosens them. A row of limits is what holds from then on; the
+newest one counts. docs/claims.md#the-ledger
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from functools import cache
+from typing import ClassVar, TypeVar, cast
+
+from sqlalchemy import ColumnElement, Connection, func, insert, select, true
+
+from deeprotect.release.ledger.database import Database
+from deeprotect.release.ledger.database_tables import charges, limits, prices, streams, totals
+from deeprotect.release.ledger.ledger import Clock, microseconds, moment_of, utc_now
+from deeprotect.release.ledger.limits import SPANS, Limits
+from deeprotect.release.ledger.price import Price
+
+PriceOf = Callable[[int], Price]
+Some = TypeVar("Some")
+AT_ONCE = 500  # keys, charges or people in one question
+
+
+def parts(items: Sequence[Some]) -> Iterator[Sequence[Some]]:
+    """As many as one question may name, one after the other."""
+    return (items[start : start + AT_ONCE] for start in range(0, len(items), AT_ONCE))
+
+
+def lock_of(person: str) -> str:
+    """Under which a person's limits and charges are looked at and written, one after the other."""
+    return f"deeprotect: person {person}"
+
+
+def prices_in(connection: Connection) -> PriceOf:
+    """Prices by number, each read once."""
+
+    @cache
+    def price_of(number: int) -> Price:
+        return Price.from_json(connection.execute(select(prices.c.body).where(prices.c.id == number)).scalar_one())
+
+    return price_of
+
+
+def spent_by(connection: Connection, people: Collection[str], since: datetime | None) -> dict[str, Fraction]:
+    """ε of each person's paid draws over all streams and apps, in one question for many people; sums are exact.
+
+    Of all time it is the running totals that say it, however many charges there are.
+    """
+    table, counts = totals, cast("ColumnElement[bool]", true())
+    if since is not None:
+        table, counts = charges, (charges.c.paid == 1) & (charges.c.at > microseconds(since))
+    who = (streams.c.person, table.c.price)
+    asked = select(*who, func.sum(table.c.draws)).select_from(table.join(streams)).where(counts).group_by(*who)
+    spent, price_of = defaultdict[str, Fraction](Fraction), prices_in(connection)
+    for part in parts(list(people)):
+        for person, price, draws in connection.execute(asked.where(streams.c.person.in_(part))).all():
+            spent[person] += price_of(price).epsilon * int(draws)
+    return spent
+
+
+@dataclass(frozen=True)
+class StoredHistory:
+    """What one person's releases have cost; inside one transaction, in which `spent_by_all` is asked once a limit."""
+
+    connection: Connection
+    person: str
+    spent_by_all: Callable[[datetime | None], Mapping[str, Fraction]]
+    loosen: ClassVar = "let the operator loosen it: deeprotect budget LEDGER --person NAME --limit {}=EPSILON"
+
+    def spent(self, since: datetime | None) -> Fraction:
+        return self.spent_by_all(since).get(self.person, Fraction(0))
+
+    def charges(self, since: datetime) -> list[tuple[datetime, Fraction]]:
+        row, price_of = charges.c, prices_in(self.connection)
+        own = (streams.c.person == self.person, row.paid == 1, row.at > microseconds(since))
+        dated = select(row.at, row.price, row.draws).select_from(charges.join(streams)).where(*own).order_by(row.at)
+        return [(moment_of(at), price_of(price).epsilon * n) for at, price, n in self.connection.execute(dated).all()]
+
+
+def limits_of(connection: Connection, people: Collection[str] | None = None) -> dict[str, Limits]:
+    """Those that hold now, of those people, or of all, who have any."""
+    newest = select(func.max(limits.c.id)).group_by(limits.c.person)
+    some = [newest] if people is None else [newest.where(limits.c.person.in_(part)) for part in parts(list(people))]
+    asked = (select(limits).where(limits.c.id.in_(each)) for each in some)
+    rows = (row for each in asked for row in connection.execute(each).mappings())
+    return {row["person"]: Limits.from_json({name: row[name] for name in SPANS}) for row in rows}
+
+
+def is_entered(connection: Connection, person: str, price: int) -> bool:
+    """Whether a bundle's limits have been taken into account: once, so that what the operator says after it stands."""
+    found = select(limits.c.id).where(limits.c.person == person, limits.c.price == price).limit(1)
+    return connection.execute(found).one_or_none() is not None
+
+
+def enter_limits(connection: Connection, person: str, held: Limits, *, price: int | None, now: datetime) -> None:
+    """What holds from now on; without a price it is the operator's word. The caller holds the person's lock."""
+    connection.execute(insert(limits).values(person=person, price=price, at=microseconds(now), **held.columns()))
+
+
+def set_limits(
+    database: Database, person: str, changes: Mapping[str, Fraction | None], *, clock: Clock = utc_now
+) -> Limits:
+    """The operator's own: each as it is said, None for no limit; what holds for the person from now on."""
+    with database.writing(lock_of(person)) as connection:
+        held = dict(limits_of(connection, [person]).get(person, Limits()).epsilons) | dict(changes)
+        stated = Limits(tuple((name, epsilon) for name in SPANS if (epsilon := held.get(name)) is not None))
+        enter_limits(connection, person, stated, price=None, now=clock())
+    return stated
