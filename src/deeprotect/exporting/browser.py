@@ -50,6 +50,8 @@ def export_browser(bundle: Bundle, out: Path) -> Exported:
 
 
 def _check(bundle: Bundle) -> None:
+    if bundle.mechanism.scripts is not None:
+        raise BundleError("a browser cannot release scripts; train without slots in the policy to export for it")
     if bundle.mechanism.name not in RUNS:
         raise BundleError(
             f"mechanism {bundle.mechanism.name} cannot be checked in a browser; train with mechanism = 'channel'"

@@ -21,7 +21,7 @@ from deeprotect.protector.arrays import release_array
 from deeprotect.protector.kinds import like
 from deeprotect.protector.release_options import Progress, ReleaseOptions, book_of, passing_columns, settled
 from deeprotect.protector.released_table import ReleasedTable
-from deeprotect.release.episodes import LISTEN
+from deeprotect.release.episodes import LISTEN, looks_at_whole
 from deeprotect.release.in_order import encoding_threads
 from deeprotect.release.ledger import Account, Ledger, MemoryLedger
 from deeprotect.release.many_files import release_data_set
@@ -174,9 +174,10 @@ class Protector:
 
         Where draws are held, a draw is made once the first `listen` windows of its episode are there, which leave
         then; or, listening to what was "before", from the last ones of the episode before, so that no window waits.
-        Without `listen`, the policy's, or else three; a named promise always listens as the policy says.
+        Without `listen`, the policy's, or else three; a named promise always listens as the policy says. A script
+        leaves once its episode is over.
         """
-        if listen is None and self.guarantee != "named" and self.policy.privacy.listen is None:
+        if listen is None and not looks_at_whole(self.bundle) and self.policy.privacy.listen is None:
             listen = min(LISTEN, self.bundle.hold.windows)
         return LiveStream(
             self.bundle,

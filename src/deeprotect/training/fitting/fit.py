@@ -50,6 +50,8 @@ def learn(models: FittedModels, policy: Policy) -> TrainedProtector:
     """The policy's protector, from models that the next policy on these windows can use again."""
     check_costs(models.windows, policy)
     with single_thread():
+        if policy.privacy.slots is not None:
+            return build("channel", models, policy)  # nothing else releases scripts
         if policy.privacy.mechanism == "auto":
             return select(models, policy)
         return build(policy.privacy.mechanism, models, policy)
