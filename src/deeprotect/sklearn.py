@@ -68,7 +68,9 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         try:
             policy = self._policy(rows.shape[1])
             windows = _windows(rows, _labels(y, policy), policy)
-            bundle = export(learn(FittedModels(windows, policy.hold), policy), policy, windows=windows, results=[])
+            bundle = export(
+                learn(FittedModels(windows, policy.kept_together), policy), policy, windows=windows, results=[]
+            )
         except InputError as error:  # scikit-learn knows wrong input by this name
             raise ValueError(str(error)) from None
         self.protector_ = Protector(bundle)

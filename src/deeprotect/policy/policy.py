@@ -180,6 +180,11 @@ class Policy(Section):
         return Hold(windows, min(self.privacy.listen or windows, windows))
 
     @property
+    def kept_together(self) -> Hold:
+        """What a split must not cut: an episode; but any part of a script says something by itself."""
+        return self.hold if self.privacy.slots is None else Hold()
+
+    @property
     def slot_windows(self) -> int | None:
         """Windows of one slot, where draws are scripts."""
         return None if self.privacy.slots is None else int(seconds(self.privacy.slots) / self.stream.window_seconds)

@@ -105,7 +105,7 @@ class Argmax(Layer):
         return int(self.codes.max()) + 1 if self.reject is None else None
 
     def support(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
-        """What speaks for each code (code, row), of scores (score, row): the best combination of classes that has it."""
+        """What speaks for each code (code, row), of scores (score, row): its best classes."""
         combined, end = np.zeros((1, scores.shape[-1]), dtype=np.int64), 0
         for count in self.classes:
             start, end = end, end + count

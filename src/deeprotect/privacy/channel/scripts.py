@@ -15,7 +15,7 @@ from deeprotect.errors import PolicyError
 from deeprotect.privacy.channel.calibration import Integers
 from deeprotect.privacy.size_limits import MOST_CODES, MOST_SCRIPTS, MOST_SLOTS
 
-MOST_CHANGES = 4
+MOST_CHANGES = 8
 WASTED = 0.05
 """Share of draws that tell nothing, up to which a script may have one change more, where the policy does not say."""
 _NEVER = -(1 << 62)
