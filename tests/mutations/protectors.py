@@ -97,9 +97,12 @@ def held(*, listen: int | None = None) -> Bundle:
     return bundle(held, CODES, listen=listen, **code_book(CODES))
 
 
-def scripted(epsilon: float = EPSILON, *, variants: int = 1) -> Bundle:
-    """Scripts of six slots of one window each, with one change."""
-    scripts, labels = Scripts(CODES, HELD, 1, 1), {"prior": (1 / CODES,) * CODES, "cost": 1.0 - np.eye(CODES)}
+def scripted(epsilon: float = EPSILON, *, slot: int = 1, variants: int = 1) -> Bundle:
+    """Scripts of one change in six windows, in slots of so many."""
+    scripts, labels = (
+        Scripts(CODES, HELD // slot, 1, slot),
+        {"prior": (1 / CODES,) * CODES, "cost": 1.0 - np.eye(CODES)},
+    )
     mechanism = ScriptResponse.of(scripts, epsilon, variants=variants, **labels)
     held = replace(mechanism, event=replace(mechanism.event, per="episode"))
     return bundle(held, CODES, **code_book(CODES, np.repeat(np.eye(CODES), variants, axis=0)))

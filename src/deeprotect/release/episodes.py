@@ -134,6 +134,8 @@ class Episodes:
         self._last = part, number
         place = number % hold
         episode = self._episode(part, number // hold, follows=follows)
+        if self.bundle.mechanism.scripts is not None and not episode.waiting and samples is not None:
+            episode.observed = [samples] * place  # a script is of the whole episode: what came first stands for before
         episode.waiting.append((place, ticket))
         looked = episode.look(samples if follows or not episode.observed else None, enough=self._own)
         if place == hold - 1:

@@ -20,7 +20,7 @@ from deeprotect.signals import Hold
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.splits import ONE_WINDOW
 
-DAY_HOURS = 8
+DAY_HOURS = 4
 RECORDED, STITCHED = 0, 1
 """Groups: windows as they were recorded, to learn from, and days, to test on."""
 

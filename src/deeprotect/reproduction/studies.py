@@ -91,7 +91,7 @@ _DIARIES = (
     _diary(
         "20 min",
         (
-            *(Setting(LDP, 7.0, every=every) for every in ("3 min", "2 min", "90 s", "1 min", "30 s")),
+            *(Setting(LDP, 7.0, every=every) for every in ("3 min", "2 min", "1 min", "30 s")),
             Setting(LDP, 11.0, every="10 min", slots="30 s", changes=1),
             Setting(LDP, 21.0, every="30 min", slots="1 min", changes=3),
             Setting(LDP, 29.5, every="1 h", slots="30 s", changes=4),
@@ -101,7 +101,7 @@ _DIARIES = (
     _diary(
         "10 min",
         (
-            *(Setting(LDP, 7.0, every=every) for every in ("2 min", "90 s", "1 min", "45 s", "30 s")),
+            *(Setting(LDP, 7.0, every=every) for every in ("90 s", "1 min", "45 s", "30 s")),
             Setting(LDP, 10.0, every="5 min", slots="30 s", changes=1),
             Setting(LDP, 21.5, every="20 min", slots="30 s", changes=3),
             Setting(LDP, 33.0, every="40 min", slots="30 s", changes=5),
