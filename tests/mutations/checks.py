@@ -299,7 +299,6 @@ VERIFY_GIVEN = Check("verify (given the useful class)", _is_verified, _shipped_c
 GRID = Check("law: noisy codes lie on the public grid", _lies_on_the_grid, protectors.on_samples)
 FRESH = Check("law: two releases differ", _differs_each_time, protectors.on_samples)
 ONE_SCRIPT = Check("law: an episode shows one script", _shows_one_script, protectors.scripted)
-ISOLATION_SCRIPTS = Check("audit (windows kept apart in scripts)", _keeps_windows_apart, protectors.scripted)
 ONE_DRAW = Check("law: an episode shows one output", _shows_one_output, protectors.held)
 NO_SEED = Check("law: seeded entropy is refused", _refuses_seeds, protectors.on_samples)
 OWN_NOISE = Check("law: each window has its own noise", _each_window_has_its_own_noise, protectors.on_samples)
