@@ -84,7 +84,8 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
             inferences = policy.inferences
             labels = _labels(y, inferences.useful, "y") | _labels(sensitive, inferences.sensitive, "sensitive")
             windows = _windows(rows, labels, policy)
-            bundle = export(learn(FittedModels(windows, policy.hold), policy), policy, windows=windows, results=[])
+            models = FittedModels(windows, policy.kept_together)
+            bundle = export(learn(models, policy), policy, windows=windows, results=[])
         except InputError as error:  # scikit-learn knows wrong input by this name
             raise ValueError(str(error)) from None
         self.protector_ = Protector(bundle)

@@ -74,7 +74,7 @@ def test_results_are_the_same_bits(answers):
 
 def test_codes_of_episodes_are_the_same_bits(answers):
     for case, (_, episodes) in answers:
-        encoder = EpisodeEncoder.of(case.network(), Hold(max(EPISODES)))
+        encoder = EpisodeEncoder.of(case.network(), Hold(max(EPISODES)), None)
         evidence = encoder.encode(case.rows)
         if encoder.decision is not None or np.abs(evidence[np.isfinite(evidence)]).max(initial=0) <= LARGEST_MEAN:
             pooled = encoder.pool(evidence, np.array(EPISODES))

@@ -11,6 +11,8 @@ from deeprotect.bundle.output_table import OutputTable
 from deeprotect.policy import Policy
 from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.rounding import make
+from deeprotect.privacy.channel.script_response import ScriptResponse
+from deeprotect.privacy.channel.scripts import Scripts
 
 POLICY = """
 version = 1
@@ -32,11 +34,22 @@ mechanism = "channel"
 LIMITED = POLICY + "[privacy.budget]\nper_hour = 600.0\n"
 
 
+def mechanism_of(policy: Policy, prior):
+    """Randomised response of labels, or of scripts of one change where the policy has slots."""
+    codes, epsilon = len(prior), policy.privacy.epsilon
+    if policy.slot_windows is None:
+        return make(design(1.0 - np.eye(codes), np.array(prior), ldp_epsilon=epsilon))
+    scripts = Scripts(codes, policy.hold.windows // policy.slot_windows, 1, policy.slot_windows)
+    return ScriptResponse.of(
+        scripts, epsilon, prior=tuple((np.array(prior) / sum(prior)).tolist()), cost=1.0 - np.eye(codes)
+    )
+
+
 def channel_bundle(policy: Policy | None = None, *, prior=(1.0, 1.0, 1.0, 1.0)) -> Bundle:
     """Codes are places of the largest sample, modulo their number; outputs are as many flat windows."""
     policy = policy or Policy.from_toml(LIMITED)
     dim, codes = policy.schema().dim, len(prior)
-    mechanism = make(design(1.0 - np.eye(codes), np.array(prior), ldp_epsilon=policy.privacy.epsilon))
+    mechanism = mechanism_of(policy, prior)
     return Bundle.make(
         policy,
         replace(mechanism, event=replace(mechanism.event, per=policy.hold.per)),

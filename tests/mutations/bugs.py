@@ -13,9 +13,10 @@ from deeprotect.privacy.channel import calibration, ratios
 from deeprotect.privacy.channel import design as designs
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.exact_draw import ExactDraw
+from deeprotect.privacy.channel.script_response import ScriptResponse, keep_for
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.mechanisms import laplace
-from deeprotect.privacy.sampling import DiscreteLaplace
+from deeprotect.privacy.sampling import DiscreteLaplace, below
 from deeprotect.release import engine
 from deeprotect.release.engine import Released, Request
 from deeprotect.release.episodes import Episode
@@ -243,6 +244,39 @@ def redrawn_inside_an_episode(patch: Patch) -> None:
     patch.setattr(DiscreteChannel, "repeat", redraw)
 
 
+def slots_drawn_apart(patch: Patch) -> None:
+    """Every slot of a script gets a draw of its own at ε: together they tell as many times ε as there are slots."""
+    codes = {}
+
+    def noted(self, code, *, entropy):
+        codes[len(code)] = code
+        return code + 0.0 * self.placeholders(len(code), entropy=entropy)
+
+    def apart(self, noisy_code, counts, *, entropy):
+        scripts, size = self.scripts, (len(noisy_code), self.scripts.slots)
+        labels = scripts.sequences(codes[len(noisy_code)][:, 0].astype(np.int64))
+        words = entropy.words(labels.size).reshape(size)
+        kept = words < np.uint64(keep_for(scripts.labels, self.event.epsilon))
+        drawn = np.where(kept, labels, below(scripts.labels, labels.size, entropy).reshape(size))
+        windows = np.repeat(drawn, scripts.windows, axis=1)
+        return windows[np.arange(windows.shape[1]) < counts[:, None]].astype(np.float64)[:, None]
+
+    patch.setattr(ScriptResponse, "privatise", noted)
+    patch.setattr(ScriptResponse, "repeat", apart)
+
+
+def script_kept_too_often(patch: Patch) -> None:
+    """As if there were labels only, and not all that scripts can be."""
+    privatise = ScriptResponse.privatise
+
+    def often(self, code, *, entropy):
+        more = replace(self)
+        object.__setattr__(more, "keep", keep_for(self.scripts.labels, self.event.epsilon))
+        return privatise(more, code, entropy=entropy)
+
+    patch.setattr(ScriptResponse, "privatise", often)
+
+
 def window_informs_two_draws(patch: Patch) -> None:
     """What an episode's own draw looked at is kept for the draw of the next one, too."""
     look = Episode.look
@@ -284,6 +318,8 @@ BUGS = (
     Bug("tail window released raw", tail_released_raw, (checks.NO_RAW,)),
     Bug("budget charged after release", charged_after_release, (checks.CHARGED,)),
     Bug("redrawn inside an episode", redrawn_inside_an_episode, (checks.AUDIT_HELD, checks.ONE_DRAW)),
+    Bug("slots of a script drawn apart", slots_drawn_apart, (checks.AUDIT_SCRIPTS, checks.ONE_SCRIPT)),
+    Bug("a script kept too often", script_kept_too_often, (checks.SCRIPT_INTEGERS,)),
     Bug("a window informs two draws", window_informs_two_draws, (checks.ONE_DRAW_OF_A_WINDOW,)),
     Bug("recorded without its charge", recorded_without_its_charge, (checks.PAID_FOR,)),
     Bug("labels left in the output", labels_left_in, (checks.COLUMNS,)),

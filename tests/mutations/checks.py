@@ -96,6 +96,19 @@ def _differs_each_time(bundle):
 
 
 def _shows_one_output(bundle):
+    episodes = _released_episodes(bundle)
+    return bool((episodes == episodes[:, :1]).all())
+
+
+def _shows_one_script(bundle):
+    """No released episode changes more often than a script may, nor anywhere but between slots."""
+    shown, scripts = _released_episodes(bundle).argmax(axis=2), bundle.mechanism.scripts
+    slots = shown.reshape(len(shown), scripts.slots, scripts.windows)
+    changes = np.count_nonzero(np.diff(slots[:, :, 0], axis=1), axis=1)
+    return bool((slots == slots[:, :, :1]).all() and (changes <= scripts.changes).all())
+
+
+def _released_episodes(bundle):
     samples = np.random.default_rng(2).uniform(-4, 4, size=(40 * protectors.HELD, bundle.schema.window, 1))
     frame = Frame(
         np.full(len(samples), bundle.schema.window), np.arange(len(samples)), np.arange(len(samples)) // protectors.HELD
@@ -103,8 +116,7 @@ def _shows_one_output(bundle):
     (released,) = engine.stream(
         [Windows(samples, frame)], bundle, ledger=MemoryLedger(Price.of(bundle.mechanism)), entropy=SystemEntropy()
     )
-    episodes = released.samples.reshape(40, protectors.HELD, -1)
-    return bool((episodes == episodes[:, :1]).all())
+    return released.samples.reshape(40, protectors.HELD, -1)
 
 
 def _refuses_seeds(bundle):
@@ -224,6 +236,14 @@ def _draws_what_the_integers_say(channel):
     return True
 
 
+def _keeps_scripts_as_often_as_the_integers_say(mechanism):
+    runs, script, count = 20_000, 5, mechanism.scripts.count
+    drawn = mechanism.privatise(np.full((runs, 1), float(script)), entropy=SeededEntropy(5))[:, 0].astype(int)
+    chances = np.full(count, (1 - mechanism.kept) / count)
+    chances[script] += mechanism.kept
+    return stats.chisquare(np.bincount(drawn, minlength=count), chances * runs).pvalue > 1e-6
+
+
 def _covers_the_truth(_):
     """The stated confidence, worked out for ten classes that share a known distribution over two codes."""
     truth, windows, classes = 0.3, 60, 10
@@ -268,6 +288,7 @@ _audited_once, _audited_thrice = (partial(_stays_below_the_claim, audits=number)
 AUDIT_SAMPLES = Check("audit (noise on samples)", _audited_thrice, protectors.on_samples)
 AUDIT_CLIPPED = Check("audit (clipped code)", _audited_once, protectors.clipped)
 AUDIT_CHANNEL = Check("audit (channel)", _audited_thrice, protectors.coded)
+AUDIT_SCRIPTS = Check("audit (scripts)", _audited_thrice, protectors.scripted)
 AUDIT_HELD = Check("audit (held draws)", _audited_thrice, protectors.held)
 ISOLATION_SAMPLES = Check("audit (windows kept apart)", _keeps_windows_apart, protectors.on_samples)
 ISOLATION_CHANNEL = Check("audit (windows kept apart in a channel)", _keeps_windows_apart, protectors.coded)
@@ -277,6 +298,7 @@ VERIFY_NAMED = Check("verify (named channel)", _is_verified, _shipped_channel(pr
 VERIFY_GIVEN = Check("verify (given the useful class)", _is_verified, _shipped_channel(protectors.given), shipped=True)
 GRID = Check("law: noisy codes lie on the public grid", _lies_on_the_grid, protectors.on_samples)
 FRESH = Check("law: two releases differ", _differs_each_time, protectors.on_samples)
+ONE_SCRIPT = Check("law: an episode shows one script", _shows_one_script, protectors.scripted)
 ONE_DRAW = Check("law: an episode shows one output", _shows_one_output, protectors.held)
 NO_SEED = Check("law: seeded entropy is refused", _refuses_seeds, protectors.on_samples)
 OWN_NOISE = Check("law: each window has its own noise", _each_window_has_its_own_noise, protectors.on_samples)
@@ -297,5 +319,10 @@ COLUMNS = Check(
 CHOSEN = Check("law: no bundle chooses which column leaves", _no_bundle_chooses_what_leaves, _choosing)
 INTEGERS = Check(
     "claim: the channel draws what its integers say", _draws_what_the_integers_say, protectors.randomised_response
+)
+SCRIPT_INTEGERS = Check(
+    "claim: scripts are kept as often as the integers say",
+    _keeps_scripts_as_often_as_the_integers_say,
+    lambda: protectors.scripted().mechanism,
 )
 COVERAGE = Check("claim: confidence sets cover the truth", _covers_the_truth)

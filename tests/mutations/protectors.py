@@ -17,6 +17,8 @@ from deeprotect.privacy.channel.combinations import tables_of
 from deeprotect.privacy.channel.design import SensitiveCounts, design
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.rounding import make
+from deeprotect.privacy.channel.script_response import ScriptResponse
+from deeprotect.privacy.channel.scripts import Scripts
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.mechanisms import laplace
 
@@ -28,9 +30,10 @@ COUNTS = np.array([[18, 12, 6, 4], [8, 12, 10, 10]])
 HELD = 6
 
 
-def policy(event: Event, values: int, *, listen: int | None = None) -> Policy:
+def policy(event: Event, values: int, *, listen: int | None = None, slot: int | None = None) -> Policy:
     """One channel, and the promise that the mechanism makes; an episode is of six windows."""
     held = {"every": f"{HELD * values / 10:g} s", "listen": listen} if event.per == "episode" else {}
+    held |= {} if slot is None else {"slots": f"{slot * values / 10:g} s"}
     return Policy.from_tables(
         {
             "version": 1,
@@ -49,13 +52,14 @@ def bundle(mechanism, values, **networks) -> Bundle:
 
 def unchecked(mechanism, values, *, encoder=None, decoder=None, listen=None) -> Bundle:
     """What a maker with a bug in it may ship; without networks, windows are their own codes."""
+    slot = None if mechanism.scripts is None else mechanism.scripts.windows
     tensors, nothing = TensorWriter(), Network((), values)
     layers = {"encoder": (encoder or nothing).to_json(tensors), "decoder": (decoder or nothing).to_json(tensors)}
     files = {TENSORS: tensors.to_bytes()}
     manifest = Manifest(
         created="2026-01-01T00:00:00+00:00",
         made_with={},
-        policy=policy(mechanism.event, values, listen=listen).to_json(),
+        policy=policy(mechanism.event, values, listen=listen, slot=slot).to_json(),
         minimiser={"name": "none"},
         mechanism=mechanism.to_json(),
         certificate=mechanism.certificate(),
@@ -91,6 +95,17 @@ def held(*, listen: int | None = None) -> Bundle:
     mechanism = randomised_response()
     held = replace(mechanism, event=replace(mechanism.event, per="episode"))
     return bundle(held, CODES, listen=listen, **code_book(CODES))
+
+
+def scripted(epsilon: float = EPSILON, *, slot: int = 1, variants: int = 1) -> Bundle:
+    """Scripts of one change in six windows, in slots of so many."""
+    scripts, labels = (
+        Scripts(CODES, HELD // slot, 1, slot),
+        {"prior": (1 / CODES,) * CODES, "cost": 1.0 - np.eye(CODES)},
+    )
+    mechanism = ScriptResponse.of(scripts, epsilon, variants=variants, **labels)
+    held = replace(mechanism, event=replace(mechanism.event, per="episode"))
+    return bundle(held, CODES, **code_book(CODES, np.repeat(np.eye(CODES), variants, axis=0)))
 
 
 def code_book(codes: int, windows: np.ndarray | None = None) -> dict[str, Network | OutputTable]:

@@ -39,6 +39,13 @@ def test_some_of_the_windows_may_be_listened_to(policy):
     assert held(policy, every="4 s", listen=3).hold == Hold(10, 3)
 
 
+def test_a_script_has_slots_of_so_many_windows(policy):
+    made = held(policy, every="4 s", slots="0.8s", changes=2, mechanism="channel")
+    assert (made.hold, made.slot_windows, made.privacy.slots) == (Hold(10, 10), 2, "800 ms")
+    for again in (Policy.from_toml(made.to_toml()), Policy.from_json(made.to_json())):
+        assert (again.slot_windows, again.privacy.changes) == (2, 2)
+
+
 @pytest.mark.parametrize(
     ("privacy", "said"),
     [
@@ -58,6 +65,19 @@ def test_some_of_the_windows_may_be_listened_to(policy):
         ({"every": "4 s", "listen": 0}, "listen"),
         ({"every": "4 s", "listen": 11}, "is more than the 10 windows of an episode"),
         ({"every": "4 s", "listen": 1.5}, "listen"),
+        ({"slots": "2 s"}, "privacy.slots needs privacy.every"),
+        ({"changes": 1}, "privacy.changes is of a script; add every and slots"),
+        ({"every": "4 s", "changes": 1}, "privacy.changes needs privacy.slots"),
+        ({"every": "4 s", "slots": "half"}, "must be a number and a unit"),
+        ({"every": "4 s", "slots": "0.5 s"}, 'privacy.slots = "500 ms" is no whole number of windows'),
+        ({"every": "4 s", "slots": "1.2 s"}, 'privacy.every = "4 s" is no whole number of slots'),
+        ({"every": "4 s", "slots": "4 s"}, "has 1 slots"),
+        ({"every": "8 min", "slots": "400 ms"}, "has 1200 slots"),
+        ({"every": "4 s", "slots": "2 s", "changes": 2}, "is too many for 2 slots"),
+        ({"every": "4 s", "slots": "800 ms", "changes": 9}, "changes"),
+        ({"every": "4 s", "slots": "800 ms", "changes": -1}, "changes"),
+        ({"every": "4 s", "slots": "800 ms", "listen": 2}, "a script looks at every window; remove it"),
+        ({"every": "4 s", "slots": "800 ms", "mechanism": "laplace"}, "releases no scripts"),
     ],
 )
 def test_what_makes_no_sense_gets_one_line(policy, privacy, said):

@@ -12,7 +12,7 @@ MOST = 10_000.0
 class Traced:
     """Its own mechanism, too: nothing is random, and released samples are all zero."""
 
-    name, dim, public_outputs = "traced", 1, None
+    name, dim, public_outputs, scripts = "traced", 1, None, None
 
     def __init__(self, hold: Hold, *, guarantee: str = "ldp", fail_at: str | None = None) -> None:
         self.schema = Schema((Channel("acc_x", "g", 0.0, MOST),), 10.0, WINDOW)

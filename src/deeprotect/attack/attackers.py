@@ -37,7 +37,8 @@ class LabelledRows:
         return segment_numbers(self.recording, self.labels.astype(str))
 
     def predictions(self, guess: Texts) -> Predictions:
-        return Predictions.of(self.labels, guess, self.segment)
+        """Errors go together in a run of neighbours; where several rows come from one draw, in the whole recording."""
+        return Predictions.of(self.labels, guess, self.segment if self.draws is None else self.recording)
 
 
 Pooled = dict[int, Predictions]

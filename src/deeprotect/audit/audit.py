@@ -6,7 +6,7 @@ from functools import partial
 from threadpoolctl import threadpool_limits
 
 from deeprotect.audit.attack import Progress, attack, of_batches, of_windows
-from deeprotect.audit.batches import AllOfOneClass, Batch, batches, episodes, most_telling
+from deeprotect.audit.batches import AllOfOneClass, Batch, batches, episodes, most_telling, scripts_apart
 from deeprotect.audit.bound import confidence_of_each
 from deeprotect.audit.candidates import candidates
 from deeprotect.audit.classes import worst_classes
@@ -99,7 +99,10 @@ def _pair(bundle: Pipeline, guarantee: Guarantee, tried: Floats, *, runs: int, w
 
 
 def _batches(bundle: Pipeline, pair: Pair, guarantee: Guarantee, tried: Floats) -> Iterator[Batch]:
-    yield from batches(pair, tried)
+    if bundle.mechanism.scripts is None:  # one window of a script tells no more than it does alone
+        yield from batches(pair, tried)
+    else:
+        yield from scripts_apart(pair, bundle.mechanism.scripts)
     if bundle.hold.windows > 1:
         yield from episodes(tried, bundle.hold.windows)
     if guarantee == "named":

@@ -10,6 +10,7 @@ import numpy as np
 from deeprotect.audit.distinguisher import fit
 from deeprotect.audit.pairs import Pair
 from deeprotect.audit.trials import KnownOutputs, released_batches
+from deeprotect.privacy.channel.scripts import Scripts
 from deeprotect.release.engine import Pipeline
 from deeprotect.signals.schema import Floats
 
@@ -87,6 +88,35 @@ class EpisodeDiffers:
 
 
 @dataclass(frozen=True)
+class ScriptDiffers:
+    """An episode that is like one input until a slot and then like the other, against the reverse: they share no slot.
+
+    There is one draw for a script, so all that its slots show together may tell as much as one of them alone: ε.
+    """
+
+    pair: Pair
+    scripts: Scripts
+    change: int
+
+    @property
+    def found(self) -> str:
+        return f"two scripts that change at slot {self.change + 1} of {self.scripts.slots} and share none, all are seen"
+
+    @property
+    def hold(self) -> int:
+        return self.scripts.slots * self.scripts.windows
+
+    def draw(self, pool: Floats, rng: np.random.Generator) -> Floats:
+        then = self.pair.second if pool is self.pair.first else self.pair.first
+        before = self.change * self.scripts.windows
+        sizes = ((pool, before), (then, self.hold - before))
+        return np.concatenate([some[rng.integers(len(some), size=size)] for some, size in sizes])
+
+    def seen(self, released: Floats) -> list[Floats]:
+        return np.split(released, [self.change * self.scripts.windows], axis=1)
+
+
+@dataclass(frozen=True)
 class AllOfOneClass:
     """Every window is drawn from the pool, and one released window is seen.
 
@@ -126,6 +156,12 @@ def episodes(windows: Floats, hold: int, *, seed: int = 0) -> Iterator[Batch]:
     rng = np.random.default_rng(seed)
     for others, place in ((0, 0), (2, 1)):
         yield EpisodeDiffers(windows[rng.integers(len(windows), size=others * hold)], place, hold)
+
+
+def scripts_apart(pair: Pair, scripts: Scripts) -> Iterator[Batch]:
+    """Changes early, in the middle and late, where scripts may change."""
+    for change in sorted({1, scripts.slots // 2, scripts.slots - 1}) if scripts.changes else ():
+        yield ScriptDiffers(pair, scripts, change)
 
 
 def most_telling(bundle: Pipeline, pair: Pair, candidates: Iterable[Batch], *, outputs: KnownOutputs | None) -> Batch:

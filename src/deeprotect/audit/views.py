@@ -9,6 +9,7 @@ import numpy as np
 from deeprotect.errors import InputError
 from deeprotect.privacy.channel.calibration import SensitiveCounts
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
+from deeprotect.privacy.channel.script_response import ScriptResponse
 from deeprotect.privacy.mechanisms.laplace import GridLaplace
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.privacy.mechanisms.subspace import Subspace
@@ -69,4 +70,17 @@ def _channel(mechanism: DiscreteChannel) -> View:
     return View(lambda _: every, lambda codes: codes, chances=mechanism.probabilities, tables=tables)
 
 
-_VIEWS: dict[type, Callable[[Any], View]] = {GridLaplace: _grid_laplace, Subspace: _subspace, DiscreteChannel: _channel}
+def _script(mechanism: ScriptResponse) -> View:
+    """Of a window that is an episode of its own: its label throughout is script 0, 1, 2, …"""
+    labels = mechanism.scripts.labels
+    chances = mechanism.kept * np.eye(labels) + (1.0 - mechanism.kept) / labels
+    every = np.arange(mechanism.public_outputs)[:: max(1, mechanism.public_outputs // _MOST_OUTPUTS), None]
+    return View(lambda _: every.astype(np.float64), lambda codes: codes, chances=chances)
+
+
+_VIEWS: dict[type, Callable[[Any], View]] = {
+    GridLaplace: _grid_laplace,
+    Subspace: _subspace,
+    DiscreteChannel: _channel,
+    ScriptResponse: _script,
+}

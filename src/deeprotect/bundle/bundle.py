@@ -139,7 +139,7 @@ class Bundle:
 
     @cached_property
     def _episodes(self) -> EpisodeEncoder:
-        return EpisodeEncoder.of(self.encoder, self.hold)
+        return EpisodeEncoder.of(self.encoder, self.hold, self.mechanism.scripts)
 
     def decode(self, noisy_code: Floats) -> Floats:
         """Windows (window, time, channel) in units from noisy codes alone; what is no number is the range's middle."""

@@ -59,6 +59,19 @@ def use_lines(bundle: Bundle) -> Iterator[str]:
     yield f"Contact: {_said(about.contact) or 'not stated'}"
 
 
+def _drawn(bundle: Bundle) -> str:
+    """What one draw is for, where it is for several windows."""
+    episode = f"an episode of {bundle.hold.windows} windows ({span(bundle.policy.seconds_per_draw)})"
+    scripts, slot = bundle.mechanism.scripts, bundle.policy.privacy.slots
+    if scripts is None:
+        return f"One draw is held for {episode}."
+    return (
+        f"One draw is a script of {episode}, in {scripts.slots} slots of {slot}: what was done, and in which slot it "
+        f"changed, with at most {scripts.changes} changes. It is kept or replaced as a whole: whoever knows most of an "
+        f"episode may learn the rest of it."
+    )
+
+
 def _said(note: str | None) -> str:
     """Whose words it is in, for nothing is known of whether they are true."""
     return f"the bundle says: {quoted(note, LONGEST_NOTE)}" if note else ""
@@ -147,8 +160,7 @@ def work_lines(bundle: Bundle) -> Iterator[str]:
     for channel in schema.channels:
         yield f"  {quoted(channel.name)}: [{channel.low:g}, {channel.high:g}] {quoted(channel.unit)}"
     if bundle.hold.windows > 1:
-        held = span(bundle.policy.seconds_per_draw)
-        yield f"One draw is held for an episode of {bundle.hold.windows} windows ({held})."
+        yield _drawn(bundle)
     yield f"Mechanism: {bundle.mechanism.name}; learnt: {bundle.manifest.minimiser.name}."
     classes = certificate.get("outputs", 0)
     if certificate.get("codes", 0) > classes:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.manifest import Manifest
 from deeprotect.bundle.network import Network
 from deeprotect.bundle.output_table import OutputTable
@@ -22,6 +23,7 @@ def check_promise(policy: Policy, mechanism: Mechanism) -> None:
         raise BundleError(f"the mechanism spends ε = {event.epsilon:g}, more than the policy's {stated.epsilon:g}")
     if event.per != policy.hold.per:
         raise BundleError(f"the mechanism's ε is per {event.per}, the policy's per {policy.hold.per}")
+    _check_scripts(policy, mechanism)
     if stated.mechanism not in ("auto", mechanism.name):
         raise BundleError(f"the policy asks for mechanism {stated.mechanism}, not {mechanism.name}")
     if event.guarantee != "ldp":
@@ -29,6 +31,18 @@ def check_promise(policy: Policy, mechanism: Mechanism) -> None:
     ceiling = event.epsilon if event.guarantee == "ldp" else getattr(mechanism, "ldp_ceiling", None)
     if stated.ldp_ceiling is not None and (ceiling is None or ceiling > stated.ldp_ceiling):
         raise BundleError(f"the mechanism does not keep the policy's ldp_ceiling {stated.ldp_ceiling:g}")
+
+
+def _check_scripts(policy: Policy, mechanism: Mechanism) -> None:
+    """Refuse scripts that are not the policy's: one draw would then be for less than it says."""
+    slot, scripts = policy.slot_windows, mechanism.scripts
+    if (slot is None) != (scripts is None):
+        raise BundleError(f"the policy asks for {'no ' if slot is None else ''}scripts, and the mechanism does not")
+    if scripts is None:
+        return
+    stated = policy.hold.windows, slot, policy.privacy.changes
+    if stated not in [(scripts.slots * scripts.windows, scripts.windows, each) for each in (scripts.changes, None)]:
+        raise BundleError("the mechanism's slots and changes are not the policy's; train again")
 
 
 def _check_weaker(policy: Policy, mechanism: Mechanism) -> None:
@@ -97,6 +111,9 @@ def check_shapes(mechanism: Mechanism, encoder: Network, decoder: Decoder, *, di
     shapes = (encoder.inputs, encoder.outputs, decoder.inputs, decoder.outputs)
     if shapes != (dim, code, code, dim):
         raise BundleError(f"the networks' shapes {shapes} do not fit windows of {dim} values and codes of {code}")
+    last = encoder.layers[-1] if encoder.layers else None
+    if mechanism.scripts is not None and not (isinstance(last, Argmax) and last.labels == mechanism.scripts.labels):
+        raise BundleError("scripts need an encoder that decides between just their labels; train again")
     if mechanism.takes_windows and encoder.layers:
         raise BundleError("this noise is for the window itself; an encoder before it voids the promise")
     rows = len(decoder.steps) if isinstance(decoder, OutputTable) else None

@@ -1,6 +1,7 @@
 """Evidence of an episode: what the encoder sees in each of its windows is added up, then one code is chosen.
 
 Windows of one episode share a draw and nothing with those of another: each sum is over one episode alone, and exact.
+Where the code is a script, sums are over slots, and the script is chosen that they speak for most.
 """
 
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.network import Network
+from deeprotect.privacy.channel.scripts import Scripts
 from deeprotect.signals import Hold
 from deeprotect.signals.schema import Floats
 
@@ -30,13 +32,14 @@ class EpisodeEncoder:
     evidence: Network
     decision: Argmax | None
     single: bool = False
+    scripts: Scripts | None = None
 
     @classmethod
-    def of(cls, encoder: Network, hold: Hold) -> Self:
+    def of(cls, encoder: Network, hold: Hold, scripts: Scripts | None) -> Self:
         last = encoder.layers[-1] if encoder.layers else None
         if hold.windows == 1 or not isinstance(last, Argmax):
             return cls(encoder, None, single=hold.windows == 1)
-        return cls(Network(encoder.layers[:-1], encoder.inputs), last)
+        return cls(Network(encoder.layers[:-1], encoder.inputs), last, scripts=scripts)
 
     def encode(self, rows: Floats) -> Floats:
         """Evidence (row, value), row by row."""
@@ -47,8 +50,21 @@ class EpisodeEncoder:
         """Codes (episode, value) of episodes of so many neighbouring rows each; every count is at least 1."""
         if self.single:
             return evidence
+        if self.scripts is not None and self.decision is not None:
+            return self._script(self.scripts, self.decision, evidence, counts)
         sums = np.add.reduceat(evidence, np.cumsum(counts) - counts)
         if self.decision is None:
             with np.errstate(all="ignore"):  # total in its input, as networks are
                 return sums / counts[:, None]
         return self.decision.decide(sums.T, counts)[:, None].astype(np.float64)
+
+    @staticmethod
+    def _script(scripts: Scripts, decision: Argmax, evidence: Floats, counts: NDArray[np.int64]) -> Floats:
+        """A short episode says nothing of its last slots."""
+        slots, first = -(-counts // scripts.windows), np.cumsum(counts) - counts
+        which = np.repeat(np.arange(len(counts)), slots)
+        slot = np.arange(len(which)) - np.repeat(np.cumsum(slots) - slots, slots)
+        sums = np.add.reduceat(evidence, first[which] + slot * scripts.windows)
+        support = np.zeros((len(counts), scripts.slots, scripts.labels), dtype=np.int64)
+        support[which, slot] = decision.support(sums.T).T
+        return scripts.likeliest(support)[:, None].astype(np.float64)

@@ -103,11 +103,16 @@ def init(
     rate_hz: Annotated[float | None, typer.Option(metavar="HZ", help="Sampling rate, if there is no time.")] = None,
     window: Annotated[int | None, typer.Option(metavar="N", help="Samples in a window (default: two seconds).")] = None,
     epsilon: Annotated[
-        float | None, typer.Option(metavar="E", help="Privacy of one draw (default: 5; 3 with --sensitive).")
+        float | None,
+        typer.Option(metavar="E", help="Privacy of one draw (default: 5; 3 with --sensitive; 11 with --slots)."),
     ] = None,
     every: Annotated[
         str | None,
         typer.Option(metavar="TIME", help='Hold a draw for so long, such as "30 s" (default: a draw for each window).'),
+    ] = None,
+    slots: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="With --every: draw a script of that time, which may change between slots."),
     ] = None,
     mapped: Map = None,
     columns: Columns = None,
@@ -144,6 +149,7 @@ def init(
         window=window,
         epsilon=epsilon,
         every=every,
+        slots=slots,
         mapping=seen.roles.columns | {name: column for column, name in mapping.renamed.items()},
     )
     problems = first_look(table, mapping=mapping, columns=names).problems if table != "-" else ()

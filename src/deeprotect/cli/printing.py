@@ -104,12 +104,12 @@ def study_lines(result: "StudyResult") -> Iterator[str]:
         interval = "[{:.3f}, {:.3f}]".format(*useful.app_ci)
         line = f"  {_promised(row)}  clean {useful.clean:.3f}  app {useful.app:.3f} {interval}"
         if useful.held is not None:
-            line += f", over an episode {useful.held:.3f}, ε = {row.epsilon_per_hour:g} an hour"
+            line += f", over a draw {useful.held:.3f}, ε = {row.epsilon_per_hour:g} an hour"
         if study.sensitive:
             attack = row.sensitive[study.sensitive]
             floor = max(attack.chance, attack.from_useful)
             line += f"  attacker {attack.adaptive:.3f} (raw {attack.raw:.3f}, blind {floor:.3f})"
-            if study.every:
+            if study.draws:
                 most = max(attack.pooled)
                 line += f"; {most} draws {attack.pooled[most]:.3f} (blind {attack.pooled_blind[most]:.3f})"
         yield line
@@ -119,7 +119,9 @@ def _promised(row: "Row") -> str:
     """Its kind and ε, with what a named one is given and the LDP bound beside it."""
     given = f" given {' and '.join(row.given)}" if row.given else ""
     ceiling = "" if row.ldp_ceiling is None else f", ldp ε={row.ldp_ceiling:g}"
-    return f"{row.guarantee:5} ε={row.epsilon:g}{given}{ceiling}"
+    held = "" if row.seconds_per_draw is None else f" every {row.seconds_per_draw:g} s"
+    held += "" if row.slots is None else f", a script in slots of {row.slots}"
+    return f"{row.guarantee:5} ε={row.epsilon:g}{given}{ceiling}{held}"
 
 
 def features_table(comparison: "Comparison") -> None:

@@ -27,7 +27,7 @@ CODE_TABLE = "code_table"
 class ReleasedRows(NamedTuple):
     """Released windows, flat and scaled (window, value); where there is one, the public code behind each.
 
-    `draws` number the draws that windows come from, where several may come from one.
+    `draws` number the draws that windows come from, where several may come from one; of a script, its parts.
     """
 
     windows: Floats
@@ -55,7 +55,8 @@ class Release:
         """Each recording in its own episodes."""
         episodes = side.episodes(self.hold)
         released = self.draw(side.flat, run_lengths(episodes))
-        return released if self.hold.windows == 1 else released._replace(draws=episodes)
+        known = self.hold.windows == 1 or released.draws is not None
+        return released if known else released._replace(draws=episodes)
 
     def neighbours(self, windows: Floats) -> ReleasedRows:
         """Windows that follow each other from the start of a recording."""

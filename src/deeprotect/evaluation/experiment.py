@@ -181,6 +181,7 @@ def _row(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> Ro
         seconds_per_draw=setting.policy(policy).seconds_per_draw if method.family == "mechanism" else None,
         given=given,
         ldp_ceiling=ceiling,
+        slots=setting.policy(policy).privacy.slots if method.family == "mechanism" else None,
     )
 
 

@@ -19,6 +19,7 @@ from deeprotect.training.fitting.fitted_models import FittedModels
 from deeprotect.training.fitting.trained import TrainedProtector
 from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.minimisers.minimiser import Minimiser
+from deeprotect.training.segments import segment_numbers
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,10 @@ def seeded(protector: TrainedProtector, seed: int) -> Release:
 
     def draw(private: Floats, counts: Counts) -> ReleasedRows:
         released = protector.release(private, counts, entropy=entropy)
-        # The code book is public: whoever sees a released window knows the code behind it.
-        return ReleasedRows(released.windows, mechanism.output_of(released.codes))
+        # The code book is public: whoever sees a released window knows the code behind it, and where a script changes.
+        code = mechanism.output_of(released.codes)
+        if mechanism.scripts is None or code is None:
+            return ReleasedRows(released.windows, code)
+        return ReleasedRows(released.windows, code, segment_numbers(np.repeat(np.arange(len(counts)), counts), code))
 
     return Release(draw, protector.hold)

@@ -52,6 +52,11 @@ class Method:
         return DESCRIPTIONS[self].family if self in DESCRIPTIONS else "mechanism"
 
     @property
+    def draws_scripts(self) -> bool:
+        """Whether it can, where a policy has slots; other methods then hold one draw for the whole episode."""
+        return (self.mechanism, self.guarantee) == ("channel", "ldp")
+
+    @property
     def epsilon_matters(self) -> bool:
         return self.guarantee != "none"
 

@@ -76,6 +76,7 @@ class Row:
     given: Sequence[str] = ()  # the inferences that a named promise takes for known
     ldp_ceiling: float | None = None
     seconds_per_draw: float | None = None
+    slots: str | None = None  # of a script, where the draw is one
 
     @property
     def epsilon_per_hour(self) -> float | None:

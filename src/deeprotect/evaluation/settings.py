@@ -20,6 +20,8 @@ class Setting:
     given: str | None = None
     ldp_ceiling: float | None = None
     every: str | None = None
+    slots: str | None = None
+    changes: int | None = None
 
     def __post_init__(self) -> None:
         if self.method.epsilon_matters and not (self.epsilon or 0.0) > 0.0:
@@ -36,8 +38,10 @@ class Setting:
         privacy |= {key: value for key, value in named.items() if value is not None}
         if self.method.guarantee != "named":
             privacy |= {"ldp_ceiling": None, "given": None}  # the policy's, for its named promise
+        if not self.method.draws_scripts:
+            privacy |= {"slots": None, "changes": None}
         if self.every is not None:
-            privacy |= {"every": self.every, "listen": None}
+            privacy |= {"every": self.every, "listen": None, "slots": self.slots, "changes": self.changes}
         return policy.vary(privacy=privacy, training=self.training)
 
     def hold(self, policy: Policy) -> Hold:

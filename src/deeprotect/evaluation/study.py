@@ -9,6 +9,7 @@ from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.datasets.dataset import Dataset
 from deeprotect.datasets.loading import load
 from deeprotect.datasets.registry import entry
+from deeprotect.evaluation.settings import Setting
 from deeprotect.policy import Policy
 from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 
@@ -17,8 +18,8 @@ from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 class Study:
     """`hidden` are the sensitive classes to be hidden: windows of others carry no label of it; none means all.
 
-    With `every` a draw is held for so long. `split` says what is tested; but for the usual one, whole recordings are
-    read, windows between two labels included, as they would be in use.
+    With `draws`, these are measured and not the usual ones: held, or scripts. `split` says what is tested; but for the
+    usual one, whole recordings are read, windows between two labels included, as they would be in use.
     """
 
     name: str
@@ -31,7 +32,7 @@ class Study:
     channels: tuple[str, ...] = ()  # none: all
     classes: tuple[str, ...] = ()  # of the useful inference; none: all
     hidden: tuple[str, ...] = ()
-    every: str | None = None
+    draws: tuple[Setting, ...] = ()
     orientation: str = "kept"
     split: SplitSpec = field(default_factory=SplitSpec)
 

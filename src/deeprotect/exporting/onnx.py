@@ -39,8 +39,8 @@ def export_onnx(bundle: Bundle, out: Path) -> Exported:
     """Write them into a folder, whole or not at all; one that an earlier export wrote is replaced."""
     if not isinstance(bundle.mechanism, DiscreteChannel):
         raise BundleError(f"mechanism {bundle.mechanism.name} has no public windows; train with mechanism = 'channel'")
+    body: dict[str, Any] = json.loads(ProtectorFile.of(bundle).text)  # refuses what no device draws
     graphs = _graphs(bundle)
-    body: dict[str, Any] = json.loads(ProtectorFile.of(bundle).text)
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in graphs.items()}
     kept = {name: value for name, value in body.items() if name not in ELSEWHERE}
     manifest = kept | {"format": FORMAT, "version": VERSION, "files": hashes, "release": STEPS}

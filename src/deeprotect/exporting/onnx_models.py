@@ -10,7 +10,7 @@ from deeprotect.signals import Schema
 
 def encoder_model(bundle: Bundle) -> bytes:
     """`windows` (window, time, channel) in units, all that one draw looks at, to `code` (1, coordinate)."""
-    graph, encoder = Graph(), EpisodeEncoder.of(bundle.encoder, bundle.hold)
+    graph, encoder = Graph(), EpisodeEncoder.of(bundle.encoder, bundle.hold, None)
     rows = graph.cast(graph.reshape(_scaled(graph, bundle.schema), -1, bundle.schema.dim), FLOAT)
     evidence = graph.cast(graph.chain(encoder.evidence.layers, rows), DOUBLE)
     code = evidence if encoder.single else _pooled(graph, encoder, evidence)

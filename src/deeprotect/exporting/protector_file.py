@@ -95,6 +95,8 @@ def _promise(mechanism: Mechanism) -> dict[str, Any]:
 
 def _mechanism(mechanism: Mechanism) -> dict[str, Any]:
     """What is drawn from."""
+    if mechanism.scripts is not None:
+        raise BundleError("scripts are not drawn on devices; train without slots in the policy to export it")
     match mechanism:
         case DiscreteChannel():
             return {

@@ -1,6 +1,7 @@
 """What the sections of a policy say about each other: defaults that depend on another one, and whether all agree."""
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from pydantic import BaseModel
@@ -9,6 +10,7 @@ from deeprotect.policy.durations import duration, seconds
 from deeprotect.policy.mistakes import nearest
 from deeprotect.policy.sections import Inferences, Privacy, Training
 from deeprotect.policy.stream_section import Stream
+from deeprotect.privacy.size_limits import MOST_SLOTS
 
 MOST_HELD_VALUES = 1 << 23
 """Of the windows of an episode, which are all in memory at a time."""
@@ -67,20 +69,51 @@ def _check_inferences(stream: Stream, inferences: Inferences, privacy: Privacy) 
 
 def _check_hold(stream: Stream, privacy: Privacy) -> None:
     if privacy.every is None:
-        if privacy.listen is not None:
-            raise ValueError('privacy.listen needs privacy.every, how long a draw is held; add every = "30 s"')
+        for key in ("listen", "slots"):
+            if getattr(privacy, key) is not None:
+                raise ValueError(f'privacy.{key} needs privacy.every, how long a draw is held; add every = "10 min"')
+        if privacy.changes is not None:
+            raise ValueError("privacy.changes is of a script; add every and slots, or remove it")
         return
-    window = stream.window_seconds
-    windows = seconds(privacy.every) / window
-    if windows.denominator != 1:
-        below, above = (duration(number * window) for number in (max(1, int(windows)), int(windows) + 1))
-        fix = f'use "{below}" or "{above}"' if windows > 1 else f'use "{duration(window)}" or more'
-        raise ValueError(f'privacy.every = "{privacy.every}" is no whole number of windows; {fix}')
+    windows = _whole("every", privacy.every, stream.window_seconds, "windows")
     most = min(MOST_HELD_WINDOWS, MOST_HELD_VALUES // stream.dim)
     if windows > most:
-        raise ValueError(f'privacy.every = "{privacy.every}" is too long; use at most "{duration(most * window)}"')
+        longest = duration(most * stream.window_seconds)
+        raise ValueError(f'privacy.every = "{privacy.every}" is too long; use at most "{longest}"')
     if privacy.listen is not None and privacy.listen > windows:
         raise ValueError(f"privacy.listen = {privacy.listen} is more than the {windows} windows of an episode")
+    _check_slots(stream, privacy)
+
+
+def _check_slots(stream: Stream, privacy: Privacy) -> None:
+    if privacy.slots is None or privacy.every is None:
+        if privacy.changes is not None:
+            raise ValueError('privacy.changes needs privacy.slots, the steps of a script; add slots = "30 s"')
+        return
+    _whole("slots", privacy.slots, stream.window_seconds, "windows")
+    slots = _whole("every", privacy.every, seconds(privacy.slots), "slots")
+    if not 2 <= slots <= MOST_SLOTS:
+        raise ValueError(
+            f'privacy.every = "{privacy.every}" has {slots} slots of "{privacy.slots}"; use 2 to {MOST_SLOTS}'
+        )
+    if privacy.changes is not None and privacy.changes >= slots:
+        raise ValueError(f"privacy.changes = {privacy.changes} is too many for {slots} slots; use fewer")
+    if privacy.listen is not None:
+        raise ValueError("privacy.listen does not go with privacy.slots: a script looks at every window; remove it")
+    if privacy.mechanism not in ("auto", "channel"):
+        raise ValueError(
+            f'privacy.mechanism = "{privacy.mechanism}" releases no scripts; use "channel", or remove slots'
+        )
+
+
+def _whole(key: str, length: str, unit: Fraction, units: str) -> int:
+    """How many of a unit a length is, which must be a whole number."""
+    count = seconds(length) / unit
+    if count.denominator == 1:
+        return count.numerator
+    below, above = (duration(number * unit) for number in (max(1, int(count)), int(count) + 1))
+    fix = f'use "{below}" or "{above}"' if count > 1 else f'use "{duration(unit)}" or more'
+    raise ValueError(f'privacy.{key} = "{length}" is no whole number of {units}; {fix}')
 
 
 def _check_training(stream: Stream, privacy: Privacy, training: Training) -> None:

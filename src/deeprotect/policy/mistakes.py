@@ -15,6 +15,7 @@ _LONGEST = 600  # of a line; what a policy says is cut long before
 _MEANING = {
     "epsilon": "for one draw; smaller is more private",
     "every": 'how long one draw stands, such as "30 s"',
+    "slots": 'how long one slot of a script is, such as "30 s"',
     "listen": "windows of an episode that are looked at",
     "when_spent": "what leaves once a limit is reached",
     "ldp_ceiling": "a hard LDP bound; smaller is more private",

@@ -32,6 +32,8 @@ _COMMENTS = {
     "epsilon": "for one draw; smaller is more private",
     "every": "one draw for so long, instead of one for each window: ε per hour falls, what is shorter is lost",
     "listen": "windows of that time that are looked at, spread evenly",
+    "slots": "the draw is a script of that time: what was done, and in which slot it changed",
+    "changes": "of a script, at most",
     "guarantee": "ldp | named | rldp",
     "confidence": "named only: probability that the whole promise holds, given the calibration data",
     "given": "named only: useful (whoever does what how often) | nothing (as often as in calibration)",
@@ -176,6 +178,16 @@ class Policy(Section):
         """How many windows share a draw, and how many of them are looked at."""
         windows = 1 if self.privacy.every is None else int(seconds(self.privacy.every) / self.stream.window_seconds)
         return Hold(windows, min(self.privacy.listen or windows, windows))
+
+    @property
+    def kept_together(self) -> Hold:
+        """What a split must not cut: an episode; but any part of a script says something by itself."""
+        return self.hold if self.privacy.slots is None else Hold()
+
+    @property
+    def slot_windows(self) -> int | None:
+        """Windows of one slot, where draws are scripts."""
+        return None if self.privacy.slots is None else int(seconds(self.privacy.slots) / self.stream.window_seconds)
 
     @property
     def seconds_per_draw(self) -> float:

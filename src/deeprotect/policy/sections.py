@@ -9,6 +9,7 @@ from deeprotect.policy.durations import duration, seconds
 from deeprotect.policy.name_types import Name, Names, Note
 from deeprotect.policy.section import Section
 from deeprotect.policy.stream_section import RESERVED_COLUMNS
+from deeprotect.privacy.channel.scripts import MOST_CHANGES
 from deeprotect.privacy.events import MOST_INFERENCES
 
 Guarantee = Literal["ldp", "named", "rldp"]
@@ -93,11 +94,14 @@ class Privacy(Section):
     """The promise: ε for one draw, how long a draw is held, of which kind, kept by which mechanism.
 
     `every`: one draw for so long, instead of one for each window; `listen`: so many of its windows are looked at.
+    `slots`: what is drawn is a script of that time, which may change from slot to slot, at most `changes` times.
     """
 
     epsilon: Annotated[float, Field(gt=0)]
     every: str | None = None
     listen: Annotated[int, Field(ge=1)] | None = None
+    slots: str | None = None
+    changes: Annotated[int, Field(ge=0, le=MOST_CHANGES)] | None = None  # without it, as many as ε pays for
     guarantee: Guarantee = "ldp"
     confidence: Annotated[float, Field(ge=0.5, lt=1)] = 0.95
     given: Given | None = None  # named only: what windows that are compared have in common; without it, "nothing"
@@ -105,10 +109,10 @@ class Privacy(Section):
     mechanism: Mechanism = "auto"
     budget: Budget = Field(default_factory=Budget)
 
-    @field_validator("every")
+    @field_validator("every", "slots")
     @classmethod
-    def _is_duration(cls, every: str | None) -> str | None:
-        return None if every is None else duration(seconds(every))
+    def _is_duration(cls, length: str | None) -> str | None:
+        return None if length is None else duration(seconds(length))
 
     @field_validator("epsilon", mode="before")
     @classmethod

@@ -5,6 +5,12 @@ Whatever is larger is refused before any of that work is done. Training makes fa
 
 MOST_CODES = 128
 """Of a channel, and as many outputs; training makes at most 65."""
+MOST_VARIANTS = 1 << 20
+"""Public windows of one output."""
+MOST_SCRIPTS = 1 << 50
+"""Codes of an episode whose labels may change; numbers of a few bytes, none of which is a row of anything."""
+MOST_SLOTS = 1 << 10
+"""Of a script."""
 MOST_TABLES = 1 << 10
 """Of counts: one for each useful class and each inference."""
 MOST_COMBINATIONS = 1 << 16

@@ -20,7 +20,7 @@ from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.protector.arrays import release_array
 from deeprotect.protector.kinds import like
 from deeprotect.protector.release import Release
-from deeprotect.release.episodes import LISTEN
+from deeprotect.release.episodes import LISTEN, looks_at_whole
 from deeprotect.release.in_order import encoding_threads
 from deeprotect.release.ledger import Account, Ledger, MemoryLedger, Price
 from deeprotect.release.many_files import release_data_set
@@ -252,10 +252,10 @@ class Protector:
 
         Where draws are held, a draw is made once the first `listen` windows of its episode are there, which leave
         then; or, listening to what was "before", from the last ones of the episode before, so that no window waits.
-        Without `listen`, the policy's, or else three; a named promise always listens as the policy says. The ledger as
-        for `protect`.
+        Without `listen`, the policy's, or else three; a named promise always listens as the policy says. A script
+        leaves once its episode is over. The ledger as for `protect`.
         """
-        if listen is None and self.guarantee != "named" and self.policy.privacy.listen is None:
+        if listen is None and not looks_at_whole(self.bundle) and self.policy.privacy.listen is None:
             listen = min(LISTEN, self.bundle.hold.windows)
         book = self._book(ledger, None, stream=stream, person=person, app=app)
         return LiveStream(self.bundle, listen_to=listen_to, listen=listen, ledger=book, entropy=SystemEntropy())

@@ -28,8 +28,8 @@ LISTEN = 3
 class Observing:
     """Which of an episode's windows a draw looks at: so many, of the whole, of its beginning, or of what was before.
 
-    A named promise rests on counts of codes as files make them: then a draw looks at a whole episode, in the same way.
-    Any other promise is kept by arithmetic, whatever the code is made of.
+    A named promise rests on counts of codes as files make them, and a script says what happened when: then a draw looks
+    at a whole episode, in the same way. Any other promise is kept by arithmetic, whatever the code is made of.
     """
 
     observe: Observe
@@ -37,20 +37,27 @@ class Observing:
 
     @classmethod
     def of(cls, bundle: Pipeline, observe: Observe, listen: int | None) -> Self:
-        hold, counted = bundle.hold, bundle.mechanism.event.guarantee == "named"
-        if listen is not None and counted:
+        hold, whole = bundle.hold, looks_at_whole(bundle)
+        if listen is not None and bundle.mechanism.scripts is not None:
+            raise InputError("a script is drawn from its whole episode; leave listen out")
+        if listen is not None and whole:
             raise InputError("a named promise rests on draws that listen as the policy says; leave listen out")
         if listen is not None and not 1 <= listen <= hold.windows:
             raise InputError(f"listen = {listen} must be between 1 and the {hold.windows} windows of an episode")
-        if counted:
+        if whole:
             return cls("whole", hold.windows)
         return cls("beginning" if hold.windows == 1 else observe, listen or min(hold.listen, hold.windows))
 
 
+def looks_at_whole(bundle: Pipeline) -> bool:
+    """Whether a draw has to wait for the end of its episode."""
+    return bundle.mechanism.event.guarantee == "named" or bundle.mechanism.scripts is not None
+
+
 def live_observing(bundle: Pipeline) -> Observing:
     """As the gateway draws: at the beginning of an episode from what was before, so that no window waits."""
-    hold, named = bundle.hold, bundle.mechanism.event.guarantee == "named"
-    is_stated = named or hold.listen < hold.windows
+    hold = bundle.hold
+    is_stated = looks_at_whole(bundle) or hold.listen < hold.windows
     return Observing.of(bundle, "before", None if is_stated else min(LISTEN, hold.windows))
 
 
@@ -129,6 +136,8 @@ class Episodes:
         self._last = part, number
         place = number % hold
         episode = self._episode(part, number // hold, follows=follows)
+        if self.bundle.mechanism.scripts is not None and not episode.waiting and samples is not None:
+            episode.observed = [samples] * place  # a script is of the whole episode: what came first stands for before
         episode.waiting.append((place, ticket))
         looked = episode.look(samples if follows or not episode.observed else None, enough=self._own)
         if place == hold - 1:

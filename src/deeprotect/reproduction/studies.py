@@ -13,10 +13,11 @@ from deeprotect.evaluation.methods import Method
 from deeprotect.evaluation.results import Results, Row
 from deeprotect.evaluation.settings import Setting
 from deeprotect.evaluation.study import Study
+from deeprotect.reproduction.diaries import DiaryStudy
 
-NAMED = Method("channel", "named")
+LDP, NAMED = Method("channel", "ldp"), Method("channel", "named")
 SETTINGS = (
-    Setting(Method("channel", "ldp"), 5.0),
+    Setting(LDP, 5.0),
     Setting(NAMED, 2.0),
     Setting(NAMED, 1.0),
     *(Setting(NAMED, epsilon, given="useful", ldp_ceiling=5.0) for epsilon in (3.0, 2.0)),
@@ -53,16 +54,61 @@ _WINDOW_BY_WINDOW = (
 _BY_NAME = {study.name: study for study in _WINDOW_BY_WINDOW}
 
 
+def _every(every: str) -> tuple[Setting, ...]:
+    return (Setting(LDP, 5.0, every=every),)
+
+
 def _held(name: str, every: str, split: SplitSpec | None = None, *, called: str = "held") -> Study:
     """A study again, with draws that are held."""
-    return replace(_BY_NAME[name], name=f"{name}-{called}", every=every, split=split or SplitSpec())
+    return replace(_BY_NAME[name], name=f"{name}-{called}", draws=_every(every), split=split or SplitSpec())
 
 
 def _strangers(name: str, every: str, *, orientation: str) -> Study:
     """The same on people whom nobody has met; they may wear the device otherwise."""
     called = f"{name}-strangers" + ("-free" if orientation == "free" else "")
     split = SplitSpec("strangers", folds=3)
-    return replace(_BY_NAME[name], name=called, every=every, split=split, orientation=orientation)
+    return replace(_BY_NAME[name], name=called, draws=_every(every), split=split, orientation=orientation)
+
+
+# Lengths, slots, changes and ε were chosen on training windows, by what cross-fitted coders read of them.
+_SCRIPTS = (
+    Setting(LDP, 9.0, every="1 min", slots="10 s", changes=1),
+    Setting(LDP, 11.0, every="2 min", slots="10 s", changes=2),
+    Setting(LDP, 11.5, every="4 min", slots="20 s", changes=2),
+)
+_HELD = tuple(Setting(LDP, epsilon, every=every) for epsilon, every in ((5.0, "20 s"), (6.0, "20 s"), (6.0, "40 s")))
+_ACTIVITIES = ("ABD", "ER", "FEL", "IR", "ROW", "TRAP")
+
+
+def _diary(stay: str, draws: tuple[Setting, ...]) -> DiaryStudy:
+    """Six exercises of `watch` in the place of activities, each for minutes."""
+    name = f"watch-diary-{stay.removesuffix(' min')}"
+    study = DiaryStudy(name, "watch", 10, "exercise", "person", people="person", rate_hz=10, classes=_ACTIVITIES)
+    return replace(study, stay=stay, draws=draws)
+
+
+_DIARIES = (
+    _diary(
+        "20 min",
+        (
+            *(Setting(LDP, 7.0, every=every) for every in ("3 min", "2 min", "1 min", "30 s")),
+            Setting(LDP, 11.0, every="10 min", slots="30 s", changes=1),
+            Setting(LDP, 21.0, every="30 min", slots="1 min", changes=3),
+            Setting(LDP, 29.5, every="1 h", slots="30 s", changes=4),
+            Setting(LDP, 34.5, every="2 h", slots="2 min", changes=6),
+        ),
+    ),
+    _diary(
+        "10 min",
+        (
+            *(Setting(LDP, 7.0, every=every) for every in ("90 s", "1 min", "45 s", "30 s")),
+            Setting(LDP, 10.0, every="5 min", slots="30 s", changes=1),
+            Setting(LDP, 21.5, every="20 min", slots="30 s", changes=3),
+            Setting(LDP, 33.0, every="40 min", slots="30 s", changes=5),
+            Setting(LDP, 35.0, every="1 h", slots="1 min", changes=6),
+        ),
+    ),
+)
 
 
 # A recording of `watch` shows one exercise, so that its end shows all that changes in it. In `hapt` somebody's two
@@ -74,6 +120,8 @@ STUDIES = (
     _held("hapt-person", "10 s", SplitSpec("pieces")),
     _held("hapt-person", "10 s", called="held-ends"),  # of runs of labels: nothing changes inside an episode
     _held("hapt-mode", "20 s", SplitSpec("recording")),
+    replace(_BY_NAME["hapt-mode"], name="hapt-mode-script", draws=(*_HELD, *_SCRIPTS), split=SplitSpec("recording")),
+    *_DIARIES,
     *(_strangers("hapt-mode", "20 s", orientation=each) for each in ("kept", "free")),
     *(_strangers("watch-exercise", "10 s", orientation=each) for each in ("kept", "free")),
 )
@@ -113,8 +161,6 @@ def run_study(study: Study, *, directory: Path | None = None, seed: int = 0) -> 
         return StudyResult(study, missing=str(error))
     policy = study.policy(data)
     settings = [each for each in SETTINGS if each.method.guarantee == "ldp" or study.sensitive]
-    if study.every:
-        settings = [replace(settings[0], every=study.every)]
-    plan = Plan(settings, Setup(attackers=ATTACKERS, seed=seed), study.split)
+    plan = Plan(study.draws or settings, Setup(attackers=ATTACKERS, seed=seed), study.split)
     found = run(study.windows(data, policy), policy, plan)
     return StudyResult(study, found.rows, train=found.train, test=found.test, left_out=found.left_out)

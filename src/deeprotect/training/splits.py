@@ -77,7 +77,7 @@ def folds(windows: LabelledWindows, *, count: int, seed: int, hold: Hold = ONE_W
     """Train and test masks of `count` folds; each segment is cut into as many parts, with a gap around the tested ones.
 
     Segments too short for that go whole to one fold, each combination of labels spread over all folds. An episode goes
-    where its first window goes.
+    where its first window goes; where that leaves a fold nothing to test, all segments go whole.
     """
     segments = segments_of(windows)
     counts = np.bincount(segments)
@@ -85,6 +85,8 @@ def folds(windows: LabelledWindows, *, count: int, seed: int, hold: Hold = ONE_W
     long = (counts >= 2 * count)[segments]
     whole = _dealt(windows, segments, count=count, seed=seed)[segments]
     part = _together(np.where(long, place * count // counts[segments], whole), windows, hold)
+    if len(np.unique(part)) < count:
+        part = _together(whole, windows, hold)
     return [(_apart(part != fold, part == fold, windows), part == fold) for fold in range(count)]
 
 

@@ -22,6 +22,8 @@ from deeprotect.errors import BundleError
 from deeprotect.privacy.json_reader import JsonReader
 
 LARGEST_CODE = 1 << 15
+NO_SUPPORT = -(1 << 50)
+"""Of a code that no combination of classes has: less than any sum of scores, and a thousand of them still add up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +98,21 @@ class Argmax(Layer):
                 rejected |= self.reject.holds(below if windows is None else below / windows)
         codes = self.codes.astype(np.int64)[combination]
         return codes if self.reject is None else np.where(rejected, self.reject.code, codes)
+
+    @property
+    def labels(self) -> int | None:
+        """Codes that it decides between; None where it may abstain."""
+        return int(self.codes.max()) + 1 if self.reject is None else None
+
+    def support(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+        """What speaks for each code (code, row), of scores (score, row): its best classes."""
+        combined, end = np.zeros((1, scores.shape[-1]), dtype=np.int64), 0
+        for count in self.classes:
+            start, end = end, end + count
+            combined = (combined[:, None] + scores[start:end].astype(np.int64)).reshape(-1, scores.shape[-1])
+        best = np.full((int(self.codes.max()) + 1, scores.shape[-1]), NO_SUPPORT)
+        np.maximum.at(best, self.codes, combined)
+        return best
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         reject = None if self.reject is None else self.reject.to_json(tensors)

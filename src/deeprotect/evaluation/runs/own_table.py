@@ -35,7 +35,7 @@ from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 
 EPSILONS, QUICK_EPSILONS = (1.0, 2.0, 5.0, 10.0), (1.0, 5.0)
 QUICK_WINDOWS = 1500
-ONE_WINDOW = {"every": None, "listen": None}
+ONE_WINDOW = {"every": None, "listen": None, "slots": None, "changes": None}
 QUICK_ATTACKERS = ("ridge", "extra_trees")
 MEASURED = 0.93
 

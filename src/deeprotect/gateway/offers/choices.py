@@ -17,6 +17,7 @@ from deeprotect.errors import BundleError, InputError
 from deeprotect.policy.durations import duration
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.ratios import WHOLE, Weights, ldp_ratio, log_up
+from deeprotect.privacy.channel.script_response import ScriptResponse, keep_for
 from deeprotect.signals import Hold
 
 LONGEST_TEXT = 20
@@ -37,7 +38,7 @@ def varied(bundle: Bundle, epsilon: str | None, every: int | None) -> Bundle:
         return bundle
     if bundle.mechanism.event.guarantee != "ldp":
         raise InputError("only a bundle that promises ldp can be varied; train another for another ε or hold")
-    mechanism: Any = bundle.mechanism if chosen is None else mixed(channel_of(bundle), chosen)
+    mechanism: Any = bundle.mechanism if chosen is None else mixed(mixable(bundle), chosen)
     hold = bundle.hold if windows is None else Hold(windows, windows)
     mechanism = replace(mechanism, event=replace(mechanism.event, per=hold.per))
     privacy: dict[str, Any] = {} if chosen is None else {"epsilon": chosen}
@@ -79,23 +80,21 @@ class VariedBundles:
 
 def can_mix(bundle: Bundle) -> bool:
     """Whether a smaller ε can be chosen for it."""
-    return isinstance(bundle.mechanism, DiscreteChannel) and bundle.mechanism.event.guarantee == "ldp"
+    return isinstance(bundle.mechanism, DiscreteChannel | ScriptResponse) and bundle.mechanism.event.guarantee == "ldp"
 
 
-def channel_of(bundle: Bundle) -> DiscreteChannel:
-    if not isinstance(bundle.mechanism, DiscreteChannel) or not can_mix(bundle):
+def mixable(bundle: Bundle) -> DiscreteChannel | ScriptResponse:
+    if not isinstance(bundle.mechanism, DiscreteChannel | ScriptResponse) or not can_mix(bundle):
         raise InputError("a smaller ε can be chosen for a channel that promises ldp only; train another bundle for it")
     return bundle.mechanism
 
 
-def mixed(channel: DiscreteChannel, epsilon: float) -> DiscreteChannel:
+def mixed(channel: DiscreteChannel | ScriptResponse, epsilon: float) -> DiscreteChannel | ScriptResponse:
     """The channel after mixing: at most ε by its own integers, or it could not be made."""
-    return replace(
-        channel,
-        event=replace(channel.event, epsilon=epsilon),
-        ldp_ceiling=epsilon,
-        weights=_weights(channel.weights, epsilon),
-    )
+    event = replace(channel.event, epsilon=epsilon)
+    if isinstance(channel, ScriptResponse):
+        return replace(channel, event=event, keep=min(channel.keep, keep_for(channel.scripts.count, epsilon)))
+    return replace(channel, event=event, ldp_ceiling=epsilon, weights=_weights(channel.weights, epsilon))
 
 
 def share_of(channel: DiscreteChannel, epsilon: float) -> Fraction:
@@ -136,6 +135,8 @@ def checked_windows(bundle: Bundle, every: int | None) -> int | None:
         return None
     if every < own:
         raise InputError(f"a hold of {every} windows is shorter than the bundle's {own}, and would cost more; raise it")
+    if bundle.mechanism.scripts is not None:
+        raise InputError("a script is as long as the bundle's; train a bundle with another `every` for another length")
     if every > MOST_WINDOWS:
         raise InputError(f"a hold of {every} windows is too long; choose at most {MOST_WINDOWS}")
     return every

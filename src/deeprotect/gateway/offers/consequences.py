@@ -8,7 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from deeprotect.bundle.bundle import Bundle
-from deeprotect.gateway.offers.choices import LEAST, can_mix, channel_of, share_of
+from deeprotect.gateway.offers.choices import LEAST, can_mix, mixable, mixed, share_of
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
+from deeprotect.privacy.channel.script_response import ScriptResponse
 from deeprotect.release.ledger.limits import Limit, Limits, exact
 
 HOUR = 3600
@@ -70,39 +72,38 @@ def expected_accuracy(bundle: Bundle) -> float | None:
     """From the channel's own numbers, cross-fitted in training; None where the policy counts costs instead."""
     if not can_mix(bundle) or bundle.policy.training.cost_matrix:
         return None
-    return 1.0 - channel_of(bundle).expected_error()
+    return 1.0 - mixable(bundle).expected_error()
 
 
 def accuracy_curve(bundle: Bundle, *, points: int = CURVE_POINTS) -> Iterator[Accuracy]:
-    """Accuracy against ε up to the bundle's own: a share of draws is thrown away, so it is a straight mix of two."""
-    whole = expected_accuracy(bundle)
-    if whole is None:
+    """Accuracy against ε up to the bundle's own."""
+    if expected_accuracy(bundle) is None:
         return
-    channel, blind = channel_of(bundle), _blind_accuracy(bundle)
-    own = channel.event.epsilon
+    own = bundle.mechanism.event.epsilon
     for epsilon in np.linspace(min(LEAST, own), own, points).tolist():
-        share = float(share_of(channel, epsilon)) if epsilon < own else 0.0
-        yield Accuracy(epsilon, (1.0 - share) * whole + share * blind)
+        yield Accuracy(epsilon, accuracy_at(bundle, min(epsilon, own)) or 0.0)
 
 
 def accuracy_at(bundle: Bundle, epsilon: float) -> float | None:
-    """Of one choice."""
+    """Of one choice: a share of draws is thrown away, so it is a straight mix of two."""
     whole = expected_accuracy(bundle)
     if whole is None:
         return None
-    share = float(share_of(channel_of(bundle), epsilon))
-    return (1.0 - share) * whole + share * _blind_accuracy(bundle)
+    channel = mixable(bundle)
+    if isinstance(channel, ScriptResponse):
+        return 1.0 - mixed(channel, epsilon).expected_error()
+    share = float(share_of(channel, epsilon))
+    return (1.0 - share) * whole + share * _blind_accuracy(channel)
 
 
 def holds_of(bundle: Bundle) -> Iterator[tuple[int, Fraction]]:
     """Holds that may be chosen, in windows, and their seconds."""
-    for times in HOLDS:
+    for times in HOLDS if bundle.mechanism.scripts is None else HOLDS[:1]:
         windows = times * bundle.hold.windows
         yield windows, windows * bundle.policy.stream.window_seconds
 
 
-def _blind_accuracy(bundle: Bundle) -> float:
+def _blind_accuracy(channel: DiscreteChannel) -> float:
     """Of outputs drawn alike from all that are possible."""
-    channel = channel_of(bundle)
     possible = np.array([max(column) > 0 for column in zip(*channel.weights, strict=True)])
     return 1.0 - float(np.array(channel.prior) @ channel.cost[:, possible].mean(axis=1))

@@ -22,12 +22,11 @@ from deeprotect.privacy.events import Event
 from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.names import check_names
 from deeprotect.privacy.sampling import below
-from deeprotect.privacy.size_limits import MOST_CODES, MOST_COMBINATIONS, MOST_PRODUCTS, MOST_TABLES
+from deeprotect.privacy.size_limits import MOST_CODES, MOST_COMBINATIONS, MOST_PRODUCTS, MOST_TABLES, MOST_VARIANTS
 from deeprotect.privacy.step import Step
 
 KIND = "channel"
 _ROW = re.compile(r"[0-9]{1,20}(?: [0-9]{1,20})*")
-_MOST_VARIANTS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +51,7 @@ class DiscreteChannel:
     name = "channel"
     dim = 1
     takes_windows = False
+    scripts = None
 
     def __post_init__(self) -> None:
         self._check_shape()
@@ -71,8 +71,8 @@ class DiscreteChannel:
             raise PolicyError(f"a channel needs 1 to {MOST_CODES} rows of weights of one length, of as many at most")
         if any(weight < 0 for row in self.weights for weight in row) or {sum(r) for r in self.weights} != {WHOLE}:
             raise PolicyError("each row of a channel's weights must be non-negative and sum to 2^64")
-        if not 1 <= self.variants <= _MOST_VARIANTS:
-            raise PolicyError(f"variants = {self.variants} must be between 1 and {_MOST_VARIANTS}")
+        if not 1 <= self.variants <= MOST_VARIANTS:
+            raise PolicyError(f"variants = {self.variants} must be between 1 and {MOST_VARIANTS}")
         rows, columns = len(self.weights), len(self.weights[0])
         if len(self.prior) != rows or self.cost.shape != (rows, columns):
             raise PolicyError("a channel needs one prior for each code and one cost for each code and output")

@@ -39,6 +39,7 @@ class GridLaplace(NoiseOnNumbers):
     box: Box
     scales: tuple[Fraction, ...]
     takes_windows = False
+    scripts = None
 
     def __post_init__(self) -> None:
         if len(self.scales) != self.box.dim:

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from deeprotect.errors import BundleError, PolicyError, quoted
 from deeprotect.privacy.box import Floats
-from deeprotect.privacy.channel import discrete_channel
+from deeprotect.privacy.channel import discrete_channel, script_response
+from deeprotect.privacy.channel.scripts import Scripts
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.json_reader import JsonReader
@@ -22,7 +23,7 @@ class Mechanism(Protocol):
     What others have to know of a mechanism it says itself: `derive` is its proof for `verify`, `takes_windows` that
     nothing may stand before it, `public_outputs` how many indices it releases where it releases indices,
     `output_of` which output a released index is a variant of, `placeholders` what leaves where no data may be looked
-    at, and `repeat` what the windows of a held draw are.
+    at, and `repeat` what the windows of a held draw are. Where codes are scripts of an episode, `scripts` says which.
     """
 
     @property
@@ -39,6 +40,9 @@ class Mechanism(Protocol):
 
     @property
     def public_outputs(self) -> int | None: ...
+
+    @property
+    def scripts(self) -> Scripts | None: ...
 
     def output_of(self, noisy_code: Floats) -> NDArray[np.int64] | None: ...
 
@@ -69,6 +73,8 @@ def load(fields: Mapping[str, Any]) -> Mechanism:
             return subspace.Subspace.read(record, event)
         if kind == discrete_channel.KIND:
             return discrete_channel.DiscreteChannel.read(record, event)
+        if kind == script_response.KIND:
+            return script_response.ScriptResponse.read(record, event)
     except PolicyError as error:
         raise BundleError(f"mechanism: {error}") from error
     raise BundleError(f"mechanism: kind {quoted(kind)} is unknown; it may come from a newer version")

@@ -39,6 +39,7 @@ class Subspace(NoiseOnNumbers):
     scale: Fraction
     name = "subspace"
     takes_windows = True
+    scripts = None
 
     def __post_init__(self) -> None:
         check_orthonormal(self.directions)

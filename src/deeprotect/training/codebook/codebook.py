@@ -11,6 +11,7 @@ from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.network import Network
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
+from deeprotect.privacy.channel.scripts import Scripts
 from deeprotect.signals import Hold
 from deeprotect.signals.episodes import run_lengths
 from deeprotect.signals.schema import Floats
@@ -37,7 +38,7 @@ class CodeBook:
 
     `meaning[inference]` is P(class | code), (code, class) in the order of `outputs.classes`, and `prior` is P(code),
     both from windows coded by a model that did not learn from them; `coded` are those codes, one per training window,
-    of its episode where draws are held.
+    of its episode where draws are held, of its slot where they are scripts.
     `codes` go in and `released` come out. `distortion` (code, output) is how far an output lies from the code's
     windows, in L1.
     """
@@ -72,25 +73,24 @@ class LearntCodes:
     scores: Floats
     outputs: Outputs
 
-    _books: dict[tuple[Hold, bool], CodeBook] = field(default_factory=dict, repr=False)
+    _books: dict[tuple[Hold, bool, Scripts | None], CodeBook] = field(default_factory=dict, repr=False)
 
-    def book(self, hold: Hold) -> CodeBook:
+    def book(self, hold: Hold, scripts: Scripts | None = None) -> CodeBook:
         """A code for each class."""
-        return self._made(hold, self.joint.coding(self.targets.counts, abstaining=False))
+        return self._made(hold, self.joint.coding(self.targets.counts, abstaining=False), scripts)
 
     def abstaining(self, hold: Hold) -> CodeBook:
         """One code more, for windows that nobody can name: what a secret's classes do to those is then one number to
         learn from few windows, and not one for each code."""
         return self._made(hold, self.joint.coding(self.targets.counts, abstaining=True))
 
-    def _made(self, hold: Hold, coding: Argmax) -> CodeBook:
-        key = hold, coding.reject is not None
+    def _made(self, hold: Hold, coding: Argmax, scripts: Scripts | None = None) -> CodeBook:
+        key = hold, coding.reject is not None, scripts
         if key not in self._books:
-            self._books[key] = self._book(hold, coding)
+            self._books[key] = self._book(self._coded(hold, coding, scripts), coding)
         return self._books[key]
 
-    def _book(self, hold: Hold, coding: Argmax) -> CodeBook:
-        coded = self._coded(hold, coding)
+    def _book(self, coded: Indices, coding: Argmax) -> CodeBook:
         names = self.joint.names if coding.reject is None else (*self.joint.names, ABSTAIN)
         meaning = {
             name: _meaning(coded, self.targets.codes[:, place], codes=len(names), classes=self.targets.counts[place])
@@ -102,14 +102,15 @@ class LearntCodes:
         encoder = Network((*self.coder.layers, coding), self.coder.inputs)
         return CodeBook(encoder, names, self.joint.names, prior, meaning, coded, self.outputs, distortion)
 
-    def _coded(self, hold: Hold, coding: Argmax) -> Indices:
-        """The code of each window, or of its episode."""
+    def _coded(self, hold: Hold, coding: Argmax, scripts: Scripts | None) -> Indices:
+        """The code of each window, or of its episode, or of its slot of a script."""
         if hold.windows == 1:
             return coding.decide(self.scores.T, None)
         counts = run_lengths(self.windows.episodes(hold))
         heard, heard_counts = hold.heard(counts)
-        codes = EpisodeEncoder(self.coder, coding).pool(self.scores[heard], heard_counts)
-        return np.repeat(codes[:, 0].astype(np.int64), counts)
+        codes = EpisodeEncoder(self.coder, coding, scripts=scripts).pool(self.scores[heard], heard_counts)
+        numbers = codes[:, 0].astype(np.int64)
+        return np.repeat(numbers, counts) if scripts is None else scripts.shown(numbers, counts)
 
 
 def learn_codes(

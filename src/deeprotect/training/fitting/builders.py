@@ -17,8 +17,11 @@ from deeprotect.privacy.channel.calibration import SensitiveCounts
 from deeprotect.privacy.channel.combinations import Combination, Tables
 from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.rounding import make
+from deeprotect.privacy.channel.script_response import ScriptResponse
+from deeprotect.privacy.channel.scripts import Scripts
 from deeprotect.privacy.mechanisms import laplace
 from deeprotect.privacy.mechanisms.laplace import GridLaplace
+from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.privacy.mechanisms.relaxed import basis
 from deeprotect.privacy.mechanisms.subspace import subspace
 from deeprotect.signals.schema import Floats
@@ -77,6 +80,8 @@ def along_subspace(models: FittedModels, policy: Policy) -> TrainedProtector:
 
 def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
     """One of K codes through the channel of least cost, then a synthetic window of the code that came out."""
+    if policy.slot_windows is not None:
+        return through_scripts(models, policy, policy.slot_windows)
     windows, learnt = models.windows, models.codes(policy)
     privacy, named = policy.privacy, policy.privacy.guarantee == "named"
     book = (learnt.abstaining if named else learnt.book)(policy.hold)
@@ -97,11 +102,27 @@ def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
     )
     outputs = book.outputs.samples
     channel = make(plan, variants=outputs.shape[1], codes=book.codes, outputs=book.released, without_promise=left_out)
+    expected = 1 - replace(plan, cost=misread).expected_cost
+    return _of_book(book, channel, expected, plan.expected_cost if costs else None)
+
+
+def through_scripts(models: FittedModels, policy: Policy, slot: int) -> TrainedProtector:
+    """One script for an episode by randomised response, then synthetic windows that change where it does."""
+    learnt, privacy, epsilon = models.codes(policy), policy.privacy, ldp_epsilon(policy)
+    slots = policy.hold.windows // slot
+    scripts = Scripts.fitting(learnt.joint.count, slots, changes=privacy.changes, windows=slot, epsilon=epsilon)
+    book, costs = learnt.book(policy.hold, scripts), policy.training.cost_matrix
+    facts = {"prior": tuple(book.prior.tolist()), "variants": book.outputs.samples.shape[1], "outputs": book.released}
+    made = ScriptResponse.of(scripts, epsilon, cost=book.cost(costs), **facts)
+    expected = 1 - replace(made, cost=book.cost({})).expected_error()
+    return _of_book(book, made, expected, made.expected_error() if costs else None)
+
+
+def _of_book(book: CodeBook, mechanism: Mechanism, accuracy: float, cost: float | None) -> TrainedProtector:
+    outputs = book.outputs.samples
     made_of = {"name": "code book", "codes": list(book.codes), "variants": outputs.shape[1]}
-    made_of |= {"expected_accuracy": 1 - replace(plan, cost=misread).expected_cost}
-    made_of |= {"expected_cost": plan.expected_cost} if costs else {}
-    table = OutputTable.of(outputs.reshape(-1, outputs.shape[2]))
-    return TrainedProtector(channel, book.encoder, table, made_of)
+    made_of |= {"expected_accuracy": accuracy} | ({} if cost is None else {"expected_cost": cost})
+    return TrainedProtector(mechanism, book.encoder, OutputTable.of(outputs.reshape(-1, outputs.shape[2])), made_of)
 
 
 def _as_ldp(policy: Policy) -> Policy:

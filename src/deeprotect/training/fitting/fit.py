@@ -35,9 +35,9 @@ def fit(
     """Learn a protector; the last part of each recording only measures it."""
     windows = read_windows(table, policy, mapped=mapped, columns=columns)
     _check_classes(windows, policy)
-    train, test = measurable(windows, held_out=HELD_OUT, seed=policy.training.seed, hold=policy.hold)
+    train, test = measurable(windows, held_out=HELD_OUT, seed=policy.training.seed, hold=policy.kept_together)
     progress(READ)
-    models = FittedModels(windows[train], policy.hold, progress=lambda share: progress(READ + CODED * share))
+    models = FittedModels(windows[train], policy.kept_together, progress=lambda share: progress(READ + CODED * share))
     protection = learn(models, policy)
     progress(LEARNT)
     results = measure(protection, windows[train], windows[test], policy)
@@ -50,6 +50,8 @@ def learn(models: FittedModels, policy: Policy) -> TrainedProtector:
     """The policy's protector, from models that the next policy on these windows can use again."""
     check_costs(models.windows, policy)
     with single_thread():
+        if policy.privacy.slots is not None:
+            return build("channel", models, policy)  # nothing else releases scripts
         if policy.privacy.mechanism == "auto":
             return select(models, policy)
         return build(policy.privacy.mechanism, models, policy)

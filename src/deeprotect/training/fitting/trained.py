@@ -43,7 +43,7 @@ class TrainedProtector:
 
     @cached_property
     def _episodes(self) -> EpisodeEncoder:
-        return EpisodeEncoder.of(self.encoder, self.hold)
+        return EpisodeEncoder.of(self.encoder, self.hold, self.mechanism.scripts)
 
     def decode(self, noisy_code: Floats) -> Floats:
         return self.decoder(noisy_code)

@@ -8,7 +8,7 @@ from deeprotect.evaluation.report.figures.accuracies import (
 )
 from deeprotect.evaluation.report.figures.curves import Series, bars, lines
 from deeprotect.evaluation.report.figures.drawing import GREY, INK, STYLE, Drawing, file_name
-from deeprotect.evaluation.report.figures.holds import held
+from deeprotect.evaluation.report.figures.holds import held, hourly
 from deeprotect.evaluation.report.figures.matrices import confusion
 from deeprotect.evaluation.report.figures.palette import LOOKS
 from deeprotect.evaluation.report.figures.signals import signal
@@ -25,6 +25,7 @@ __all__ = [
     "confusion",
     "file_name",
     "held",
+    "hourly",
     "lines",
     "pooled",
     "sensitive_against_epsilon",

@@ -1,14 +1,18 @@
-"""The picture of patience: what apps and attackers read against how long a draw is held, and what an hour costs."""
+"""The pictures of patience: what apps and attackers read against how long a draw is held, and against ε an hour."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator
 
 from deeprotect.evaluation.report.figures.curves import PERCENT
 from deeprotect.evaluation.report.figures.drawing import GREY, INK, STYLE, Drawing, canvas, file_name, legend
 from deeprotect.evaluation.results import Row
+from deeprotect.policy.durations import duration
 
+_SCRIPT = "#009e73"
 _APP, _ATTACKER, _COST = "#0072b2", "#d55e00", "#868e96"
 
 
@@ -30,6 +34,37 @@ def held(rows: Sequence[Row], useful: str, sensitive: str | None, *, caption: st
     _cost(axes, rows, seconds)
     legend(figure, 4)
     return Drawing(file_name("held", useful), caption, figure)
+
+
+@mpl.rc_context(STYLE)
+def hourly(rows: Sequence[Row], useful: str, *, caption: str) -> Drawing:
+    """What an app reads against ε for an hour: draws that are held, and scripts, each with its length."""
+    figure, axes = canvas(5.4, 3.2)
+    _points(axes, [row for row in rows if row.slots is None], useful, colour=_APP, marker="o", name="one label, held")
+    _points(axes, [row for row in rows if row.slots], useful, colour=_SCRIPT, marker="D", name="a script")
+    lowest = max(0.0, min(row.useful[useful].app_ci[0] for row in rows) - 0.02)
+    if rows[0].useful[useful].clean > lowest:
+        axes.axhline(rows[0].useful[useful].clean, color=GREY, linewidth=0.8, linestyle=":", label="raw windows")
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.minorticks_off()
+    axes.set_ylim(lowest, 1)
+    axes.set_xlabel("ε for an hour")
+    axes.set_ylabel(f"{useful}, accuracy of the app")
+    axes.yaxis.set_major_formatter(PERCENT)
+    legend(figure, 3)
+    return Drawing(file_name("hourly", useful), caption, figure)
+
+
+def _points(axes: Axes, rows: Sequence[Row], useful: str, *, colour: str, marker: str, name: str) -> None:
+    for number, row in enumerate(rows):
+        cost, found = row.epsilon_per_hour or 0.0, row.useful[useful]
+        ends = [[max(0.0, found.app - found.app_ci[0])], [max(0.0, found.app_ci[1] - found.app)]]
+        label = name if number == 0 else None
+        axes.errorbar([cost], [found.app], ends, fmt=marker, color=colour, markersize=5, elinewidth=0.8, label=label)
+        length = duration(Fraction(row.seconds_per_draw or 0.0).limit_denominator(1000))
+        axes.annotate(length, (cost, found.app), (5, -9), textcoords="offset points", color=GREY, fontsize=7)
 
 
 def _app(axes: Axes, rows: Sequence[Row], seconds: Sequence[float], useful: str) -> None:
