@@ -14,17 +14,15 @@ from deeprotect.policy import Policy
 from deeprotect.signals import Hold
 from deeprotect.signals.episodes import run_lengths
 from deeprotect.signals.schema import Floats
-from deeprotect.training.codebook.cross_fitting import cross_fit
+from deeprotect.training.codebook.cross_fitting import cross_fit, fit_apart
 from deeprotect.training.codebook.joint_classes import Joint
 from deeprotect.training.codebook.synthesis import Outputs, synthesise
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.labels import Targets
 from deeprotect.training.misclassification import Costs, matrix
-from deeprotect.training.splits import ONE_WINDOW
+from deeprotect.training.splits import ONE_WINDOW, Mask
 from deeprotect.training.trainer import Progress
 
-ABSTAIN = "abstain"
-"""The name of the code of rejected windows."""
 COMPARED = 20  # windows of a code that stand for all of them when distances to outputs are taken
 FITTED = 0.5  # share of the work that is done once coders are fitted
 PSEUDO_WINDOWS = 0.5
@@ -36,8 +34,8 @@ class CodeBook:
     """Everything about codes that does not depend on ε.
 
     `meaning[inference]` is P(class | code), (code, class) in the order of `outputs.classes`, and `prior` is P(code),
-    both from windows coded by a model that did not learn from them; `coded` are those codes, one per training window,
-    of its episode where draws are held.
+    both from windows coded by a model that did not learn from them; `coded` are those codes, one per such window, of
+    its episode where draws are held.
     `codes` go in and `released` come out. `distortion` (code, output) is how far an output lies from the code's
     windows, in L1.
     """
@@ -62,7 +60,10 @@ class CodeBook:
 
 @dataclass(frozen=True)
 class LearntCodes:
-    """What books are made from: `scores` are each window's by a coder that did not learn from it."""
+    """What books are made from: `windows`, and `scores` of each by a coder that did not learn from it.
+
+    Where it is `coder` itself, codes are counted as they will be released.
+    """
 
     windows: LabelledWindows
     useful: tuple[str, ...]
@@ -91,7 +92,7 @@ class LearntCodes:
 
     def _book(self, hold: Hold, coding: Argmax) -> CodeBook:
         coded = self._coded(hold, coding)
-        names = self.joint.names if coding.reject is None else (*self.joint.names, ABSTAIN)
+        names = self.joint.codes_of(self.targets, abstaining=coding.reject is not None)
         meaning = {
             name: _meaning(coded, self.targets.codes[:, place], codes=len(names), classes=self.targets.counts[place])
             for place, name in enumerate(self.useful)
@@ -116,20 +117,41 @@ def learn_codes(
     windows: LabelledWindows, policy: Policy, *, hold: Hold = ONE_WINDOW, progress: Progress = lambda _: None
 ) -> LearntCodes:
     """Learn coder and outputs; cross-fit the coder over all windows for honest counts, up to episodes of `hold`."""
-    useful = policy.inferences.useful
-    targets = Targets.read(windows.targets(useful), len(windows))
-    _check_several(windows, useful)
-    joint = Joint.of(targets)
+    targets, joint = read_targets(windows, policy)
     coder, scores = cross_fit(windows, targets, policy, hold=hold, progress=lambda share: progress(FITTED * share))
-    outputs = synthesise(
+    outputs = _outputs(windows, policy, joint, progress=lambda share: progress(FITTED + (1 - FITTED) * share))
+    return LearntCodes(windows, tuple(policy.inferences.useful), targets, joint, coder, scores, outputs)
+
+
+def learn_apart(
+    windows: LabelledWindows, policy: Policy, calibrating: Mask, *, progress: Progress = lambda _: None
+) -> LearntCodes:
+    """Learn a coder from the other recordings, and count what it makes of those that calibrate it."""
+    targets, joint = read_targets(windows, policy)
+    coder, scores = fit_apart(
+        windows, targets, policy, calibrating=calibrating, progress=lambda share: progress(FITTED * share)
+    )
+    outputs = _outputs(windows, policy, joint, progress=lambda share: progress(FITTED + (1 - FITTED) * share))
+    useful, counted = tuple(policy.inferences.useful), joint[calibrating]
+    return LearntCodes(windows[calibrating], useful, targets[calibrating], counted, coder, scores, outputs)
+
+
+def read_targets(windows: LabelledWindows, policy: Policy) -> tuple[Targets, Joint]:
+    """What the useful inferences say, and the codes that this makes."""
+    _check_several(windows, policy.inferences.useful)
+    targets = Targets.read(windows.targets(policy.inferences.useful), len(windows))
+    return targets, Joint.of(targets)
+
+
+def _outputs(windows: LabelledWindows, policy: Policy, joint: Joint, *, progress: Progress) -> Outputs:
+    return synthesise(
         windows,
         joint.codes,
-        useful=useful,
+        useful=policy.inferences.useful,
         people=windows.people,
         seed=policy.training.seed,
-        progress=lambda share: progress(FITTED + (1 - FITTED) * share),
+        progress=progress,
     )
-    return LearntCodes(windows, tuple(useful), targets, joint, coder, scores, outputs)
 
 
 def _check_several(windows: LabelledWindows, useful: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
 """Joint classes of the useful inferences, and the code that each of them gets."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,7 +10,10 @@ from deeprotect.errors import TableError
 from deeprotect.training.codebook.coder import SCORE_BITS
 from deeprotect.training.labelled_windows import Indices
 from deeprotect.training.labels import Targets
+from deeprotect.training.splits import Mask
 
+ABSTAIN = "abstain"
+"""The name of the code of rejected windows."""
 MOST_CODES = 64
 FEWEST_WINDOWS = 8
 """Of a joint class, below which it gets no code of its own."""
@@ -29,6 +32,9 @@ class Joint:
     names: tuple[str, ...]
     table: Indices
 
+    def __getitem__(self, rows: Mask) -> "Joint":
+        return replace(self, codes=self.codes[rows])
+
     @property
     def count(self) -> int:
         return len(self.names)
@@ -37,6 +43,11 @@ class Joint:
         """From scores to codes; with one code more for windows nobody is sure of, where there can be such."""
         reject = Reject(self.count, UNSURE, SHARES, SHARE_STEP) if abstaining and max(counts) > UNSURE else None
         return Argmax(tuple(counts), self.table.astype(np.int32), reject)
+
+    def codes_of(self, targets: Targets, *, abstaining: bool) -> tuple[str, ...]:
+        """The names of the codes of that coding."""
+        rejects = self.coding(targets.counts, abstaining=abstaining).reject is not None
+        return (*self.names, ABSTAIN) if rejects else self.names
 
     @classmethod
     def of(cls, targets: Targets) -> "Joint":
