@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+from deeprotect.privacy.channel.combinations import tables_of
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.layers.decision import Argmax, Reject
@@ -14,7 +15,6 @@ from deeprotect.bundle.network import Network
 from deeprotect.bundle.output_table import OutputTable
 from deeprotect.policy import Policy
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.combinations import tables_of
 from deeprotect.privacy.channel.design import SensitiveCounts, design
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.mechanisms import laplace

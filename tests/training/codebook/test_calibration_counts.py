@@ -1,10 +1,10 @@
 """Counts for a named promise: each labelled draw once, in the table of what it shows."""
 
 import numpy as np
-
-from deeprotect.privacy.channel.calibration import FEWEST_GIVEN
 from deeprotect.privacy.channel.combinations import Combination
 from deeprotect.training.codebook.calibration_counts import Counted, agreed
+
+from deeprotect.privacy.channel.calibration import FEWEST_GIVEN
 
 LABELS = np.array(["bob", None, "ann", "bob", "ann"], dtype=object)
 CODED = np.array([0, 1, 2, 0, 1])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deeprotect.errors import PolicyError
-from deeprotect.privacy.channel.betting import UNIT, Floats, lower_ends, needed, upper_ends
+from deeprotect.privacy.channel.betting import UNIT, Floats, Integers, lower_ends, needed, upper_ends
 from deeprotect.privacy.channel.promises import NamedPromise, Unpromised, miss_of_an_end
 
 Calibrated = tuple[list[NamedPromise], list[Unpromised]]
@@ -53,14 +53,25 @@ class RecordedShares:
 
     def _promise(self, given: str, classes: Sequence[Floats], chosen: Sequence[int], *, miss: float) -> NamedPromise:
         """One set around those of all chosen classes: who reads it learns about none of them, but for the extremes."""
-        low = np.min([lower_ends(classes[s], miss=miss) for s in chosen], axis=0)
-        high = np.max([upper_ends(classes[s], miss=miss) for s in chosen], axis=0)
-        ends = (tuple(low.tolist()), tuple(high.tolist())) if self.codes > 1 else ((UNIT,), (UNIT,))
-        fewest = min(len(classes[s]) for s in chosen)
-        return NamedPromise(self.inference, self.epsilon, self._named(chosen), fewest, *ends, given=given)
+        cells = [classes[s] for s in chosen]
+        low, high = _ends(cells, miss=miss) if self.codes > 1 else (np.full((1, 1), UNIT),) * 2
+        ends = tuple(low.min(axis=0).tolist()), tuple(high.max(axis=0).tolist())
+        return NamedPromise(self.inference, self.epsilon, self._named(chosen), min(map(len, cells)), *ends, given=given)
 
     def _named(self, numbers: Sequence[int]) -> tuple[str, ...]:
         return tuple(self.classes[number] for number in numbers)
+
+
+def _ends(cells: Sequence[Floats], *, miss: float) -> tuple[Integers, Integers]:
+    """The intervals of all cells, (cell, code); those with as many recordings are worked out at once."""
+    lengths = np.array(list(map(len, cells)))
+    low, high = np.empty((2, len(cells), cells[0].shape[1]), dtype=np.int64)
+    for length in np.unique(lengths):
+        some = np.flatnonzero(lengths == length)
+        shares = np.hstack([cells[place] for place in some])
+        low[some] = lower_ends(shares, miss=miss).reshape(len(some), -1)
+        high[some] = upper_ends(shares, miss=miss).reshape(len(some), -1)
+    return low, high
 
 
 def _check(confidence: float) -> None:
