@@ -58,7 +58,7 @@ def test_combinations_that_nothing_is_promised_about_are_counted_in_the_opening(
     assert "27 of the 45 combinations of “mode” and “person”, which were hardly recorded, " in some.not_covered
     assert "recorded" not in none.promised.partition("by more than")[0]
     assert "hardly" not in none.not_covered
-    assert "combinations of “mode” and “person” that were hardly recorded, " in opening(event, seconds=1.0).not_covered
+    assert "combinations of “mode” and “person” with too few recordings, " in opening(event, seconds=1.0).not_covered
     assert [len(sentences(each)) for each in some] == [1, 1]
 
 

@@ -22,7 +22,8 @@ from deeprotect.privacy.mechanisms import laplace
 
 EPSILON = 2.0
 CODES = 4
-COUNTS = np.array([[18, 12, 6, 4], [8, 12, 10, 10]])
+COUNTS = np.array([[18, 12, 10, 0], [8, 12, 20, 0]])
+"""Of codes; the last was never seen, so that its set shows how many recordings there were."""
 
 
 HELD = 6

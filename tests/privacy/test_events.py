@@ -23,7 +23,7 @@ def test_what_is_taken_on_trust_stands_behind_the_promise():
     assert "directions" in relaxed.assumes[0]
     named = Event("named", 2.0, inferences=("subject",), confidence=0.95)
     assert named.caveat == "with probability 0.95 over the calibration recordings, whose sets are taken on trust"
-    assert "counts" in named.assumes[0]
+    assert "recordings" in named.assumes[0]
     assert (Event("ldp", 2.0).caveat, Event("ldp", 2.0).assumes) == ("", ())
 
 

@@ -1,13 +1,12 @@
 import numpy as np
 import pytest
+from tests.recordings import promises
 
-from deeprotect.privacy.channel.design import SensitiveCounts, design
-from deeprotect.training.codebook.codebook import ABSTAIN
+from deeprotect.privacy.channel.design import design
 from deeprotect.training.codebook.coder import SCORE_BITS
-from deeprotect.training.codebook.joint_classes import Joint
+from deeprotect.training.codebook.joint_classes import ABSTAIN, Joint
 from deeprotect.training.fitting.fit import learn
 from deeprotect.training.fitting.fitted_models import FittedModels
-from deeprotect.training.labelled_windows import read_windows
 from deeprotect.training.labels import Targets
 
 
@@ -47,21 +46,20 @@ def test_of_few_classes_one_always_has_a_third(classes):
 
 
 @pytest.fixture(scope="module")
-def naming_people(gym_table, gym_policy):
+def naming_people(short_recordings, gym_policy):
     """Who it is may be known, what they do may not: five codes."""
     inferences = {"useful": ["person"], "sensitive": ["activity"]}
     policy = gym_policy.vary(inferences=inferences, privacy={"guarantee": "named", "epsilon": 2.0})
-    models = FittedModels(read_windows(gym_table, policy))
+    models = FittedModels(short_recordings(1))
     return {each: learn(models, policy.vary(privacy={"guarantee": each})) for each in ("named", "ldp")}
 
 
-def test_a_named_promise_has_a_reject_option_and_ldp_has_none(naming_people, gym_windows):
+def test_a_named_promise_has_a_reject_option_and_ldp_has_none(naming_people):
     named, ldp = naming_people["named"].mechanism, naming_people["ldp"].mechanism
     assert named.codes == (*ldp.codes, ABSTAIN) == (*ldp.outputs, ABSTAIN)
     assert named.outputs == ldp.outputs
-    (secret,) = named.secrets
-    assert secret.counts.shape == (3, 6)
-    assert secret.counts.sum() == len(gym_windows)
+    (promise,) = named.promises
+    assert (len(promise.classes), len(promise.low), promise.recordings) == (3, 6, 75)
     assert named.real_epsilon <= 2.0
 
 
@@ -72,14 +70,12 @@ def test_rejected_windows_have_a_code_in_the_bundle(naming_people, gym_windows):
 
 
 def test_a_reject_option_saves_noise_where_a_rare_class_is_named_at_random():
-    """Forty windows of a rare class, spread over six codes, may lie anywhere; in one code they say where they are."""
-    often = np.full((2, 6), 300)
+    """Forty recordings of a rare class, spread over six codes, may lie anywhere; in one code they say where they are."""
+    often, many = np.full((2, 6), 300), [[400, 400, 40]]
     spread, gathered = np.array([[12, 1, 9, 2, 10, 6]]), np.array([[0, 0, 0, 0, 0, 0, 40]])
-    plain = SensitiveCounts("move", ("a", "b", "rare"), np.vstack([often, spread]), 1.0)
-    abstaining = SensitiveCounts(
-        "move", ("a", "b", "rare"), np.vstack([np.pad(often, ((0, 0), (0, 1))), gathered]), 1.0
-    )
+    plain = promises(np.vstack([often, spread]), recordings=many)
+    abstaining = promises(np.vstack([np.pad(often, ((0, 0), (0, 1))), gathered]), recordings=many)
     costs = 1 - np.eye(6)
-    without = design(costs, np.full(6, 1 / 6), secrets=[plain])
-    with_it = design(np.vstack([costs, np.full((1, 6), 5 / 6)]), [*[0.16] * 6, 0.04], secrets=[abstaining])
-    assert 1 - with_it.expected_cost > 1 - without.expected_cost + 0.1
+    without = design(costs, np.full(6, 1 / 6), promises=plain)
+    with_it = design(np.vstack([costs, np.full((1, 6), 5 / 6)]), [*[0.16] * 6, 0.04], promises=abstaining)
+    assert with_it.expected_cost < without.expected_cost + 0.01
