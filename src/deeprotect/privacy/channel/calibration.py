@@ -68,7 +68,7 @@ def _ends(cells: Sequence[Floats], *, miss: float) -> tuple[Integers, Integers]:
     low, high = np.empty((2, len(cells), cells[0].shape[1]), dtype=np.int64)
     for length in np.unique(lengths):
         some = np.flatnonzero(lengths == length)
-        shares = np.hstack([cells[place] for place in some])
+        shares = np.hstack([cells[place] for place in some.tolist()])
         low[some] = lower_ends(shares, miss=miss).reshape(len(some), -1)
         high[some] = upper_ends(shares, miss=miss).reshape(len(some), -1)
     return low, high
