@@ -36,13 +36,12 @@ class CodeBook:
     `meaning[inference]` is P(class | code), (code, class) in the order of `outputs.classes`, and `prior` is P(code),
     both from windows coded by a model that did not learn from them; `coded` are those codes, one per such window, of
     its episode where draws are held.
-    `codes` go in and `released` come out. `distortion` (code, output) is how far an output lies from the code's
+    `codes` go in and come out. `distortion` (code, output) is how far an output lies from the code's
     windows, in L1.
     """
 
     encoder: Network
     codes: tuple[str, ...]
-    released: tuple[str, ...]
     prior: Floats
     meaning: dict[str, Floats]
     coded: Indices
@@ -73,26 +72,17 @@ class LearntCodes:
     scores: Floats
     outputs: Outputs
 
-    _books: dict[tuple[Hold, bool], CodeBook] = field(default_factory=dict, repr=False)
+    _books: dict[Hold, CodeBook] = field(default_factory=dict, repr=False)
 
     def book(self, hold: Hold) -> CodeBook:
         """A code for each class."""
-        return self._made(hold, self.joint.coding(self.targets.counts, abstaining=False))
-
-    def abstaining(self, hold: Hold) -> CodeBook:
-        """One code more, for windows that nobody can name: what a secret's classes do to those is then one number to
-        learn from few windows, and not one for each code."""
-        return self._made(hold, self.joint.coding(self.targets.counts, abstaining=True))
-
-    def _made(self, hold: Hold, coding: Argmax) -> CodeBook:
-        key = hold, coding.reject is not None
-        if key not in self._books:
-            self._books[key] = self._book(hold, coding)
-        return self._books[key]
+        if hold not in self._books:
+            self._books[hold] = self._book(hold, self.joint.coding(self.targets.counts))
+        return self._books[hold]
 
     def _book(self, hold: Hold, coding: Argmax) -> CodeBook:
         coded = self._coded(hold, coding)
-        names = self.joint.codes_of(self.targets, abstaining=coding.reject is not None)
+        names = self.joint.names
         meaning = {
             name: _meaning(coded, self.targets.codes[:, place], codes=len(names), classes=self.targets.counts[place])
             for place, name in enumerate(self.useful)
@@ -101,7 +91,7 @@ class LearntCodes:
         prior = np.bincount(labelled, minlength=len(names)) / len(labelled)
         distortion = _distortion(self.windows.flat, coded, self.outputs.samples, codes=len(names))
         encoder = Network((*self.coder.layers, coding), self.coder.inputs)
-        return CodeBook(encoder, names, self.joint.names, prior, meaning, coded, self.outputs, distortion)
+        return CodeBook(encoder, names, prior, meaning, coded, self.outputs, distortion)
 
     def _coded(self, hold: Hold, coding: Argmax) -> Indices:
         """The code of each window, or of its episode."""

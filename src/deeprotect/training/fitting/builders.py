@@ -95,16 +95,16 @@ def _calibrated(models: FittedModels, policy: Policy) -> TrainedProtector:
     """
     windows = models.windows
     chosen = calibrating(windows, policy.inferences.useful, seed=policy.training.seed)
-    targets, joint = read_targets(windows, policy)
+    _, joint = read_targets(windows, policy)
     uncoded = np.zeros(int(chosen.sum()), dtype=np.int64)
     recorded = partial(_recorded, windows, chosen, joint, policy=policy)
-    promises, rest = _promises(recorded(uncoded, codes=len(joint.codes_of(targets, abstaining=True))), policy)
+    promises, rest = _promises(recorded(uncoded, codes=joint.count), policy)
     missing = {*policy.inferences.sensitive} - {each.inference for each in promises}
     if missing or (rest and policy.privacy.ldp_ceiling is None):
         ldp = {"guarantee": "ldp", "epsilon": ldp_epsilon(policy), "given": None, "ldp_ceiling": None}
         return _channel(models.codes(policy).book(policy.hold), policy.vary(privacy=ldp), unpromised=rest)
     learnt = models.codes_apart(policy, chosen)
-    book = learnt.abstaining(policy.hold)
+    book = learnt.book(policy.hold)
     shares = recorded(book.coded, codes=len(book.codes))
     made = _channel(book, policy, *_promises(shares, policy))
     assert isinstance(made.mechanism, DiscreteChannel)
@@ -127,7 +127,7 @@ def _channel(
         distortion=misread if costs else book.distortion,
     )
     outputs = book.outputs.samples
-    channel = make(plan, variants=outputs.shape[1], codes=book.codes, outputs=book.released, unpromised=unpromised)
+    channel = make(plan, variants=outputs.shape[1], codes=book.codes, outputs=book.codes, unpromised=unpromised)
     made_of = {"name": "code book", "codes": list(book.codes), "variants": outputs.shape[1]}
     made_of |= {"expected_accuracy": 1 - replace(plan, cost=misread).expected_cost}
     made_of |= {"expected_cost": plan.expected_cost} if costs else {}
