@@ -12,13 +12,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 from tests.networks import largest
+from tests.recordings import promises
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.manifest import TrainingRecord
 from deeprotect.bundle.network import Network
 from deeprotect.bundle.output_table import OutputTable
 from deeprotect.policy import Policy
-from deeprotect.privacy.channel.design import SensitiveCounts, design
+from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.mechanisms import laplace
 
@@ -70,13 +71,12 @@ def bundle(policy) -> Bundle:
 @pytest.fixture
 def named_bundle(policy) -> Bundle:
     """Four codes through a channel that hides the person; names of recordings told who it was when it was trained."""
-    counts = np.array([[18, 12, 6, 4], [8, 12, 10, 10]])
-    secret = SensitiveCounts("person", ("ann", "bob"), counts, 0.5)
+    named = promises([[18, 12, 6, 4], [8, 12, 10, 10]], classes=("ann", "bob"), epsilon=0.5, recordings=30)
     privacy = {"mechanism": "channel", "guarantee": "named", "epsilon": 0.5}
     dim = policy.schema().dim
     return Bundle.make(
         policy.vary(inferences={"sensitive": ["person"]}, privacy=privacy),
-        make(design(1.0 - np.eye(4), np.ones(4), secrets=[secret], confidence=0.95)),
+        make(design(1.0 - np.eye(4), np.ones(4), promises=named)),
         encoder=largest(dim, np.arange(dim) % 4),
         decoder=OutputTable.of(np.full((4, dim), 0.5)),
         minimiser={"name": "code book"},

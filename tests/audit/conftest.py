@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from tests.mutations import protectors
+from tests.recordings import promises, recorded
 from threadpoolctl import threadpool_limits
 
 from deeprotect.bundle import Bundle
-from deeprotect.privacy.channel.combinations import tables_of
-from deeprotect.privacy.channel.design import SensitiveCounts, design
+from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.training.labelled_windows import LabelledWindows
 
@@ -29,9 +29,9 @@ def coded():
 
 @pytest.fixture
 def named():
-    """`named(**promise)`: ε = 1 for two people, from many calibration windows."""
-    secret = SensitiveCounts("person", ("ann", "bob"), COUNTS, 1.0)
-    return lambda **promise: _coded(None, codes=3, secrets=[secret], **promise)
+    """`named(**promise)`: ε = 1 for two people, from many calibration recordings."""
+    found = promises(COUNTS, classes=("ann", "bob"), recordings=1000)
+    return lambda **promise: _coded(None, codes=3, promises=found, **promise)
 
 
 @pytest.fixture
@@ -53,9 +53,10 @@ def given_activity():
     """ε = 1 for two people, given what they do."""
     useful = ("walk", "still", "other")
     counts = np.concatenate([GIVEN, np.zeros_like(GIVEN[:1])])
-    tables, left_out = tables_of("person", counts, given=useful, classes=("ann", "bob"), epsilon=1.0)
-    plan = design(1.0 - np.eye(3), np.ones(3), secrets=tables, given=["activity"])
-    return protectors.bundle(make(plan, outputs=useful, without_promise=left_out), 3, **protectors.code_book(3))
+    shares = recorded(counts, classes=("ann", "bob"), given=useful, recordings=1000)
+    found, rest = shares.calibrated(confidence=0.95)
+    plan = design(1.0 - np.eye(3), np.ones(3), promises=found, given=["activity"], ldp_epsilon=5.0)
+    return protectors.bundle(make(plan, outputs=useful, unpromised=rest), 3, **protectors.code_book(3))
 
 
 @pytest.fixture
@@ -73,8 +74,8 @@ def _active_people(counts) -> LabelledWindows:
     return LabelledWindows(np.eye(3)[place][:, :, None], labels, np.zeros(len(place), dtype=np.int64), len(place), "")
 
 
-def _coded(epsilon, codes=6, secrets=(), **promise) -> Bundle:
-    plan = design(1.0 - np.eye(codes), np.ones(codes), secrets=secrets, **({"ldp_epsilon": epsilon} | promise))
+def _coded(epsilon, codes=6, promises=(), **promise) -> Bundle:
+    plan = design(1.0 - np.eye(codes), np.ones(codes), promises=promises, **({"ldp_epsilon": epsilon} | promise))
     return protectors.bundle(make(plan), codes, **protectors.code_book(codes))
 
 

@@ -74,9 +74,9 @@ def _models():
 
 
 def _table(rows: int) -> pa.Table:
-    """Sixteen recordings of two people who walk or stand."""
+    """Eighty recordings of two people who walk or stand: twenty of each, of which half calibrate."""
     random = np.random.default_rng(0)
-    recording = np.arange(rows) * 16 // rows
+    recording = np.arange(rows) * 80 // rows
     activity, person = recording % 2, recording // 2 % 2
     x = np.sin(np.arange(rows) / (1 + activity)) * (0.5 + person) + 0.1 * random.normal(size=rows)
     y = np.cos(np.arange(rows) / 2) * (0.2 + activity) + 0.5 * person + 0.1 * random.normal(size=rows)

@@ -54,11 +54,11 @@ def test_a_promise_beyond_the_useful_label_says_what_the_label_itself_tells():
 def test_combinations_that_nothing_is_promised_about_are_counted_in_the_opening():
     event = Event("named", 3.0, inferences=("person",), confidence=0.95, given=("mode",))
     some, none = (opening(event, seconds=1.0, combinations=Combinations(18, rare)) for rare in (27, 0))
-    assert "classes of “person” that were recorded often enough by more than a factor" in some.promised
-    assert "27 of the 45 combinations of “mode” and “person”, which were hardly recorded, " in some.not_covered
-    assert "recorded" not in none.promised.partition("by more than")[0]
-    assert "hardly" not in none.not_covered
-    assert "combinations of “mode” and “person” that were hardly recorded, " in opening(event, seconds=1.0).not_covered
+    assert "classes of “person” with enough recordings by more than a factor" in some.promised
+    assert "27 of the 45 combinations of “mode” and “person”, which have too few recordings, " in some.not_covered
+    assert "recordings" not in none.promised.partition("by more than")[0]
+    assert "too few" not in none.not_covered
+    assert "combinations of “mode” and “person” with too few recordings, " in opening(event, seconds=1.0).not_covered
     assert [len(sentences(each)) for each in some] == [1, 1]
 
 

@@ -3,7 +3,6 @@
 import json
 import time
 
-import numpy as np
 import pytest
 
 from deeprotect.bundle import Bundle
@@ -12,15 +11,13 @@ from deeprotect.bundle.manifest import MOST_RESULTS, digest
 from deeprotect.bundle.store import LARGEST_MANIFEST
 from deeprotect.bundle.verification.verify import verify
 from deeprotect.errors import BundleError
-from deeprotect.privacy.channel.calibration import FEWEST_GIVEN
+from deeprotect.privacy.channel.betting import UNIT, needed
+from deeprotect.privacy.channel.promises import miss_of_an_end
 from deeprotect.privacy.mechanisms import mechanism as mechanisms
 from deeprotect.privacy.size_limits import (
     MOST_CODES,
-    MOST_COMBINATIONS,
     MOST_COORDINATES,
-    MOST_INTERVALS,
-    MOST_PAIRS,
-    MOST_PRODUCTS,
+    MOST_RECORDINGS,
     MOST_SCALES,
     MOST_TABLES,
 )
@@ -29,53 +26,47 @@ SECONDS = 20  # of processor time, on a machine that others use as well
 HALF = str(1 << 63)
 
 
-def channel(bundle, *, classes, codes=1, inferences=1, different=False, rare=0):
-    """A channel without information, so that every ε holds; a table for each of two useful classes and inference."""
+def channel(bundle, *, classes=2, codes=1, inferences=1, recordings=200, rest=0):
+    """A channel without information, so that every ε holds; a set for each of two useful classes and inference."""
     names = ["person", *(f"p{number}" for number in range(1, inferences))]
-    fields = bundle.manifest.mechanism
-    random = np.random.default_rng(0)
+    fields, wide = bundle.manifest.mechanism, {"low": [0] * codes, "high": [UNIT] * codes}
+    people = ["ann", "bob", *map(str, range(2, classes))]
 
-    def table(given):
-        counts = np.full((classes, codes), FEWEST_GIVEN)
-        if different:
-            counts = random.permutation(1_000_000)[: classes * codes].reshape(classes, codes)
-        people = ["ann", "bob", *map(str, range(2, classes))]
-        return {"classes": people, "counts": counts.tolist(), "epsilon": 3.0, "given": given}
+    def promise(inference, given):
+        return {
+            "inference": inference,
+            "epsilon": 3.0,
+            "classes": people,
+            "recordings": recordings,
+            **wide,
+            "given": given,
+        }
 
-    rest = {
-        "given": [given for given in ("still", "walk") for _ in range(rare)],
-        "classes": [f"r{number}" for number in range(rare)] * 2,
-        "windows": [0] * (2 * rare),
-    }
-    counted = {"tables": [table("still"), table("walk")], "without_promise": rest}
+    miss = miss_of_an_end(0.95, inferences=inferences, cells=2 * (classes + rest), codes=codes)
+    few = {"classes": [f"r{number}" for number in range(rest)], "recordings": 0, "needed": needed(miss)}
     return fields | {
         "event": fields["event"] | {"inferences": names},
         "weights": [f"{HALF} {HALF}"] * codes,
         "prior": [1.0 / codes] * codes,
         "cost": [[0.0, 1.0]] * codes,
-        "secrets": dict.fromkeys(names, counted),
+        "promises": [promise(name, given) for name in names for given in ("still", "walk")],
+        "unpromised": [
+            {"inference": name, "given": given, **few} for name in names for given in ("still", "walk") if rest
+        ],
         "codes": [],
     }
 
 
 NEAR = {
-    "codes": {"classes": 2, "codes": MOST_CODES},
-    "intervals": {"classes": MOST_INTERVALS // MOST_CODES // 2, "codes": MOST_CODES, "different": True},
-    "counts": {"classes": 6_500, "codes": MOST_CODES},  # as many as a manifest holds
-    "combinations": {"classes": MOST_COMBINATIONS // 2},
-    "rare combinations": {"classes": 2, "rare": MOST_COMBINATIONS // 2 - 2},
-    "pairs of classes": {"classes": int((MOST_PAIRS / 2) ** 0.5)},
+    "codes": {"codes": MOST_CODES},
+    "classes": {"classes": 100_000},  # about as many as a manifest holds
+    "classes without a promise": {"rest": 100_000},
+    "recordings": {"recordings": MOST_RECORDINGS, "codes": MOST_CODES},
     "inferences": {"classes": 16, "codes": 8, "inferences": 64},
 }
 BEYOND = {
-    "codes": ({"classes": 2, "codes": MOST_CODES + 1}, "rows of weights"),
-    "intervals": (
-        {"classes": MOST_INTERVALS // MOST_CODES // 2 + 1, "codes": MOST_CODES, "different": True},
-        "different counts need intervals",
-    ),
-    "combinations": ({"classes": MOST_COMBINATIONS // 2 + 1}, "too many to be checked"),
-    "rare combinations": ({"classes": 2, "rare": MOST_COMBINATIONS // 2}, "too many to be checked"),
-    "rarer combinations": ({"classes": 2, "rare": MOST_COMBINATIONS}, "lists must be of one length"),
+    "codes": ({"codes": MOST_CODES + 1}, "rows of weights"),
+    "recordings": ({"recordings": MOST_RECORDINGS + 1}, "recordings each"),
 }
 
 
@@ -103,36 +94,26 @@ def test_a_larger_channel_is_refused_in_one_line_before_any_work(made, forge, si
     assert not verify(path).holds
 
 
-def wide(bundle, *, outputs, inferences, classes, codes):
-    """The same with many outputs, which no bundle of ours has windows for: a table for each of them and inference."""
-    fields, names = channel(bundle, classes=classes, codes=codes), [f"p{number}" for number in range(inferences)]
-    secret, given = fields["secrets"]["person"], [f"o{number}" for number in range(outputs)]
-    tables = [secret["tables"][0] | {"given": each} for each in given]
+def wide(bundle, *, outputs, inferences):
+    """The same with many outputs, which no bundle of ours has windows for: a set for each of them and inference."""
+    fields, names = channel(bundle), [f"p{number}" for number in range(inferences)]
+    given, one = [f"o{number}" for number in range(outputs)], fields["promises"][0]
     return fields | {
-        "weights": [" ".join([str((1 << 64) // outputs)] * outputs)] * codes,
-        "cost": [[0.0] * outputs] * codes,
+        "weights": [" ".join([str((1 << 64) // outputs)] * outputs)],
+        "cost": [[0.0] * outputs],
         "outputs": given,
         "event": fields["event"] | {"inferences": names},
-        "secrets": {name: {**secret, "tables": tables} for name in names},
+        "promises": [one | {"inference": name, "given": each} for name in names for each in given],
     }
 
 
-@pytest.mark.parametrize(
-    ("sizes", "more"),
-    [
-        ({"outputs": 64, "inferences": MOST_TABLES // 64, "classes": 2, "codes": 1}, "inferences"),
-        (
-            {"outputs": MOST_CODES, "inferences": 1, "classes": MOST_PRODUCTS // MOST_CODES**3, "codes": MOST_CODES},
-            "classes",
-        ),
-    ],
-    ids=["tables", "products"],
-)
-def test_many_tables_are_checked_within_seconds_and_more_are_refused(made, sizes, more):
-    with pytest.raises(BundleError, match="too many to be checked"):
-        mechanisms.load(wide(made("channel given"), **sizes | {more: sizes[more] + 1}))
+def test_many_promises_are_checked_within_seconds_and_more_are_refused(made):
+    most = MOST_TABLES // 64
+    with pytest.raises(BundleError, match="cannot be checked"):
+        mechanisms.load(wide(made("channel given"), outputs=64, inferences=most + 1))
     started = time.process_time()
-    assert all(step.holds is not False for step in mechanisms.load(wide(made("channel given"), **sizes)).derive())
+    found = mechanisms.load(wide(made("channel given"), outputs=64, inferences=most))
+    assert all(step.holds is not False for step in found.derive())
     assert time.process_time() - started < SECONDS
 
 

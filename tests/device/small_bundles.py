@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+from tests.recordings import recorded
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.layers.decision import Argmax, Reject
@@ -14,8 +15,7 @@ from deeprotect.bundle.network import Network
 from deeprotect.bundle.output_table import OutputTable
 from deeprotect.policy import Policy
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.combinations import tables_of
-from deeprotect.privacy.channel.design import SensitiveCounts, design
+from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.mechanisms import laplace
 
@@ -83,14 +83,15 @@ def _channel(kind: str):
         return make(plan, variants=2, codes=(*CLASSES, "abstains"), outputs=CLASSES)
     counts = np.column_stack([COUNTS, np.full(3, 300)])
     if kind == "channel named":
-        secrets, rest = [SensitiveCounts("person", PEOPLE, counts, 0.5)], []
+        shares = recorded(counts, classes=PEOPLE, epsilon=0.5, recordings=900)
     else:
+        many = [[900] * 3, [800] * 3, [900, 4, 900]]  # hardly anybody saw the second person walk
         by_useful = np.stack([counts, counts[::-1], counts])
-        by_useful[2, 1] = 4  # nobody saw the second person walk
-        secrets, rest = tables_of("person", by_useful, given=CLASSES, classes=PEOPLE, epsilon=0.5)
+        shares = recorded(by_useful, classes=PEOPLE, epsilon=0.5, recordings=many, given=CLASSES)
+    found, rest = shares.calibrated(confidence=0.95)
     given = ("activity",) if rest else ()
-    plan = design(cost, [0.4, 0.3, 0.2, 0.1], secrets=secrets, ldp_epsilon=4.0, given=given)
-    return make(plan, variants=2, codes=(*CLASSES, "abstains"), outputs=CLASSES, without_promise=tuple(rest))
+    plan = design(cost, [0.4, 0.3, 0.2, 0.1], promises=found, ldp_epsilon=4.0, given=given)
+    return make(plan, variants=2, codes=(*CLASSES, "abstains"), outputs=CLASSES, unpromised=rest)
 
 
 def coder(dim: int) -> Network:

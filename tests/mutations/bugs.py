@@ -5,12 +5,11 @@ from dataclasses import replace
 from functools import cached_property, partial
 
 import numpy as np
-from tests.mutations import checks, mixing
+from tests.mutations import checks, mixing, protectors
 from tests.mutations.bug import Bug, Patch
 
 from deeprotect.errors import BudgetError
-from deeprotect.privacy.channel import calibration, ratios
-from deeprotect.privacy.channel import design as designs
+from deeprotect.privacy.channel import betting, calibration, promises
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.exact_draw import ExactDraw
 from deeprotect.privacy.channel.script_response import ScriptResponse, keep_for
@@ -24,6 +23,7 @@ from deeprotect.release.ledger.books import StoredBooks
 from deeprotect.signals.schema import Schema
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
+from deeprotect.training.codebook.calibration_recordings import CalibrationDraws
 
 
 def half_the_noise_drawn(patch: Patch) -> None:
@@ -156,29 +156,35 @@ def row_permuted_in_the_bundle(patch: Patch) -> None:
 
 
 def no_confidence_radius(patch: Patch) -> None:
-    def observed(counts, *, confidence):
-        del confidence
-        share = np.asarray(counts) / np.sum(counts, axis=1, keepdims=True)
-        units = np.floor(share * calibration.UNIT)
-        units[:, 0] += calibration.UNIT - units.sum(axis=1)
-        return units / calibration.UNIT, units / calibration.UNIT
+    """The shares as they were seen, as if they were the truth."""
 
-    patch.setattr(calibration, "confidence_intervals", observed)
+    def observed(shares, *, miss):
+        del miss
+        return np.rint(shares.mean(axis=0) * betting.UNIT).astype(np.int64)
+
+    patch.setattr(calibration, "lower_ends", lambda shares, *, miss: observed(shares, miss=miss) - 1)
+    patch.setattr(calibration, "upper_ends", lambda shares, *, miss: observed(shares, miss=miss) + 1)
 
 
 def confidence_of_each_class(patch: Patch) -> None:
-    """The stated confidence for every class by itself: ten classes hold together with 0.60 instead of 0.95."""
-    patch.setattr(calibration, "miss_of_each", lambda stated, classes: 1.0 - stated)
+    """The stated confidence for every class by itself: together they hold less often."""
+    patch.setattr(calibration, "miss_of_an_end", lambda stated, **_: 1.0 - stated)
 
 
 def confidence_of_each_useful_class(patch: Patch) -> None:
     """The stated confidence for every useful class by itself, as if each table were the only one."""
+    whole = promises.miss_of_an_end
+    alone = lambda stated, *, cells, **rest: whole(stated, cells=cells // protectors.CODES, **rest)  # noqa: E731
+    patch.setattr(calibration, "miss_of_an_end", alone)
 
-    def each_alone(secrets, *, confidence):
-        return [calibration.confidence_intervals(secret.counts, confidence=confidence) for secret in secrets]
 
-    patch.setattr(ratios, "sets", each_alone)
-    patch.setattr(designs, "sets", each_alone)
+def windows_for_recordings(patch: Patch) -> None:
+    """Every window as if it were a recording of its own: errors of one recording go together, and look like many."""
+
+    def each(self, chosen):
+        return np.eye(self.codes)[self.coded[chosen]]
+
+    patch.setattr(CalibrationDraws, "_cell", each)
 
 
 def tampered_outputs(patch: Patch) -> None:
@@ -313,7 +319,8 @@ BUGS = (
     Bug("channel row permuted in the bundle", row_permuted_in_the_bundle, (checks.VERIFY_CHANNEL,)),
     Bug("one code always answered truly", tampered_outputs, (checks.AUDIT_CHANNEL, checks.INTEGERS)),
     Bug("confidence radius dropped", no_confidence_radius, (checks.VERIFY_NAMED, checks.COVERAGE)),
-    Bug("confidence of each class alone", confidence_of_each_class, (checks.VERIFY_NAMED, checks.COVERAGE)),
+    Bug("confidence of each class alone", confidence_of_each_class, (checks.VERIFY_NAMED,)),
+    Bug("windows taken for recordings", windows_for_recordings, (checks.COVERAGE,)),
     Bug("confidence of each useful class alone", confidence_of_each_useful_class, (checks.VERIFY_GIVEN,)),
     Bug("tail window released raw", tail_released_raw, (checks.NO_RAW,)),
     Bug("budget charged after release", charged_after_release, (checks.CHARGED,)),

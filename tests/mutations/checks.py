@@ -19,7 +19,8 @@ from deeprotect.audit.isolation import Isolation, isolation
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.verification.verify import steps
 from deeprotect.errors import DeeprotectError, EntropyError
-from deeprotect.privacy.channel import calibration
+from deeprotect.privacy.channel.betting import UNIT
+from deeprotect.privacy.channel.calibration import RecordedShares
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.protector import Protector
 from deeprotect.release import engine
@@ -29,7 +30,9 @@ from deeprotect.release.ledger import Account, MemoryLedger, Price
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import charges, draws
 from deeprotect.release.ledger.stored import StoredLedger
-from deeprotect.signals import Frame, Run, Windows
+from deeprotect.signals import Frame, Hold, Run, Windows
+from deeprotect.training.codebook.calibration_recordings import CalibrationDraws
+from deeprotect.training.labelled_windows import LabelledWindows
 
 RUNS = 8_000
 BEYOND_CHANCE, BEYOND_CHANCE_OF_FEW = 0.3, 0.6
@@ -245,14 +248,18 @@ def _keeps_scripts_as_often_as_the_integers_say(mechanism):
 
 
 def _covers_the_truth(_):
-    """The stated confidence, worked out for ten classes that share a known distribution over two codes."""
-    truth, windows, classes = 0.3, 60, 10
-    counts = np.arange(windows + 1)
-    tables = [np.resize(counts[start : start + classes], classes) for start in range(0, len(counts), classes)]
-    ends = [calibration.confidence_intervals(np.stack([t, windows - t], axis=1), confidence=0.95) for t in tables]
-    low, high = np.hstack(ends)[:, : len(counts), 0]
-    holds = (low <= truth) & (truth <= high)
-    return bool(stats.binom.pmf(counts, windows, truth)[holds].sum() ** classes >= 0.95)
+    """The stated confidence, worked out for ten classes of twenty recordings whose windows are all of one code."""
+    truth, recordings, windows = 0.3, 20, 30
+    recording = np.repeat(np.arange(recordings), windows)
+    labels = {"person": np.full(len(recording), "ann", dtype=object)}
+    found = LabelledWindows(np.zeros((len(recording), 1, 1)), labels, recording, len(recording), "")
+    holds = []
+    for wrong in range(recordings + 1):
+        draws = CalibrationDraws.of(found, (recording < wrong).astype(np.int64), hold=Hold(), codes=2)
+        (cell,) = draws.shares("person", ["ann"], epsilon=1.0).shares[0]
+        ((promise,), _) = RecordedShares("person", tuple("abcdefghij"), [[cell] * 10], 1.0).calibrated(confidence=0.95)
+        holds.append(promise.low[1] <= truth * UNIT <= promise.high[1])
+    return bool(stats.binom.pmf(np.arange(recordings + 1), recordings, truth)[holds].sum() ** 10 >= 0.95)
 
 
 def _no_row_passes_raw(bundle):

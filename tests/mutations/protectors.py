@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 from tests.networks import largest
+from tests.recordings import promises
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.layers.tensors import TENSORS, TensorWriter
@@ -13,8 +14,7 @@ from deeprotect.bundle.network import Network
 from deeprotect.bundle.output_table import OutputTable
 from deeprotect.policy import Policy
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.combinations import tables_of
-from deeprotect.privacy.channel.design import SensitiveCounts, design
+from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.channel.script_response import ScriptResponse
@@ -24,7 +24,8 @@ from deeprotect.privacy.mechanisms import laplace
 
 EPSILON = 2.0
 CODES = 4
-COUNTS = np.array([[18, 12, 6, 4], [8, 12, 10, 10]])
+COUNTS = np.array([[18, 12, 10, 0], [8, 12, 20, 0]])
+"""Of codes; the last was never seen, so that its set shows how many recordings there were."""
 
 
 HELD = 6
@@ -119,17 +120,16 @@ def randomised_response() -> DiscreteChannel:
 
 
 def named() -> DiscreteChannel:
-    """A promise about two people, from few calibration windows: the confidence radius is wide."""
-    secret = SensitiveCounts("person", ("ann", "bob"), COUNTS, EPSILON / 4)
-    return make(design(1.0 - np.eye(CODES), np.ones(CODES), secrets=[secret], confidence=0.95))
+    """A promise about two people, from few recordings: the confidence radius is wide."""
+    found = promises(COUNTS, classes=("ann", "bob"), epsilon=EPSILON / 4, recordings=40)
+    return make(design(1.0 - np.eye(CODES), np.ones(CODES), promises=found))
 
 
 def given() -> DiscreteChannel:
     """The same for each of four useful classes, which share the confidence."""
     useful, counts = tuple("abcd"), np.stack([np.roll(COUNTS, turn, axis=1) for turn in range(CODES)])
-    tables, left_out = tables_of("person", counts, given=useful, classes=("ann", "bob"), epsilon=EPSILON / 4)
-    plan = design(1.0 - np.eye(CODES), np.ones(CODES), secrets=tables, given=["activity"])
-    return make(plan, outputs=useful, without_promise=left_out)
+    found = promises(counts, classes=("ann", "bob"), given=useful, epsilon=EPSILON / 4, recordings=40)
+    return make(design(1.0 - np.eye(CODES), np.ones(CODES), promises=found, given=["activity"]), outputs=useful)
 
 
 def table(rows: int = 7) -> pa.Table:

@@ -14,7 +14,7 @@ def test_an_event_says_what_it_is_given():
     event = Event("named", 2.0, inferences=("subject",), given=("activity", "place"))
     assert str(event) == "ε = 2 named per window for “subject” given “activity” and “place”"
     assert event.to_json()["given"] == ["activity", "place"]
-    assert event.assumes[-1] == "no class that was seen is missing from the counts"
+    assert event.assumes[-1] == "no class that was recorded is missing"
 
 
 def test_what_is_taken_on_trust_stands_behind_the_promise():
@@ -22,8 +22,8 @@ def test_what_is_taken_on_trust_stands_behind_the_promise():
     assert relaxed.caveat == "along the fitted directions, which are taken on trust"
     assert "directions" in relaxed.assumes[0]
     named = Event("named", 2.0, inferences=("subject",), confidence=0.95)
-    assert named.caveat == "with probability 0.95 over the calibration windows, whose counts are taken on trust"
-    assert "counts" in named.assumes[0]
+    assert named.caveat == "with probability 0.95 over the calibration recordings, whose sets are taken on trust"
+    assert "recordings" in named.assumes[0]
     assert (Event("ldp", 2.0).caveat, Event("ldp", 2.0).assumes) == ("", ())
 
 

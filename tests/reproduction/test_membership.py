@@ -40,7 +40,6 @@ def bundle(candidates, **planted):
         "scale": np.full(VALUES, 0.1),
         "edges": np.linspace(-40, 40, 9)[:, None].repeat(8, axis=1),
         "outputs": random.uniform(0.3, 0.7, (2, 4, VALUES)),
-        "counts": (),
         "channels": 2,
     }
     return Exposed(**(silent | planted))
@@ -80,16 +79,6 @@ def test_edges_that_are_somebodys_levels_give_them_away(candidates):
     assert favoured(scores.in_range, candidates, edges=edges) == 6
     assert favoured(scores.ends, candidates, edges=np.quantile(own, [0.01, 0.99], axis=0)) == 6
     assert favoured(scores.exact_edges, candidates, edges=edges) == 6
-
-
-def test_counts_of_somebodys_labels_give_them_away(candidates):
-    few = [Candidate(each.flat[: 10 + n], each.targets[: 10 + n], each.usual) for n, each in enumerate(candidates)]
-    rows = np.array([[8, 7, 0], [90, 80, 0]])
-    assert favoured(scores.counts, few, counts=(rows,)) == 5
-
-
-def test_a_bundle_without_counts_says_nothing_by_them(candidates):
-    assert {scores.counts(bundle(candidates), each) for each in candidates} == {0.0}
 
 
 def test_the_area_under_the_curve_is_the_usual_one_with_ties_too():

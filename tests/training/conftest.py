@@ -1,11 +1,14 @@
 """A small labelled table on which everything can be learnt in a second or two."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from deeprotect.policy import Policy
 from deeprotect.training.labelled_windows import read_windows
+from deeprotect.training.segments import segment_numbers
 
 POLICY = {
     "version": 1,
@@ -55,3 +58,15 @@ def gym_policy():
 @pytest.fixture(scope="session")
 def gym_windows(gym_table, gym_policy):
     return read_windows(gym_table, gym_policy)
+
+
+@pytest.fixture(scope="session")
+def short_recordings(gym_windows):
+    """`short_recordings(windows)`: the same windows, as recordings of so many each."""
+
+    def cut(windows):
+        position = gym_windows.position
+        recording = segment_numbers(gym_windows.recording, position // windows)
+        return replace(gym_windows, recording=recording, position=position % windows)
+
+    return cut

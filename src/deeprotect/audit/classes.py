@@ -58,14 +58,11 @@ def worst_classes(bundle: Pipeline, windows: LabelledWindows, inferences: Sequen
 def _comparisons(bundle: Pipeline, windows: LabelledWindows, inference: str) -> Iterator[ClassComparison]:
     """Classes that are promised to be alike."""
     given = bundle.mechanism.event.given
-    if not given:
-        classes = sorted({label for label in windows.labels[inference] if label is not None})
-        yield ClassComparison.of(windows, inference, classes)
-        return
-    useful = _joint(windows, given)
-    for table in view(bundle.mechanism).tables:
-        if table.inference == inference:
-            yield ClassComparison.of(windows[useful == table.given], inference, table.classes, given=table.given)
+    useful = _joint(windows, given) if given else None
+    for each in view(bundle.mechanism).promises:
+        if each.inference == inference:
+            alike = windows if useful is None else windows[useful == each.given]
+            yield ClassComparison.of(alike, inference, each.classes, given=each.given)
 
 
 def _joint(windows: LabelledWindows, given: Sequence[str]) -> NDArray[np.object_]:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from deeprotect.errors import InputError
-from deeprotect.privacy.channel.calibration import SensitiveCounts
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
+from deeprotect.privacy.channel.promises import NamedPromise
 from deeprotect.privacy.channel.script_response import ScriptResponse
 from deeprotect.privacy.mechanisms.laplace import GridLaplace
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
@@ -26,7 +26,7 @@ class View:
     `random_codes`: noisy codes to decode into candidates. `positions`: codes in units of their noise, where the L1
     distance of two is the ε between them. `overhang`: how far clipping had to bring a code back, in the same units.
     `directions` (value, rank): what relaxed neighbours differ along; none where any two windows are neighbours.
-    `chances` (code, output): where codes are few. `tables`: whose classes a named promise holds for.
+    `chances` (code, output): where codes are few. `promises`: the named ones, with the classes that they hold for.
     """
 
     random_codes: Callable[[np.random.Generator], Floats]
@@ -34,7 +34,7 @@ class View:
     overhang: Callable[[Floats], Floats] | None = None
     directions: Floats | None = None
     chances: Floats | None = None
-    tables: tuple[SensitiveCounts, ...] = ()
+    promises: tuple[NamedPromise, ...] = ()
 
 
 def view(mechanism: Mechanism) -> View:
@@ -66,8 +66,8 @@ def _subspace(mechanism: Subspace) -> View:
 def _channel(mechanism: DiscreteChannel) -> View:
     outputs = mechanism.public_outputs
     every = np.arange(outputs)[:: max(1, outputs // _MOST_OUTPUTS), None].astype(np.float64)
-    tables = mechanism.secrets
-    return View(lambda _: every, lambda codes: codes, chances=mechanism.probabilities, tables=tables)
+    promises = mechanism.promises
+    return View(lambda _: every, lambda codes: codes, chances=mechanism.probabilities, promises=promises)
 
 
 def _script(mechanism: ScriptResponse) -> View:

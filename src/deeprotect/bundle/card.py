@@ -42,7 +42,8 @@ def card(bundle: Bundle) -> str:
 
 def card_of(bundle: Bundle) -> Card:
     event, certificate = bundle.mechanism.event, bundle.certificate
-    classes = {each["inference"]: each["classes"] for each in certificate.get("secrets", ())}
+    seen = bundle.manifest.training.classes
+    classes = {name: len(seen[name]) for name in event.inferences if name in seen}
     seconds = bundle.policy.seconds_per_draw
     first = opening(
         event,
@@ -69,8 +70,7 @@ def card_of(bundle: Bundle) -> Card:
 def _combinations(bundle: Bundle) -> Combinations:
     """Of all named inferences together."""
     secrets = bundle.certificate.get("secrets", ())
-    promised = sum(secret.get("combinations", 0) for secret in secrets)
-    return Combinations(promised, sum(len(secret.get("without_promise", ())) for secret in secrets))
+    return Combinations(*(sum(secret[key] for secret in secrets) for key in ("promised", "unpromised")))
 
 
 def _bullet(line: str) -> str:

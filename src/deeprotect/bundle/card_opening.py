@@ -9,6 +9,10 @@ from deeprotect.privacy.events import Event
 
 _HUGE = 1e6
 _UNITS = ((3600.0, "hour"), (60.0, "minute"), (1.0, "second"))
+_SEVERAL = (
+    "several stretches together, whose factors multiply (any time of that length that begins elsewhere meets two of "
+    "them, and each app has draws of its own)"
+)
 _BESIDE = "what stands beside the samples (names of recordings, time stamps, the number of rows)"
 
 
@@ -20,7 +24,7 @@ class Opening(NamedTuple):
 
 
 class Combinations(NamedTuple):
-    """Of a useful class and a sensitive one: how many are promised something, and how many were hardly recorded."""
+    """Sensitive classes, or combinations with a useful one: how many are promised something, and how many are not."""
 
     promised: int
     rare: int
@@ -43,7 +47,7 @@ def opening(
         case "ldp":
             return _for_anything(event, seconds)
         case "named":
-            rare = _rare(event, combinations) if event.given else ""
+            rare = _rare(event, combinations)
             return _for_named(event, seconds, classes or {}, ldp_epsilon=ldp_epsilon, rare=rare)
     return _for_linear(event, seconds)
 
@@ -71,17 +75,17 @@ def _for_anything(event: Event, seconds: float) -> Opening:
         f"their odds between any two things that the sensors may have recorded by more than {factor(event.epsilon)}; "
         "this holds for everyone with certainty, because it follows from the noise alone, and assumes only that the "
         "program and its random numbers are sound.",
-        f"It does not cover several stretches together, whose factors multiply, {_BESIDE}, or that something was "
-        "released at all.",
+        f"It does not cover {_SEVERAL}, {_BESIDE}, or that something was released at all.",
     )
 
 
 def _rare(event: Event, found: Combinations | None) -> str:
-    """Combinations that nothing is promised about; none where all were recorded often enough."""
-    pair = f"{quoted_all(event.given)} and {quoted_all(event.inferences, ' or ')}"
+    """What nothing is promised about by name; nothing where all was recorded often enough."""
+    named = quoted_all(event.inferences, " or ")
+    cells = f"combinations of {quoted_all(event.given)} and {named}" if event.given else f"classes of {named}"
     if found is None:
-        return f"combinations of {pair} that were hardly recorded"
-    return f"{found.rare} of the {sum(found)} combinations of {pair}, which were hardly recorded" if found.rare else ""
+        return f"{cells} with too few recordings"
+    return f"{found.rare} of the {sum(found)} {cells}, which have too few recordings" if found.rare else ""
 
 
 def _for_named(
@@ -95,13 +99,13 @@ def _for_named(
     beside = f" (where {_multiple(ldp_epsilon)} holds, whatever is assumed)" if ldp_epsilon is not None else ""
     told = f"what {known} alone tells, such as who does what how often, " if known else ""
     uncovered = f"{told}{rare}{', ' if rare else ''}"
-    often = " that were recorded often enough" if rare else ""
+    often = " with enough recordings" if rare else ""
     return Opening(
         f"{f'Beyond what {known} itself tells, from' if known else 'From'} one {_stretch(seconds)} nobody, whatever "
         f"model or computer they use, can shift their odds between {between}{often} by more than "
         f"{factor(event.epsilon)}; this holds for all of them together with "
-        f"{100 * event.confidence:.4g} % confidence, if what is released later is like the recordings that it was "
-        "calibrated on.",
+        f"{100 * event.confidence:.4g} % confidence, if recordings are independent of each other and the next one is "
+        "like those that it was calibrated on.",
         f"It does not cover {uncovered}several stretches together, anything but {names}{beside}, people who were not "
         f"in those recordings, an observer who knows more about the stretch, or {_BESIDE}.",
     )

@@ -13,8 +13,6 @@ from deeprotect.errors import quoted, quoted_all
 from deeprotect.policy.name_types import LONGEST_NOTE
 from deeprotect.policy.quick import is_quick
 from deeprotect.privacy.channel import horizon
-from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
-from deeprotect.privacy.channel.named_promises import listed
 from deeprotect.privacy.guarantees import promise, terms
 
 CHOSEN = {
@@ -112,35 +110,26 @@ def open_lines(bundle: Bundle) -> Iterator[str]:
 
 
 def _gap_lines(bundle: Bundle) -> Iterator[str]:
-    """Combinations of a useful class and a sensitive one that nothing is promised about."""
-    for secret in bundle.certificate.get("secrets", ()):
-        rest = [
-            f"{quoted(given)} with {quoted(name)} ({windows} times)"
-            for given, name, windows in secret.get("without_promise", ())
-        ]
-        if rest:
-            yield f"Of {quoted(secret['inference'])}: {listed(rest)}."
+    """Classes that are promised nothing by name, and how many recordings would change that."""
+    for line in bundle.certificate.get("unpromised", ()):
+        yield f"{line[0].upper()}{line[1:]}."
 
 
 def _horizon_lines(bundle: Bundle) -> Iterator[str]:
-    """When a secret that is promised for one draw would be out, as far as the calibration counts tell."""
-    if not isinstance(bundle.mechanism, DiscreteChannel):
-        return
-    for line in horizon.described(bundle.mechanism, seconds_per_draw=bundle.policy.seconds_per_draw):
-        yield f"Several draws in a row, an estimate (as if they were independent, and the counts exact): {line}."
+    """When a secret that is promised for one draw would be out, as far as calibration recordings tell."""
+    found, seconds = bundle.manifest.minimiser.horizon, bundle.policy.seconds_per_draw
+    for line in horizon.described(found, seconds_per_draw=seconds):
+        yield f"Several draws in a row, an estimate (as if they were independent, and shares exact): {line}."
 
 
 def _evidence_lines(bundle: Bundle) -> Iterator[str]:
     """What a promise rests on, where it rests on more than arithmetic."""
     certificate = bundle.certificate
     for secret in certificate.get("secrets", ()):
-        fewest, most = secret["windows_per_class"]
-        all_of = f"{secret['classes']} classes"
-        if "given" in secret:
-            all_of = f"{secret['combinations']} combinations with {len(secret['given'])} useful classes"
+        cells = f"combinations with {len(secret['given'])} useful classes" if secret["given"] else "classes"
         yield (
-            f"Of {quoted(secret['inference'])}: holds for all {all_of} together with probability "
-            f"{secret['confidence']:.4g} over the calibration windows ({fewest} to {most} of each)."
+            f"Of {quoted(secret['inference'])}: {secret['promised']} {cells}, each calibrated on "
+            f"{secret['recordings']} recordings or more that the coder did not learn from."
         )
     if certificate.get("codes_without_noise"):
         yield f"Noise: {certificate['noise']}."

@@ -62,15 +62,15 @@ def _check_weaker(policy: Policy, mechanism: Mechanism) -> None:
 
 
 def check_counted(mechanism: Mechanism, classes: Mapping[str, Sequence[str]]) -> None:
-    """Refuse counts that leave out a class that training saw: a promise given the useful class lists what it skips."""
+    """Refuse promises that leave out a class that training saw: those that have none are listed, too."""
     if not isinstance(mechanism, DiscreteChannel):
         return
-    counted = {(secret.inference, name) for secret in mechanism.secrets for name in secret.classes}
-    counted |= {(each.inference, each.sensitive) for each in mechanism.without_promise}
+    counted = {(each.inference, name) for each in mechanism.promises for name in each.classes}
+    counted |= {(each.inference, name) for each in mechanism.unpromised for name in each.classes}
     for inference in mechanism.event.inferences:
         missing = [name for name in classes.get(inference, ()) if (inference, name) not in counted]
         if missing:
-            raise BundleError(f"the counts leave out {quoted(missing[0])} of {quoted(inference)}, which training saw")
+            raise BundleError(f"the promises leave out {quoted(missing[0])} of {quoted(inference)}, which training saw")
 
 
 def _listed(given: Sequence[str]) -> str:

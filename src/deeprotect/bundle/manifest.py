@@ -8,7 +8,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from deeprotect.errors import BundleError, quoted
+from deeprotect.privacy.channel.horizon import Horizon
 from deeprotect.privacy.events import Guarantee
+from deeprotect.privacy.size_limits import MOST_TABLES
 
 FORMAT: Literal["deeprotect-bundle"] = "deeprotect-bundle"
 VERSION: Literal[3] = 3
@@ -70,12 +72,14 @@ class Measured(BaseModel):
 
 
 class MinimiserRecord(BaseModel):
-    """What was learnt: its name, why it was chosen where the policy left the choice, and its parameters."""
+    """What was learnt: its name, why it was chosen where the policy left the choice, when several draws would give a
+    secret away by estimate, and its parameters."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
     name: Learnt
     chosen_for_expected_accuracy: dict[Name, float] = Field(default_factory=dict)
     chosen_for_expected_cost: dict[Name, float] = Field(default_factory=dict)
+    horizon: Annotated[list[Horizon], Field(max_length=MOST_TABLES)] = Field(default_factory=list)
 
 
 class Manifest(BaseModel):

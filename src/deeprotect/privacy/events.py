@@ -12,9 +12,9 @@ MOST_INFERENCES = 64
 PER = ("window", "episode")
 _ASSUMES = {
     "rldp": "the directions are those of the sensitive inferences, as the bundle's maker fitted them",
-    "named": "the calibration counts are what was counted, as the bundle's maker says",
+    "named": "the sets are those of the calibration recordings, as the bundle's maker says",
 }
-_ASSUMES_GIVEN = "no class that was seen is missing from the counts"
+_ASSUMES_GIVEN = "no class that was recorded is missing"
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Event:
             case "rldp":
                 return "along the fitted directions, which are taken on trust"
             case "named":
-                over = "over the calibration windows, whose counts are taken on trust"
+                over = "over the calibration recordings, whose sets are taken on trust"
                 return f"with probability {self.confidence:g} {over}"
         return ""
 

@@ -69,7 +69,8 @@ def terms(guarantee: str, *, sensitive: Sequence[str] = (), given: Sequence[str]
     if guarantee == "ldp":
         return Terms(
             against="Anyone: any model, any computing power, any side knowledge, the protector's own files included.",
-            covers=f"One {per}. They add up: T of them cost T·ε.",
+            covers=f"One {per}. They add up: T of them cost T·ε, and each app has draws of its own."
+            + (" A stretch as long as an episode that begins elsewhere meets two: 2ε." if per == "episode" else ""),
             not_covered="What stands beside the samples: time stamps, row counts, names of recordings that are kept; "
             "and at a large ε the factor allows much, so read what was measured beside it.",
         )
@@ -77,18 +78,20 @@ def terms(guarantee: str, *, sensitive: Sequence[str] = (), given: Sequence[str]
         known = quoted_all(given)
         return Terms(
             against=f"Anyone who knows {known} and wants to learn {hidden} from one {per}, with whatever model.",
-            covers=f"One {per} of any class of {known} done as in calibration, however often each is done, with the "
-            "stated confidence.",
+            covers=f"One {per}, drawn at random from the next recording, of any class of {known} done as in "
+            "calibration, however often each is done, with the stated confidence over recordings.",
             not_covered=f"What {known} alone tells, such as who does what how often; inferences that are not named; "
-            f"several {per}s together; combinations that were hardly seen in calibration; draws during "
+            f"several {per}s together; combinations with too few recordings; draws during "
             f"which {known} changes; people or sensors unlike the calibration data.",
         )
     if guarantee == "named":
         return Terms(
             against=f"Anyone who wants to learn {hidden} from one {per}, with whatever model.",
-            covers=f"One {per} of data like those the protector was calibrated on, with the stated confidence.",
+            covers=f"One {per}, drawn at random from the next recording, which is like those the protector was "
+            "calibrated on, with the stated confidence over recordings.",
             not_covered=f"Inferences that are not named; several {per}s together; an observer who already knows more "
-            f"about the {per}; people or sensors unlike the calibration data.",
+            f"about the {per} or its recording; classes with too few recordings; people or sensors unlike the "
+            "calibration data.",
         )
     if guarantee == "none":
         return Terms(

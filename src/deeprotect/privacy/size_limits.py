@@ -12,16 +12,10 @@ MOST_SCRIPTS = 1 << 50
 MOST_SLOTS = 1 << 10
 """Of a script."""
 MOST_TABLES = 1 << 10
-"""Of counts: one for each useful class and each inference."""
-MOST_COMBINATIONS = 1 << 16
-"""Of a useful class and a class of a secret, with a promise or without."""
-MOST_PRODUCTS = 1 << 23
-"""Classes of all tables × codes × outputs: what the largest ratio is found among."""
-MOST_INTERVALS = 1 << 13
-"""Different counts, each out of so many windows of its class: an interval is worked out for each."""
+"""Of named promises: one for each useful class and each inference."""
+MOST_RECORDINGS = 1 << 20
+"""Of a class, to calibrate with."""
 MOST_COORDINATES = 1 << 17
 """That noise is added to."""
 MOST_SCALES = 1 << 13
 """Different ones, of noise: fractions that are added exactly."""
-MOST_PAIRS = 1 << 17
-"""Of classes, over all tables, for which `describe` estimates when they are told apart; of more it says nothing."""

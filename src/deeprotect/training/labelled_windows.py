@@ -83,6 +83,10 @@ class LabelledWindows:
         """Which windows carry a label of this inference."""
         return np.array([label is not None for label in self.labels[inference]], dtype=bool)
 
+    def classes(self, inference: str) -> list[str]:
+        """Of this inference, sorted."""
+        return sorted({str(label) for label in self.labels[inference] if label is not None})
+
     def targets(self, inferences: Iterable[str]) -> Labels:
         """Label columns side by side, (window, inference)."""
         return np.column_stack([self.labels[name] for name in inferences])

@@ -1,7 +1,7 @@
 """Targets: what the useful inferences say about each window, several inferences at once, some rows silent."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -29,6 +29,9 @@ class Targets:
         columns = [(codes, classes) for codes, classes in columns if len(classes) > 1]
         codes = np.stack([codes for codes, _ in columns], axis=1) if columns else np.empty((rows, 0), np.int64)
         return cls(codes, tuple(classes for _, classes in columns))
+
+    def __getitem__(self, rows: NDArray[Any]) -> Self:
+        return replace(self, codes=self.codes[rows])
 
     @property
     def counts(self) -> tuple[int, ...]:

@@ -10,6 +10,8 @@ from deeprotect.bundle.layers.tensors import TENSORS
 from deeprotect.bundle.verification.verify import verify
 from deeprotect.cli.app import app
 from deeprotect.errors import BundleError
+from deeprotect.privacy.channel.betting import needed
+from deeprotect.privacy.channel.promises import miss_of_an_end
 from deeprotect.privacy.mechanisms import mechanism as mechanisms
 
 
@@ -105,7 +107,7 @@ def test_a_promise_given_less_or_more_than_the_policy_asks_is_refused(made, forg
     assert "is given nothing, the policy's “activity”" in failed(path)["policy"]
 
 
-def test_a_class_that_training_saw_and_the_counts_leave_out_is_refused(made, forge):
+def test_a_class_that_training_saw_and_the_promises_leave_out_is_refused(made, forge):
     classes = made("channel given").manifest.training.classes | {"person": ["ann", "bob", "eve"]}
     path = forge(made("channel given"), training__classes=classes)
     assert "leave out “eve” of “person”" in failed(path)["policy"]
@@ -115,15 +117,18 @@ def test_a_class_that_training_saw_and_the_counts_leave_out_is_refused(made, for
 
 def test_a_combination_that_is_called_rare_is_said_beside_the_verdict_and_in_the_card(made, forge):
     """A maker who leaves a combination out of the promise can do so only where everybody reads it."""
-    bundle, secret = made("channel given"), made("channel given").manifest.mechanism["secrets"]["person"]
-    (walk,) = (table for table in secret["tables"] if table["given"] == "walk")
-    windows = [sum(row) for row in next(table for table in secret["tables"] if table is not walk)["counts"]]
-    rest = {"given": ["still"] * 2, "classes": ["ann", "bob"], "windows": [19, windows[1]]}
-    mechanism = bundle.manifest.mechanism | {"secrets": {"person": {"tables": [walk], "without_promise": rest}}}
+    bundle = made("channel given")
+    (walk,) = (each for each in bundle.manifest.mechanism["promises"] if each["given"] == "walk")
+    least = needed(miss_of_an_end(0.95, inferences=1, cells=4, codes=2))
+    rest = {"inference": "person", "given": "still", "classes": ["ann", "bob"], "recordings": 1, "needed": least}
+    mechanism = bundle.manifest.mechanism | {"promises": [walk], "unpromised": [rest]}
     certificate = mechanisms.load(mechanism).certificate()
     path = forge(bundle, mechanism=mechanism, certificate=certificate)
     assert "“person” given “activity” in 2 of 4 combinations" in verify(path).promise
-    assert "“still” with “ann” (19 times)" in card(Bundle.load(path))
+    said = (
+        "2 of 4 combinations of a useful class and “person” have no named promise, and ε-LDP holds for them: one has 1"
+    )
+    assert said in card(Bundle.load(path))
 
 
 def test_an_encoder_before_subspace_noise_is_refused(made, forge):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.privacy.channel.test_discrete_channel import COUNTS, ldp, named
+from tests.privacy.channel.test_discrete_channel import ldp, named
 from tests.privacy.edited import edited
 
 from deeprotect.errors import BundleError, PolicyError
@@ -30,13 +30,13 @@ def test_a_channel_survives_its_json(channel):
     assert (released[0] == released[1]).all()
 
 
-def test_permuted_rows_and_edited_counts_change_the_certificate():
+def test_permuted_rows_and_an_edited_set_change_the_certificate():
     fields = ALL_CHANNELS["ldp"].to_json()
     fields["weights"] = fields["weights"][::-1]
     assert load(fields).certificate() != ALL_CHANNELS["ldp"].certificate()
     fields = ALL_CHANNELS["both"].to_json()
-    fields["secrets"]["person"]["counts"][0][0] -= 1
-    fields["event"]["epsilon"] = fields["secrets"]["person"]["epsilon"] = 1.2
+    fields["promises"][0]["low"] = [0] * 4
+    fields["event"]["epsilon"] = fields["promises"][0]["epsilon"] = 1.5
     changed = load(fields).certificate()
     assert changed["integers_sha256"] != ALL_CHANNELS["both"].certificate()["integers_sha256"]
     assert changed["derived_epsilon"] != ALL_CHANNELS["both"].certificate()["derived_epsilon"]
@@ -68,20 +68,22 @@ WRONG = {
     "two ceilings": broken(["ldp_ceiling"], [1.0, 2.0], "both"),
     "no ceiling": broken(["ldp_ceiling"], [], "ldp"),
     "named stated as ldp": broken(["event", "guarantee"], "ldp"),
-    "secret's epsilon": broken(["secrets", "person", "epsilon"], 0.5),
+    "secret's epsilon": broken(["promises", 0, "epsilon"], 0.5),
     "event's epsilon": broken(["event", "epsilon"], 0.5),
-    "more confidence": broken(["event", "confidence"], 0.999),
-    "fewer windows": broken(["secrets", "person", "counts"], (COUNTS // 4).tolist()),
+    "a wider set": broken(["promises", 0, "low"], [0] * 4),
     "permuted codes": broken(
         ["weights"], ALL_CHANNELS["named"].to_json()["weights"][1:] + ALL_CHANNELS["named"].to_json()["weights"][:1]
     ),
-    "counts of five codes": broken(["secrets", "person", "counts"], np.ones((3, 5)).tolist()),
-    "half counts": broken(["secrets", "person", "counts"], (COUNTS / 7).tolist()),
-    "negative counts": broken(["secrets", "person", "counts"], (-COUNTS).tolist()),
-    "no counts": broken(["secrets", "person", "counts"], ...),
-    "no secrets": broken(["secrets"], {}),
-    "secrets are nothing": broken(["secrets"], None),
-    "secret is nothing": broken(["secrets", "person"], None),
+    "a set of five codes": broken(["promises", 0, "low"], [0] * 5),
+    "half a unit": broken(["promises", 0, "low"], [0.5] * 4),
+    "negative ends": broken(["promises", 0, "low"], [-1] * 4),
+    "no set": broken(["promises", 0, "low"], ...),
+    "no promises": broken(["promises"], []),
+    "promises are nothing": broken(["promises"], None),
+    "a promise is nothing": broken(["promises", 0], None),
+    "something left out that the event does not name": broken(
+        ["unpromised"], [{"inference": "gender", "given": "", "classes": ["f"], "recordings": 1, "needed": 9}], "both"
+    ),
     "another secret": broken(["event", "inferences"], ["gender"]),
     "variants": broken(["variants"], 0),
     "half a variant": broken(["variants"], 1.5),
@@ -92,8 +94,8 @@ WRONG = {
     "uncertain ldp": broken(["event", "confidence"], 0.9, "ldp"),
     "lines in a code": broken(["codes"], ["a\nverdict: holds", "b", "c", "d"]),
     "escapes in an output": broken(["outputs"], ["a\x1b[2K", "b", "c", "d"]),
-    "lines in a class": broken(["secrets", "person", "classes"], ["a\nb", "b", "c"]),
-    "endless class": broken(["secrets", "person", "classes"], ["a" * 101, "b", "c"]),
+    "lines in a class": broken(["promises", 0, "classes"], ["a\nb", "b", "c"]),
+    "endless class": broken(["promises", 0, "classes"], ["a" * 101, "b", "c"]),
 }
 
 

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.recordings import correlated, promises
 
 from deeprotect.errors import PolicyError
 from deeprotect.privacy.accounting import totals
-from deeprotect.privacy.channel.calibration import UNIT, confidence_intervals
-from deeprotect.privacy.channel.design import SensitiveCounts, design
+from deeprotect.privacy.channel.betting import UNIT
+from deeprotect.privacy.channel.calibration import RecordedShares
+from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.ratios import WHOLE, log_up
 from deeprotect.privacy.channel.rounding import make, round_rows
@@ -27,8 +29,8 @@ def wrong(codes):
     return 1.0 - np.eye(codes)
 
 
-def person(counts=COUNTS, epsilon=1.0):
-    return SensitiveCounts("person", tuple(f"p{number}" for number in range(len(counts))), np.asarray(counts), epsilon)
+def person(counts=COUNTS, epsilon=1.0, recordings=200, **more):
+    return promises(counts, epsilon=epsilon, recordings=recordings, **more)
 
 
 def ldp(codes=5, epsilon=2.0, **more):
@@ -36,7 +38,7 @@ def ldp(codes=5, epsilon=2.0, **more):
 
 
 def named(epsilon=1.0, ceiling=None, **more):
-    return make(design(wrong(4), np.ones(4), secrets=[person(epsilon=epsilon)], ldp_epsilon=ceiling), **more)
+    return make(design(wrong(4), np.ones(4), promises=person(epsilon=epsilon), ldp_epsilon=ceiling), **more)
 
 
 def worst_ratio(channel):
@@ -69,11 +71,11 @@ def test_the_ldp_of_the_integers_never_exceeds_the_stated_one(codes, epsilon, se
 
 
 @settings(max_examples=40, deadline=None)
-@given(seeds, st.integers(1, 5), st.integers(1, 4), st.floats(0.01, 30.0), st.booleans())
+@given(seeds, st.integers(1, 5), st.integers(2, 4), st.floats(0.01, 30.0), st.booleans())
 def test_the_named_epsilon_of_the_integers_never_exceeds_the_stated_one(seed, codes, classes, epsilon, capped):
     rng = np.random.default_rng(seed)
-    secret = person(rng.integers(0, 50, (classes, codes)), epsilon)
-    plan = design(wrong(codes), rng.dirichlet(np.ones(codes)), secrets=[secret], ldp_epsilon=2.0 if capped else None)
+    named = person(1 + rng.integers(0, 50, (classes, codes)), epsilon, 40)
+    plan = design(wrong(codes), rng.dirichlet(np.ones(codes)), promises=named, ldp_epsilon=2.0 if capped else None)
     channel = make(plan)
     assert channel.real_epsilon <= epsilon
     assert not capped or channel.ldp_epsilon <= 2.0
@@ -94,20 +96,14 @@ def exact_extreme(column, low, high, *, most):
 @given(seeds, st.integers(2, 5), st.integers(2, 4))
 def test_the_named_epsilon_is_the_largest_ratio_in_exact_fractions(seed, codes, classes):
     rng = np.random.default_rng(seed)
-    secret = person(rng.integers(0, 50, (classes, codes)), 50.0)
+    (promise,) = person(1 + rng.integers(0, 50, (classes, codes)), 50.0, 30, confidence=0.9)
     weights = round_rows(rng.dirichlet(np.full(3, 0.3), size=codes) * 0.999 + 0.001 / 3)
     event = Event("named", 50.0, inferences=("person",), confidence=0.9)
-    channel = DiscreteChannel(event, weights, (1.0,) * codes, np.zeros((codes, 3)), secrets=(secret,))
-    low, high = (
-        [[Fraction(int(end * UNIT), UNIT) for end in row] for row in ends]
-        for ends in confidence_intervals(secret.counts, confidence=0.9)
-    )
+    channel = DiscreteChannel(event, weights, (1.0,) * codes, np.zeros((codes, 3)), promises=(promise,))
+    low, high = ([Fraction(end, UNIT) for end in ends] for ends in (promise.low, promise.high))
     ratios = [
-        exact_extreme(column, low[a], high[a], most=True) / exact_extreme(column, low[b], high[b], most=False)
+        exact_extreme(column, low, high, most=True) / exact_extreme(column, low, high, most=False)
         for column in zip(*weights, strict=True)
-        for a in range(classes)
-        for b in range(classes)
-        if a != b
     ]
     assert channel.named_epsilons == (log_up(max(ratios)),)
 
@@ -122,20 +118,22 @@ def test_a_logarithm_is_never_too_small():
     assert log_up(Fraction(np.exp(1.0).item())) <= 1.0 < log_up(Fraction(np.nextafter(np.e, 3.0).item()))
 
 
-def test_the_promise_holds_for_true_conditionals_as_often_as_stated():
-    rng = np.random.default_rng(11)
-    kept = 0
+@pytest.mark.parametrize("correlation", [0.0, 0.03, 0.1, 0.3])
+def test_the_promise_holds_for_the_next_recording_as_often_as_stated(correlation):
+    """Truths differ just so much that ε = 0.7 binds; windows of a recording go together."""
+    rng, kept = np.random.default_rng(11), 0
     for _ in range(60):
         truth = rng.dirichlet([8.0, 5.0, 2.0], size=2)
-        counts = np.array([rng.multinomial(80, p) for p in truth])
-        channel = make(design(wrong(3), np.ones(3), secrets=[person(counts, 0.7)], confidence=0.8))
+        cells = [correlated(rng, p, recordings=25, windows=40, correlation=correlation) for p in truth]
+        found, _ = RecordedShares("person", ("a", "b"), [cells], 0.7).calibrated(confidence=0.8)
+        channel = make(design(wrong(3), np.ones(3), promises=found, confidence=0.8))
         released = truth @ channel.probabilities
         kept += bool(np.log(released.max(axis=0) / released.min(axis=0)).max() <= 0.7)
     assert kept >= 0.8 * 60
 
 
-def test_a_class_seen_rarely_is_given_more_noise():
-    few, many = (make(design(wrong(4), np.ones(4), secrets=[person(n * COUNTS // 10)])) for n in (1, 100))
+def test_a_class_with_few_recordings_is_given_more_noise():
+    few, many = (make(design(wrong(4), np.ones(4), promises=person(recordings=n))) for n in (20, 2000))
     assert few.expected_error() > many.expected_error() + 0.1
 
 
@@ -168,26 +166,41 @@ def test_without_budget_there_is_no_channel():
 def test_a_certificate_states_what_it_rests_on():
     certificate = named(1.0, 3.0, variants=7).certificate()
     assert certificate == json.loads(json.dumps(certificate))
-    assert 0.999 < certificate["derived_epsilon"] <= certificate["epsilon"] == 1.0
+    assert 0.5 < certificate["derived_epsilon"] <= certificate["epsilon"] == 1.0
     assert certificate["ldp_epsilon"] <= certificate["ldp_ceiling"] == 3.0
     assert certificate["confidence"] == 0.95
-    assert certificate["secrets"][0]["windows_per_class"] == [200, 200]
-    assert certificate["secrets"][0]["confidence"] == 0.95
-    assert "counts" in " ".join(certificate["assumes"])
+    assert certificate["secrets"][0]["recordings"] == 200
+    assert certificate["secrets"][0]["promised"] == 3
+    assert certificate["assumes"][0].startswith("recordings are independent of each other")
     assert ldp().certificate()["assumes"] == []
     assert {"guarantee", "method", "exact", "neighbours", "sensitivity", "mechanism"} <= certificate.keys()
 
 
 def test_the_stated_confidence_is_that_of_all_sensitive_inferences_together():
-    """Not of each class, which alone needs narrower sets: at ε = 1 those give a channel that is refused."""
-    gender = SensitiveCounts("gender", ("f", "m"), COUNTS[:2], 1.0)
-    plan = design(wrong(4), np.ones(4), secrets=[person(), gender])
-    certificate = make(plan).certificate()
-    assert certificate["confidence"] == 0.95
-    assert [each["confidence"] for each in certificate["secrets"]] == pytest.approx([0.975, 0.975])
-    each_class_at_95 = design(wrong(4), np.ones(4), secrets=[person(), gender], confidence=1 - 2 * (1 - 0.95**3))
-    with pytest.raises(PolicyError, match="above the stated"):
-        replace(make(plan), weights=make(each_class_at_95).weights)
+    """A set that is right with 0.95 alone is too narrow beside another: such a channel is refused."""
+    gender = promises(COUNTS[:2], inference="gender", classes=("f", "m"), inferences=2, recordings=20)
+    beside = [*person(inferences=2, recordings=20), *gender]
+    made = make(design(wrong(4), np.ones(4), promises=beside))
+    assert made.certificate()["confidence"] == 0.95
+    sharp = [[1, 0, 0, 0], [1, 0, 0, 0]]  # the narrowest sets that so many recordings give
+    alone = promises(sharp, inference="gender", classes=("f", "m"), recordings=20)
+    with pytest.raises(PolicyError, match="20 recordings give wider sets"):
+        replace(made, promises=(beside[0], replace(alone[0])))
+
+
+def test_a_set_that_is_narrower_than_its_recordings_allow_is_refused():
+    made = named()
+    (promise,) = made.promises
+    for altered, says in (
+        (replace(promise, recordings=promise.recordings // 2), None),
+        (replace(promise, recordings=14, high=(UNIT // 3, *promise.high[1:])), "wider sets"),
+        (replace(promise, recordings=3), "calibration recordings of each class"),
+    ):
+        if says is None:
+            assert replace(made, promises=(altered,)).real_epsilon == made.real_epsilon
+            continue
+        with pytest.raises(PolicyError, match=says):
+            replace(made, promises=(altered,))
 
 
 FIXED = ((WHOLE, 0, 0), (0, WHOLE, 0), (0, WHOLE, 0))
@@ -195,8 +208,9 @@ FIXED = ((WHOLE, 0, 0), (0, WHOLE, 0), (0, WHOLE, 0))
 
 def without_promise(weights):
     """Any weights, under a promise so weak that they keep it."""
-    event = Event("named", 1.0, inferences=("person",), confidence=0.95)
-    return DiscreteChannel(event, weights, (1.0,) * 3, np.zeros((3, 3)), secrets=(person([[1, 2, 3]]),))
+    weak = person([[2, 2, 2], [2, 2, 2]], 30.0, 400)
+    event = Event("named", 30.0, inferences=("person",), confidence=0.95)
+    return DiscreteChannel(event, weights, (1.0,) * 3, np.zeros((3, 3)), promises=tuple(weak))
 
 
 def test_a_channel_without_noise_says_so():
@@ -227,6 +241,6 @@ def test_noise_on_every_code_is_said_and_so_is_a_channel_that_tells_nothing():
 
 def test_a_promise_that_needs_no_noise_is_designed_without_and_says_so():
     """Codes that tell nothing about the secret pass as they are, unless a ceiling is set."""
-    alike = person(np.full((2, 4), 300), 2.0)
-    assert make(design(wrong(4), np.ones(4), secrets=[alike])).noise.startswith("none: ")
-    assert make(design(wrong(4), np.ones(4), secrets=[alike], ldp_epsilon=5.0)).noise == "on each of 4 codes"
+    alike = person(np.full((2, 4), 300), 2.0, 400)
+    assert make(design(wrong(4), np.ones(4), promises=alike)).noise.startswith("none: ")
+    assert make(design(wrong(4), np.ones(4), promises=alike, ldp_epsilon=5.0)).noise == "on each of 4 codes"

@@ -14,8 +14,8 @@ from deeprotect.privacy.events import Event
 
 def test_each_word_gives_the_output_whose_interval_holds_it():
     weights = ((3, 0, 5, WHOLE - 8), (0, WHOLE - 1, 0, 1), (0, 0, WHOLE, 0))
-    event = Event("named", 1.0, inferences=("person",), confidence=0.95)
-    channel = DiscreteChannel(event, weights, (1.0,) * 3, np.zeros((3, 4)), secrets=(person([[1, 2, 3]]),))
+    event, weak = Event("named", 99.0, inferences=("person",), confidence=0.95), person([[2, 2, 2]] * 2, 99.0)
+    channel = DiscreteChannel(event, weights, (1.0,) * 3, np.zeros((3, 4)), promises=tuple(weak))
     for code, row in enumerate(weights):
         start = 0
         for output, weight in enumerate(row):

@@ -6,18 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.recordings import correlated, promises, recorded
 
 from deeprotect.errors import PolicyError
 from deeprotect.privacy.accounting import totals
-from deeprotect.privacy.channel.calibration import (
-    FEWEST_GIVEN,
-    SensitiveCounts,
-    confidence_intervals,
-    miss_of_each,
-    sets,
-)
-from deeprotect.privacy.channel.combinations import Combination, tables_of
+from deeprotect.privacy.channel.betting import needed
+from deeprotect.privacy.channel.calibration import RecordedShares
 from deeprotect.privacy.channel.design import design
+from deeprotect.privacy.channel.promises import Unpromised, miss_of_an_end
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.mechanisms.mechanism import load
@@ -26,23 +22,22 @@ seeds = st.integers(0, 10**6)
 USEFUL, PEOPLE = ("walk", "still"), ("ann", "bob")
 
 
-def counted(counts, epsilon=1.0, useful=USEFUL, people=PEOPLE):
-    return tables_of("person", np.asarray(counts), given=useful, classes=people, epsilon=epsilon)
+def channel(counts, epsilon=1.0, ceiling=None, useful=USEFUL, people=PEOPLE, recordings=5000):
+    shares = recorded(counts, epsilon=epsilon, recordings=recordings, given=useful, classes=people)
+    return designed(shares, ceiling=ceiling)
 
 
-def channel(counts, epsilon=1.0, ceiling=None, confidence=0.95, useful=USEFUL, people=PEOPLE):
-    tables, left_out = counted(counts, epsilon, useful, people)
-    codes = np.asarray(counts).shape[2]
-    cost = 1.0 - np.eye(codes)[:, : len(useful)]
-    plan = design(cost, np.ones(codes), secrets=tables, ldp_epsilon=ceiling, confidence=confidence, given=["activity"])
-    return make(plan, outputs=useful, without_promise=left_out)
+def designed(shares, *, ceiling=None, confidence=0.95):
+    found, rest = shares.calibrated(confidence=confidence)
+    cost = 1.0 - np.eye(shares.codes)[:, : len(shares.given)]
+    options = {"promises": found, "ldp_epsilon": ceiling, "confidence": confidence, "given": ["activity"]}
+    return make(design(cost, np.ones(shares.codes), **options), outputs=shares.given, unpromised=rest)
 
 
 def named(counts, epsilon=1.0):
-    """The same windows, with the useful class forgotten."""
-    by_class = np.asarray(counts).sum(axis=0)
-    secret = SensitiveCounts("person", PEOPLE, by_class, epsilon)
-    return make(design(1.0 - np.eye(by_class.shape[1]), np.ones(by_class.shape[1]), secrets=[secret]))
+    """The same recordings, with the useful class forgotten."""
+    found = promises(np.asarray(counts).sum(axis=0), epsilon=epsilon, recordings=5000, classes=PEOPLE)
+    return make(design(1.0 - np.eye(2), np.ones(2), promises=found))
 
 
 def log_ratio(released):
@@ -61,8 +56,7 @@ HALF_AND_HALF = [[0.5, 0.5], [0.5, 0.5]]
 
 
 def test_people_who_do_other_things_than_in_calibration_break_the_old_promise_and_not_this_one():
-    counts = np.rint(20_000 * READ).astype(int)  # as many windows of each: nearly the truth, whatever the confidence
-    old, new = named(counts, 0.5), channel(counts, 0.5)
+    old, new = named(READ, 0.5), channel(READ, 0.5)  # so many recordings: nearly the truth, whatever the confidence
     assert log_ratio(released(READ, HALF_AND_HALF, old.probabilities)) <= 0.5
     # A population that only walks: the timetables agree, and still the old promise is gone.
     walkers = [[1.0, 0.0], [1.0, 0.0]]
@@ -83,7 +77,7 @@ def test_it_implies_the_old_promise_for_every_timetable_that_classes_share_and_n
 ):
     rng = np.random.default_rng(seed)
     truth = rng.dirichlet(np.ones(2), size=(2, 2))
-    found = channel(np.rint(50_000 * truth).astype(int), epsilon)
+    found = channel(truth, epsilon)
     shared = rng.dirichlet(np.ones(2))
     assert log_ratio(released(truth, [shared, shared], found.probabilities)) <= epsilon + 1e-9
     mixes = rng.dirichlet(np.ones(2), size=2)
@@ -91,27 +85,18 @@ def test_it_implies_the_old_promise_for_every_timetable_that_classes_share_and_n
     assert log_ratio(released(truth, mixes, found.probabilities)) <= epsilon + apart + 1e-9
 
 
-def test_it_holds_for_true_conditionals_as_often_as_stated():
-    """All useful classes and all people at once, with few windows of each."""
-    rng, kept, trials = np.random.default_rng(5), 0, 60
+@pytest.mark.parametrize("correlation", [0.0, 0.1, 0.3])
+def test_it_holds_for_true_conditionals_as_often_as_stated(correlation):
+    """All useful classes and all people at once, with few recordings of each."""
+    rng, kept, trials = np.random.default_rng(5), 0, 30
     for _ in range(trials):
         truth = rng.dirichlet([6.0, 3.0, 2.0], size=(2, 3))
-        counts = np.array([[rng.multinomial(60, p) for p in people] for people in truth])
-        found = channel(counts, 0.8, confidence=0.8, people=("ann", "bob", "eve"))
+        cells = [
+            [correlated(rng, p, recordings=20, windows=30, correlation=correlation) for p in people] for people in truth
+        ]
+        found = designed(RecordedShares("person", ("ann", "bob", "eve"), cells, 0.8, USEFUL), confidence=0.8)
         kept += all(log_ratio(people @ found.probabilities) <= 0.8 for people in truth)
     assert kept >= 0.8 * trials
-
-
-def test_the_confidence_is_spent_over_all_useful_classes_together():
-    counts = np.full((2, 2, 3), 40)
-    tables, _ = counted(counts)
-    alone = confidence_intervals(counts[0], confidence=0.95)
-    wider = confidence_intervals(counts.reshape(4, 3), confidence=0.95)
-    for number, (low, high) in enumerate(sets(tables, confidence=0.95)):
-        assert (low == wider[0][2 * number : 2 * number + 2]).all()
-        assert (high == wider[1][2 * number : 2 * number + 2]).all()
-        assert (high > alone[1]).all()
-    assert miss_of_each(0.95, 4) < miss_of_each(0.95, 2)
 
 
 def test_ldp_implies_it_for_every_conditional():
@@ -121,36 +106,36 @@ def test_ldp_implies_it_for_every_conditional():
         assert log_ratio(rng.dirichlet(np.full(4, 0.1), size=2) @ found.probabilities) <= 1.3 + 1e-12
 
 
-def test_rare_combinations_are_promised_nothing_and_listed():
-    rare = FEWEST_GIVEN - 1
-    counts = np.array([[[50, 5], [40, 2], [rare, 0]], [[3, 60], [0, 0], [4, 5]]])
-    tables, left_out = counted(counts, people=("ann", "bob", "eve"))
-    assert [(table.given, table.classes) for table in tables] == [("walk", ("ann", "bob"))]
-    assert left_out == [
-        Combination("person", "walk", "eve", rare),
-        Combination("person", "still", "ann", 63),  # often enough, and nobody to compare with
-        Combination("person", "still", "bob", 0),
-        Combination("person", "still", "eve", 9),
-    ]
-    found = channel(counts, people=("ann", "bob", "eve"))
+LEAST = needed(miss_of_an_end(0.95, inferences=1, cells=6, codes=2))
+
+
+def test_combinations_with_few_recordings_are_promised_nothing_and_listed():
+    many, eve = [[60, 40, LEAST - 1], [70, 3, 4]], ("ann", "bob", "eve")
+    shares = recorded(np.ones((2, 3, 2)), recordings=many, given=USEFUL, classes=eve)
+    found = designed(shares, ceiling=3.0)
+    assert [(each.given, each.classes) for each in found.promises] == [("walk", ("ann", "bob"))]
+    assert found.unpromised == (
+        Unpromised("person", "walk", ("eve",), LEAST - 1, LEAST),
+        Unpromised("person", "still", eve, 3, LEAST),  # of Ann there are enough, and nobody to compare her with
+    )
     (secret,) = found.certificate()["secrets"]
-    assert (secret["combinations"], secret["given"]) == (2, ["walk"])
-    assert ["walk", "eve", rare] in secret["without_promise"]
+    assert (secret["promised"], secret["unpromised"], secret["given"]) == (2, 4, ["walk"])
     step = next(step for step in found.derive() if step.name == "without promise")
-    assert "“walk” with “person” “eve” (19 times)" in step.found
+    assert "4 of 6 combinations of a useful class and “person” have no named promise, and ε-LDP holds" in step.found
+    assert (
+        f"one has 3 recordings to calibrate with, and it takes {LEAST}; record about {2 * LEAST} of each" in step.found
+    )
     assert step.holds is None
 
 
-def test_a_combination_seen_just_often_enough_is_promised_something():
-    counts = np.array([[[FEWEST_GIVEN, 0], [0, FEWEST_GIVEN]]] * 2)
-    tables, left_out = counted(counts)
-    assert len(tables) == 2
-    assert left_out == []
-    assert counted(counts - 1 + np.eye(2, dtype=int))[0] == []
+def test_without_a_ceiling_nothing_would_hold_where_nothing_is_promised_and_there_is_no_channel():
+    shares = recorded(np.ones((2, 2, 2)), recordings=[[60, 60], [60, 1]], given=USEFUL, classes=PEOPLE)
+    with pytest.raises(PolicyError, match="need an ldp_ceiling"):
+        designed(shares)
 
 
 COUNTS = np.array([[[60, 20], [40, 30], [9, 2]], [[10, 70], [20, 50], [15, 45]]])
-MADE = channel(COUNTS, 1.0, 3.0, people=("ann", "bob", "eve"))
+MADE = channel(COUNTS, 1.0, 3.0, people=("ann", "bob", "eve"), recordings=[[90, 80, 5], [70, 60, 50]])
 
 
 def test_the_event_says_what_is_given_and_the_certificate_what_is_trusted():
@@ -161,7 +146,7 @@ def test_the_event_says_what_is_given_and_the_certificate_what_is_trusted():
     assert certificate["neighbours"].startswith(
         "windows of one useful class and any two classes of an inference that is named"
     )
-    assert "no class that was seen is missing from the counts" in certificate["assumes"]
+    assert "no class that was recorded is missing" in certificate["assumes"]
     assert certificate["derived_epsilon"] == max(MADE.named_epsilons) <= 1.0
     assert certificate["ldp_epsilon"] <= 3.0
 
@@ -177,28 +162,10 @@ def test_it_survives_its_json():
     again = load(fields)
     assert again.to_json() == MADE.to_json()
     assert again.certificate() == MADE.certificate()
-    assert again.without_promise == MADE.without_promise == (Combination("person", "walk", "eve", 11),)
+    assert again.unpromised == MADE.unpromised == (Unpromised("person", "walk", ("eve",), 5, LEAST),)
 
 
 def test_only_a_named_promise_is_given_anything():
     for guarantee in ("ldp", "rldp"):
         with pytest.raises(PolicyError, match="only a named promise"):
             Event(guarantee, 1.0, given=("activity",))
-
-
-def test_many_tables_keep_the_promise_and_lose_little(monkeypatch):
-    """All classes of all tables share one λ, or one set stands for a table: never weaker, and hardly dearer."""
-    from deeprotect.privacy.channel import design as designs
-
-    rng = np.random.default_rng(3)
-    truth = 0.2 * rng.dirichlet(np.ones(4), size=(4, 5)) + 0.8 * np.eye(4)[:, None]
-    counts = np.array([[rng.multinomial(80, p / p.sum()) for p in people] for people in truth])
-    names = tuple("abcd"), tuple("vwxyz")
-    exact = channel(counts, 2.0, 5.0, useful=names[0], people=names[1])
-    monkeypatch.setattr(designs, "_EXACT", 0)
-    shared = channel(counts, 2.0, 5.0, useful=names[0], people=names[1])
-    monkeypatch.setattr(designs, "_MANY", 0)
-    small = channel(counts, 2.0, 5.0, useful=names[0], people=names[1])
-    assert exact.expected_error() - 1e-6 <= shared.expected_error() <= small.expected_error() + 1e-6
-    assert small.expected_error() < exact.expected_error() + 0.01
-    assert max(each.real_epsilon for each in (exact, shared, small)) <= 2.0

@@ -8,11 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 from scipy.stats import binom
+from tests.recordings import recorded
 
-from deeprotect.privacy.channel.combinations import tables_of
-from deeprotect.privacy.channel.design import SensitiveCounts, design
 from deeprotect.privacy.channel.horizon import accuracy, chernoff, described, draws_until, horizons, in_words
-from deeprotect.privacy.channel.rounding import make
 
 distributions = st.integers(0, 10**6).map(lambda seed: np.random.default_rng(seed).dirichlet(np.ones(4), size=2))
 
@@ -97,41 +95,36 @@ def test_a_simulated_best_attacker_gets_there_when_it_says(codes, classes, alike
     assert abs(estimate - found) <= max(1.5, 0.4 * found)
 
 
-def made(counts, epsilon=3.0):
-    people = tuple(f"p{number}" for number in range(counts.shape[1]))
-    tables, left_out = tables_of("person", counts, given=("walk", "still"), classes=people, epsilon=epsilon)
-    plan = design(1.0 - np.eye(2), np.ones(2), secrets=tables, given=["activity"], ldp_epsilon=5.0)
-    return make(plan, outputs=("walk", "still"), without_promise=left_out)
+def found(counts, epsilon=3.0):
+    given = ("walk", "still")[: len(counts)]
+    return list(horizons(recorded(counts, recordings=20, given=given), through(2, epsilon)))
 
 
 def test_each_useful_class_has_its_horizon_and_the_shortest_is_described():
-    counts = np.array([[[200, 20], [198, 22], [201, 19]], [[20, 200], [40, 180], [100, 120]]])
-    walk, still = horizons(made(counts))
+    both = found([[[200, 20], [198, 22], [201, 19]], [[20, 200], [40, 180], [100, 120]]])
+    walk, still = both
     assert (walk.given, still.given) == ("walk", "still")
     assert still.of_all < walk.of_all
-    assert (still.pair, still.classes) == (("p0", "p2"), 3)
-    assert still.of_pair <= still.of_all
-    (line,) = described(made(counts), seconds_per_draw=30.0)
+    assert still.classes == 3
+    (line,) = described(both, seconds_per_draw=30.0)
     assert line.startswith("“person” is named rightly half of the time: after about")
     assert f"({still.of_all:.0f} draws, all “still”)" in line
-    assert "the easiest two, “p0” and “p2”, are told apart three times in four: after about" in line
+    assert "the easiest two classes are told apart three times in four: after about" in line
     assert line.endswith("at one draw every 30 s")
 
 
 def test_a_channel_that_hides_more_lasts_longer():
-    counts = np.array([[[200, 20], [150, 70]], [[20, 200], [70, 150]]])
-    few, many = (min(each.of_all for each in horizons(made(counts, epsilon))) for epsilon in (3.0, 0.3))
+    counts = [[[200, 20], [150, 70]], [[20, 200], [70, 150]]]
+    few, many = (min(each.of_all for each in found(counts, epsilon)) for epsilon in (3.0, 0.3))
     assert 1 <= few < many
 
 
-def test_classes_that_no_count_tells_apart_are_never_told_apart():
-    secret = SensitiveCounts("person", ("ann", "bob", "eve"), np.array([[30, 10], [30, 10], [0, 0]]), 1.0)
-    channel = make(design(1.0 - np.eye(2), np.ones(2), secrets=[secret]))
-    (found,) = horizons(channel)
-    assert (found.classes, found.of_all, found.of_pair) == (2, math.inf, math.inf)  # nobody knows about Eve
-    (line,) = described(channel, seconds_per_draw=1.0)
-    assert "never, as far as the counts show" in line
-    assert not list(described(make(design(1.0 - np.eye(2), np.ones(2), ldp_epsilon=1.0)), seconds_per_draw=1.0))
+def test_classes_that_no_recording_tells_apart_are_never_told_apart():
+    (alike,) = found([[[30, 10], [30, 10], [0, 0]]])
+    assert (alike.classes, alike.of_all, alike.of_pair) == (2, None, None)  # nobody knows about Eve
+    (line,) = described([alike], seconds_per_draw=1.0)
+    assert "never, as far as calibration shows" in line
+    assert not list(described([], seconds_per_draw=1.0))
 
 
 @pytest.mark.parametrize(

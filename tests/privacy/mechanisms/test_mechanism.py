@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 from tests.privacy.edited import edited
+from tests.recordings import promises
 
 from deeprotect.errors import BundleError
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.calibration import SensitiveCounts
 from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.entropy import SeededEntropy
@@ -19,7 +19,7 @@ from deeprotect.privacy.mechanisms.subspace import subspace
 
 DIRECTIONS = basis(np.random.default_rng(0).normal(size=(12, 2)))
 WIDE = Box((-4.0,) * 3, (4.0,) * 3)
-SUBJECTS = SensitiveCounts("subject", ("ann", "bob"), np.array([[40, 30, 20, 10], [10, 20, 30, 40]]), 5.0)
+SUBJECTS = promises([[40, 30, 20, 10], [10, 20, 30, 40]], inference="subject", classes=("ann", "bob"), epsilon=5.0)
 ALL_MECHANISMS = {
     "baseline": (baseline(12, 5.0), 12),
     "paper mode 1": (paper_mode1(Box.unit(3), 5.0, dim_x=12), 3),
@@ -31,7 +31,7 @@ ALL_MECHANISMS = {
     "laplace, uneven": (certified(Box.unit(3), 5.0, importance=[1.0, 2.0, 3.0]), 3),
     "subspace": (subspace(DIRECTIONS, 5.0, inferences=("subject",)), 12),
     "channel": (make(design(1.0 - np.eye(4), np.ones(4), ldp_epsilon=5.0), variants=3), 1),
-    "channel, named": (make(design(1.0 - np.eye(4), np.ones(4), secrets=[SUBJECTS], ldp_epsilon=5.0), variants=3), 1),
+    "channel, named": (make(design(1.0 - np.eye(4), np.ones(4), promises=SUBJECTS, ldp_epsilon=5.0), variants=3), 1),
 }
 every = pytest.mark.parametrize(("mechanism", "width"), ALL_MECHANISMS.values(), ids=ALL_MECHANISMS.keys())
 

@@ -4,22 +4,23 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.recordings import promises
 
 from deeprotect.policy.sections import Budget
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.design import SensitiveCounts, design
+from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.mechanisms.laplace import baseline, paper_mode2
 from deeprotect.privacy.mechanisms.subspace import subspace
 from deeprotect.release.ledger import Price
 from deeprotect.release.ledger.limits import Limits, down, up
 
-PERSON = SensitiveCounts("person", ("a", "b"), np.array([[90, 60, 30, 20], [40, 60, 50, 50]]), 1.0)
+PERSON = promises([[90, 60, 30, 20], [40, 60, 50, 50]])
 DIRECTION = np.array([[0.6], [0.8]])
 
 
 def named(*, ceiling=None):
-    return make(design(1.0 - np.eye(4), np.ones(4), secrets=[PERSON], ldp_epsilon=ceiling))
+    return make(design(1.0 - np.eye(4), np.ones(4), promises=PERSON, ldp_epsilon=ceiling))
 
 
 def test_an_ldp_draw_counts_as_its_epsilon_as_it_is_written():
@@ -41,13 +42,13 @@ def test_without_a_ceiling_the_ldp_epsilon_of_the_integers_counts_rounded_up():
 
 
 def test_a_named_draw_without_any_ldp_bound_is_a_count_and_says_so():
-    channel = make(design(1.0 - np.eye(4), np.ones(4), secrets=[_easy()]))
+    channel = make(design(1.0 - np.eye(4), np.ones(4), promises=_easy()))
     assert channel.certificate()["ldp_epsilon"] is None
     assert (Price.of(channel).epsilon, Price.of(channel).counted_as) == (30, "named")
 
 
 def _easy():
-    return SensitiveCounts("person", ("a", "b"), PERSON.counts, 30.0)
+    return promises([[90, 60, 30, 20], [40, 60, 50, 50]], epsilon=30.0)
 
 
 def test_relaxed_draws_count_as_ldp_where_the_clip_box_gives_it():

@@ -140,11 +140,11 @@ def _promise(bundle: Bundle) -> str:
 
 
 def _gaps(certificate: dict[str, Any]) -> str:
-    """For how many combinations of a useful class and a sensitive one nothing is promised."""
-    secrets = [secret for secret in certificate.get("secrets", ()) if "without_promise" in secret]
-    without = sum(len(secret["without_promise"]) for secret in secrets)
-    promised = sum(secret["combinations"] for secret in secrets)
-    return f" in {promised} of {promised + without} combinations" if without else ""
+    """For how many classes of a secret, or of their combinations with useful ones, something is promised."""
+    secrets = certificate.get("secrets", ())
+    without, promised = (sum(secret[key] for secret in secrets) for key in ("unpromised", "promised"))
+    cells = "combinations" if certificate.get("given") else "classes"
+    return f" in {promised} of {promised + without} {cells}" if without else ""
 
 
 def _policy(bundle: Bundle) -> str:

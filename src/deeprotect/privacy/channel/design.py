@@ -8,20 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from deeprotect.errors import PolicyError
-from deeprotect.privacy.channel.calibration import Floats, SensitiveCounts, sets
+from deeprotect.privacy.channel.betting import Floats
 from deeprotect.privacy.channel.linear_program import LinearProgram
+from deeprotect.privacy.channel.promises import NamedPromise
 from deeprotect.privacy.channel.robust import Levels, Robust
 from deeprotect.privacy.events import Event
-
-__all__ = ["Design", "SensitiveCounts", "design"]
 
 # Beyond this the solver's tolerance is coarser than the constraint; the tighter ε = 18 costs at most K e^-18.
 _MOST_EPSILON = 18.0
 _TIE = 3e-8  # weight of what decides between equally cheap channels: distortion, and codes of prior 0
 _ROUNDS = 60
-_EXACT = 8000  # class * code * output, of all tables, up to which each class has its own λ
-_LARGE = 1340  # code * output (36 codes and the reject option) above which one set stands for all classes of a table
-_MANY = 100_000  # class * code * output above which it does so as well
+_EXACT = 8000  # sets * code * output up to which each set has its own λ
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +32,7 @@ class Design:
     cost: Floats
     prior: Floats
     ldp_epsilon: float | None
-    secrets: tuple[SensitiveCounts, ...]
+    promises: tuple[NamedPromise, ...]
     confidence: float
     given: tuple[str, ...] = ()
 
@@ -46,12 +43,12 @@ class Design:
     @property
     def event(self) -> Event:
         """What a channel made of it promises."""
-        if not self.secrets:
+        if not self.promises:
             return Event("ldp", math.nan if self.ldp_epsilon is None else self.ldp_epsilon)
         return Event(
             "named",
-            max(secret.epsilon for secret in self.secrets),
-            inferences=tuple(dict.fromkeys(secret.inference for secret in self.secrets)),
+            max(each.epsilon for each in self.promises),
+            inferences=tuple(dict.fromkeys(each.inference for each in self.promises)),
             confidence=self.confidence,
             given=self.given,
         )
@@ -62,14 +59,14 @@ def design(
     prior: ArrayLike,
     *,
     ldp_epsilon: float | None = None,
-    secrets: Sequence[SensitiveCounts] = (),
+    promises: Sequence[NamedPromise] = (),
     confidence: float = 0.95,
     given: Sequence[str] = (),
     distortion: ArrayLike | None = None,
 ) -> Design:
-    """Minimise Σ_z prior_z Σ_j Q(j|z) cost[z, j] under LDP, the named promises of `secrets`, or both.
+    """Minimise Σ_z prior_z Σ_j Q(j|z) cost[z, j] under LDP, the named `promises`, or both.
 
-    `confidence` is that of all named promises together, `given` the inferences whose classes `secrets` name as given.
+    `confidence` is that of all named promises together, `given` the inferences whose classes they name as given.
     `distortion` (code, output) decides between channels of equal
     cost. docs/claims.md#channel-and-ldp
 
@@ -79,13 +76,11 @@ def design(
                [0.269, 0.731]])
     """
     costs, priors = _checked(cost, prior)
-    _check_promises(ldp_epsilon, secrets, len(priors))
+    _check_promises(ldp_epsilon, promises, len(priors))
     objective = _objective(costs, priors, distortion)
-    if _silent(ldp_epsilon, secrets):
-        probabilities = _constant(objective)
-    else:
-        probabilities = _solve(objective, ldp_epsilon, secrets, confidence=confidence)
-    return Design(probabilities, costs, priors, ldp_epsilon, tuple(secrets), confidence, tuple(given))
+    silent = _silent(ldp_epsilon, promises)
+    probabilities = _constant(objective) if silent else _solve(objective, ldp_epsilon, promises)
+    return Design(probabilities, costs, priors, ldp_epsilon, tuple(promises), confidence, tuple(given))
 
 
 def _checked(cost: ArrayLike, prior: ArrayLike) -> tuple[Floats, Floats]:
@@ -97,16 +92,16 @@ def _checked(cost: ArrayLike, prior: ArrayLike) -> tuple[Floats, Floats]:
     return costs, priors / priors.sum()
 
 
-def _check_promises(ldp_epsilon: float | None, secrets: Sequence[SensitiveCounts], codes: int) -> None:
-    if ldp_epsilon is None and not secrets:
+def _check_promises(ldp_epsilon: float | None, promises: Sequence[NamedPromise], codes: int) -> None:
+    if ldp_epsilon is None and not promises:
         raise PolicyError("the channel promises nothing; state an epsilon for ldp or name a sensitive inference")
     if ldp_epsilon is not None and not ldp_epsilon >= 0:
         raise PolicyError(f"epsilon = {ldp_epsilon} must not be negative")
-    if len({(secret.inference, secret.given) for secret in secrets}) != len(secrets):
-        raise PolicyError("a sensitive inference is counted twice; give each one epsilon and one table of counts")
-    for secret in secrets:
-        if secret.counts.shape[1] != codes:
-            raise PolicyError(f"{secret} counts {secret.counts.shape[1]} codes; the channel has {codes}")
+    if len({(each.inference, each.given) for each in promises}) != len(promises):
+        raise PolicyError("a sensitive inference is calibrated twice; give each one epsilon and one set")
+    for each in promises:
+        if len(each.low) != codes:
+            raise PolicyError(f"{each} has a set of {len(each.low)} codes; the channel has {codes}")
 
 
 def _objective(cost: Floats, prior: Floats, distortion: ArrayLike | None) -> Floats:
@@ -122,9 +117,9 @@ def _objective(cost: Floats, prior: Floats, distortion: ArrayLike | None) -> Flo
     return np.asarray(everywhere[:, None] * (scaled + _TIE * extra / (np.abs(extra).max() or 1.0)))
 
 
-def _silent(ldp_epsilon: float | None, secrets: Sequence[SensitiveCounts]) -> bool:
+def _silent(ldp_epsilon: float | None, promises: Sequence[NamedPromise]) -> bool:
     """ε = 0: all codes must be answered alike (intervals that are no single points allow it)."""
-    return ldp_epsilon == 0 or any(secret.epsilon == 0 and len(secret.classes) > 1 for secret in secrets)
+    return ldp_epsilon == 0 or any(each.epsilon == 0 for each in promises)
 
 
 def _constant(objective: Floats) -> Floats:
@@ -133,46 +128,30 @@ def _constant(objective: Floats) -> Floats:
     return probabilities
 
 
-def _solve(
-    objective: Floats, ldp_epsilon: float | None, secrets: Sequence[SensitiveCounts], *, confidence: float
-) -> Floats:
-    """Solve, take up the classes that the channel still tells apart too well, repeat until there are none."""
-    promises = _promises(secrets, shape=objective.shape, confidence=confidence)
-    for promise in promises:
-        promise.add_violated(objective.max() - objective, above=-np.inf)
+def _solve(objective: Floats, ldp_epsilon: float | None, promises: Sequence[NamedPromise]) -> Floats:
+    """Solve, take up the outputs that still tell conditionals apart too well, repeat until there are none."""
+    robust = _robust(promises, shape=objective.shape)
+    for each in robust:
+        each.add_violated(objective.max() - objective, above=-np.inf)
     for _ in range(_ROUNDS):
         programme = LinearProgram(objective)
         _write_ldp(programme, ldp_epsilon)
         levels = Levels(programme)
-        for promise in promises:
-            promise.add_to(programme, levels)
+        for each in robust:
+            each.add_to(programme, levels)
         probabilities = programme.solve()
-        found = [promise.add_violated(probabilities) for promise in promises]
+        found = [each.add_violated(probabilities) for each in robust]
         if not any(found):
             break
     return probabilities
 
 
-def _promises(secrets: Sequence[SensitiveCounts], *, shape: tuple[int, ...], confidence: float) -> list[Robust]:
-    """One for each table of counts with something to compare."""
+def _robust(promises: Sequence[NamedPromise], *, shape: tuple[int, ...]) -> list[Robust]:
     codes, outputs = shape
-    ends = sets(secrets, confidence=confidence)
-    classes = sum(len(low) for low, _ in ends)
-    if codes * outputs > _LARGE or classes * codes * outputs > _MANY:
-        # One set around all classes' sets: stricter, so the promise holds, and one round instead of dozens.
-        ends = [(low.min(axis=0, keepdims=True), high.max(axis=0, keepdims=True)) for low, high in ends]
-    first = np.cumsum([0, *(len(low) for low, _ in ends)])
-    exact = int(first[-1]) * codes * outputs <= _EXACT
+    exact = len(promises) * codes * outputs <= _EXACT
     return [
-        Robust(
-            low,
-            high,
-            shrink=_shrink(secret.epsilon),
-            outputs=outputs,
-            groups=start + np.arange(len(low)) if exact else np.zeros(len(low), dtype=int),
-        )
-        for secret, (low, high), start in zip(secrets, ends, first, strict=False)
-        if len(secret.classes) > 1
+        Robust(each, shrink=_shrink(each.epsilon), outputs=outputs, group=place if exact else 0)
+        for place, each in enumerate(promises)
     ]
 
 

@@ -12,17 +12,18 @@ from typing import Any
 import numpy as np
 
 from deeprotect.errors import BundleError, InputError, PolicyError
-from deeprotect.privacy.channel import combinations, named_promises
-from deeprotect.privacy.channel.calibration import LONGEST_CODE, Floats, Integers, SensitiveCounts
+from deeprotect.privacy.channel import named_promises, promises
+from deeprotect.privacy.channel.betting import Floats, Integers
 from deeprotect.privacy.channel.exact_draw import ExactDraw
 from deeprotect.privacy.channel.noise import codes_without_noise, noise_of
-from deeprotect.privacy.channel.ratios import WHOLE, Weights, integer_sets, ldp_ratio, log_up, named_ratio
+from deeprotect.privacy.channel.promises import LONGEST_CODE, NamedPromise, Unpromised
+from deeprotect.privacy.channel.ratios import WHOLE, Weights, ldp_ratio, log_up, named_ratio
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.names import check_names
 from deeprotect.privacy.sampling import below
-from deeprotect.privacy.size_limits import MOST_CODES, MOST_COMBINATIONS, MOST_PRODUCTS, MOST_TABLES, MOST_VARIANTS
+from deeprotect.privacy.size_limits import MOST_CODES, MOST_TABLES, MOST_VARIANTS
 from deeprotect.privacy.step import Step
 
 KIND = "channel"
@@ -34,7 +35,7 @@ class DiscreteChannel:
     """Code z becomes output j with probability `weights[z][j]` / 2^64, then a variant is drawn uniformly.
 
     The released index is j * variants + variant. A channel whose epsilons, derived again from its own integers and
-    counts, exceed the stated ones cannot be made. docs/claims.md#channel-and-ldp and
+    sets, exceed the stated ones cannot be made. docs/claims.md#channel-and-ldp and
     docs/claims.md#channel-and-named-inferences
     """
 
@@ -43,11 +44,11 @@ class DiscreteChannel:
     prior: tuple[float, ...]
     cost: Floats
     variants: int = 1
-    secrets: tuple[SensitiveCounts, ...] = ()
+    promises: tuple[NamedPromise, ...] = ()
     ldp_ceiling: float | None = None
     codes: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
-    without_promise: tuple[combinations.Combination, ...] = ()
+    unpromised: tuple[Unpromised, ...] = ()
     name = "channel"
     dim = 1
     takes_windows = False
@@ -58,11 +59,11 @@ class DiscreteChannel:
         self._check_event()
         if self.ldp_ceiling is not None and self.ldp_epsilon > self.ldp_ceiling:
             raise PolicyError(f"the weights give ldp epsilon {self.ldp_epsilon:.6g}, above {self.ldp_ceiling:.6g}")
-        for secret, derived in zip(self.secrets, self.named_epsilons, strict=True):
-            if derived > secret.epsilon:
+        for each, derived in zip(self.promises, self.named_epsilons, strict=True):
+            if derived > each.epsilon:
                 raise PolicyError(
-                    f"the weights give epsilon {derived:.6g} for {secret}, "
-                    f"above the stated {secret.epsilon:.6g}; design the channel again"
+                    f"the weights give epsilon {derived:.6g} for {each}, "
+                    f"above the stated {each.epsilon:.6g}; design the channel again"
                 )
 
     def _check_shape(self) -> None:
@@ -78,37 +79,26 @@ class DiscreteChannel:
             raise PolicyError("a channel needs one prior for each code and one cost for each code and output")
         if len(self.codes) not in (0, rows) or len(self.outputs) not in (0, columns):
             raise PolicyError("a channel's labels must be one for each code and one for each output, or none")
-        if any(secret.counts.shape[1] != rows for secret in self.secrets):
-            raise PolicyError("the counts of a sensitive inference must have one column for each code")
-        self._check_size()
+        if any(len(each.low) != rows for each in self.promises):
+            raise PolicyError("the set of a sensitive inference must have one interval for each code")
+        if max(len(self.promises), len(self.unpromised)) > MOST_TABLES:
+            raise PolicyError(f"a channel has {MOST_TABLES} named promises at most; name fewer inferences")
         check_names((*self.codes, *self.outputs), "the name of a code", longest=LONGEST_CODE)
-
-    def _check_size(self) -> None:
-        """Refuse what could not be worked out again in seconds."""
-        classes = sum(len(secret.classes) for secret in self.secrets)
-        products = classes * len(self.weights) * len(self.weights[0])
-        combined = classes + len(self.without_promise)
-        if len(self.secrets) > MOST_TABLES or products > MOST_PRODUCTS or combined > MOST_COMBINATIONS:
-            raise PolicyError(
-                f"{len(self.secrets)} tables of counts with {classes} classes are too many to be checked (at most "
-                f"{MOST_TABLES} with {MOST_COMBINATIONS}, times codes and outputs {MOST_PRODUCTS}); name fewer classes"
-            )
 
     def _check_event(self) -> None:
         """The event says no less than the integers are checked against."""
-        if self.secrets:
-            stated = (
-                "named",
-                max(s.epsilon for s in self.secrets),
-                tuple(dict.fromkeys(s.inference for s in self.secrets)),
-            )
+        if self.promises:
+            named = tuple(dict.fromkeys(each.inference for each in self.promises))
+            stated = ("named", max(each.epsilon for each in self.promises), named)
         else:
             stated = ("ldp", self.ldp_ceiling or math.nan, ())
         if stated != (self.event.guarantee, self.event.epsilon, self.event.inferences) or self.event.delta:
             raise PolicyError("the event does not state what the channel is checked for; state the same epsilons")
-        if not self.secrets and self.event.confidence != 1:
+        if not self.promises and self.event.confidence != 1:
             raise PolicyError("ldp holds with confidence 1; state it")
-        combinations.check_given(self.event, self.secrets, self.without_promise, useful=self.outputs)
+        if self.promises and self.unpromised and self.ldp_ceiling is None:
+            raise PolicyError("classes without a promise need an ldp_ceiling, which holds for them; state one")
+        promises.check_promises(self.event, self.promises, self.unpromised, useful=self.outputs)
 
     @cached_property
     def ldp_epsilon(self) -> float:
@@ -117,14 +107,13 @@ class DiscreteChannel:
 
     @cached_property
     def named_epsilons(self) -> tuple[float, ...]:
-        """For each secret the ε over all conditionals in its confidence sets, rounded up."""
-        sets = integer_sets(self.secrets, confidence=self.event.confidence)
-        return tuple(log_up(named_ratio(self.weights, *ends)) for ends in sets)
+        """For each promise the ε over all conditionals in its set, rounded up."""
+        return tuple(log_up(named_ratio(self.weights, *each.box)) for each in self.promises)
 
     @property
     def real_epsilon(self) -> float:
         """The ε that holds for the event's guarantee."""
-        return max(self.named_epsilons) if self.secrets else self.ldp_epsilon
+        return max(self.named_epsilons) if self.promises else self.ldp_epsilon
 
     @cached_property
     def codes_without_noise(self) -> int:
@@ -175,13 +164,13 @@ class DiscreteChannel:
         return np.asarray(noisy_code[:, 0].astype(np.int64) // self.variants)
 
     def derive(self) -> Iterator[Step]:
-        """Every ε from integers and counts alone."""
+        """Every ε from integers and sets alone."""
         whole = all(sum(row) == WHOLE and min(row) >= 0 for row in self.weights)
         sizes = f"{len(self.weights)} codes × {len(self.weights[0])} outputs"
         yield Step("integers", holds=whole, found=f"{sizes}, each row sums to 2^64")
         yield self._derive_ldp()
         yield Step("noise", holds=None, found=self.noise)
-        yield from named_promises.derive(self.event, self.weights, self.secrets, left_out=self.without_promise)
+        yield from named_promises.derive(self.event, self.weights, self.promises, rest=self.unpromised)
 
     def _derive_ldp(self) -> Step:
         epsilon = log_up(ldp_ratio(self.weights))
@@ -196,7 +185,7 @@ class DiscreteChannel:
         return float(np.array(self.prior) @ (self.probabilities * self.cost).sum(axis=1))
 
     def certificate(self) -> dict[str, Any]:
-        """The promise with everything it rests on, worked out from the channel's own integers and counts."""
+        """The promise with everything it rests on, worked out from the channel's own integers and sets."""
         finite = math.isfinite(self.ldp_epsilon)
         return self.event.to_json() | {
             "mechanism": self.name,
@@ -209,8 +198,9 @@ class DiscreteChannel:
             "method": "ratios of integers out of 2^64",
             "assumes": named_promises.assumes(self.event),
             "secrets": named_promises.certified(
-                self.event, self.secrets, self.without_promise, epsilons=self.named_epsilons
+                self.event, self.promises, self.unpromised, epsilons=self.named_epsilons
             ),
+            "unpromised": named_promises.unpromised_lines(self.event, self.promises, self.unpromised),
             "codes": len(self.weights),
             "outputs": len(self.weights[0]),
             "variants": self.variants,
@@ -220,9 +210,7 @@ class DiscreteChannel:
         }
 
     def _digest(self) -> str:
-        facts = [self._rows(), self.variants, [[s.inference, s.classes, s.counts.tolist()] for s in self.secrets]]
-        if self.event.given:
-            facts.append([s.given for s in self.secrets])
+        facts = [self._rows(), self.variants, promises.to_json(self.promises)]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     def _rows(self) -> list[str]:
@@ -237,7 +225,8 @@ class DiscreteChannel:
             "prior": list(self.prior),
             "cost": self.cost.tolist(),
             "variants": self.variants,
-            "secrets": combinations.to_json(self.secrets, self.without_promise),
+            "promises": promises.to_json(self.promises),
+            "unpromised": promises.to_json(self.unpromised),
             "ldp_ceiling": [] if self.ldp_ceiling is None else [self.ldp_ceiling],
             "codes": list(self.codes),
             "outputs": list(self.outputs),
@@ -245,21 +234,19 @@ class DiscreteChannel:
 
     @classmethod
     def read(cls, record: JsonReader, event: Event) -> "DiscreteChannel":
-        rows, ceiling, secrets = record.texts("weights"), record.floats("ldp_ceiling"), record.inner("secrets")
-        if secrets is None or len(ceiling) > 1 or not all(_ROW.fullmatch(row) for row in rows):
-            raise BundleError(f"{record.name}: a channel needs rows of whole numbers, secrets, at most one ldp_ceiling")
-        if set(secrets.fields) != set(event.inferences):
-            raise BundleError(f"{record.name}: 'secrets' must be the event's inferences; restore the bundle")
-        tables, left_out = combinations.read(secrets, event.inferences)
+        rows, ceiling = record.texts("weights"), record.floats("ldp_ceiling")
+        if len(ceiling) > 1 or not all(_ROW.fullmatch(row) for row in rows):
+            raise BundleError(f"{record.name}: a channel needs rows of whole numbers and at most one ldp_ceiling")
+        named, rest = promises.read(record)
         return cls(
             event,
             tuple(tuple(map(int, row.split(" "))) for row in rows),
             record.floats("prior"),
             record.matrix("cost"),
             record.integer("variants"),
-            tuple(tables),
+            named,
             ceiling[0] if ceiling else None,
             record.texts("codes"),
             record.texts("outputs"),
-            tuple(left_out),
+            rest,
         )

@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.privacy.channel.calibration import Integers
+from deeprotect.privacy.channel.betting import Integers
 from deeprotect.privacy.channel.ratios import Weights
 from deeprotect.privacy.entropy import Words
 

@@ -1,20 +1,20 @@
 """How long until the secret is out: the draws that a best attacker would need if they were independent. An estimate.
 
-P(output | class) is worked out from the channel and the calibration counts as they are; two classes are told apart by
-their Chernoff information. A named promise bounds one draw; nothing here is promised. docs/claims.md#the-horizon
+P(output | class) is worked out in training, from the channel and the mean shares of codes in calibration recordings;
+two classes are told apart by their Chernoff information. A named promise bounds one draw; nothing here is promised.
+docs/claims.md#the-horizon
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from deeprotect.errors import quoted
-from deeprotect.privacy.channel.calibration import Floats, Integers, SensitiveCounts
-from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
-from deeprotect.privacy.size_limits import MOST_PAIRS
+from deeprotect.privacy.channel.betting import Floats
+from deeprotect.privacy.channel.calibration import RecordedShares
 
 HALF, THREE_QUARTERS = 0.5, 0.75
 _SHARES = 128
@@ -29,40 +29,30 @@ class Horizon:
     """Draws until classes of an inference are told apart, all of one useful class where one is `given`.
 
     `of_all`: until a best attacker names the class rightly half of the time (of two classes, three times in four).
-    `of_pair`: until the easiest pair is told apart three times in four. Infinite where the counts show no difference.
+    `of_pair`: until the easiest pair is told apart three times in four. None where calibration shows no difference.
     """
 
     inference: str
     given: str
     classes: int
-    of_all: float
-    pair: tuple[str, str]
-    of_pair: float
+    of_all: float | None
+    of_pair: float | None
 
 
-def horizons(channel: DiscreteChannel) -> list[Horizon]:
-    """One for each table of counts that has several classes; none at all where these are too many to compare."""
-    tables = [(secret, np.flatnonzero(secret.windows)) for secret in channel.secrets]
-    several = [(secret, seen) for secret, seen in tables if len(seen) > 1]
-    if sum(len(seen) ** 2 for _, seen in several) > MOST_PAIRS:
-        return []
-    probabilities = channel.probabilities
-    return [_horizon(secret, seen, probabilities) for secret, seen in several]
+def horizons(recorded: RecordedShares, probabilities: Floats) -> Iterator[Horizon]:
+    """One for each useful class, or for all draws, with which several classes were recorded."""
+    for given, classes in zip(recorded.given, recorded.shares, strict=True):
+        means = [shares.mean(axis=0) for shares in classes if len(shares)]
+        if len(means) > 1:
+            yield _horizon(recorded.inference, given, np.array(means) @ probabilities)
 
 
-def _horizon(secret: SensitiveCounts, seen: Integers, probabilities: Floats) -> Horizon:
-    counts = secret.counts[seen]
-    released = counts @ probabilities / counts.sum(axis=1, keepdims=True)
+def _horizon(inference: str, given: str, released: Floats) -> Horizon:
     information = chernoff(released)
-    a, b = np.unravel_index(information.argmax(), information.shape)
-    return Horizon(
-        secret.inference,
-        secret.given,
-        len(seen),
-        draws_until(HALF if len(seen) > 2 else THREE_QUARTERS, information),
-        (secret.classes[seen[a]], secret.classes[seen[b]]),
-        draws_until(THREE_QUARTERS, information[np.ix_([a, b], [a, b])]),
-    )
+    pair = np.array([[0.0, information.max()], [information.max(), 0.0]])
+    share = HALF if len(released) > 2 else THREE_QUARTERS
+    draws = draws_until(share, information), draws_until(THREE_QUARTERS, pair)
+    return Horizon(inference, given, len(released), *(None if math.isinf(each) else each for each in draws))
 
 
 def chernoff(released: Floats) -> Floats:
@@ -123,10 +113,10 @@ def draws_until(share: float, information: Floats) -> float:
     return float(math.ceil(math.exp(low)))
 
 
-def in_words(draws: float, seconds_per_draw: float, *, given: str = "") -> str:
+def in_words(draws: float | None, seconds_per_draw: float, *, given: str = "") -> str:
     """A time that nobody takes for exact: "after about 40 minutes"."""
-    if math.isinf(draws):
-        return "never, as far as the counts show"
+    if draws is None:
+        return "never, as far as calibration shows"
     seconds = draws * seconds_per_draw
     size, unit = next((each for each in _UNITS if seconds >= 2 * each[0]), _UNITS[-1])
     counted = "1 draw" if draws == 1 else f"{draws:,.0f} draws"
@@ -134,16 +124,16 @@ def in_words(draws: float, seconds_per_draw: float, *, given: str = "") -> str:
     return f"after about {float(f'{seconds / size:.2g}'):g} {unit} ({counted}{alone})"
 
 
-def described(channel: DiscreteChannel, *, seconds_per_draw: float) -> Iterator[str]:
+def described(found: Sequence[Horizon], *, seconds_per_draw: float) -> Iterator[str]:
     """For `describe`: for each sensitive inference the useful class that gives it away first."""
-    found = horizons(channel)
     for inference in dict.fromkeys(each.inference for each in found):
         several = [each for each in found if each.inference == inference]
-        first, pair = min(several, key=lambda each: each.of_all), min(several, key=lambda each: each.of_pair)
+        first = min(several, key=lambda each: each.of_all or math.inf)
+        pair = min(several, key=lambda each: each.of_pair or math.inf)
         often = "half of the time" if first.classes > 2 else "three times in four"
         yield (
             f"{quoted(inference)} is named rightly {often}: "
             f"{in_words(first.of_all, seconds_per_draw, given=first.given)}; "
-            f"the easiest two, {quoted(pair.pair[0])} and {quoted(pair.pair[1])}, are told apart three times in four: "
+            f"the easiest two classes are told apart three times in four: "
             f"{in_words(pair.of_pair, seconds_per_draw, given=pair.given)}; at one draw every {seconds_per_draw:g} s"
         )

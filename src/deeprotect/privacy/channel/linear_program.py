@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from deeprotect.errors import DeeprotectError
-from deeprotect.privacy.channel.calibration import Floats
+from deeprotect.privacy.channel.betting import Floats
 
 Places = NDArray[Any]  # of whole numbers
 

@@ -1,21 +1,20 @@
-"""The exact ratios that a channel's epsilons are, from its integers out of 2^64 and its calibration counts."""
+"""The exact ratios that a channel's epsilons are, from its integers out of 2^64 and the sets of its promises."""
 
 import math
-from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.privacy.channel.calibration import UNIT, Integers, SensitiveCounts, sets, worst
+from deeprotect.privacy.channel.betting import UNIT, Integers
 
 Weights = tuple[tuple[int, ...], ...]
 
 WHOLE = 1 << 64
 _LIMB = 22  # 2^30 (a conditional) * 2^22 (a limb) * 2^11 (codes) = 2^63
-_AT_ONCE = 1 << 20  # of a class, a code and an output: how many are in memory at a time
 _UP = Context(prec=60, rounding=ROUND_CEILING)
 
 
@@ -36,22 +35,26 @@ def ldp_ratio(weights: Weights) -> Fraction | None:
     return _largest([(max(column), min(column)) for column in zip(*weights, strict=True)])
 
 
-def integer_sets(secrets: Sequence[SensitiveCounts], *, confidence: float) -> list[tuple[Integers, Integers]]:
-    """The confidence sets of all secrets, which hold together, as integers out of UNIT, exactly."""
-    ends = sets(secrets, confidence=confidence)
-    return [((low * UNIT).astype(np.int64), (high * UNIT).astype(np.int64)) for low, high in ends]
-
-
 def named_ratio(weights: Weights, low: Integers, high: Integers) -> Fraction | None:
-    """The largest P(output | class) / P(output | other class) over all conditionals in one of the `integer_sets`."""
-    if len(low) == 1:
-        return Fraction(1)
+    """The largest P(output | p) / P(output | p') over all p, p' in the set low ≤ p ≤ high, Σp = UNIT."""
     rank, limbs = _machine_integers(weights)
-    step = max(1, _AT_ONCE // low.size)
-    parts = [slice(start, start + step) for start in range(0, len(weights[0]), step)]
-    return _largest(
-        [pair for part in parts for pair in _extreme_pairs(rank[:, part], limbs[..., part], low=low, high=high)]
-    )
+    most, least = _sums(worst(rank, low, high), limbs), _sums(worst(-rank, low, high), limbs)
+    return _largest(list(zip(most, least, strict=True)))
+
+
+def worst(order: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> NDArray[Any]:
+    """The p, shape (code, output), that puts most on codes with a high `order[z, j]`: greedy, and so optimal.
+
+    In units of `low` and `high` (code,): fractions of 1, or integers out of UNIT.
+    """
+    total = 1 if low.dtype.kind == "f" else UNIT
+    first = np.argsort(order, axis=0, kind="stable")[::-1]
+    width = (high - low)[first]
+    before = np.cumsum(width, axis=0) - width
+    given = np.clip(total - low.sum() - before, 0, width)
+    result = np.empty_like(given)
+    np.put_along_axis(result, first, given, axis=0)
+    return np.asarray(result + low[:, None])
 
 
 @lru_cache(maxsize=1)
@@ -63,24 +66,12 @@ def _machine_integers(weights: Weights) -> tuple[Integers, Integers]:
     return rank, np.stack(limbs)
 
 
-def _extreme_pairs(rank: Integers, limbs: Integers, *, low: Integers, high: Integers) -> list[tuple[int, int]]:
-    """Of each output, a column: the pairs among which its largest ratio is."""
-    most, least = _sums(worst(rank, low, high), limbs), _sums(worst(-rank, low, high), limbs)
-    return [pair for output in range(rank.shape[1]) for pair in _pairs(most[:, output], least[:, output])]
-
-
 def _sums(conditional: Integers, limbs: Integers) -> NDArray[np.object_]:
-    """Σ_z p[s, z, j] weight[z, j] exactly: products of limbs fit 63 bits, and Python's integers put them together."""
-    total = np.zeros((conditional.shape[0], conditional.shape[2]), dtype=object)
+    """Σ_z p[z, j] weight[z, j] exactly: products of limbs fit 63 bits, and Python's integers put them together."""
+    total = np.zeros(conditional.shape[1], dtype=object)
     for limb in limbs:
-        total = (total << _LIMB) + np.einsum("szj,zj->sj", conditional, limb).astype(object)
+        total = (total << _LIMB) + (conditional * limb).sum(axis=0).astype(object)
     return total
-
-
-def _pairs(most: NDArray[np.object_], least: NDArray[np.object_]) -> list[tuple[int, int]]:
-    """The pairs of different classes among which the largest ratio is: a class is not told apart from itself."""
-    tops, bottoms = np.argsort(-most)[:2], np.argsort(least)[:2]
-    return [(most[a], least[b]) for a in tops for b in bottoms if a != b]
 
 
 def _largest(pairs: list[tuple[int, int]]) -> Fraction | None:

@@ -5,80 +5,57 @@ so any λ gives a bound that is never too small; likewise for inf. docs/claims.m
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from deeprotect.privacy.channel.calibration import Floats, worst
+from deeprotect.privacy.channel.betting import UNIT, Floats
 from deeprotect.privacy.channel.linear_program import LinearProgram, Places
+from deeprotect.privacy.channel.promises import NamedPromise
+from deeprotect.privacy.channel.ratios import worst
 
 _VIOLATION = 1e-10
-_PAIRS = 3  # pairs of classes added for each output and round
 
 
 class Robust:
-    """One table's promise; classes are written into the programme only once they are found to bind.
+    """One set's promise; outputs are written into the programme only once they are found to bind.
 
-    `groups` numbers the λ of each class. Classes, of this table or of several, that share one for each output keep
-    the programme small and the promise whole; where each class has its own, the programme is exact.
+    `group` numbers its λ. Sets that share one for each output keep the programme small and the promise whole; where
+    each has its own, the programme is exact.
     """
 
-    def __init__(self, low: Floats, high: Floats, *, shrink: float, outputs: int, groups: Places) -> None:
-        self.low, self.high, self.shrink = low, high, shrink
-        self.groups = groups
-        self._upper = np.zeros((len(low), outputs), dtype=bool)
-        self._lower = np.zeros((len(low), outputs), dtype=bool)
+    def __init__(self, promise: NamedPromise, *, shrink: float, outputs: int, group: int) -> None:
+        self.low, self.high = (end / UNIT for end in promise.box)
+        self.shrink, self.group = shrink, group
+        self._active = np.zeros(outputs, dtype=bool)
 
     def add_violated(self, probabilities: Floats, *, above: float = _VIOLATION) -> bool:
-        """Take up the pairs of classes that the channel tells apart too well; whether there were any."""
-        excess = self._excess(probabilities)
-        pairs = excess.reshape(-1, excess.shape[2])
-        chosen = np.argsort(-pairs, axis=0, kind="stable")[:_PAIRS]
-        keep = np.take_along_axis(pairs, chosen, axis=0) > above
-        output = np.broadcast_to(np.arange(pairs.shape[1]), chosen.shape)[keep]
-        self._upper[chosen[keep] // len(self.low), output] = True
-        self._lower[chosen[keep] % len(self.low), output] = True
-        return bool(keep.any())
-
-    def _excess(self, probabilities: Floats) -> Floats:
-        """e^-ε sup_s − inf_s' for each pair of classes and output, shape (s, s', output)."""
-        most = np.einsum("szj,zj->sj", worst(probabilities, self.low, self.high), probabilities)
-        least = np.einsum("szj,zj->sj", worst(-probabilities, self.low, self.high), probabilities)
-        excess = self.shrink * most[:, None] - least[None]
-        if len(self.low) > 1:
-            same = np.arange(len(self.low))
-            excess[same, same] = -np.inf  # a class is not told apart from itself
-        return np.asarray(excess)
+        """Take up the outputs that tell two conditionals apart too well; whether there were any."""
+        most = (worst(probabilities, self.low, self.high) * probabilities).sum(axis=0)
+        least = (worst(-probabilities, self.low, self.high) * probabilities).sum(axis=0)
+        violated = self.shrink * most - least > above
+        self._active |= violated
+        return bool(violated.any())
 
     def add_to(self, programme: LinearProgram, levels: "Levels") -> None:
-        """Rows e^-ε sup_s ≤ inf_s' for the classes taken up."""
-        upper = self._bounds(programme, levels, self._upper, sign=1.0)
-        lower = self._bounds(programme, levels, self._lower, sign=-1.0)
-        for output in range(self._upper.shape[1]):
-            above, below = np.flatnonzero(self._upper[:, output]), np.flatnonzero(self._lower[:, output])
-            first, second = (side.ravel() for side in np.meshgrid(above, below))
-            differ = (first != second) | (len(self.low) == 1)
-            first, second = first[differ], second[differ]
-            if len(first):
-                pair = np.stack([upper[first, output], lower[second, output]], axis=1)
-                programme.add_le_zero((np.array([[self.shrink, -1.0]]), pair))
+        """Rows e^-ε sup ≤ inf for the outputs taken up."""
+        outputs = np.flatnonzero(self._active)
+        upper, lower = (self._bounds(programme, levels, outputs, sign=sign) for sign in (1.0, -1.0))
+        if len(outputs):
+            programme.add_le_zero((np.array([[self.shrink, -1.0]]), np.stack([upper, lower], axis=1)))
 
-    def _bounds(self, programme: LinearProgram, levels: "Levels", active: NDArray[np.bool_], *, sign: float) -> Places:
-        """Places of variables that bound sup (sign 1, from above) or inf (sign -1, from below) for active classes."""
-        places = np.full(active.shape, -1)
-        places[active] = programme.variables(int(active.sum()))
-        for group in np.unique(self.groups[active.any(axis=1)]):
-            level, parts = levels.of(int(group), sign)
-            for s, output in np.argwhere(active & (self.groups == group)[:, None]):
-                low, width = self.low[s], self.high[s] - self.low[s]
-                programme.add_le_zero(
-                    (sign * low[None], programme.channel[None, :, output]),
-                    (width[None], parts[None, :, output]),
-                    ([[sign * (1.0 - low.sum()), -sign]], [[level[output], places[s, output]]]),
-                )
+    def _bounds(self, programme: LinearProgram, levels: "Levels", outputs: Places, *, sign: float) -> Places:
+        """Places of variables that bound sup (sign 1, from above) or inf (sign -1, from below) of these outputs."""
+        places = programme.variables(len(outputs))
+        level, parts = levels.of(self.group, sign)
+        for place, output in zip(places, outputs, strict=True):
+            programme.add_le_zero(
+                (sign * self.low[None], programme.channel[None, :, output]),
+                ((self.high - self.low)[None], parts[None, :, output]),
+                ([[sign * (1.0 - self.low.sum()), -sign]], [[level[output], place]]),
+            )
         return places
 
 
 class Levels:
-    """A programme's levels λ, for each group of classes that shares them."""
+    """A programme's levels λ, for each group of sets that shares them."""
 
     def __init__(self, programme: LinearProgram) -> None:
         self._programme = programme

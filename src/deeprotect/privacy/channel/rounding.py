@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from deeprotect.privacy.channel.calibration import Floats
-from deeprotect.privacy.channel.combinations import Combination
+from deeprotect.privacy.channel.betting import Floats
 from deeprotect.privacy.channel.design import Design
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
-from deeprotect.privacy.channel.ratios import WHOLE, Weights, integer_sets, ldp_ratio, log_up, named_ratio
+from deeprotect.privacy.channel.promises import Unpromised
+from deeprotect.privacy.channel.ratios import WHOLE, Weights, ldp_ratio, log_up, named_ratio
 
 _NEVER = 1e-9  # an output less likely than this for every code is left out
 _LEAST_SHARE = 2.0**-54
@@ -25,14 +25,11 @@ def integers(plan: Design) -> Weights:
     def mixed(share: float) -> Weights:
         return round_rows((1.0 - share) * kept + share * constant)
 
-    sets = integer_sets(plan.secrets, confidence=plan.confidence)
-
     def keeps(share: float) -> bool:
         weights = mixed(share)
         if plan.ldp_epsilon is not None and log_up(ldp_ratio(weights)) > plan.ldp_epsilon:
             return False
-        promises = zip(plan.secrets, sets, strict=True)
-        return all(log_up(named_ratio(weights, *ends)) <= secret.epsilon for secret, ends in promises)
+        return all(log_up(named_ratio(weights, *each.box)) <= each.epsilon for each in plan.promises)
 
     return mixed(_least_share(keeps))
 
@@ -66,7 +63,7 @@ def make(
     variants: int = 1,
     codes: tuple[str, ...] = (),
     outputs: tuple[str, ...] = (),
-    without_promise: Sequence[Combination] = (),
+    unpromised: Sequence[Unpromised] = (),
 ) -> DiscreteChannel:
     """The plan in integers, mixed with as little of the constant channel as makes every epsilon hold exactly."""
     return DiscreteChannel(
@@ -75,9 +72,9 @@ def make(
         tuple(plan.prior.tolist()),
         plan.cost,
         variants,
-        plan.secrets,
+        plan.promises,
         plan.ldp_epsilon,
         codes,
         outputs,
-        tuple(without_promise),
+        tuple(unpromised),
     )

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from deeprotect.errors import BundleError, InputError, PolicyError
-from deeprotect.privacy.channel.calibration import LONGEST_CODE, Floats, Integers
+from deeprotect.privacy.channel.betting import Floats, Integers
+from deeprotect.privacy.channel.promises import LONGEST_CODE
 from deeprotect.privacy.channel.ratios import WHOLE, log_up
 from deeprotect.privacy.channel.scripts import Scripts
 from deeprotect.privacy.entropy import Entropy

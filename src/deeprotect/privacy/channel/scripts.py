@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.errors import PolicyError
-from deeprotect.privacy.channel.calibration import Integers
+from deeprotect.privacy.channel.betting import Integers
 from deeprotect.privacy.size_limits import MOST_CODES, MOST_SCRIPTS, MOST_SLOTS
 
 MOST_CHANGES = 8

@@ -10,7 +10,6 @@ from deeprotect.reproduction.membership.trial import MembershipFinding, run
 from deeprotect.reproduction.studies import select_studies
 
 PRIVACY = {"guarantee": "named", "epsilon": 2.0, "ldp_ceiling": 5.0}
-"""Under the named promise a bundle holds calibration counts as well."""
 
 
 def main() -> None:

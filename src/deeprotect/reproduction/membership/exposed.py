@@ -17,7 +17,6 @@ from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.coder import SCORE_BITS
 from deeprotect.training.fitting.trained import TrainedProtector
-from deeprotect.training.labelled_windows import Indices
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class Exposed:
     """Numbers of a bundle whose one useful inference has these `classes`, a code for each.
 
     coder: flat windows to a score for each class. mean, scale: what it standardises by. edges: (edge, level).
-    outputs: (code, variant, value). counts: (class, code) of each sensitive inference, under `named` only.
+    outputs: (code, variant, value).
     """
 
     classes: tuple[str, ...]
@@ -34,7 +33,6 @@ class Exposed:
     scale: Floats
     edges: Floats
     outputs: Floats
-    counts: tuple[Indices, ...]
     channels: int
 
     @classmethod
@@ -52,7 +50,6 @@ class Exposed:
             1 / factor,
             np.concatenate([low, low[-1:] + bins.bounds.high / slope[-1:]]),
             table.windows.reshape(len(classes), channel.variants, -1),
-            tuple(secret.counts for secret in channel.secrets),
             channels,
         )
 

@@ -92,14 +92,6 @@ def exact_edges(bundle: Exposed, candidate: Candidate) -> float:
     return float(found)
 
 
-def counts(bundle: Exposed, candidate: Candidate) -> float:
-    """Calibration counts hold a row for everybody who took part: is there one like the person's own labels?"""
-    away = [
-        np.abs(rows - np.bincount(candidate.targets, minlength=rows.shape[1])).sum(axis=1) for rows in bundle.counts
-    ]
-    return -float(np.concatenate(away).min()) if away else 0.0
-
-
 SCORES: dict[str, Score] = {
     "loss": loss,
     "confidence": confidence,
@@ -110,7 +102,6 @@ SCORES: dict[str, Score] = {
     "levels in range": in_range,
     "ends of levels": ends,
     "exact edges": exact_edges,
-    "calibration counts": counts,
 }
 
 

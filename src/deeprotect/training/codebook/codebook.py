@@ -15,17 +15,15 @@ from deeprotect.privacy.channel.scripts import Scripts
 from deeprotect.signals import Hold
 from deeprotect.signals.episodes import run_lengths
 from deeprotect.signals.schema import Floats
-from deeprotect.training.codebook.cross_fitting import cross_fit
+from deeprotect.training.codebook.cross_fitting import cross_fit, fit_apart
 from deeprotect.training.codebook.joint_classes import Joint
 from deeprotect.training.codebook.synthesis import Outputs, synthesise
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.labels import Targets
 from deeprotect.training.misclassification import Costs, matrix
-from deeprotect.training.splits import ONE_WINDOW
+from deeprotect.training.splits import ONE_WINDOW, Mask
 from deeprotect.training.trainer import Progress
 
-ABSTAIN = "abstain"
-"""The name of the code of rejected windows."""
 COMPARED = 20  # windows of a code that stand for all of them when distances to outputs are taken
 FITTED = 0.5  # share of the work that is done once coders are fitted
 PSEUDO_WINDOWS = 0.5
@@ -37,15 +35,14 @@ class CodeBook:
     """Everything about codes that does not depend on ε.
 
     `meaning[inference]` is P(class | code), (code, class) in the order of `outputs.classes`, and `prior` is P(code),
-    both from windows coded by a model that did not learn from them; `coded` are those codes, one per training window,
-    of its episode where draws are held, of its slot where they are scripts.
-    `codes` go in and `released` come out. `distortion` (code, output) is how far an output lies from the code's
+    both from windows coded by a model that did not learn from them; `coded` are those codes, one per such window, of
+    its episode where draws are held, of its slot where they are scripts.
+    `codes` go in and come out. `distortion` (code, output) is how far an output lies from the code's
     windows, in L1.
     """
 
     encoder: Network
     codes: tuple[str, ...]
-    released: tuple[str, ...]
     prior: Floats
     meaning: dict[str, Floats]
     coded: Indices
@@ -63,7 +60,10 @@ class CodeBook:
 
 @dataclass(frozen=True)
 class LearntCodes:
-    """What books are made from: `scores` are each window's by a coder that did not learn from it."""
+    """What books are made from: `windows`, and `scores` of each by a coder that did not learn from it.
+
+    Where it is `coder` itself, codes are counted as they will be released.
+    """
 
     windows: LabelledWindows
     useful: tuple[str, ...]
@@ -73,25 +73,17 @@ class LearntCodes:
     scores: Floats
     outputs: Outputs
 
-    _books: dict[tuple[Hold, bool, Scripts | None], CodeBook] = field(default_factory=dict, repr=False)
+    _books: dict[tuple[Hold, Scripts | None], CodeBook] = field(default_factory=dict, repr=False)
 
     def book(self, hold: Hold, scripts: Scripts | None = None) -> CodeBook:
         """A code for each class."""
-        return self._made(hold, self.joint.coding(self.targets.counts, abstaining=False), scripts)
+        if (hold, scripts) not in self._books:
+            self._books[hold, scripts] = self._book(hold, self.joint.coding(self.targets.counts), scripts)
+        return self._books[hold, scripts]
 
-    def abstaining(self, hold: Hold) -> CodeBook:
-        """One code more, for windows that nobody can name: what a secret's classes do to those is then one number to
-        learn from few windows, and not one for each code."""
-        return self._made(hold, self.joint.coding(self.targets.counts, abstaining=True))
-
-    def _made(self, hold: Hold, coding: Argmax, scripts: Scripts | None = None) -> CodeBook:
-        key = hold, coding.reject is not None, scripts
-        if key not in self._books:
-            self._books[key] = self._book(self._coded(hold, coding, scripts), coding)
-        return self._books[key]
-
-    def _book(self, coded: Indices, coding: Argmax) -> CodeBook:
-        names = self.joint.names if coding.reject is None else (*self.joint.names, ABSTAIN)
+    def _book(self, hold: Hold, coding: Argmax, scripts: Scripts | None) -> CodeBook:
+        coded = self._coded(hold, coding, scripts)
+        names = self.joint.names
         meaning = {
             name: _meaning(coded, self.targets.codes[:, place], codes=len(names), classes=self.targets.counts[place])
             for place, name in enumerate(self.useful)
@@ -100,7 +92,7 @@ class LearntCodes:
         prior = np.bincount(labelled, minlength=len(names)) / len(labelled)
         distortion = _distortion(self.windows.flat, coded, self.outputs.samples, codes=len(names))
         encoder = Network((*self.coder.layers, coding), self.coder.inputs)
-        return CodeBook(encoder, names, self.joint.names, prior, meaning, coded, self.outputs, distortion)
+        return CodeBook(encoder, names, prior, meaning, coded, self.outputs, distortion)
 
     def _coded(self, hold: Hold, coding: Argmax, scripts: Scripts | None) -> Indices:
         """The code of each window, or of its episode, or of its slot of a script."""
@@ -117,20 +109,41 @@ def learn_codes(
     windows: LabelledWindows, policy: Policy, *, hold: Hold = ONE_WINDOW, progress: Progress = lambda _: None
 ) -> LearntCodes:
     """Learn coder and outputs; cross-fit the coder over all windows for honest counts, up to episodes of `hold`."""
-    useful = policy.inferences.useful
-    targets = Targets.read(windows.targets(useful), len(windows))
-    _check_several(windows, useful)
-    joint = Joint.of(targets)
+    targets, joint = read_targets(windows, policy)
     coder, scores = cross_fit(windows, targets, policy, hold=hold, progress=lambda share: progress(FITTED * share))
-    outputs = synthesise(
+    outputs = _outputs(windows, policy, joint, progress=lambda share: progress(FITTED + (1 - FITTED) * share))
+    return LearntCodes(windows, tuple(policy.inferences.useful), targets, joint, coder, scores, outputs)
+
+
+def learn_apart(
+    windows: LabelledWindows, policy: Policy, calibrating: Mask, *, progress: Progress = lambda _: None
+) -> LearntCodes:
+    """Learn a coder from the other recordings, and count what it makes of those that calibrate it."""
+    targets, joint = read_targets(windows, policy)
+    coder, scores = fit_apart(
+        windows, targets, policy, calibrating=calibrating, progress=lambda share: progress(FITTED * share)
+    )
+    outputs = _outputs(windows, policy, joint, progress=lambda share: progress(FITTED + (1 - FITTED) * share))
+    useful, counted = tuple(policy.inferences.useful), joint[calibrating]
+    return LearntCodes(windows[calibrating], useful, targets[calibrating], counted, coder, scores, outputs)
+
+
+def read_targets(windows: LabelledWindows, policy: Policy) -> tuple[Targets, Joint]:
+    """What the useful inferences say, and the codes that this makes."""
+    _check_several(windows, policy.inferences.useful)
+    targets = Targets.read(windows.targets(policy.inferences.useful), len(windows))
+    return targets, Joint.of(targets)
+
+
+def _outputs(windows: LabelledWindows, policy: Policy, joint: Joint, *, progress: Progress) -> Outputs:
+    return synthesise(
         windows,
         joint.codes,
-        useful=useful,
+        useful=policy.inferences.useful,
         people=windows.people,
         seed=policy.training.seed,
-        progress=lambda share: progress(FITTED + (1 - FITTED) * share),
+        progress=progress,
     )
-    return LearntCodes(windows, tuple(useful), targets, joint, coder, scores, outputs)
 
 
 def _check_several(windows: LabelledWindows, useful: Sequence[str]) -> None:

@@ -1,5 +1,6 @@
-"""Coders over folds: one to ship, and for each window one that did not learn from it."""
+"""Coders, and scores of windows that they did not learn from: over folds, or on calibration recordings."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -36,14 +37,32 @@ def cross_fit(
     """
     data, seed = CoderData.of(windows, targets), policy.training.seed
     parts = folds(windows, count=FOLDS, seed=seed, hold=hold)
-    channels, rotation = len(policy.stream.channels), Rotation.of(policy)
-    fit = partial(_fitted, data, channels=channels, rotation=rotation, schedule=_schedule(policy))
+    fit = _fitting(data, policy)
     coder = fit(data.labelled, seed=seed, progress=_part(progress, 0))
     scores = np.empty((len(windows), sum(targets.counts)))
     for place, (train, test) in enumerate(parts, start=1):
         other = fit(train & data.labelled, seed=seed + place, progress=_part(progress, place))
         scores[test] = other(windows.flat[test])
     return coder, scores
+
+
+def fit_apart(
+    windows: LabelledWindows,
+    targets: Targets,
+    policy: Policy,
+    *,
+    calibrating: Mask,
+    progress: Progress = lambda _: None,
+) -> tuple[Network, Floats]:
+    """A coder that learnt from other recordings than the calibrating ones, and its scores of the windows of those."""
+    data = CoderData.of(windows, targets)
+    coder = _fitting(data, policy)(data.labelled & ~calibrating, seed=policy.training.seed, progress=progress)
+    return coder, coder(windows.flat[calibrating])
+
+
+def _fitting(data: CoderData, policy: Policy) -> Callable[..., Network]:
+    channels, rotation = len(policy.stream.channels), Rotation.of(policy)
+    return partial(_fitted, data, channels=channels, rotation=rotation, schedule=_schedule(policy))
 
 
 def _fitted(data: CoderData, chosen: Mask, **options: Any) -> Network:

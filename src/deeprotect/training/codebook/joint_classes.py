@@ -1,24 +1,19 @@
 """Joint classes of the useful inferences, and the code that each of them gets."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from deeprotect.bundle.layers.decision import Argmax, Reject
+from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.errors import TableError
-from deeprotect.training.codebook.coder import SCORE_BITS
 from deeprotect.training.labelled_windows import Indices
 from deeprotect.training.labels import Targets
+from deeprotect.training.splits import Mask
 
 MOST_CODES = 64
 FEWEST_WINDOWS = 8
 """Of a joint class, below which it gets no code of its own."""
-UNSURE = 3
-"""A window of which no class of some inference has a share of one in so many is named by nobody well."""
-SHARE_STEP, SHARE_BITS = 3, 14
-"""Shares are told apart in steps of 2^3 of a score's own, and counted in 2^-14."""
-SHARES = np.rint(2.0**SHARE_BITS * np.exp(-np.arange(320) * 2.0 ** (SHARE_STEP - SCORE_BITS))).astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -29,14 +24,16 @@ class Joint:
     names: tuple[str, ...]
     table: Indices
 
+    def __getitem__(self, rows: Mask) -> "Joint":
+        return replace(self, codes=self.codes[rows])
+
     @property
     def count(self) -> int:
         return len(self.names)
 
-    def coding(self, counts: Sequence[int], *, abstaining: bool) -> Argmax:
-        """From scores to codes; with one code more for windows nobody is sure of, where there can be such."""
-        reject = Reject(self.count, UNSURE, SHARES, SHARE_STEP) if abstaining and max(counts) > UNSURE else None
-        return Argmax(tuple(counts), self.table.astype(np.int32), reject)
+    def coding(self, counts: Sequence[int]) -> Argmax:
+        """From scores to codes."""
+        return Argmax(tuple(counts), self.table.astype(np.int32))
 
     @classmethod
     def of(cls, targets: Targets) -> "Joint":

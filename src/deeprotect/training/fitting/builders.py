@@ -1,7 +1,8 @@
 """Protections put together: for each mechanism its encoder, its noise and its decoder."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from deeprotect.bundle.output_table import OutputTable
 from deeprotect.errors import PolicyError
 from deeprotect.policy import Policy
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.calibration import SensitiveCounts
-from deeprotect.privacy.channel.combinations import Combination, Tables
+from deeprotect.privacy.channel.calibration import Calibrated, RecordedShares
 from deeprotect.privacy.channel.design import design
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
+from deeprotect.privacy.channel.horizon import horizons
+from deeprotect.privacy.channel.promises import NamedPromise, Unpromised
 from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.channel.script_response import ScriptResponse
 from deeprotect.privacy.channel.scripts import Scripts
@@ -26,14 +29,16 @@ from deeprotect.privacy.mechanisms.relaxed import basis
 from deeprotect.privacy.mechanisms.subspace import subspace
 from deeprotect.signals.schema import Floats
 from deeprotect.training.coarse import outward
-from deeprotect.training.codebook.calibration_counts import Counted, agreed
-from deeprotect.training.codebook.codebook import CodeBook, LearntCodes
+from deeprotect.training.codebook.calibration_recordings import CalibrationDraws, calibrating
+from deeprotect.training.codebook.codebook import CodeBook, read_targets
+from deeprotect.training.codebook.joint_classes import Joint
 from deeprotect.training.export import to_network
 from deeprotect.training.fitting.fitted_models import FittedModels
 from deeprotect.training.fitting.trained import TrainedProtector
-from deeprotect.training.labelled_windows import LabelledWindows
+from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.networks import Clip
+from deeprotect.training.splits import Mask
 
 TRIM = 0.01  # share of training features beyond each end of the clip box: less noise, a little clipping
 NOISE_SEEN = 8.0  # noise is larger than so many scales once in three thousand draws
@@ -82,26 +87,52 @@ def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
     """One of K codes through the channel of least cost, then a synthetic window of the code that came out."""
     if policy.slot_windows is not None:
         return through_scripts(models, policy, policy.slot_windows)
-    windows, learnt = models.windows, models.codes(policy)
-    privacy, named = policy.privacy, policy.privacy.guarantee == "named"
-    book = (learnt.abstaining if named else learnt.book)(policy.hold)
-    secrets, left_out = _secrets(windows, policy, learnt, book) if named else ([], [])
-    if named and {secret.inference for secret in secrets} != set(policy.inferences.sensitive):
-        # Nothing was seen often enough to be counted on; LDP promises the same, and needs no counts.
-        return through_channel(models, _as_ldp(policy))
-    costs, misread = policy.training.cost_matrix, book.cost({})
+    if policy.privacy.guarantee == "named":
+        return _calibrated(models, policy)
+    return _channel(models.codes(policy).book(policy.hold), policy)
+
+
+def _calibrated(models: FittedModels, policy: Policy) -> TrainedProtector:
+    """With named promises, by a coder that did not learn from the recordings that it is calibrated on.
+
+    Where recordings are too few, LDP promises as much and needs none: all of it, unless the policy has a ceiling for
+    classes without a promise. That is known from labels, before anything is learnt.
+    """
+    windows = models.windows
+    chosen = calibrating(windows, policy.inferences.useful, seed=policy.training.seed)
+    _, joint = read_targets(windows, policy)
+    uncoded = np.zeros(int(chosen.sum()), dtype=np.int64)
+    recorded = partial(_recorded, windows, chosen, joint, policy=policy)
+    promises, rest = _promises(recorded(uncoded, codes=joint.count), policy)
+    missing = {*policy.inferences.sensitive} - {each.inference for each in promises}
+    if missing or (rest and policy.privacy.ldp_ceiling is None):
+        ldp = {"guarantee": "ldp", "epsilon": ldp_epsilon(policy), "given": None, "ldp_ceiling": None}
+        return _channel(models.codes(policy).book(policy.hold), policy.vary(privacy=ldp), unpromised=rest)
+    learnt = models.codes_apart(policy, chosen)
+    book = learnt.book(policy.hold)
+    shares = recorded(book.coded, codes=len(book.codes))
+    made = _channel(book, policy, *_promises(shares, policy))
+    assert isinstance(made.mechanism, DiscreteChannel)
+    found = [asdict(each) for one in shares for each in horizons(one, made.mechanism.probabilities)]
+    return replace(made, made_of={**made.made_of, "horizon": found})
+
+
+def _channel(
+    book: CodeBook, policy: Policy, promises: Sequence[NamedPromise] = (), unpromised: Sequence[Unpromised] = ()
+) -> TrainedProtector:
+    costs, misread, privacy = policy.training.cost_matrix, book.cost({}), policy.privacy
     plan = design(
         book.cost(costs),
         book.prior,
-        ldp_epsilon=privacy.ldp_ceiling if named else privacy.epsilon,
-        secrets=secrets,
+        ldp_epsilon=privacy.ldp_ceiling if promises else privacy.epsilon,
+        promises=promises,
         confidence=privacy.confidence,
         given=policy.inferences.useful if privacy.given == "useful" else (),
         # Of channels that cost the same: the one read rightly more, or the one that moves windows less.
         distortion=misread if costs else book.distortion,
     )
     outputs = book.outputs.samples
-    channel = make(plan, variants=outputs.shape[1], codes=book.codes, outputs=book.released, without_promise=left_out)
+    channel = make(plan, variants=outputs.shape[1], codes=book.codes, outputs=book.codes, unpromised=unpromised)
     expected = 1 - replace(plan, cost=misread).expected_cost
     return _of_book(book, channel, expected, plan.expected_cost if costs else None)
 
@@ -112,7 +143,7 @@ def through_scripts(models: FittedModels, policy: Policy, slot: int) -> TrainedP
     slots = policy.hold.windows // slot
     scripts = Scripts.fitting(learnt.joint.count, slots, changes=privacy.changes, windows=slot, epsilon=epsilon)
     book, costs = learnt.book(policy.hold, scripts), policy.training.cost_matrix
-    facts = {"prior": tuple(book.prior.tolist()), "variants": book.outputs.samples.shape[1], "outputs": book.released}
+    facts = {"prior": tuple(book.prior.tolist()), "variants": book.outputs.samples.shape[1], "outputs": book.codes}
     made = ScriptResponse.of(scripts, epsilon, cost=book.cost(costs), **facts)
     expected = 1 - replace(made, cost=book.cost({})).expected_error()
     return _of_book(book, made, expected, made.expected_error() if costs else None)
@@ -125,28 +156,23 @@ def _of_book(book: CodeBook, mechanism: Mechanism, accuracy: float, cost: float 
     return TrainedProtector(mechanism, book.encoder, OutputTable.of(outputs.reshape(-1, outputs.shape[2])), made_of)
 
 
-def _as_ldp(policy: Policy) -> Policy:
-    ldp = {"guarantee": "ldp", "epsilon": ldp_epsilon(policy), "given": None, "ldp_ceiling": None}
-    return policy.vary(privacy=ldp)
+def _recorded(
+    windows: LabelledWindows, chosen: Mask, joint: Joint, coded: Indices, *, codes: int, policy: Policy
+) -> list[RecordedShares]:
+    """Of each sensitive inference, the codes of the chosen windows' draws, recording by recording."""
+    draws = CalibrationDraws.of(windows[chosen], coded, hold=policy.hold, codes=codes)
+    given: dict[str, Any] = {}
+    if policy.privacy.given == "useful":
+        given = {"useful": joint.codes[chosen], "names": joint.names}
+    return [
+        draws.shares(name, windows.classes(name), epsilon=policy.privacy.epsilon, **given)
+        for name in policy.inferences.sensitive
+    ]
 
 
-def _secrets(windows: LabelledWindows, policy: Policy, learnt: LearntCodes, book: CodeBook) -> Tables:
-    """The counts of every sensitive inference, and the combinations that are promised nothing.
-
-    Counted are draws: windows, or the episodes whose labelled windows agree.
-    """
-    tables: list[SensitiveCounts] = []
-    left_out: list[Combination] = []
-    first = np.unique(windows.episodes(policy.hold), return_index=True)[1]
-    coded, useful = book.coded[first], agreed(learnt.joint.codes, first)
-    for name in policy.inferences.sensitive:
-        counted = Counted(name, windows.labels[name], coded, first=first, codes=len(book.codes))
-        if policy.privacy.given == "useful":
-            more, rest = counted.given(useful, learnt.joint.names, epsilon=policy.privacy.epsilon)
-            tables, left_out = tables + more, left_out + rest
-        else:
-            tables.append(counted.alone(epsilon=policy.privacy.epsilon))
-    return tables, left_out
+def _promises(recorded: Sequence[RecordedShares], policy: Policy) -> Calibrated:
+    found = [each.calibrated(confidence=policy.privacy.confidence, inferences=len(recorded)) for each in recorded]
+    return [promise for promises, _ in found for promise in promises], [few for _, rest in found for few in rest]
 
 
 def _on_features(noise: GridLaplace, minimiser: Minimiser, windows: LabelledWindows) -> TrainedProtector:

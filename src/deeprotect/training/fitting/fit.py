@@ -76,7 +76,7 @@ def export(
 
 def _training(windows: LabelledWindows, policy: Policy) -> TrainingRecord:
     names = (*policy.inferences.useful, *policy.inferences.sensitive)
-    classes = {name: sorted({label for label in windows.labels[name] if label is not None}) for name in names}
+    classes = {name: windows.classes(name) for name in names}
     return TrainingRecord(
         fingerprint=windows.fingerprint,
         rows=windows.rows,

@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 
 from deeprotect.policy import Policy
 from deeprotect.signals import Hold
-from deeprotect.training.codebook.codebook import LearntCodes, learn_codes
+from deeprotect.training.codebook.codebook import LearntCodes, learn_apart, learn_codes
 from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.minimisers.autoencoder import Autoencoder
 from deeprotect.training.minimisers.linear import DCT, DFT, PCA, Haar
 from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.minimisers.paper_autoencoder import PaperAutoencoder
 from deeprotect.training.minimisers.sparse import BlindCompressiveSensing
-from deeprotect.training.splits import measurable
+from deeprotect.training.splits import Mask, measurable
 from deeprotect.training.trainer import Progress
 
 STEPS, STEPS_PER_EPOCH = 3000, 50
@@ -36,6 +36,7 @@ class FittedModels:
     progress: Progress = field(default=_ignore, repr=False)
     _minimisers: dict[str, Minimiser] = field(default_factory=dict, repr=False)
     _codes: list[LearntCodes] = field(default_factory=list, repr=False)
+    _apart: list[LearntCodes] = field(default_factory=list, repr=False)
     _validation: list["Validation"] = field(default_factory=list, repr=False)
 
     def minimiser(self, policy: Policy) -> Minimiser:
@@ -51,6 +52,12 @@ class FittedModels:
         if not self._codes:
             self._codes.append(learn_codes(self.windows, policy, hold=self.longest, progress=self.progress))
         return self._codes[0]
+
+    def codes_apart(self, policy: Policy, calibrating: Mask) -> LearntCodes:
+        """The same by a coder that did not learn from the calibrating recordings, which it then counts."""
+        if not self._apart:
+            self._apart.append(learn_apart(self.windows, policy, calibrating, progress=self.progress))
+        return self._apart[0]
 
     def validation(self, policy: Policy) -> "Validation":
         """Models of most of the windows, and the rest to measure them on."""

@@ -1,0 +1,63 @@
+"""Ends of intervals from independent recordings: too small as seldom as they say, however windows go together."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from deeprotect.privacy.channel.betting import UNIT, least_end, lower_ends, needed, upper_ends
+
+seeds = st.integers(0, 10**6)
+
+
+@pytest.mark.parametrize("mean", [0.02, 0.1, 0.3, 0.7])
+@pytest.mark.parametrize("recordings", [14, 40, 150])
+@pytest.mark.parametrize("miss", [0.2, 0.05, 0.001])
+def test_an_end_is_too_small_as_seldom_as_stated_where_recordings_go_wrong_as_a_whole(mean, recordings, miss):
+    """All windows of a recording alike is the worst there is; the probability is a sum of binomial ones, exactly."""
+    wrong = np.arange(recordings + 1)
+    ends = upper_ends((np.arange(recordings)[:, None] < wrong).astype(float), miss=miss)
+    assert binom.pmf(wrong, recordings, mean)[ends < mean * UNIT].sum() <= miss
+
+
+def test_recordings_may_be_of_different_kinds():
+    """Independent is enough: half of the recordings are hardly ever wrong, and the others often."""
+    rng, kinds = np.random.default_rng(0), np.tile([0.01, 0.39], 20)
+    shares = (rng.random((4000, 40)) < kinds).astype(float)
+    missed = (upper_ends(shares.T, miss=0.05) < kinds.mean() * UNIT).mean()
+    assert missed <= 0.05
+
+
+@given(seeds, st.integers(1, 60), st.floats(1e-6, 0.4))
+def test_a_mean_lies_between_its_ends_and_shares_from_below_are_shares_of_the_rest(seed, recordings, miss):
+    shares = np.random.default_rng(seed).dirichlet(np.full(4, 0.5), size=recordings)
+    low, high = lower_ends(shares, miss=miss), upper_ends(shares, miss=miss)
+    assert (low <= shares.mean(axis=0) * UNIT).all()
+    assert (shares.mean(axis=0) * UNIT <= high).all()
+    assert (low >= 0).all()
+    assert (high <= UNIT).all()
+    assert (upper_ends(1 - shares, miss=miss) == UNIT - low).all()
+
+
+@given(seeds, st.integers(1, 40))
+def test_larger_shares_and_a_smaller_miss_give_a_larger_end_and_none_is_below_the_least(seed, recordings):
+    rng = np.random.default_rng(seed)
+    shares = rng.random((recordings, 3))
+    ends = upper_ends(shares, miss=0.01)
+    assert (upper_ends(shares + rng.random(shares.shape) * (1 - shares), miss=0.01) >= ends).all()
+    assert (upper_ends(shares, miss=0.001) >= ends).all()
+    assert (ends >= least_end(recordings, miss=0.01)).all()
+
+
+def test_one_recording_says_nothing_and_a_share_of_all_has_no_end():
+    assert upper_ends(np.zeros((1, 1)), miss=0.01)[0] > 0.98 * UNIT
+    assert upper_ends(np.ones((500, 1)), miss=0.01)[0] == UNIT
+    assert upper_ends(np.zeros((0, 2)), miss=0.01).tolist() == [UNIT, UNIT]
+
+
+@pytest.mark.parametrize("miss", [0.1, 1e-3, 1e-4, 1e-6])
+def test_needed_recordings_bring_what_was_never_seen_below_a_half_and_one_fewer_does_not(miss):
+    assert least_end(needed(miss), miss=miss) < UNIT // 2 <= least_end(needed(miss) - 1, miss=miss)
+    # No bound can do with fewer than log2(1/miss): so often are as many recordings alike though half of all are not.
+    assert np.log2(1 / miss) <= needed(miss) <= np.log2(1 / miss) + 2
