@@ -11,8 +11,10 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from deeprotect.attack.cnn import ConvolutionalClassifier
@@ -25,6 +27,8 @@ LANDMARKS = 300
 """Training windows that the kernel compares each window with."""
 KERNEL_PENALTY = 0.1
 """Ridge's penalty in the kernel's space, where no vector is longer than one."""
+LEAST_VARIANCE = 1e-3
+"""Added to each value's variance in a class, as a share of the largest: released windows of a class repeat."""
 BOOSTED_TREES, MOST_ROUNDS, FEWEST_ROUNDS = 600, 60, 5
 """Boosting grows a tree per class and round: many classes get fewer rounds, so that none takes minutes."""
 BOOSTED_VALUES = 120
@@ -85,6 +89,17 @@ def _kernel_ridge(spec: ModelSpec) -> Any:
     return make_pipeline(StandardScaler(), landmarks, RidgeClassifier(alpha=KERNEL_PENALTY))
 
 
+def _svm(spec: ModelSpec) -> Any:
+    """A support-vector machine of Gaussian kernel on the same landmarks: an exact one takes rows² time for each pair
+    of classes."""
+    landmarks = Nystroem(n_components=min(LANDMARKS, spec.rows), random_state=spec.seed)
+    return make_pipeline(StandardScaler(), landmarks, LinearSVC(dual=False, random_state=spec.seed))
+
+
+def _naive_bayes(_: ModelSpec) -> Any:
+    return make_pipeline(StandardScaler(), GaussianNB(var_smoothing=LEAST_VARIANCE))
+
+
 def _random_forest(spec: ModelSpec) -> Any:
     return RandomForestClassifier(TREES, random_state=spec.seed)
 
@@ -117,6 +132,8 @@ def _code_table(_: ModelSpec) -> Any:
 MODELS: dict[str, Callable[[ModelSpec], Any]] = {
     "ridge": _ridge,
     "kernel_ridge": _kernel_ridge,
+    "svm": _svm,
+    "naive_bayes": _naive_bayes,
     "random_forest": _random_forest,
     "extra_trees": _extra_trees,
     "gradient_boosting": _gradient_boosting,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deeprotect.benchmark.device import Overhead
     from deeprotect.benchmark.gateway_load import Held
     from deeprotect.benchmark.ratio import Ratio
-    from deeprotect.evaluation.results import Row
+    from deeprotect.evaluation.results import Row, Useful
     from deeprotect.reproduction.case_page import CaseLayout
     from deeprotect.reproduction.case_result import ExperimentResult
     from deeprotect.reproduction.feature_comparison import Comparison
@@ -98,11 +98,14 @@ def study_lines(result: "StudyResult") -> Iterator[str]:
         yield f"{study.name}: {result.missing}"
         return
     yield from (f"{study.name}: left out: {line}" for line in result.left_out)
-    yield f"{study.name}: {study.useful} useful, {study.sensitive or '–'} sensitive; {result.test} test windows"
+    told = "owner" if study.owners else study.useful
+    yield f"{study.name}: {told} useful, {study.sensitive or '–'} sensitive; {result.test} test windows"
     for row in result.rows:
-        useful = row.useful[study.useful]
+        useful = row.useful[told]
         interval = "[{:.3f}, {:.3f}]".format(*useful.app_ci)
         line = f"  {_promised(row)}  clean {useful.clean:.3f}  app {useful.app:.3f} {interval}"
+        if (study.owners or study.split.kind == "strangers") and useful.people_ci is not None:
+            line += f", {_over_people(useful)}"
         if useful.held is not None:
             line += f", over an episode {useful.held:.3f}, ε = {row.epsilon_per_hour:g} an hour"
         if study.sensitive:
@@ -115,11 +118,20 @@ def study_lines(result: "StudyResult") -> Iterator[str]:
         yield line
 
 
+def _over_people(useful: "Useful") -> str:
+    """Mean, interval and range over people."""
+    low, high = useful.people_ci or (0.0, 1.0)
+    each = useful.by_person
+    mean = f"over {len(each)} people {sum(each) / len(each):.3f} [{low:.3f}, {high:.3f}]"
+    return f"{mean}, {min(each):.3f} to {max(each):.3f}"
+
+
 def _promised(row: "Row") -> str:
     """Its kind and ε, with what a named one is given and the LDP bound beside it."""
     given = f" given {' and '.join(row.given)}" if row.given else ""
     ceiling = "" if row.ldp_ceiling is None else f", ldp ε={row.ldp_ceiling:g}"
-    return f"{row.guarantee:5} ε={row.epsilon:g}{given}{ceiling}"
+    enrolled = ", enrolled" if row.enrolled else ""
+    return f"{row.guarantee:5} ε={row.epsilon:g}{given}{ceiling}{enrolled}"
 
 
 def features_table(comparison: "Comparison") -> None:

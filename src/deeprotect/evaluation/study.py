@@ -33,6 +33,7 @@ class Study:
     hidden: tuple[str, ...] = ()
     every: str | None = None
     orientation: str = "kept"
+    owners: bool = False  # not who it is, but whether it is the owner, of whom everybody is one in turn
     split: SplitSpec = field(default_factory=SplitSpec)
 
     def load(self, directory: Path | None) -> Dataset:

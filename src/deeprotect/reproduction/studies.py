@@ -13,6 +13,7 @@ from deeprotect.evaluation.methods import Method
 from deeprotect.evaluation.results import Results, Row
 from deeprotect.evaluation.settings import Setting
 from deeprotect.evaluation.study import Study
+from deeprotect.reproduction.all_owners import measure_owners
 
 NAMED = Method("channel", "named")
 SETTINGS = (
@@ -21,7 +22,7 @@ SETTINGS = (
     Setting(NAMED, 1.0),
     *(Setting(NAMED, epsilon, given="useful", ldp_ceiling=5.0) for epsilon in (3.0, 2.0)),
 )
-ATTACKERS = ("ridge", "random_forest", "extra_trees")
+ATTACKERS = ("ridge", "svm", "naive_bayes", "random_forest", "extra_trees")
 
 
 ACCELEROMETER = ("acc_x", "acc_y", "acc_z")
@@ -58,10 +59,10 @@ def _held(name: str, every: str, split: SplitSpec | None = None, *, called: str 
     return replace(_BY_NAME[name], name=f"{name}-{called}", every=every, split=split or SplitSpec())
 
 
-def _strangers(name: str, every: str, *, orientation: str) -> Study:
-    """The same on people whom nobody has met; they may wear the device otherwise."""
-    called = f"{name}-strangers" + ("-free" if orientation == "free" else "")
-    split = SplitSpec("strangers", folds=3)
+def _strangers(name: str, every: str, *, orientation: str, enrol: int = 0) -> Study:
+    """The same on people whom nobody has met; they may wear the device otherwise, and show each class for a while."""
+    called = f"{name}-strangers" + ("-free" if orientation == "free" else "") + (f"-enrolled-{enrol}" if enrol else "")
+    split = SplitSpec("strangers", folds=3, enrol=enrol)
     return replace(_BY_NAME[name], name=called, every=every, split=split, orientation=orientation)
 
 
@@ -74,8 +75,22 @@ STUDIES = (
     _held("hapt-person", "10 s", SplitSpec("pieces")),
     _held("hapt-person", "10 s", called="held-ends"),  # of runs of labels: nothing changes inside an episode
     _held("hapt-mode", "20 s", SplitSpec("recording")),
+    Study(
+        "hapt-owner-held",
+        "hapt",
+        10,
+        "person",
+        "mode",
+        people="person",
+        rate_hz=10,
+        channels=ACCELEROMETER,
+        every="10 s",
+        split=SplitSpec("pieces"),
+        owners=True,
+    ),
     *(_strangers("hapt-mode", "20 s", orientation=each) for each in ("kept", "free")),
     *(_strangers("watch-exercise", "10 s", orientation=each) for each in ("kept", "free")),
+    *(_strangers("watch-exercise", "10 s", orientation="free", enrol=each) for each in (5, 10)),
 )
 
 
@@ -114,7 +129,10 @@ def run_study(study: Study, *, directory: Path | None = None, seed: int = 0) -> 
     policy = study.policy(data)
     settings = [each for each in SETTINGS if each.method.guarantee == "ldp" or study.sensitive]
     if study.every:
-        settings = [replace(settings[0], every=study.every)]
+        settings = [*([settings[0]] if study.owners else []), replace(settings[0], every=study.every)]
+    if study.split.enrol:
+        settings = [*settings, *(replace(each, enrolled=True) for each in settings)]
     plan = Plan(settings, Setup(attackers=ATTACKERS, seed=seed), study.split)
-    found = run(study.windows(data, policy), policy, plan)
+    windows = study.windows(data, policy)
+    found = measure_owners(windows, policy, plan, person=study.useful) if study.owners else run(windows, policy, plan)
     return StudyResult(study, found.rows, train=found.train, test=found.test, left_out=found.left_out)

@@ -30,6 +30,14 @@ class Targets:
         codes = np.stack([codes for codes, _ in columns], axis=1) if columns else np.empty((rows, 0), np.int64)
         return cls(codes, tuple(classes for _, classes in columns))
 
+    def numbers(self, labels: NDArray[Any]) -> NDArray[np.int64]:
+        """Other rows' labels (row, inference) as numbers of these classes; MISSING where they are none of them."""
+        found = np.full(labels.shape, MISSING, dtype=np.int64)
+        for column, classes in enumerate(self.classes):
+            for number, name in enumerate(classes):
+                found[labels[:, column] == name, column] = number
+        return found
+
     @property
     def counts(self) -> tuple[int, ...]:
         """Classes of each inference."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from deeprotect.bundle.episode_encoder import EpisodeEncoder
 from deeprotect.bundle.layers.decision import Argmax
+from deeprotect.bundle.layers.layer import Layer
 from deeprotect.bundle.network import Network
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
@@ -16,6 +16,7 @@ from deeprotect.signals.episodes import run_lengths
 from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.cross_fitting import cross_fit
 from deeprotect.training.codebook.joint_classes import Joint
+from deeprotect.training.codebook.subclasses import Subclasses
 from deeprotect.training.codebook.synthesis import Outputs, synthesise
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.labels import Targets
@@ -62,7 +63,10 @@ class CodeBook:
 
 @dataclass(frozen=True)
 class LearntCodes:
-    """What books are made from: `scores` are each window's by a coder that did not learn from it."""
+    """What books are made from: `scores` are each window's by a coder that did not learn from it.
+
+    With `subclasses` they are scores of people, one of whom is a class by themselves.
+    """
 
     windows: LabelledWindows
     useful: tuple[str, ...]
@@ -71,6 +75,7 @@ class LearntCodes:
     coder: Network
     scores: Floats
     outputs: Outputs
+    subclasses: Subclasses | None = None
 
     _books: dict[tuple[Hold, bool], CodeBook] = field(default_factory=dict, repr=False)
 
@@ -90,7 +95,7 @@ class LearntCodes:
         return self._books[key]
 
     def _book(self, hold: Hold, coding: Argmax) -> CodeBook:
-        coded = self._coded(hold, coding)
+        coded, layers = self._coded(hold, coding)
         names = self.joint.names if coding.reject is None else (*self.joint.names, ABSTAIN)
         meaning = {
             name: _meaning(coded, self.targets.codes[:, place], codes=len(names), classes=self.targets.counts[place])
@@ -99,37 +104,72 @@ class LearntCodes:
         labelled = coded[(self.targets.codes >= 0).any(axis=1)]
         prior = np.bincount(labelled, minlength=len(names)) / len(labelled)
         distortion = _distortion(self.windows.flat, coded, self.outputs.samples, codes=len(names))
-        encoder = Network((*self.coder.layers, coding), self.coder.inputs)
+        encoder = Network((*self.coder.layers, *layers), self.coder.inputs)
         return CodeBook(encoder, names, self.joint.names, prior, meaning, coded, self.outputs, distortion)
 
-    def _coded(self, hold: Hold, coding: Argmax) -> Indices:
-        """The code of each window, or of its episode."""
-        if hold.windows == 1:
-            return coding.decide(self.scores.T, None)
+    def _coded(self, hold: Hold, coding: Argmax) -> tuple[Indices, tuple[Layer, ...]]:
+        """The code of each window, or of its episode; and the layers that decide on it from scores."""
         counts = run_lengths(self.windows.episodes(hold))
         heard, heard_counts = hold.heard(counts)
-        codes = EpisodeEncoder(self.coder, coding).pool(self.scores[heard], heard_counts)
-        return np.repeat(codes[:, 0].astype(np.int64), counts)
+        sums = np.add.reduceat(self.scores[heard], np.cumsum(heard_counts) - heard_counts)
+        if self.subclasses is None:
+            return np.repeat(coding.decide(sums.T, heard_counts), counts), (coding,)
+        margins = np.repeat(self.subclasses.margins(sums) / heard_counts, counts)
+        threshold = self.subclasses.threshold(margins, self.targets.codes[:, 0])
+        raised, decision = self.subclasses.layers(self.joint.table, threshold)
+        sums[:, self.subclasses.owner] += threshold * heard_counts
+        return np.repeat(decision.decide(sums.T, heard_counts), counts), (raised, decision)
 
 
 def learn_codes(
     windows: LabelledWindows, policy: Policy, *, hold: Hold = ONE_WINDOW, progress: Progress = lambda _: None
 ) -> LearntCodes:
     """Learn coder and outputs; cross-fit the coder over all windows for honest counts, up to episodes of `hold`."""
-    useful = policy.inferences.useful
-    targets = Targets.read(windows.targets(useful), len(windows))
-    _check_several(windows, useful)
-    joint = Joint.of(targets)
-    coder, scores = cross_fit(windows, targets, policy, hold=hold, progress=lambda share: progress(FITTED * share))
-    outputs = synthesise(
+    useful = _useful(windows, policy)
+    subclasses = Subclasses.of(windows.who, useful, policy)
+    apart = useful if subclasses is None else subclasses.people
+    coder, scores = cross_fit(windows, apart, policy, hold=hold, progress=lambda share: progress(FITTED * share))
+    return _learnt(
         windows,
-        joint.codes,
-        useful=useful,
-        people=windows.people,
-        seed=policy.training.seed,
+        policy,
+        useful,
+        coded=(coder, scores),
+        subclasses=subclasses,
         progress=lambda share: progress(FITTED + (1 - FITTED) * share),
     )
-    return LearntCodes(windows, tuple(useful), targets, joint, coder, scores, outputs)
+
+
+def owner_codes(people: LearntCodes, windows: LabelledWindows, policy: Policy) -> LearntCodes:
+    """Codes of one owner, whose labels the windows carry, by the coder that has learnt from them to tell people apart.
+
+    A coder that is asked for the owner alone would be the same one: it serves them all.
+    """
+    useful = _useful(windows, policy)
+    subclasses = Subclasses.of(people.targets, useful, policy)
+    if subclasses is None:
+        raise TableError(f"'{policy.inferences.useful[0]}' is not one person against all others; learn a coder for it")
+    return _learnt(windows, policy, useful, coded=(people.coder, people.scores), subclasses=subclasses)
+
+
+def _learnt(
+    windows: LabelledWindows,
+    policy: Policy,
+    useful: Targets,
+    *,
+    coded: tuple[Network, Floats],
+    subclasses: Subclasses | None,
+    progress: Progress = lambda _: None,
+) -> LearntCodes:
+    joint, names = Joint.of(useful), policy.inferences.useful
+    outputs = synthesise(
+        windows, joint.codes, useful=names, people=windows.people, seed=policy.training.seed, progress=progress
+    )
+    return LearntCodes(windows, tuple(names), useful, joint, *coded, outputs, subclasses)
+
+
+def _useful(windows: LabelledWindows, policy: Policy) -> Targets:
+    _check_several(windows, policy.inferences.useful)
+    return Targets.read(windows.targets(policy.inferences.useful), len(windows))
 
 
 def _check_several(windows: LabelledWindows, useful: Sequence[str]) -> None:
