@@ -73,6 +73,15 @@ class Protector:
 
         return cls(fit(Policy.of(policy), table, progress=progress))
 
+    def enrol(self, table: Any) -> Self:
+        """A protector that reads one new person better, from seconds of their labelled data; needs the `train` extra.
+
+        The promise is the same one: ε-LDP does not rest on the encoder. The new bundle tells about that person.
+        """
+        from deeprotect.training.fitting.enrol import enrol
+
+        return type(self)(enrol(self.bundle, table))
+
     @classmethod
     def load(cls, path: Path_) -> Self:
         """A protector that was saved, or trained on the command line."""

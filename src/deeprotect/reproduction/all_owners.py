@@ -26,28 +26,28 @@ RUN = 10
 def measure_owners(
     windows: LabelledWindows, policy: Policy, plan: Plan, *, person: str, progress: Progress = lambda _: None
 ) -> RunResult:
-    """Rows over all owners; `policy` asks who it is, and a coder is learnt for that once on each fold.
+    """Rows over all owners; a coder learns who it is, once on each fold, and serves them all.
 
     Each owner's test is balanced: all of their windows, and as many of others, of everybody.
     """
     base = replace(plan, setup=replace(plan.setup, attackers=plan.setup.attackers[:1], pools=()))
     owners = sorted({str(name) for name in windows.labels[person]})
-    with base.prepared(windows, policy) as runner:
+    with base.prepared(windows, policy.vary(inferences={"useful": [person]})) as runner:
         questions = [
             Question(plan.settings[-1:], partial(_measure, owner=owner, plan=plan, person=person)) for owner in owners
         ]
         results = runner.measure_all(questions, progress=progress)
     measured = [value for each in results for value in each.values.values()]
     left_out = [f"{method.line}: {why}" for each in results for method, why in each.failed]
-    asked = owner_policy(policy, weight=1.0)
+    asked = owner_policy(policy, alarm=1.0)
     rows = [row_of(setting, [each[place] for each in measured], asked) for place, setting in enumerate(plan.settings)]
     tested = sum(each[0].predictions.windows for each in measured)
     return RunResult(rows, left_out, None, len(runner.folds[0].train), tested, dict(runner.seconds))
 
 
-def owner_policy(policy: Policy, *, weight: float) -> Policy:
-    """Is it the owner; to miss them costs `weight` times what a false alarm does."""
-    costs = {OWNER: {OWNER: {OTHER: weight}}}
+def owner_policy(policy: Policy, *, alarm: float) -> Policy:
+    """Is it the owner; a false alarm costs `alarm` of what it costs to miss them."""
+    costs = {OWNER: {OTHER: {OWNER: alarm}}}
     inferences = {"useful": [OWNER], "sensitive": list(policy.inferences.sensitive)}
     return policy.vary(inferences=inferences, training={"cost_matrix": costs})
 
@@ -56,7 +56,7 @@ def _measure(fold: FittedFold, cell: EvaluationCell, *, owner: str, plan: Plan, 
     """All settings for one owner: what does not depend on them is made once."""
     seed, train = fold.evaluator.setup.seed, _labelled(fold.train, owner, person)
     own = float(np.mean(train.labels[OWNER] == OWNER))
-    policy = owner_policy(fold.policy, weight=(1 - own) / own)
+    policy = owner_policy(fold.policy, alarm=own / (1 - own))
     learnt_from, tested = (_balanced(side, owner, person, seed=seed) for side in (fold.train, fold.test))
     evaluator = Evaluator.prepare(learnt_from, tested, policy, setup=replace(plan.setup, seed=seed))
     people = fold.codes(cell.setting)

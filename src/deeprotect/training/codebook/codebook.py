@@ -161,8 +161,14 @@ def _learnt(
     progress: Progress = lambda _: None,
 ) -> LearntCodes:
     joint, names = Joint.of(useful), policy.inferences.useful
+    rows = np.arange(len(windows)) if subclasses is None else subclasses.balanced
     outputs = synthesise(
-        windows, joint.codes, useful=names, people=windows.people, seed=policy.training.seed, progress=progress
+        windows[rows],
+        joint.codes[rows],
+        useful=names,
+        people=windows.people[rows],
+        seed=policy.training.seed,
+        progress=progress,
     )
     return LearntCodes(windows, tuple(names), useful, joint, *coded, outputs, subclasses)
 

@@ -20,6 +20,7 @@ from deeprotect.training.labels import MISSING, Targets
 from deeprotect.training.misclassification import matrix
 
 MOST_PEOPLE = 128
+RUN = 10
 THRESHOLD_BITS = 4
 """Thresholds are multiples of 2^4 of a score's own steps: none of them is where one participant's window lies."""
 FURTHEST = int(2 * LARGEST_SCORE) << SCORE_BITS
@@ -49,6 +50,17 @@ class Subclasses:
         (name,) = policy.inferences.useful
         costs = matrix([str(each) for each in useful.classes[0]], policy.training.cost_matrix.get(name, {}))
         return cls(people, seen.argmax(axis=1), int(seen[:, seen.sum(axis=0).argmin()].argmax()), costs)
+
+    @property
+    def balanced(self) -> Indices:
+        """The owner's windows and about as many of others, in runs of neighbours spread over all of them: what apps
+        learn from, for whom a class of one window in thirty would hardly be there."""
+        own = np.flatnonzero(self.people.codes[:, 0] == self.owner)
+        others = np.flatnonzero((self.people.codes[:, 0] != self.owner) & (self.people.codes[:, 0] != MISSING))
+        runs = np.arange(len(others)) // RUN
+        wanted = min(int(runs[-1]) + 1, -(-len(own) // RUN))
+        chosen = np.linspace(0, runs[-1], wanted).astype(np.int64)
+        return np.sort(np.concatenate([own, others[np.isin(runs, chosen)]]))
 
     def margins(self, scores: Floats) -> Floats:
         """Scores (row, person): how far the owner lies below the likeliest other."""

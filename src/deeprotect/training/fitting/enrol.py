@@ -4,13 +4,15 @@ No proof of LDP looks at the encoder, so the mechanism, and with it the certific
 docs/claims.md#enrolment
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
 from deeprotect.bundle import Bundle
+from deeprotect.bundle.layers.decision import Argmax
+from deeprotect.bundle.manifest import ENROLLED
 from deeprotect.errors import BundleError, TableError, quoted_all
 from deeprotect.training.codebook.personal_head import personal
 from deeprotect.training.labelled_windows import Indices, LabelledWindows, read_windows
@@ -19,27 +21,19 @@ from deeprotect.training.labels import MISSING
 
 def enrol(bundle: Bundle, table: Any, *, mapped: Sequence[str] = (), columns: Sequence[str] | None = None) -> Bundle:
     """An ordinary bundle with a head of the person in the table; what was measured on others is left out."""
+    useful, manifest = bundle.policy.inferences.useful, bundle.manifest
+    classes = {name: manifest.training.classes.get(name, []) for name in useful}
     _check_promise(bundle)
-    policy, manifest = bundle.policy, bundle.manifest
-    useful = policy.vary(
-        inferences={"useful": list(policy.inferences.useful), "sensitive": []}, training={"people": None}
-    )
-    windows = read_windows(table, useful, mapped=mapped, columns=columns)
-    classes = [manifest.training.classes[name] for name in policy.inferences.useful]
-    codes = np.stack(
-        [_numbered(windows, *pair) for pair in zip(policy.inferences.useful, classes, strict=True)], axis=1
-    )
-    _check_classes(bundle, classes)
-    encoder = personal(bundle.encoder, windows.flat, codes)
-    described = manifest.minimiser.model_dump(exclude_defaults=True)
-    described.pop("expected_accuracy", None)
-    described.pop("expected_cost", None)
+    _check_head(bundle, classes)
+    asked = bundle.policy.vary(inferences={"sensitive": []}, training={"people": None})
+    windows = read_windows(table, asked, mapped=mapped, columns=columns)
+    codes = np.stack([_numbered(windows, *each) for each in classes.items()], axis=1)
     return Bundle.make(
-        policy,
+        bundle.policy,
         bundle.mechanism,
-        encoder=encoder,
+        encoder=personal(bundle.encoder, windows.flat, codes),
         decoder=bundle.decoder,
-        minimiser={**described, "enrolled_windows": int((codes != MISSING).any(axis=1).sum())},
+        minimiser={**manifest.minimiser.unmeasured, ENROLLED: int((codes != MISSING).any(axis=1).sum())},
         training=manifest.training,
         results=[],
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -56,13 +50,13 @@ def _check_promise(bundle: Bundle) -> None:
         )
 
 
-def _check_classes(bundle: Bundle, classes: Sequence[Sequence[str]]) -> None:
+def _check_head(bundle: Bundle, classes: Mapping[str, Sequence[str]]) -> None:
     """The head must tell the useful classes apart, and nothing else."""
-    counts = getattr(bundle.encoder.layers[-1], "classes", None) if bundle.encoder.layers else None
-    if counts != tuple(map(len, classes)):
+    last = bundle.encoder.layers[-1] if bundle.encoder.layers else None
+    if not isinstance(last, Argmax) or last.classes != tuple(map(len, classes.values())):
         raise BundleError(
-            f"its coder does not tell {quoted_all(bundle.policy.inferences.useful)} apart class by class, so no head "
-            "can be learnt for one person; train again with recordings of this person"
+            f"its coder does not tell {quoted_all([*classes])} apart class by class, so it has no head to learn; "
+            'enrol with a bundle of mechanism "channel"'
         )
 
 
