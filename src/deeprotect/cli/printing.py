@@ -149,6 +149,10 @@ def features_table(comparison: "Comparison") -> None:
             line.mechanism, line.guarantee, line.minimiser, _number(line.code_error), _number(line.code_spread), share
         )
     console.print(table)
+    table = Table("ρ", "weight of KL", "activity", "spread", f"{comparison.study.useful}: ridge", box=None)
+    for each in comparison.sparsity:
+        table.add_row(*map(_number, (each.rho, each.weight, each.activity, each.spread, each.accuracy)))
+    console.print(table)
     console.print(comparison.findings)
 
 

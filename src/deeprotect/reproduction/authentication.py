@@ -49,7 +49,7 @@ def experiments(data: Dataset, mode: str, size: Size, seed: int, *, note: str | 
     ]
     return [
         *_each_window(windows, policies, mode, size=size, seed=seed, facts=facts),
-        *_held(whole, policies, mode, size=size, seed=seed, facts=facts),
+        *_held(whole, policies, mode, size=size, facts=facts),
     ]
 
 
@@ -73,7 +73,7 @@ def _each_window(
 
 
 def _held(
-    windows: LabelledWindows, policies: Sequence[Policy], mode: str, *, size: Size, seed: int, facts: Sequence[str]
+    windows: LabelledWindows, policies: Sequence[Policy], mode: str, *, size: Size, facts: Sequence[str]
 ) -> Iterator[CaseExperiment]:
     """On whole recordings, windows between two labels included: what changes in an episode changes in the test."""
     who, doing = policies
