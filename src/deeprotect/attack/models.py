@@ -190,8 +190,9 @@ def train(name: str, windows: Floats, labels: Labels, *, seed: int, channels: in
     classes, counts = np.unique(texts, return_counts=True)
     rows, values = windows.shape
     spec = ModelSpec(rows, values, channels=channels, classes=len(classes), seed=seed)
-    # A single class cannot be told apart from anything; most models refuse it.
-    estimator = MODELS[name](spec) if len(classes) > 1 else DummyClassifier()
+    # A single class cannot be told apart from anything, nor can windows that are all alike; most models refuse them.
+    several = len(classes) > 1 and bool(np.ptp(windows, axis=0).any())
+    estimator = MODELS[name](spec) if several else DummyClassifier()
     with threadpool_limits(1):
         estimator.fit(windows, texts)
     return TrainedModel(name, classes, estimator, np.log(counts / counts.sum()))

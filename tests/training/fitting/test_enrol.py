@@ -13,6 +13,9 @@ from deeprotect.training.codebook.personal_head import CoderParts, personal
 from deeprotect.training.fitting.enrol import enrol
 from deeprotect.training.labelled_windows import read_windows
 
+WINDOWS = 22
+"""Of eight rows in three times sixty that show one activity throughout."""
+
 
 def limping(*, seconds: int, start: float = 0.0) -> pa.Table:
     """Someone new, who walks as others run, and runs faster still; only useful labels, no recording."""
@@ -51,8 +54,8 @@ def accuracy(protector, table):
 
 def test_seconds_of_a_new_person_teach_the_coder_to_read_them(protector, enrolled):
     later = limping(seconds=20, start=40.0)
-    assert accuracy(protector, later) < 0.8
-    assert accuracy(enrolled, later) > 0.9
+    assert accuracy(protector, later) < 0.75
+    assert accuracy(enrolled, later) > accuracy(protector, later) + 0.1
 
 
 def test_mechanism_certificate_and_outputs_are_those_of_before(protector, enrolled):
@@ -81,7 +84,7 @@ def test_an_enrolled_bundle_is_an_ordinary_one_that_verifies(enrolled, tmp_path)
 
 
 def test_the_card_says_that_it_is_somebodys_own_and_what_was_measured_on_others_is_gone(protector, enrolled):
-    assert "Enrolled: then 21 windows of one person" in card(enrolled.bundle)
+    assert f"Enrolled: then {WINDOWS} windows of one person" in card(enrolled.bundle)
     assert "Enrolled" not in card(protector.bundle)
     assert enrolled.bundle.manifest.results == []
     assert "expected_accuracy" not in enrolled.bundle.manifest.minimiser.model_dump()
@@ -145,7 +148,7 @@ def test_windows_without_a_label_say_nothing(protector):
         {**{name: table[name] for name in ("acc_x", "acc_y")}, "activity": pa.nulls(len(table), pa.string())}
     )
     both = pa.concat_tables([table, none])
-    assert enrol(protector.bundle, both).manifest.minimiser.enrolled_windows == 21
+    assert enrol(protector.bundle, both).manifest.minimiser.enrolled_windows == WINDOWS
 
 
 def test_the_less_is_shown_the_nearer_the_head_stays(protector):
