@@ -4,20 +4,23 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.training.conftest import gym
+from tests.training.conftest import POLICY, gym
 
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.experiment import Plan
 from deeprotect.evaluation.methods import Method
 from deeprotect.evaluation.settings import Setting
+from deeprotect.policy import Policy
 from deeprotect.reproduction.all_owners import _balanced, measure_owners
 from deeprotect.training.labelled_windows import read_windows
 
 
 @pytest.fixture(scope="module")
-def asked(gym_policy):
-    return gym_policy.vary(inferences={"useful": ["person"], "sensitive": ["activity"]}, privacy={"guarantee": "ldp"})
+def asked():
+    return Policy.from_tables(POLICY).vary(
+        inferences={"useful": ["person"], "sensitive": ["activity"]}, privacy={"guarantee": "ldp"}
+    )
 
 
 @pytest.fixture(scope="module")

@@ -104,8 +104,8 @@ def study_lines(result: "StudyResult") -> Iterator[str]:
         useful = row.useful[told]
         interval = "[{:.3f}, {:.3f}]".format(*useful.app_ci)
         line = f"  {_promised(row)}  clean {useful.clean:.3f}  app {useful.app:.3f} {interval}"
-        if (study.owners or study.split.kind == "strangers") and useful.people_ci is not None:
-            line += f", {_over_people(useful)}"
+        if (study.owners or study.split.kind in ("strangers", "group")) and useful.people_ci is not None:
+            line += f", {_over_people(useful, 'trips' if study.people == 'trip' else 'people')}"
         if useful.held is not None:
             line += f", over an episode {useful.held:.3f}, ε = {row.epsilon_per_hour:g} an hour"
         if study.sensitive:
@@ -118,12 +118,12 @@ def study_lines(result: "StudyResult") -> Iterator[str]:
         yield line
 
 
-def _over_people(useful: "Useful") -> str:
-    """Mean, interval and range over people."""
+def _over_people(useful: "Useful", who: str) -> str:
+    """Mean, interval and range over people or other groups, and for how many most windows are read rightly."""
     low, high = useful.people_ci or (0.0, 1.0)
     each = useful.by_person
-    mean = f"over {len(each)} people {sum(each) / len(each):.3f} [{low:.3f}, {high:.3f}]"
-    return f"{mean}, {min(each):.3f} to {max(each):.3f}"
+    mean = f"over {len(each)} {who} {sum(each) / len(each):.3f} [{low:.3f}, {high:.3f}]"
+    return f"{mean}, {min(each):.3f} to {max(each):.3f}, more than half right for {sum(one > 0.5 for one in each)}"
 
 
 def _promised(row: "Row") -> str:

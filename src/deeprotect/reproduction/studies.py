@@ -51,6 +51,19 @@ _WINDOW_BY_WINDOW = (
 )
 
 
+_TRIPS = Study(
+    "tmd-mode-trips",
+    "tmd",
+    100,
+    "transport_mode",
+    None,
+    people="trip",
+    rate_hz=10,
+    classes=("car", "train", "walking"),
+    orientation="unknown",
+    split=SplitSpec("group", folds=3),
+)
+"""Windows of 10 s, no trip on both sides."""
 _BY_NAME = {study.name: study for study in _WINDOW_BY_WINDOW}
 
 
@@ -88,6 +101,7 @@ STUDIES = (
         split=SplitSpec("pieces"),
         owners=True,
     ),
+    _TRIPS,
     *(_strangers("hapt-mode", "20 s", orientation=each) for each in ("kept", "free")),
     *(_strangers("watch-exercise", "10 s", orientation=each) for each in ("kept", "free")),
     *(_strangers("watch-exercise", "10 s", orientation="free", enrol=each) for each in (5, 10)),

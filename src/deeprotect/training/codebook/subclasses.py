@@ -73,8 +73,9 @@ class Subclasses:
         # A threshold that rises past a margin reads the owner there: one miss less, or one false alarm more.
         change = np.where(truth == own, -self.costs[own, 1 - own], self.costs[1 - own, own])
         order = np.argsort(margins, kind="stable")
-        best = int(np.cumsum(np.append(0.0, change[order])).argmin())
         ends = np.concatenate([[-FURTHEST], margins[order], [FURTHEST]])
+        costs = np.cumsum(np.append(0.0, change[order]))
+        best = int(np.where(np.diff(ends) > 0, costs, np.inf).argmin())  # none lies between equal margins
         step = 1 << THRESHOLD_BITS
         return step * int(np.rint((ends[best] + ends[best + 1]) / 2 / step))
 
