@@ -54,7 +54,7 @@ _WINDOW_BY_WINDOW = (
 _TRIPS = Study(
     "tmd-mode-trips",
     "tmd",
-    100,
+    50,
     "transport_mode",
     None,
     people="trip",
@@ -63,7 +63,7 @@ _TRIPS = Study(
     orientation="unknown",
     split=SplitSpec("group", folds=3),
 )
-"""Windows of 10 s, no trip on both sides."""
+"""Windows of 5 s, chosen on trips to learn from; no trip is on both sides."""
 _BY_NAME = {study.name: study for study in _WINDOW_BY_WINDOW}
 
 
