@@ -116,6 +116,8 @@ def study_lines(result: "StudyResult") -> Iterator[str]:
                 most = max(attack.pooled)
                 line += f"; {most} draws {attack.pooled[most]:.3f} (blind {attack.pooled_blind[most]:.3f})"
         yield line
+    if known := result.recognised:
+        yield f"  enrolled bundles: {known.right} of {known.bundles} given to their person (guessing {known.guessed:g})"
 
 
 def _over_people(useful: "Useful", who: str) -> str:

@@ -55,21 +55,25 @@ class FittedFold:
             if setting.method.mechanism in PEERS:
                 return self._peer(setting)
             release = seeded(self.protector(setting), self.evaluator.setup.seed)
-            return replace(release, enrolled=self._enrolled(setting)) if setting.enrolled else release
+            return replace(release, enrolled=self._enrolled_draws(setting)) if setting.enrolled else release
 
-    def _enrolled(self, setting: Setting) -> dict[int, Draw]:
-        """Draws of tested people whose coder has a head of their own, by their group."""
+    def enrolled(self, setting: Setting) -> dict[int, TrainedProtector]:
+        """Protectors of tested people, by their group, whose coder has a head of their own."""
         windows, protector = self.evaluator.enrolled, self.protector(setting)
         if windows is None:
             raise InputError("nobody is enrolled; split by strangers, and keep some of their windows for it")
-        learnt = Targets.read(self.train.targets(self.policy.inferences.useful), len(self.train))
-        heads = {}
+        useful = self.policy.inferences.useful
+        learnt = Targets.read(self.train.targets(useful), len(self.train))
+        found = {}
         for group in np.unique(windows.groups).tolist():
             own = windows[windows.groups == group]
-            codes = learnt.numbers(own.targets(self.policy.inferences.useful))
-            enrolled = replace(protector, encoder=personal(protector.encoder, own.flat, codes))
-            heads[group] = seeded(enrolled, self.evaluator.setup.seed + 1 + group).draw
-        return heads
+            encoder = personal(protector.encoder, own.flat, learnt.numbers(own.targets(useful)))
+            found[group] = replace(protector, encoder=encoder)
+        return found
+
+    def _enrolled_draws(self, setting: Setting) -> dict[int, Draw]:
+        seed = self.evaluator.setup.seed + 1
+        return {group: seeded(each, seed + group).draw for group, each in self.enrolled(setting).items()}
 
     def protector(self, setting: Setting) -> TrainedProtector:
         """Fitted once; minimisers once for all protectors that use them."""

@@ -1,19 +1,20 @@
 """Studies on real tables: the code book's channel on each, at the ε the documentation states, with attackers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import DatasetError, PolicyError
 from deeprotect.evaluation.evaluator import Setup
-from deeprotect.evaluation.experiment import Plan, run
+from deeprotect.evaluation.experiment import Plan, measure_rows
 from deeprotect.evaluation.methods import Method
 from deeprotect.evaluation.results import Results, Row
 from deeprotect.evaluation.settings import Setting
 from deeprotect.evaluation.study import Study
 from deeprotect.reproduction.all_owners import measure_owners
+from deeprotect.reproduction.recognition import Recognised, recognise
 
 NAMED = Method("channel", "named")
 SETTINGS = (
@@ -117,13 +118,15 @@ class StudyResult:
     train: int = 0
     test: int = 0
     left_out: Sequence[str] = ()
+    recognised: Recognised | None = None  # whose enrolled bundles were known for theirs
     missing: str | None = None  # how to get the data, where it is not on this machine
 
     def to_json(self) -> dict[str, Any]:
         body = {"study": self.study.name, "train_windows": self.train, "test_windows": self.test}
         if self.missing:
             return body | {"missing": self.missing}
-        return body | Results(rows=self.rows, left_out=self.left_out).to_json()
+        known = {"recognised": asdict(self.recognised)} if self.recognised else {}
+        return body | Results(rows=self.rows, left_out=self.left_out, run=known).to_json()
 
 
 def select_studies(names: Sequence[str]) -> list[Study]:
@@ -148,5 +151,10 @@ def run_study(study: Study, *, directory: Path | None = None, seed: int = 0) -> 
         settings = [*settings, *(replace(each, enrolled=True) for each in settings)]
     plan = Plan(settings, Setup(attackers=ATTACKERS, seed=seed), study.split)
     windows = study.windows(data, policy)
-    found = measure_owners(windows, policy, plan, person=study.useful) if study.owners else run(windows, policy, plan)
-    return StudyResult(study, found.rows, train=found.train, test=found.test, left_out=found.left_out)
+    if study.owners:
+        found, known = measure_owners(windows, policy, plan, person=study.useful), None
+    else:
+        with plan.prepared(windows, policy) as runner:
+            found = measure_rows(runner, plan)
+            known = recognise(runner, settings[-1]) if study.split.enrol else None
+    return StudyResult(study, found.rows, train=found.train, test=found.test, left_out=found.left_out, recognised=known)
