@@ -177,13 +177,17 @@ class TrainedModel:
         return self.choose(self.scores(windows))
 
 
+def require_model(name: str) -> None:
+    if name not in MODELS:
+        raise InputError(f"inference model '{name}' is unknown; use one of: {', '.join(MODELS)}")
+
+
 def train(name: str, windows: Floats, labels: Labels, *, seed: int, channels: int = 1) -> TrainedModel:
     """Fit a model by name, on one core (experiments run side by side); labels are complete.
 
     Windows are flat (window, time * channels + channel).
     """
-    if name not in MODELS:
-        raise InputError(f"inference model '{name}' is unknown; use one of: {', '.join(MODELS)}")
+    require_model(name)
     if not len(labels):
         raise InputError("no training window has a label of this inference; label some rows or use a longer table")
     texts = labels.astype(str)

@@ -137,8 +137,8 @@ def select_studies(names: Sequence[str]) -> list[Study]:
     return [study for study in STUDIES if not names or study.name in names]
 
 
-def run_study(study: Study, *, directory: Path | None = None, seed: int = 0) -> StudyResult:
-    """What the channel keeps and hides on one table; data that is not here is reported."""
+def run_study(study: Study, *, directory: Path | None = None, seed: int = 0, app: str = "random_forest") -> StudyResult:
+    """What the channel keeps and hides on one table, with an app of that model; data that is not here is reported."""
     try:
         data = study.load(directory)
     except DatasetError as error:
@@ -149,7 +149,7 @@ def run_study(study: Study, *, directory: Path | None = None, seed: int = 0) -> 
         settings = [*([settings[0]] if study.owners else []), replace(settings[0], every=study.every)]
     if study.split.enrol:
         settings = [*settings, *(replace(each, enrolled=True) for each in settings)]
-    plan = Plan(settings, Setup(attackers=ATTACKERS, seed=seed), study.split)
+    plan = Plan(settings, Setup(app=app, attackers=ATTACKERS, seed=seed), study.split)
     windows = study.windows(data, policy)
     if study.owners:
         found, known = measure_owners(windows, policy, plan, person=study.useful), None
