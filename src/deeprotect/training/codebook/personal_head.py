@@ -23,7 +23,7 @@ from deeprotect.training.labels import MISSING
 
 NEARNESS = 20.0
 """Precision of the prior around the learnt weights, where values before the head have a mean square of 1. Chosen on
-people in training: six of `watch` and ten of `hapt`, none of whom the results speak of."""
+six people of `watch` and seven of `hapt`: docs/results.md#with-ten-seconds-of-enrolment"""
 MOST_STEPS = 300
 
 
