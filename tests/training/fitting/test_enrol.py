@@ -105,7 +105,7 @@ def test_classes_that_were_not_shown_keep_their_head(protector):
 def test_a_named_promise_is_refused_for_its_counts_are_of_another_coder(gym_policy, gym_table):
     named = Protector.fit(gym_policy.vary(privacy={"guarantee": "named"}), gym_table)
     assert named.guarantee == "named"
-    with pytest.raises(BundleError, match="its promise is named, which was counted on another coder"):
+    with pytest.raises(BundleError, match="the bundle's promise is named, which was counted on another coder"):
         named.enrol(limping(seconds=6))
 
 

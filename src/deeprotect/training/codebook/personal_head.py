@@ -41,7 +41,9 @@ class CoderParts:
         """Refuse encoders that do not end in a head, its rounding and a decision."""
         below, last = encoder.layers[:-3], encoder.layers[-3:]
         if tuple(map(type, last)) != (Affine, Round, Argmax):
-            raise BundleError("its encoder has no head for classes; enrol with a bundle whose mechanism is channel")
+            raise BundleError(
+                "the bundle's encoder has no head for classes; enrol with a bundle whose mechanism is channel"
+            )
         head, decision = cast(Affine, last[0]), cast(Argmax, last[2])
         product = head.product
         scale = product.shift + SCORE_BITS
