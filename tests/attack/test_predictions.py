@@ -43,3 +43,19 @@ def test_a_segment_ends_with_its_recording_and_with_its_label() -> None:
     labels = np.array(["a", "a", "b", "b", "b"], dtype=object)
     rows = LabelledRows(np.zeros((5, 1)), labels, np.array([0, 0, 0, 1, 1]))
     assert rows.segment.tolist() == [0, 0, 1, 2, 2]
+
+
+def test_accuracies_by_person_join_the_folds_of_each() -> None:
+    texts = np.array(["a", "b", "a", "b"], dtype=object)
+    guesses = np.array(["a", "b", "b", "b"], dtype=object)
+    first = Predictions.of(texts, guesses, np.zeros(4, dtype=np.int64), np.array([3, 3, 7, 7]))
+    second = Predictions.of(texts, texts, np.zeros(4, dtype=np.int64), np.array([7, 7, 7, 9]))
+    assert first.by_person.tolist() == [1.0, 0.5]
+    assert Predictions.join([first, second]).by_person.tolist() == [1.0, 0.8, 1.0]
+
+
+def test_where_nobody_is_named_there_are_no_accuracies_by_person() -> None:
+    texts = np.array(["a", "b"], dtype=object)
+    known = Predictions.of(texts, texts, np.arange(2), np.arange(2))
+    unknown = Predictions.of(texts, texts, np.arange(2))
+    assert len(Predictions.join([known, unknown]).by_person) == 0

@@ -74,3 +74,24 @@ def test_a_wrong_split_is_refused(wrong: dict) -> None:
 def test_more_folds_than_groups_are_refused(grouped: LabelledWindows) -> None:
     with pytest.raises(TableError, match="fewer folds"):
         SplitSpec("group", folds=4).make_folds(grouped, seed=0)
+
+
+def test_strangers_enrol_with_the_first_windows_of_each_class_and_nobody_is_tested_on_those(
+    grouped: LabelledWindows,
+) -> None:
+    for fold in SplitSpec("strangers", folds=3, enrol=4).make_folds(grouped, seed=0):
+        kept = grouped[fold.enrolled]
+        assert not set(fold.enrolled) & ({*fold.test} | {*fold.train})
+        assert set(kept.groups) == set(grouped.groups[fold.test])
+        combinations = [f"{person} {activity}" for person, activity in kept.targets(["person", "activity"])]
+        assert np.unique(combinations, return_counts=True)[1].tolist() == [4] * 3
+        assert kept.position is not None
+        assert kept.position.max() == 3  # each class is a recording of its own here
+        side = np.zeros(len(grouped), dtype=int)
+        side[fold.test], side[fold.enrolled] = 1, 2
+        assert not ((np.diff(grouped.recording) == 0) & (side[1:] * side[:-1] == 2)).any()
+
+
+def test_only_strangers_are_enrolled() -> None:
+    with pytest.raises(InputError, match="only strangers are enrolled"):
+        SplitSpec("group", folds=3, enrol=4)

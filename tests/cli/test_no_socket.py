@@ -29,6 +29,7 @@ COMMANDS = {
     "check": "walk.csv policy.toml",
     "prepare": "walk.csv --out clean.csv",
     "train": "policy.toml --data walk.csv --out new",
+    "enrol": "protector walk.csv mine",  # its networks are loaded, and found to have no head
     "protect": "protector walk.parquet out.csv",
     "describe": "protector",
     "export": "protector --out exported",
@@ -42,7 +43,7 @@ COMMANDS = {
     "reproduce": "3 --quick --jobs 1 --out again\n--study hapt-mode --out again\n--features hapt-person --out again",
     "bench": "--short",
 }
-ENDS = {"reproduce": [2, 0, 2]}
+ENDS = {"reproduce": [2, 0, 2], "enrol": [2]}
 SMALLER = {
     "demo": """
 from functools import partial

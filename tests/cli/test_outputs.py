@@ -12,6 +12,7 @@ OUTPUTS = {
     "prepare": ("prepare walk.csv --out out.csv", "out.csv"),
     "init": ("init walk.csv --useful activity --out out.toml", "out.toml"),
     "train": ("train policy.toml --data walk.csv --out out.zip", "out.zip"),
+    "enrol": ("enrol protector walk.csv out.zip", "out.zip"),
     "audit": ("audit protector --runs 1000 --out out.png", "out.png"),
     "describe": ("describe protector --html out.html", "out.html"),
     "export": ("export protector --out out", "out"),

@@ -33,6 +33,13 @@ def test_wrong_input_is_refused_before_any_work(folder, deeprotect):
     assert not (folder / "again" / "report.html").exists()
 
 
+def test_an_app_that_is_no_model_is_refused_before_any_work(folder, deeprotect):
+    done = deeprotect("reproduce", "--study", "watch-exercise", "--app", "oracle", "--out", "again")
+    assert done.returncode == 2
+    assert "inference model 'oracle' is unknown; use one of: ridge, kernel_ridge, svm, naive_bayes" in done.stderr
+    assert not (folder / "again").exists()
+
+
 def test_a_study_without_its_data_is_said_and_the_rest_goes_on(folder, deeprotect, without_data):
     done = deeprotect("reproduce", "--study", "hapt-mode", "--study", "fsdd-digit", "--out", "again")
     assert done.returncode == 0, done.stderr

@@ -18,7 +18,7 @@ def test_rows_are_put_on_a_regular_grid_between_the_loggers_rows(tmp_path: Path)
     (recording,) = tmd.read(tmp_path, rate_hz=20.0)
     np.testing.assert_allclose(recording.samples[:, 0], np.arange(51) / 20, atol=1e-12)
     np.testing.assert_allclose(recording.samples[:, 1:], [[-0.98, 1.0]] * 51)
-    assert recording.labels == {"transport_mode": "car", "person": "Ann"}
+    assert recording.labels == {"transport_mode": "car", "person": "Ann", "trip": "Ann_Car_1000"}
 
 
 def test_long_pauses_and_restarted_clocks_start_a_new_recording(tmp_path: Path) -> None:

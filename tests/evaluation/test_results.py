@@ -46,6 +46,8 @@ def test_results_have_the_agreed_shape() -> None:
             "limit": 0.96,
             "chance": 0.1667,
             "held": None,
+            "by_person": [],
+            "people_ci": None,
         }
     }
     assert row["sensitive"] == {

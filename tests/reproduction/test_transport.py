@@ -28,6 +28,7 @@ def sources() -> tuple[pa.Table, pa.Table]:
         250,
         transport_mode=["car", "car", "train", "walking", "bus"],
         person=["x"] * 5,
+        trip=list("aabcd"),
     )
     return trips, table(["a-0", "a-1", "e-0"], 50, digit=["1", "2", "1"], file=["a", "a", "e"])
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,17 +19,19 @@ from deeprotect.training.segments import place_in, segment_numbers
 class LabelledRows:
     """What an attacker reads (row, value): windows, features or codes, each with its label and its recording.
 
-    `draws` number the draws behind rows, where several rows come from one; otherwise each row is its own.
+    `draws` number the draws behind rows, where several rows come from one; otherwise each row is its own. `person` is
+    the number of each row's person, or group, where they are told apart.
     """
 
     rows: Floats
     labels: Labels
     recording: Indices
     draws: Indices | None = None
+    person: Indices | None = None
 
     def with_rows(self, rows: Floats, draws: Indices | None = None) -> "LabelledRows":
         """The same labels, seen through a release or as features."""
-        return LabelledRows(rows, self.labels, self.recording, draws)
+        return replace(self, rows=rows, draws=draws)
 
     @cached_property
     def segment(self) -> Indices:
@@ -38,7 +40,7 @@ class LabelledRows:
 
     def predictions(self, guess: Texts) -> Predictions:
         """Errors go together in a run of neighbours; where several rows come from one draw, in the whole recording."""
-        return Predictions.of(self.labels, guess, self.segment if self.draws is None else self.recording)
+        return Predictions.of(self.labels, guess, self.segment if self.draws is None else self.recording, self.person)
 
 
 Pooled = dict[int, Predictions]

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest
+from scipy.stats import binomtest, t
 
 DRAWS = 1000
 FEWEST_CLUSTERS = 5
@@ -20,6 +20,18 @@ def wilson(correct: int, total: int) -> Interval:
         raise ValueError(f"{correct} correct of {total} is no share")
     low, high = binomtest(correct, total).proportion_ci(method="wilson")
     return float(low), float(high)
+
+
+def of_people(accuracies: NDArray[np.float64]) -> Interval | None:
+    """95 % interval of the mean over people, Student's (1908): what to expect of people like these, not of these.
+
+    Few people differ much, and the interval says so; a bootstrap over ten of them would be too narrow. None for one.
+    """
+    count = len(accuracies)
+    if count < 2:
+        return None
+    half = float(t.ppf(0.975, count - 1) * accuracies.std(ddof=1) / np.sqrt(count))
+    return max(0.0, float(accuracies.mean()) - half), min(1.0, float(accuracies.mean()) + half)
 
 
 def clustered(right: NDArray[np.bool_], cluster: NDArray[np.int64], *, seed: int = 0) -> Interval:

@@ -11,8 +11,10 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from deeprotect.attack.cnn import ConvolutionalClassifier
@@ -25,6 +27,8 @@ LANDMARKS = 300
 """Training windows that the kernel compares each window with."""
 KERNEL_PENALTY = 0.1
 """Ridge's penalty in the kernel's space, where no vector is longer than one."""
+LEAST_VARIANCE = 1e-3
+"""Added to each value's variance in a class, as a share of the largest: released windows of a class repeat."""
 BOOSTED_TREES, MOST_ROUNDS, FEWEST_ROUNDS = 600, 60, 5
 """Boosting grows a tree per class and round: many classes get fewer rounds, so that none takes minutes."""
 BOOSTED_VALUES = 120
@@ -85,6 +89,17 @@ def _kernel_ridge(spec: ModelSpec) -> Any:
     return make_pipeline(StandardScaler(), landmarks, RidgeClassifier(alpha=KERNEL_PENALTY))
 
 
+def _svm(spec: ModelSpec) -> Any:
+    """A support-vector machine of Gaussian kernel on the same landmarks: an exact one takes rows² time for each pair
+    of classes."""
+    landmarks = Nystroem(n_components=min(LANDMARKS, spec.rows), random_state=spec.seed)
+    return make_pipeline(StandardScaler(), landmarks, LinearSVC(dual=False, random_state=spec.seed))
+
+
+def _naive_bayes(_: ModelSpec) -> Any:
+    return make_pipeline(StandardScaler(), GaussianNB(var_smoothing=LEAST_VARIANCE))
+
+
 def _random_forest(spec: ModelSpec) -> Any:
     return RandomForestClassifier(TREES, random_state=spec.seed)
 
@@ -117,6 +132,8 @@ def _code_table(_: ModelSpec) -> Any:
 MODELS: dict[str, Callable[[ModelSpec], Any]] = {
     "ridge": _ridge,
     "kernel_ridge": _kernel_ridge,
+    "svm": _svm,
+    "naive_bayes": _naive_bayes,
     "random_forest": _random_forest,
     "extra_trees": _extra_trees,
     "gradient_boosting": _gradient_boosting,
@@ -160,21 +177,26 @@ class TrainedModel:
         return self.choose(self.scores(windows))
 
 
+def require_model(name: str) -> None:
+    if name not in MODELS:
+        raise InputError(f"inference model '{name}' is unknown; use one of: {', '.join(MODELS)}")
+
+
 def train(name: str, windows: Floats, labels: Labels, *, seed: int, channels: int = 1) -> TrainedModel:
     """Fit a model by name, on one core (experiments run side by side); labels are complete.
 
     Windows are flat (window, time * channels + channel).
     """
-    if name not in MODELS:
-        raise InputError(f"inference model '{name}' is unknown; use one of: {', '.join(MODELS)}")
+    require_model(name)
     if not len(labels):
         raise InputError("no training window has a label of this inference; label some rows or use a longer table")
     texts = labels.astype(str)
     classes, counts = np.unique(texts, return_counts=True)
     rows, values = windows.shape
     spec = ModelSpec(rows, values, channels=channels, classes=len(classes), seed=seed)
-    # A single class cannot be told apart from anything; most models refuse it.
-    estimator = MODELS[name](spec) if len(classes) > 1 else DummyClassifier()
+    # A single class cannot be told apart from anything, nor can windows that are all alike; most models refuse them.
+    several = len(classes) > 1 and bool(np.ptp(windows, axis=0).any())
+    estimator = MODELS[name](spec) if several else DummyClassifier()
     with threadpool_limits(1):
         estimator.fit(windows, texts)
     return TrainedModel(name, classes, estimator, np.log(counts / counts.sum()))

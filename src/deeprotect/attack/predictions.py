@@ -1,7 +1,7 @@
 """Predictions beside the truth: what every accuracy, interval and confusion matrix of a result is made of."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -17,18 +17,20 @@ Texts = NDArray[np.str_]
 class Predictions:
     """One guess and the truth per tested window (or pool of windows), as numbers of `classes`.
 
-    `segment` numbers runs of neighbouring windows, which resemble each other.
+    `segment` numbers runs of neighbouring windows, which resemble each other; `person` the people that windows are of,
+    or other groups that are told apart, by the same number in all folds.
     """
 
     classes: tuple[str, ...]
     truth: Indices
     guess: Indices
     segment: Indices
+    person: Indices | None = None
 
     @classmethod
-    def of(cls, truth: Labels | Texts, guess: Labels | Texts, segment: Indices) -> Self:
+    def of(cls, truth: Labels | Texts, guess: Labels | Texts, segment: Indices, person: Indices | None = None) -> Self:
         names, numbers = np.unique(np.concatenate([truth.astype(str), guess.astype(str)]), return_inverse=True)
-        return cls(tuple(names.tolist()), numbers[: len(truth)], numbers[len(truth) :], segment)
+        return cls(tuple(names.tolist()), numbers[: len(truth)], numbers[len(truth) :], segment, person)
 
     @classmethod
     def join(cls, parts: Sequence["Predictions"]) -> Self:
@@ -37,7 +39,8 @@ class Predictions:
         segment = np.concatenate([part.segment + start for part, start in zip(parts, first, strict=True)])
         truth = np.concatenate([np.array(part.classes, dtype=str)[part.truth] for part in parts])
         guess = np.concatenate([np.array(part.classes, dtype=str)[part.guess] for part in parts])
-        return cls.of(truth, guess, segment)
+        people = [part.person for part in parts if part.person is not None]
+        return cls.of(truth, guess, segment, np.concatenate(people) if len(people) == len(parts) else None)
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -53,6 +56,14 @@ class Predictions:
     @property
     def interval(self) -> Interval:
         return clustered(self.right, self.segment)
+
+    @property
+    def by_person(self) -> NDArray[np.float64]:
+        """The accuracy on each person, in their order."""
+        if self.person is None:
+            return np.empty(0)
+        number = np.unique(self.person, return_inverse=True)[1]
+        return np.asarray(np.bincount(number, weights=self.right) / np.bincount(number))
 
     @property
     def counts(self) -> Indices:
@@ -76,4 +87,4 @@ class Predictions:
         """Of two labels, all predictions turned round where most are wrong: a coin guessed in 20 % is known in 80 %."""
         if len(self.classes) != 2 or self.accuracy >= 0.5:
             return self
-        return Predictions(self.classes, self.truth, 1 - self.guess, self.segment)
+        return replace(self, guess=1 - self.guess)

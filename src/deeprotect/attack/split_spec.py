@@ -1,15 +1,15 @@
 """How a table is split into folds, each with windows to train on and to test on that are never neighbours."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from deeprotect.errors import InputError
 from deeprotect.signals import Hold
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
-from deeprotect.training.segments import place_in
-from deeprotect.training.splits import ONE_WINDOW, Mask, blocks, contiguous, folds, grouped, segments_of
+from deeprotect.training.segments import place_in, rank_in_group
+from deeprotect.training.splits import ONE_WINDOW, Mask, apart, blocks, contiguous, folds, grouped, segments_of
 
 KINDS = ("time", "pieces", "recording", "group", "strangers")
 ENROLLED = 0.5
@@ -26,7 +26,8 @@ class SplitSpec:
     themselves: they have enrolled the strangers.
 
     One fold holds out a share, several are cross-validation; each repeat has a seed of its own. `most` limits the
-    windows to train on, and a third of it those to test on.
+    windows to train on, and a third of it those to test on. With `enrol`, the first so many windows of each combination
+    of labels of each stranger are tested by nobody: their own coder learns from them.
     """
 
     kind: str = "time"
@@ -34,6 +35,7 @@ class SplitSpec:
     repeats: int = 1
     held_out: float = 0.3
     most: int | None = None
+    enrol: int = 0
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -42,6 +44,8 @@ class SplitSpec:
             raise InputError("folds and repeats count from 1")
         if self.folds > MOST_FOLDS or self.repeats > MOST_FOLDS:
             raise InputError(f"folds and repeats are {MOST_FOLDS} at most: each fits everything anew")
+        if self.enrol < 0 or (self.enrol and self.kind != "strangers"):
+            raise InputError("only strangers are enrolled; split by strangers")
         if self.kind == "pieces" and self.folds > 1:
             raise InputError("pieces are held out once; ask for one fold, and for repeats")
 
@@ -51,9 +55,11 @@ class SplitSpec:
         return every if self.most is None else [fold.thinned(windows, self.most) for fold in every]
 
     def _folds(self, windows: LabelledWindows, seed: int, hold: Hold) -> Iterator["Fold"]:
-        for train, test in self._masks(windows, seed, hold):
+        for train, held_out in self._masks(windows, seed, hold):
+            enrolled = _first_of_each(windows, held_out, self.enrol)
+            test = apart(held_out & ~enrolled, enrolled, windows)
             enrolment = _enrolment(windows[test], seed, hold) if self.kind == "strangers" else None
-            yield Fold(np.flatnonzero(train), np.flatnonzero(test), seed, enrolment)
+            yield Fold(np.flatnonzero(train), np.flatnonzero(test), seed, enrolment, np.flatnonzero(enrolled))
 
     def _masks(self, windows: LabelledWindows, seed: int, hold: Hold) -> list[tuple[Mask, Mask]]:
         if self.kind == "pieces":
@@ -76,7 +82,8 @@ class SplitSpec:
             "strangers": "group: each is whole on one side; attackers learn from the tested groups' earlier windows",
         }[self.kind]
         folds = f"{self.folds}-fold cross-validation" if self.folds > 1 else f"{self.held_out:.0%} held out"
-        return f"{how}; {folds}" + (f", {self.repeats} times" if self.repeats > 1 else "")
+        enrolled = f"; the first {self.enrol} windows of each class enrol them" if self.enrol else ""
+        return f"{how}; {folds}{enrolled}" + (f", {self.repeats} times" if self.repeats > 1 else "")
 
 
 @dataclass(frozen=True)
@@ -84,18 +91,32 @@ class Fold:
     """Numbers of the windows to train on and to test on, and the seed of everything random on them.
 
     `enrolment`: which of the tested windows attackers learn from, and which they are tested on, where they do so.
+    `enrolled`: numbers of the windows, tested by nobody, from which tested people's own coders learn.
     """
 
     train: Indices
     test: Indices
     seed: int
     enrolment: tuple[Mask, Mask] | None = None
+    enrolled: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def thinned(self, windows: LabelledWindows, most: int) -> "Fold":
         test = _some(windows, self.test, most // 3, seed=self.seed)
         kept = np.isin(self.test, test)
         enrolment = self.enrolment and (self.enrolment[0][kept], self.enrolment[1][kept])
         return replace(self, train=_some(windows, self.train, most, seed=self.seed), test=test, enrolment=enrolment)
+
+
+def _first_of_each(windows: LabelledWindows, strangers: Mask, count: int) -> Mask:
+    """The first windows, in time, of each combination of labels of each stranger; all labels must be there."""
+    if not count:
+        return np.zeros(len(windows), dtype=bool)
+    complete = strangers & np.logical_and.reduce([windows.labelled(name) for name in windows.labels])
+    rows = np.flatnonzero(complete)
+    names = np.array([repr((windows.groups[row], *(each[row] for each in windows.labels.values()))) for row in rows])
+    chosen = np.zeros(len(windows), dtype=bool)
+    chosen[rows[rank_in_group(np.unique(names, return_inverse=True)[1]) < count]] = True
+    return chosen
 
 
 def _enrolment(strangers: LabelledWindows, seed: int, hold: Hold) -> tuple[Mask, Mask]:

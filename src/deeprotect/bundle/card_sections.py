@@ -211,4 +211,9 @@ def origin_lines(bundle: Bundle) -> Iterator[str]:
     manifest, training = bundle.manifest, bundle.manifest.training
     yield f"{training.rows} rows, {training.windows} windows, {training.recordings} recordings"
     yield f"Fingerprint of the training windows {training.fingerprint[:16]}…"
+    if enrolled := manifest.minimiser.enrolled_windows:
+        yield (
+            f"Enrolled: then {enrolled} windows of one person, who can be recognised by it. Keep it on their device; "
+            "nothing was measured with it."
+        )
     yield f"{manifest.created}, with {', '.join(f'{name} {number}' for name, number in manifest.made_with.items())}"

@@ -34,6 +34,7 @@ Learnt = Literal[
     "none", "code book", "Autoencoder", "PaperAutoencoder", "PCA", "DFT", "DCT", "Haar", "BlindCompressiveSensing"
 ]
 MOST_RESULTS = 8
+ENROLLED = "enrolled"
 
 
 class Part(BaseModel):
@@ -80,6 +81,17 @@ class MinimiserRecord(BaseModel):
     chosen_for_expected_accuracy: dict[Name, float] = Field(default_factory=dict)
     chosen_for_expected_cost: dict[Name, float] = Field(default_factory=dict)
     horizon: Annotated[list[Horizon], Field(max_length=MOST_TABLES)] = Field(default_factory=list)
+
+    @property
+    def unmeasured(self) -> Json:
+        """What was learnt, without figures that were expected of another ε, hold or coder."""
+        return {name: value for name, value in self.model_dump().items() if "expected" not in name}
+
+    @property
+    def enrolled_windows(self) -> int:
+        """From how many windows of one person the coder's head was learnt; 0 where it is nobody's own."""
+        windows = (self.model_extra or {}).get(ENROLLED, 0)
+        return windows if type(windows) is int and 0 <= windows < 1 << 53 else 0
 
 
 class Manifest(BaseModel):

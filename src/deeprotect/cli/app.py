@@ -13,6 +13,7 @@ SUMMARIES: dict[Verb, str] = {
     tables.prepare: "Mend a table: sort, drop, split, resample, convert.",
     data.init: "Write a policy for a table.",
     protect.train: "Learn a protector from labelled recordings.",
+    protect.enrol: "Teach it a new person in seconds.",
     bundles.describe: "Say what a protector promises, and what not.",
     bundles.verify: "Work out again everything that it promises.",
     bundles.audit: "Attack its release; a lower bound on ε.",

@@ -26,6 +26,9 @@ def reproduce(
         list[str] | None,
         typer.Option(metavar="NAME", help="Instead: the default mechanism on a known table; repeatable; all for all."),
     ] = None,
+    app: Annotated[
+        str, typer.Option(metavar="MODEL", help="With --study: what the app is, as svm, naive_bayes, ridge.")
+    ] = "random_forest",
     features: Annotated[
         str | None, typer.Option(metavar="STUDY", help="Instead: features and noise compared as in the paper.")
     ] = None,
@@ -48,7 +51,7 @@ def reproduce(
     parts = [name for name, asked in wanted.items() if asked] + [*REPORT] * cases_wanted
     refuse_report(out, parts, force=force)
     if study:
-        _studies(study, out, source=source, seed=seed)
+        _studies(study, out, source=source, seed=seed, app=app)
     if features:
         _features(features, out, source=source, seed=seed)
     if cases_wanted:
@@ -79,17 +82,19 @@ def _case_studies(request: "ReproduceRequest", out: Path) -> None:
     typer.echo(f"\nReport: {out / 'report.html'}")
 
 
-def _studies(names: list[str], out: Path, *, source: Path | None, seed: int) -> None:
+def _studies(names: list[str], out: Path, *, source: Path | None, seed: int, app: str) -> None:
+    from deeprotect.attack.models import require_model
     from deeprotect.cli.printing import study_lines
     from deeprotect.evaluation.report.report_files import write_json
     from deeprotect.reproduction.studies import run_study, select_studies
     from deeprotect.tables.atomic import files_into
 
+    require_model(app)
     studies = select_studies([] if "all" in names else names)
     results = []
     with bar("studies") as progress:
         for study in studies:
-            results.append(run_study(study, directory=source, seed=seed))
+            results.append(run_study(study, directory=source, seed=seed, app=app))
             progress(len(results) / len(studies))
             typer.echo("\n".join(study_lines(results[-1])))
     with files_into(out) as folder:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deeprotect.benchmark.gateway_load import Held
     from deeprotect.benchmark.overhead import Overhead
     from deeprotect.benchmark.ratio import Ratio
-    from deeprotect.evaluation.results import Row
+    from deeprotect.evaluation.results import Row, Useful
     from deeprotect.reproduction.case_page import CaseLayout
     from deeprotect.reproduction.case_result import ExperimentResult
     from deeprotect.reproduction.feature_comparison import Comparison
@@ -98,11 +98,14 @@ def study_lines(result: "StudyResult") -> Iterator[str]:
         yield f"{study.name}: {result.missing}"
         return
     yield from (f"{study.name}: left out: {line}" for line in result.left_out)
-    yield f"{study.name}: {study.useful} useful, {study.sensitive or '–'} sensitive; {result.test} test windows"
+    told = "owner" if study.owners else study.useful
+    yield f"{study.name}: {told} useful, {study.sensitive or '–'} sensitive; {result.test} test windows"
     for row in result.rows:
-        useful = row.useful[study.useful]
+        useful = row.useful[told]
         interval = "[{:.3f}, {:.3f}]".format(*useful.app_ci)
         line = f"  {_promised(row)}  clean {useful.clean:.3f}  app {useful.app:.3f} {interval}"
+        if (study.owners or study.split.kind in ("strangers", "group")) and useful.people_ci is not None:
+            line += f", {_over_people(useful, 'trips' if study.people == 'trip' else 'people')}"
         if useful.held is not None:
             line += f", over a draw {useful.held:.3f}, ε = {row.epsilon_per_hour:g} an hour"
         if study.sensitive:
@@ -113,6 +116,16 @@ def study_lines(result: "StudyResult") -> Iterator[str]:
                 most = max(attack.pooled)
                 line += f"; {most} draws {attack.pooled[most]:.3f} (blind {attack.pooled_blind[most]:.3f})"
         yield line
+    if known := result.recognised:
+        yield f"  enrolled bundles: {known.right} of {known.bundles} given to their person (guessing {known.guessed:g})"
+
+
+def _over_people(useful: "Useful", who: str) -> str:
+    """Mean, interval and range over people or other groups, and for how many most windows are read rightly."""
+    low, high = useful.people_ci or (0.0, 1.0)
+    each = useful.by_person
+    mean = f"over {len(each)} {who} {sum(each) / len(each):.3f} [{low:.3f}, {high:.3f}]"
+    return f"{mean}, {min(each):.3f} to {max(each):.3f}, more than half right for {sum(one > 0.5 for one in each)}"
 
 
 def _promised(row: "Row") -> str:
@@ -121,7 +134,8 @@ def _promised(row: "Row") -> str:
     ceiling = "" if row.ldp_ceiling is None else f", ldp ε={row.ldp_ceiling:g}"
     held = "" if row.seconds_per_draw is None else f" every {row.seconds_per_draw:g} s"
     held += "" if row.slots is None else f", a script in slots of {row.slots}"
-    return f"{row.guarantee:5} ε={row.epsilon:g}{given}{ceiling}{held}"
+    enrolled = ", enrolled" if row.enrolled else ""
+    return f"{row.guarantee:5} ε={row.epsilon:g}{given}{ceiling}{held}{enrolled}"
 
 
 def features_table(comparison: "Comparison") -> None:
@@ -138,6 +152,10 @@ def features_table(comparison: "Comparison") -> None:
         table.add_row(
             line.mechanism, line.guarantee, line.minimiser, _number(line.code_error), _number(line.code_spread), share
         )
+    console.print(table)
+    table = Table("ρ", "weight of KL", "activity", "spread", f"{comparison.study.useful}: ridge", box=None)
+    for each in comparison.sparsity:
+        table.add_row(*map(_number, (each.rho, each.weight, each.activity, each.spread, each.accuracy)))
     console.print(table)
     console.print(comparison.findings)
 

@@ -1,4 +1,4 @@
-"""Verbs that make and use a protector: train, protect."""
+"""Verbs that make and use a protector: train, enrol, protect."""
 
 import warnings
 from collections.abc import Iterator
@@ -71,6 +71,51 @@ def train(
     typer.echo(f"{out}: {bundle.mechanism.event}, mechanism {bundle.mechanism.name}", err=True)
     for line in measured(bundle):
         typer.echo(f"- {line}", err=True)
+
+
+def enrol(
+    bundle: BundlePath,
+    table: Annotated[
+        str, typer.Argument(metavar="TABLE", help="Seconds of one person, labelled: CSV, Parquet or Arrow.")
+    ],
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="The bundle to write: a folder, or a name ending in .zip.")
+    ],
+    key: Key = None,
+    sign: Annotated[
+        Path | None, typer.Option(metavar="KEY", help="Sign the bundle with this Ed25519 private key, a PEM file.")
+    ] = None,
+    mapped: Map = None,
+    columns: Columns = None,
+    force: Force = False,
+) -> None:
+    """Learn a new person's own head from seconds of each class: the same ε-LDP, better read.
+
+    The new bundle tells about that person, so it stays with them. A named promise is refused: it was counted on another
+    coder.
+
+    Example: deeprotect enrol protector me.csv my-protector
+    """
+    from deeprotect.bundle import signing
+    from deeprotect.bundle.store import refuse_place
+    from deeprotect.protector import Protector
+    from deeprotect.tables.csv_reader import column_names
+    from deeprotect.tables.output_checks import refuse_existing, refuse_input
+    from deeprotect.tables.several import paths_of
+
+    refuse_input(out, [*paths_of([table]), bundle])
+    refuse_place(out)
+    if not force:
+        refuse_existing(out)
+    if sign:
+        signing.private_key(sign)  # a wrong key is said before the work
+    found = Protector.load(bundle, key=key)
+    with bar("enrolling"):
+        enrolled = found.enrol(table, map=pairs(mapped), columns=column_names(columns))
+    enrolled.save(out, sign=sign, force=force)
+    made = enrolled.bundle
+    windows = made.manifest.minimiser.enrolled_windows
+    typer.echo(f"{out}: {made.mechanism.event}, as before; head learnt from {windows} windows", err=True)
 
 
 def protect(

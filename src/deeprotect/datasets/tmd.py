@@ -18,7 +18,7 @@ from deeprotect.signals.resampling import grid, interpolate, monotone_segments
 from deeprotect.signals.schema import Floats
 
 CHANNELS = triaxial("acc", "m/s²", ACCELEROMETER_G * STANDARD_GRAVITY)
-LABELS = ("transport_mode", "person")
+LABELS = ("transport_mode", "person", "trip")
 LOGGER_HZ = 20.0
 LONGEST_GAP_S = 2.0  # rows further apart are two recordings: nothing is invented across a longer pause
 SHORTEST_S = 2.0
@@ -30,19 +30,20 @@ _ROW = re.compile(rb"^(\d+),android\.sensor\.accelerometer," + rb",".join([_NUMB
 
 
 def read(root: Path, *, rate_hz: float) -> Iterator[Recording]:
-    """One recording per uninterrupted stretch, named FILE-STRETCH; linear between the logger's rows.
+    """One recording per uninterrupted stretch, named TRIP-STRETCH; linear between the logger's rows.
 
     A rate below the logger's is averaged down from it. A rate above it adds rows, not information.
     """
     for path, person, mode in _files(root):
-        labels = {"transport_mode": mode.lower(), "person": person}
+        trip = path.stem.removeprefix("sensorfile_")
+        labels = {"transport_mode": mode.lower(), "person": person, "trip": trip}
         times, samples = _accelerometer(path)
         for index, piece in enumerate(monotone_segments(times, LONGEST_GAP_S)):
             if times[piece[-1]] - times[piece[0]] < SHORTEST_S:
                 continue
             at = grid(times[piece[0]], times[piece[-1]], max(rate_hz, LOGGER_HZ))
             regular = interpolate(times[piece], samples[piece], at)
-            recording = Recording(f"{path.stem.removeprefix('sensorfile_')}-{index}", regular, labels)
+            recording = Recording(f"{trip}-{index}", regular, labels)
             yield recording.slower(max(rate_hz, LOGGER_HZ), rate_hz)
 
 

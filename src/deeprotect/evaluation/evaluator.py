@@ -1,6 +1,6 @@
 """The evaluator of one fold: apps and attackers trained on raw windows, and what they read of a release."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -34,29 +34,54 @@ class ReleasedRows(NamedTuple):
     code: Indices | None = None
     draws: Indices | None = None
 
+    @classmethod
+    def put_together(cls, parts: Sequence[tuple[Indices, "ReleasedRows"]]) -> "ReleasedRows":
+        """From some windows each, by their numbers."""
+        if len(parts) == 1:
+            return parts[0][1]
+        order = np.argsort(np.concatenate([rows for rows, _ in parts]))
+        windows = np.concatenate([each.windows for _, each in parts])[order]
+        codes = [each.code for _, each in parts if each.code is not None]
+        return cls(windows, np.concatenate(codes)[order] if codes else None)
+
     def only(self, chosen: Mask) -> "ReleasedRows":
         """Of some windows."""
         code, draws = (None if each is None else each[chosen] for each in (self.code, self.draws))
         return ReleasedRows(self.windows[chosen], code, draws)
 
 
+Draw = Callable[[Floats, Counts], ReleasedRows]
 Side = tuple[LabelledWindows, ReleasedRows]
 Enrolment = tuple[Mask, Mask]
 
 
 @dataclass(frozen=True)
 class Release:
-    """From private to released windows: `draw` takes flat windows and how many of them each episode has."""
+    """From private to released windows: `draw` takes flat windows and how many of them each episode has.
 
-    draw: Callable[[Floats, Counts], ReleasedRows]
+    `enrolled` draws for people, by the number of their group, who have a coder of their own.
+    """
+
+    draw: Draw
     hold: Hold = field(default_factory=Hold)
+    enrolled: Mapping[int, Draw] = field(default_factory=dict)
 
     def __call__(self, side: LabelledWindows) -> ReleasedRows:
         """Each recording in its own episodes."""
         episodes = side.episodes(self.hold)
-        released = self.draw(side.flat, run_lengths(episodes))
+        parts = []
+        for draw, rows in self._by_coder(side):
+            parts.append((rows, draw(side.flat[rows], run_lengths(episodes[rows]))))
+        released = ReleasedRows.put_together(parts)
         known = self.hold.windows == 1 or released.draws is not None
         return released if known else released._replace(draws=episodes)
+
+    def _by_coder(self, side: LabelledWindows) -> Iterator[tuple[Draw, Indices]]:
+        """Whose coder looks at which windows: recordings are of one person, so episodes stay whole."""
+        coder = np.where(np.isin(side.groups, list(self.enrolled)), side.groups, -1) if self.enrolled else None
+        for number in (-1,) if coder is None else np.unique(coder).tolist():
+            rows = np.arange(len(side)) if coder is None else np.flatnonzero(coder == number)
+            yield self.enrolled.get(number, self.draw), rows
 
     def neighbours(self, windows: Floats) -> ReleasedRows:
         """Windows that follow each other from the start of a recording."""
@@ -68,7 +93,15 @@ class Setup:
     """Who infers what: the app's model, the attackers' models, how many windows an attacker pools."""
 
     app: str = "random_forest"
-    attackers: tuple[str, ...] = ("ridge", "kernel_ridge", "random_forest", "gradient_boosting", "cnn")
+    attackers: tuple[str, ...] = (
+        "ridge",
+        "kernel_ridge",
+        "svm",
+        "naive_bayes",
+        "random_forest",
+        "gradient_boosting",
+        "cnn",
+    )
     pools: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)
     seed: int = 0
 
@@ -79,7 +112,7 @@ class Evaluator:
 
     `clean`, `raw` and `from_useful` are predictions on raw test windows, and from the true useful labels alone.
     `enrolment` says which test windows attackers learn from, and which they are tested on; without it, they learn from
-    training windows and are tested on all.
+    training windows and are tested on all. `enrolled` are windows of tested people from which their own coders learn.
     """
 
     train: LabelledWindows
@@ -91,6 +124,7 @@ class Evaluator:
     raw: Mapping[str, Mapping[str, tuple[Predictions, Mapping[int, Predictions]]]]
     from_useful: Mapping[str, Predictions]
     enrolment: Enrolment | None = None
+    enrolled: LabelledWindows | None = None
 
     @classmethod
     def prepare(
@@ -101,19 +135,20 @@ class Evaluator:
         *,
         setup: Setup,
         enrolment: Enrolment | None = None,
+        enrolled: LabelledWindows | None = None,
     ) -> "Evaluator":
         """Train apps and attackers on raw windows."""
         useful, sensitive = policy.inferences.useful, policy.inferences.sensitive
-        enrolled, attacked = (train, test) if enrolment is None else (test[mask] for mask in enrolment)
+        known, attacked = (train, test) if enrolment is None else (test[mask] for mask in enrolment)
         for name in useful:
             _check_labelled(name, train, test)
         for name in sensitive:
-            _check_labelled(name, enrolled, attacked)
+            _check_labelled(name, known, attacked)
         fit = _Fit(setup, channels=len(policy.stream.channels))
         apps = {name: fit(setup.app, labelled_rows(train, name)) for name in useful}
         clean = {name: _read(apps[name], labelled_rows(test, name)) for name in useful}
         attackers = {
-            name: {model: fit(model, labelled_rows(enrolled, name)) for model in setup.attackers} for name in sensitive
+            name: {model: fit(model, labelled_rows(known, name)) for model in setup.attackers} for name in sensitive
         }
         raw = {
             name: {
@@ -121,8 +156,8 @@ class Evaluator:
             }
             for name, models in attackers.items()
         }
-        from_useful = {name: _from_useful(name, enrolled, attacked, useful=useful) for name in sensitive}
-        return cls(train, test, setup, apps, clean, attackers, raw, from_useful, enrolment)
+        from_useful = {name: _from_useful(name, known, attacked, useful=useful) for name in sensitive}
+        return cls(train, test, setup, apps, clean, attackers, raw, from_useful, enrolment, enrolled)
 
     def rows(self, name: str) -> tuple[LabelledRows, LabelledRows]:
         """Raw windows that carry a label of this inference, to learn from and to be tested on."""
@@ -196,7 +231,7 @@ class _Fit:
 def labelled_rows(side: LabelledWindows, name: str) -> LabelledRows:
     """The raw windows that carry a label of this inference."""
     labelled = side[side.labelled(name)]
-    return LabelledRows(labelled.flat, labelled.labels[name], labelled.recording)
+    return LabelledRows(labelled.flat, labelled.labels[name], labelled.recording, person=labelled.group)
 
 
 def _both(name: str, learn: Side, test: Side) -> tuple[LabelledRows, LabelledRows]:

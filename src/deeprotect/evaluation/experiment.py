@@ -117,7 +117,7 @@ def sum_up(runner: Runner, results: CellResults[CellMeasure], *, excerpt: Excerp
     """Rows over all folds."""
     shown = {cell.setting.method.line: value.shown for cell, value in results.values.items() if value.shown is not None}
     return RunResult(
-        rows=[_row(setting, several, runner.policy) for setting, several in results.by_setting().items()],
+        rows=[row_of(setting, several, runner.policy) for setting, several in results.by_setting().items()],
         left_out=[f"{method.line}: {reason}" for method, reason in results.failed],
         excerpt=excerpt and replace(excerpt, released=shown),
         train=len(runner.folds[0].train),
@@ -159,7 +159,7 @@ def _is_shown(setting: Setting, epsilon: float) -> bool:
     return setting.method.minimiser is None and setting.epsilon in (epsilon, None)
 
 
-def _row(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> Row:
+def row_of(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> Row:
     """One line of the results, from all folds joined."""
     method, epsilon = setting.method, setting.epsilon
     joined = FoldPredictions.join([each.predictions for each in several])
@@ -182,6 +182,7 @@ def _row(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> Ro
         given=given,
         ldp_ceiling=ceiling,
         slots=setting.policy(policy).privacy.slots if method.family == "mechanism" else None,
+        enrolled=setting.enrolled,
     )
 
 

@@ -1,10 +1,11 @@
 """What is learnt on one fold, made once for all settings that share it: minimisers, protectors, releases."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from deeprotect.evaluation.evaluator import Evaluator, Release, ReleasedRows
+from deeprotect.errors import InputError
+from deeprotect.evaluation.evaluator import Draw, Evaluator, Release, ReleasedRows
 from deeprotect.evaluation.methods import FEATURES
 from deeprotect.evaluation.peers import PEERS
 from deeprotect.evaluation.settings import Setting
@@ -14,10 +15,13 @@ from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.signals import Hold
 from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
+from deeprotect.training.codebook.codebook import LearntCodes
+from deeprotect.training.codebook.personal_head import personal
 from deeprotect.training.fitting.fit import learn
 from deeprotect.training.fitting.fitted_models import FittedModels
 from deeprotect.training.fitting.trained import TrainedProtector
 from deeprotect.training.labelled_windows import LabelledWindows
+from deeprotect.training.labels import Targets
 from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.segments import segment_numbers
 
@@ -51,13 +55,36 @@ class FittedFold:
                 return self._features()
             if setting.method.mechanism in PEERS:
                 return self._peer(setting)
-            return seeded(self.protector(setting), self.evaluator.setup.seed)
+            release = seeded(self.protector(setting), self.evaluator.setup.seed)
+            return replace(release, enrolled=self._enrolled_draws(setting)) if setting.enrolled else release
+
+    def enrolled(self, setting: Setting) -> dict[int, TrainedProtector]:
+        """Protectors of tested people, by their group, whose coder has a head of their own."""
+        windows, protector = self.evaluator.enrolled, self.protector(setting)
+        if windows is None:
+            raise InputError("nobody is enrolled; split by strangers, and keep some of their windows for it")
+        useful = self.policy.inferences.useful
+        learnt = Targets.read(self.train.targets(useful), len(self.train))
+        found = {}
+        for group in np.unique(windows.groups).tolist():
+            own = windows[windows.groups == group]
+            encoder = personal(protector.encoder, own.flat, learnt.numbers(own.targets(useful)))
+            found[group] = replace(protector, encoder=encoder)
+        return found
+
+    def _enrolled_draws(self, setting: Setting) -> dict[int, Draw]:
+        seed = self.evaluator.setup.seed + 1
+        return {group: seeded(each, seed + group).draw for group, each in self.enrolled(setting).items()}
 
     def protector(self, setting: Setting) -> TrainedProtector:
         """Fitted once; minimisers once for all protectors that use them."""
         if setting not in self._protectors:
             self._protectors[setting] = learn(self._models_with(setting.features), setting.policy(self.policy))
         return self._protectors[setting]
+
+    def codes(self, setting: Setting) -> LearntCodes:
+        """Coder and synthetic windows behind a setting's code book."""
+        return self._models_with(setting.features).codes(setting.policy(self.policy))
 
     def minimiser(self, name: str) -> Minimiser:
         """The same minimisers by name, for those who want features and no noise."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from deeprotect.attack.attackers import best
+from deeprotect.attack.intervals import of_people
 from deeprotect.attack.predictions import Predictions
 from deeprotect.evaluation.results import Confusion, Sensitive, Useful
 from deeprotect.privacy.accuracy_bound import best_accuracy
@@ -38,6 +39,8 @@ class Apps:
             limit=_limit(self.app, epsilon) if limit else None,
             chance=self.app.chance,
             confusion=Confusion(self.app.classes, self.app.confusion),
+            by_person=tuple(self.app.by_person.tolist()),
+            people_ci=of_people(self.app.by_person),
         )
 
 

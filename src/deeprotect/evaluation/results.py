@@ -24,6 +24,7 @@ class Useful:
     """Accuracies of one useful inference: the unchanged app before and after, the app retrained on released windows.
 
     `held`: the unchanged app when it reads all windows of a draw together; None where each window is a draw.
+    `by_person`: the unchanged app on each person (or group) alone, and `people_ci` the interval of their mean.
     """
 
     clean: float
@@ -34,6 +35,8 @@ class Useful:
     chance: float
     confusion: Confusion | None = None  # of the unchanged app on released windows
     held: float | None = None
+    by_person: Sequence[float] = ()
+    people_ci: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,7 @@ class Row:
     ldp_ceiling: float | None = None
     seconds_per_draw: float | None = None
     slots: str | None = None  # of a script, where the draw is one
+    enrolled: bool = False  # by coders that have learnt a head for each tested person
 
     @property
     def epsilon_per_hour(self) -> float | None:

@@ -205,7 +205,12 @@ def _prepare(windows: LabelledWindows, fold: Fold, policy: Policy, *, setup: Set
     with stopwatch("apps and attackers on raw windows"):
         setup = replace(setup, seed=fold.seed)
         evaluator = Evaluator.prepare(
-            windows[fold.train], windows[fold.test], policy, setup=setup, enrolment=fold.enrolment
+            windows[fold.train],
+            windows[fold.test],
+            policy,
+            setup=setup,
+            enrolment=fold.enrolment,
+            enrolled=windows[fold.enrolled] if len(fold.enrolled) else None,
         )
     joblib.dump((evaluator, policy.vary(training={"seed": fold.seed})), path)
     return dict(stopwatch.seconds)

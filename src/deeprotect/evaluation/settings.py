@@ -22,6 +22,7 @@ class Setting:
     every: str | None = None
     slots: str | None = None
     changes: int | None = None
+    enrolled: bool = False  # tested people have coders of their own, learnt from what the split keeps for that
 
     def __post_init__(self) -> None:
         if self.method.epsilon_matters and not (self.epsilon or 0.0) > 0.0:

@@ -34,6 +34,7 @@ class Study:
     hidden: tuple[str, ...] = ()
     draws: tuple[Setting, ...] = ()
     orientation: str = "kept"
+    owners: bool = False  # not who it is, but whether it is the owner, of whom everybody is one in turn
     split: SplitSpec = field(default_factory=SplitSpec)
 
     def load(self, directory: Path | None) -> Dataset:
@@ -60,9 +61,9 @@ class Study:
     def windows(self, data: Dataset, policy: Policy) -> LabelledWindows:
         """Windows that carry all labels of the study; all windows where whole recordings are tested."""
         windows = read_windows(data.table, policy, group=self.people)
-        if self.split.kind != "time":
-            return self._hiding(windows)
-        wanted = np.logical_and.reduce([windows.labelled(name) for name in windows.labels])
+        wanted = np.ones(len(windows), dtype=bool)
+        if self.split.kind == "time":
+            wanted &= np.logical_and.reduce([windows.labelled(name) for name in windows.labels])
         if self.classes:
             wanted &= np.isin(windows.labels[self.useful].astype(str), self.classes)
         return self._hiding(windows[wanted])

@@ -45,7 +45,7 @@ _COMMENTS = {
     "when_spent": "refuse | placeholder: public windows, drawn without looking at the data",
     "minimiser": "default | paper | pca | dft | dct | haar | bcs",
     "loss": "ridge | softmax | hinge",
-    "orientation": "free | kept: whether how a device is worn may be put aside, to read strangers better",
+    "orientation": "free | kept | unknown: whether how a device is worn, or lies, may be put aside, to read strangers",
 }
 _COMMENTED = re.compile(rf"^({'|'.join(_COMMENTS)}) = .*$", re.MULTILINE)
 

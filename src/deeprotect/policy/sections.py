@@ -149,7 +149,8 @@ class Training(Section):
     minimiser: Minimiser = "default"
     loss: Loss = "softmax"
     max_epochs: Annotated[int, Field(ge=1)] | None = None
-    orientation: Literal["kept", "free"] = "kept"  # free: how a device is worn carries nothing that is useful
+    # free: how a device is worn carries nothing useful; unknown: nor does what channels rest at, gravity for instance
+    orientation: Literal["kept", "free", "unknown"] = "kept"
     people: Name | None = None  # column that names the participant; without it, every recording counts as one
     cost_matrix: dict[Name, Rows] = Field(default_factory=dict)  # inference, true class, class read; 1 if not named
 

@@ -108,6 +108,15 @@ class Protector:
         rules = shortened(Policy.of(policy)) if quick else Policy.of(policy)
         return cls(fit(rules, data, mapped=map, columns=columns, progress=progress))
 
+    def enrol(self, table: Any, *, map: Mapping[str, str] | None = None, columns: Sequence[str] | None = None) -> Self:
+        """A protector that reads one new person better, from seconds of their labelled data; needs the `train` extra.
+
+        The promise is the same one: ε-LDP does not rest on the encoder. The new bundle tells about that person.
+        """
+        from deeprotect.training.fitting.enrol import enrol
+
+        return type(self)(enrol(self.bundle, table, mapped=map, columns=columns))
+
     @classmethod
     def load(cls, bundle: Path_, *, key: Path_ | None = None) -> Self:
         """A protector that was saved, or trained on the command line; with a public `key`, only if it is signed."""

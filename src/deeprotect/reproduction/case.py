@@ -29,7 +29,8 @@ class CaseExperiment:
     """One experiment of a case study; `facts` tell what a reader must know about its windows.
 
     `curves`: on how many of its folds the number of features is varied, too. `files`: where each recording is one to
-    listen to. `every`: how long draws are held, where that is compared with a draw for each window, at one ε.
+    listen to. `every`: how long draws are held, where that is compared with a draw for each window, at one ε. `person`:
+    the label of people, each of whom is the owner in turn, where the policy asks for the owner.
     """
 
     name: str
@@ -42,6 +43,7 @@ class CaseExperiment:
     curves: int = 0
     files: Sequence[Path] = ()
     every: str | None = None
+    person: str | None = None
 
     def plan(self, size: Size, *, jobs: int, seed: int) -> Plan:
         setup = Setup(app=size.app, attackers=size.attackers, pools=(), seed=seed)

@@ -22,10 +22,12 @@ def compare_holds(result: ExperimentResult) -> Iterator[PaperComparison]:
 def _compared(result: ExperimentResult, each: Row, held: Row) -> PaperComparison:
     useful, sensitive = result.experiment.useful, result.experiment.sensitive
     app, attack = held.useful[useful], held.sensitive[sensitive]
+    spread = f", {share(min(app.by_person))} to {share(max(app.by_person))} of one" if result.experiment.person else ""
     ours = (
-        f"{useful} {share(app.app)} (all windows of a draw together {share(app.held or 0.0)}) where a draw for each "
-        f"window gives {share(each.useful[useful].app)} and raw windows {share(app.clean)}; against {sensitive} "
-        f"{share(attack.adaptive)} (raw {share(attack.raw)}, told only {useful} {share(attack.from_useful)})"
+        f"{useful} {share(app.app)}{spread} (all windows of a draw together {share(app.held or 0.0)}) where a draw "
+        f"for each window gives {share(each.useful[useful].app)} and raw windows {share(app.clean)}; "
+        f"against {sensitive} {share(attack.adaptive)} "
+        f"(raw {share(attack.raw)}, told only {useful} {share(attack.from_useful)})"
     )
     what = f"a draw every {held.seconds_per_draw:g} s at ε = {held.epsilon:g}, {held.line}"
     return PaperComparison(what, STATED, ours, " ".join(_why(each, held, useful)))

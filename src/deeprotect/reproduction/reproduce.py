@@ -12,6 +12,7 @@ from deeprotect.evaluation.runner import Progress, expected_seconds
 from deeprotect.evaluation.stopwatch import Stopwatch
 from deeprotect.reproduction import authentication, feature_curves, listening, speech, transport
 from deeprotect.reproduction import case_files as files
+from deeprotect.reproduction.all_owners import measure_owners
 from deeprotect.reproduction.case import SHOWN_EPSILON, Case, CaseExperiment
 from deeprotect.reproduction.case_page import CaseLayout
 from deeprotect.reproduction.case_result import CaseResult, ExperimentResult
@@ -100,6 +101,10 @@ def _run(experiment: CaseExperiment, request: ReproduceRequest, meter: "_Meter")
     plan, size = experiment.plan(request.size, jobs=request.jobs, seed=request.seed), request.size
     points: list[CurvePoint] = []
     samples: list[SpeechSample] = []
+    if experiment.person is not None:
+        progress = meter.stage(experiment.name)
+        found = measure_owners(experiment.windows, experiment.policy, plan, person=experiment.person, progress=progress)
+        return ExperimentResult(experiment, _results(experiment, found, points), seconds=found.seconds)
     with plan.prepared(experiment.windows, experiment.policy) as runner:
         found = measure_rows(runner, plan, progress=meter.stage(experiment.name))
         if some := min(len(runner.folds), experiment.curves):

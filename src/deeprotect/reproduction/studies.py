@@ -1,19 +1,21 @@
 """Studies on real tables: the code book's channel on each, at the ε the documentation states, with attackers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import DatasetError, PolicyError
 from deeprotect.evaluation.evaluator import Setup
-from deeprotect.evaluation.experiment import Plan, run
+from deeprotect.evaluation.experiment import Plan, measure_rows
 from deeprotect.evaluation.methods import Method
 from deeprotect.evaluation.results import Results, Row
 from deeprotect.evaluation.settings import Setting
 from deeprotect.evaluation.study import Study
+from deeprotect.reproduction.all_owners import measure_owners
 from deeprotect.reproduction.diaries import DiaryStudy
+from deeprotect.reproduction.recognition import Recognised, recognise
 
 LDP, NAMED = Method("channel", "ldp"), Method("channel", "named")
 SETTINGS = (
@@ -22,7 +24,7 @@ SETTINGS = (
     Setting(NAMED, 1.0),
     *(Setting(NAMED, epsilon, given="useful", ldp_ceiling=5.0) for epsilon in (3.0, 2.0)),
 )
-ATTACKERS = ("ridge", "random_forest", "extra_trees")
+ATTACKERS = ("ridge", "svm", "naive_bayes", "random_forest", "extra_trees")
 
 
 ACCELEROMETER = ("acc_x", "acc_y", "acc_z")
@@ -51,6 +53,19 @@ _WINDOW_BY_WINDOW = (
 )
 
 
+_TRIPS = Study(
+    "tmd-mode-trips",
+    "tmd",
+    50,
+    "transport_mode",
+    None,
+    people="trip",
+    rate_hz=10,
+    classes=("car", "train", "walking"),
+    orientation="unknown",
+    split=SplitSpec("group", folds=3),
+)
+"""Windows of 5 s, chosen on trips to learn from; no trip is on both sides."""
 _BY_NAME = {study.name: study for study in _WINDOW_BY_WINDOW}
 
 
@@ -63,10 +78,10 @@ def _held(name: str, every: str, split: SplitSpec | None = None, *, called: str 
     return replace(_BY_NAME[name], name=f"{name}-{called}", draws=_every(every), split=split or SplitSpec())
 
 
-def _strangers(name: str, every: str, *, orientation: str) -> Study:
-    """The same on people whom nobody has met; they may wear the device otherwise."""
-    called = f"{name}-strangers" + ("-free" if orientation == "free" else "")
-    split = SplitSpec("strangers", folds=3)
+def _strangers(name: str, every: str, *, orientation: str, enrol: int = 0) -> Study:
+    """The same on people whom nobody has met; they may wear the device otherwise, and show each class for a while."""
+    called = f"{name}-strangers" + ("-free" if orientation == "free" else "") + (f"-enrolled-{enrol}" if enrol else "")
+    split = SplitSpec("strangers", folds=3, enrol=enrol)
     return replace(_BY_NAME[name], name=called, draws=_every(every), split=split, orientation=orientation)
 
 
@@ -122,8 +137,23 @@ STUDIES = (
     _held("hapt-mode", "20 s", SplitSpec("recording")),
     replace(_BY_NAME["hapt-mode"], name="hapt-mode-script", draws=(*_HELD, *_SCRIPTS), split=SplitSpec("recording")),
     *_DIARIES,
+    Study(
+        "hapt-owner-held",
+        "hapt",
+        10,
+        "person",
+        "mode",
+        people="person",
+        rate_hz=10,
+        channels=ACCELEROMETER,
+        draws=(Setting(LDP, 5.0), *_every("10 s")),
+        split=SplitSpec("pieces"),
+        owners=True,
+    ),
+    _TRIPS,
     *(_strangers("hapt-mode", "20 s", orientation=each) for each in ("kept", "free")),
     *(_strangers("watch-exercise", "10 s", orientation=each) for each in ("kept", "free")),
+    *(_strangers("watch-exercise", "10 s", orientation="free", enrol=each) for each in (5, 10)),
 )
 
 
@@ -136,13 +166,15 @@ class StudyResult:
     train: int = 0
     test: int = 0
     left_out: Sequence[str] = ()
+    recognised: Recognised | None = None  # whose enrolled bundles were known for theirs
     missing: str | None = None  # how to get the data, where it is not on this machine
 
     def to_json(self) -> dict[str, Any]:
         body = {"study": self.study.name, "train_windows": self.train, "test_windows": self.test}
         if self.missing:
             return body | {"missing": self.missing}
-        return body | Results(rows=self.rows, left_out=self.left_out).to_json()
+        known = {"recognised": asdict(self.recognised)} if self.recognised else {}
+        return body | Results(rows=self.rows, left_out=self.left_out, run=known).to_json()
 
 
 def select_studies(names: Sequence[str]) -> list[Study]:
@@ -153,14 +185,23 @@ def select_studies(names: Sequence[str]) -> list[Study]:
     return [study for study in STUDIES if not names or study.name in names]
 
 
-def run_study(study: Study, *, directory: Path | None = None, seed: int = 0) -> StudyResult:
-    """What the channel keeps and hides on one table; data that is not here is reported."""
+def run_study(study: Study, *, directory: Path | None = None, seed: int = 0, app: str = "random_forest") -> StudyResult:
+    """What the channel keeps and hides on one table, with an app of that model; data that is not here is reported."""
     try:
         data = study.load(directory)
     except DatasetError as error:
         return StudyResult(study, missing=str(error))
     policy = study.policy(data)
     settings = [each for each in SETTINGS if each.method.guarantee == "ldp" or study.sensitive]
-    plan = Plan(study.draws or settings, Setup(attackers=ATTACKERS, seed=seed), study.split)
-    found = run(study.windows(data, policy), policy, plan)
-    return StudyResult(study, found.rows, train=found.train, test=found.test, left_out=found.left_out)
+    settings = list(study.draws) or settings
+    if study.split.enrol:
+        settings = [*settings, *(replace(each, enrolled=True) for each in settings)]
+    plan = Plan(settings, Setup(app=app, attackers=ATTACKERS, seed=seed), study.split)
+    windows = study.windows(data, policy)
+    if study.owners:
+        found, known = measure_owners(windows, policy, plan, person=study.useful), None
+    else:
+        with plan.prepared(windows, policy) as runner:
+            found = measure_rows(runner, plan)
+            known = recognise(runner, settings[-1]) if study.split.enrol else None
+    return StudyResult(study, found.rows, train=found.train, test=found.test, left_out=found.left_out, recognised=known)

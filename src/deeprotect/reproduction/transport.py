@@ -53,9 +53,8 @@ def read(directory: Path | None, size: Size, seed: int) -> list[CaseExperiment]:
 def stack(trips: pa.Table, taps: pa.Table) -> pa.Table:
     """One table: transport only on rows of trips, digits only on rows of presses, and no recording in both."""
     kept = trips.filter(pc.is_in(trips["transport_mode"], pa.array(MODES)))
-    trip = pc.replace_substring_regex(kept["recording"], r"-\d+$", "")  # pieces of one trip stay together
     pieces = [
-        _piece("tmd", kept, {TRANSPORT: kept["transport_mode"], TRIP: trip}),
+        _piece("tmd", kept, {TRANSPORT: kept["transport_mode"], TRIP: kept["trip"]}),
         _piece("taps", taps, {DIGIT: taps["digit"], TRIP: taps["file"]}),
     ]
     return pa.concat_tables(pieces)

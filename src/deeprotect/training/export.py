@@ -112,6 +112,15 @@ class LayerBuilder:
         self.rows = np.einsum("ntik,kio->nto", seen, kernel, optimize=True) + bias
         self._pending = _Pending(kernel, bias, self.rows, stride, padding)
 
+    def remove_level(self, channels: int) -> None:
+        """As `RemoveLevel`, of windows on their grid."""
+        self.to_grid(WINDOW_BITS, low=0.0, high=1.0)
+        values = self.rows.shape[1]
+        samples = values // channels
+        whole = samples * np.eye(values) - np.kron(np.ones((samples, samples)), np.eye(channels))
+        nothing = np.zeros(values, dtype=np.int32)
+        self.append(Affine(Product(_whole(whole), nothing, 0, nothing)), self.rows @ whole)
+
     def relu(self, *, exponent: int | None = None) -> None:
         self.rows = np.maximum(self.rows, 0.0)
         self.to_grid(exponent, low=0.0)
@@ -354,6 +363,11 @@ def _standardise(module: networks.Standardise, builder: LayerBuilder) -> None:
     exponent = int(_fitting(np.quantile(np.abs(rows), SEEN), INPUT_BITS))
     top = 2**INPUT_BITS - 1
     builder.quantise(mean[None], 1 / scale[None], bounds=Bounds(-top, top), exponent=exponent, rows=rows)
+
+
+@build.register
+def _remove_level(module: networks.RemoveLevel, builder: LayerBuilder) -> None:
+    builder.remove_level(module.channels)
 
 
 @build.register

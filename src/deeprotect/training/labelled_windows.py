@@ -18,6 +18,7 @@ from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.rows import Rows, read_rows
 from deeprotect.tables.sources import open_source
+from deeprotect.training.labels import Targets
 from deeprotect.training.segments import place_in, segment_numbers
 
 Labels = NDArray[np.object_]
@@ -48,6 +49,15 @@ class LabelledWindows:
     def people(self) -> Indices:
         """Number of the person behind each window; of the recording, where the policy names no column for people."""
         return self.recording if self.person is None else self.person
+
+    @property
+    def who(self) -> Targets:
+        """People as classes, where the policy names a column for them; otherwise no inference at all."""
+        if self.person is None:
+            return Targets.read(None, len(self))
+        names = self.person.astype(object)
+        names[self.person < 0] = None
+        return Targets.read(names, len(self))
 
     @property
     def groups(self) -> Indices:

@@ -33,6 +33,14 @@ class Targets:
     def __getitem__(self, rows: NDArray[Any]) -> Self:
         return replace(self, codes=self.codes[rows])
 
+    def numbers(self, labels: NDArray[Any]) -> NDArray[np.int64]:
+        """Other rows' labels (row, inference) as numbers of these classes; MISSING where they are none of them."""
+        found = np.full(labels.shape, MISSING, dtype=np.int64)
+        for column, classes in enumerate(self.classes):
+            for number, name in enumerate(classes):
+                found[labels[:, column] == name, column] = number
+        return found
+
     @property
     def counts(self) -> tuple[int, ...]:
         """Classes of each inference."""

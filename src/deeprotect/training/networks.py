@@ -59,6 +59,21 @@ class Restore(nn.Module):
         return (standardised * self.scale + self.mean).clamp(0.0, 1.0)
 
 
+class RemoveLevel(nn.Module):
+    """What each channel rests at in a window is taken off; times the number of samples, which keeps numbers whole.
+
+    Of an accelerometer that is gravity, and with it how a phone lies.
+    """
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.channels = channels
+
+    def forward(self, windows: Tensor) -> Tensor:
+        series = torch.unflatten(windows, -1, (-1, self.channels))
+        return (series.shape[-2] * series - series.sum(dim=-2, keepdim=True)).flatten(-2)
+
+
 class Clip(nn.Module):
     """Values back into the public range: post-processing."""
 

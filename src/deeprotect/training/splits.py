@@ -33,7 +33,7 @@ def contiguous(windows: LabelledWindows, *, held_out: float, seed: int, hold: Ho
     whole = chosen[segments]
     test = _together(np.where(short[segments], whole, place >= border), windows, hold)
     test = test if test.any() else _together(_last_episodes(windows, segments, hold), windows, hold)
-    return _apart(~test, test, windows), test
+    return apart(~test, test, windows), test
 
 
 def measurable(windows: LabelledWindows, *, held_out: float, seed: int, hold: Hold) -> tuple[Mask, Mask]:
@@ -87,7 +87,7 @@ def folds(windows: LabelledWindows, *, count: int, seed: int, hold: Hold = ONE_W
     part = _together(np.where(long, place * count // counts[segments], whole), windows, hold)
     if len(np.unique(part)) < count:
         part = _together(whole, windows, hold)
-    return [(_apart(part != fold, part == fold, windows), part == fold) for fold in range(count)]
+    return [(apart(part != fold, part == fold, windows), part == fold) for fold in range(count)]
 
 
 def blocks(windows: LabelledWindows, *, held_out: float, seed: int, hold: Hold = ONE_WINDOW) -> tuple[Mask, Mask]:
@@ -104,7 +104,7 @@ def blocks(windows: LabelledWindows, *, held_out: float, seed: int, hold: Hold =
     # Of n pieces, those at which another whole number is passed on the way from the start to start + n · held_out.
     passed = np.floor((piece + 1) * held_out + start[recording]) > np.floor(piece * held_out + start[recording])
     test = _together(passed, windows, hold)
-    return _apart(~test, test, windows), test
+    return apart(~test, test, windows), test
 
 
 def grouped(
@@ -136,7 +136,7 @@ def _together(side: Mask | Indices, windows: LabelledWindows, hold: Hold) -> Any
     return side[np.searchsorted(episodes, episodes)]
 
 
-def _apart(train: Mask, test: Mask, windows: LabelledWindows) -> Mask:
+def apart(train: Mask, test: Mask, windows: LabelledWindows) -> Mask:
     """Without the windows right before or after a tested one of the same recording, whatever their labels."""
     place = np.arange(len(windows)) if windows.place is None else windows.place
     neighbours = (np.diff(place) == 1) & (np.diff(windows.recording) == 0)

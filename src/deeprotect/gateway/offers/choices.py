@@ -49,7 +49,7 @@ def varied(bundle: Bundle, epsilon: str | None, every: int | None) -> Bundle:
             "policy": bundle.policy.vary(privacy=privacy).to_json(),
             "mechanism": mechanism.to_json(),
             "certificate": mechanism.certificate(),
-            "minimiser": _unmeasured(bundle.manifest.minimiser),
+            "minimiser": MinimiserRecord.model_validate(bundle.manifest.minimiser.unmeasured),
             "results": [],  # they were measured at another ε or hold
         }
     )
@@ -175,9 +175,3 @@ def _blend(weights: Weights, share: int) -> Weights:
         made[place] += WHOLE - sum(made)
         rows.append(tuple(made))
     return tuple(rows)
-
-
-def _unmeasured(record: MinimiserRecord) -> MinimiserRecord:
-    """What was learnt, without figures that were expected at another ε or hold."""
-    kept = {name: value for name, value in record.model_dump().items() if "expected" not in name}
-    return MinimiserRecord.model_validate(kept)

@@ -8,6 +8,7 @@ from scipy.spatial.distance import cdist
 
 from deeprotect.bundle.episode_encoder import EpisodeEncoder
 from deeprotect.bundle.layers.decision import Argmax
+from deeprotect.bundle.layers.layer import Layer
 from deeprotect.bundle.network import Network
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
@@ -17,6 +18,7 @@ from deeprotect.signals.episodes import run_lengths
 from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.cross_fitting import cross_fit, fit_apart
 from deeprotect.training.codebook.joint_classes import Joint
+from deeprotect.training.codebook.subclasses import Subclasses
 from deeprotect.training.codebook.synthesis import Outputs, synthesise
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.labels import Targets
@@ -62,7 +64,8 @@ class CodeBook:
 class LearntCodes:
     """What books are made from: `windows`, and `scores` of each by a coder that did not learn from it.
 
-    Where it is `coder` itself, codes are counted as they will be released.
+    Where it is `coder` itself, codes are counted as they will be released. With `subclasses` they are scores of people,
+    one of whom is a class by themselves.
     """
 
     windows: LabelledWindows
@@ -72,6 +75,7 @@ class LearntCodes:
     coder: Network
     scores: Floats
     outputs: Outputs
+    subclasses: Subclasses | None = None
 
     _books: dict[tuple[Hold, Scripts | None], CodeBook] = field(default_factory=dict, repr=False)
 
@@ -82,7 +86,7 @@ class LearntCodes:
         return self._books[hold, scripts]
 
     def _book(self, hold: Hold, coding: Argmax, scripts: Scripts | None) -> CodeBook:
-        coded = self._coded(hold, coding, scripts)
+        coded, layers = self._coded(hold, coding, scripts)
         names = self.joint.names
         meaning = {
             name: _meaning(coded, self.targets.codes[:, place], codes=len(names), classes=self.targets.counts[place])
@@ -91,18 +95,28 @@ class LearntCodes:
         labelled = coded[(self.targets.codes >= 0).any(axis=1)]
         prior = np.bincount(labelled, minlength=len(names)) / len(labelled)
         distortion = _distortion(self.windows.flat, coded, self.outputs.samples, codes=len(names))
-        encoder = Network((*self.coder.layers, coding), self.coder.inputs)
+        encoder = Network((*self.coder.layers, *layers), self.coder.inputs)
         return CodeBook(encoder, names, prior, meaning, coded, self.outputs, distortion)
 
-    def _coded(self, hold: Hold, coding: Argmax, scripts: Scripts | None) -> Indices:
-        """The code of each window, or of its episode, or of its slot of a script."""
-        if hold.windows == 1:
-            return coding.decide(self.scores.T, None)
+    def _coded(self, hold: Hold, coding: Argmax, scripts: Scripts | None) -> tuple[Indices, tuple[Layer, ...]]:
+        """The code of each window, of its episode or of its slot of a script; and the layers that decide on it."""
         counts = run_lengths(self.windows.episodes(hold))
         heard, heard_counts = hold.heard(counts)
-        codes = EpisodeEncoder(self.coder, coding, scripts=scripts).pool(self.scores[heard], heard_counts)
+        scores, layers = self.scores, tuple[Layer, ...]((coding,))
+        if self.subclasses is not None:
+            sums = np.add.reduceat(scores[heard], np.cumsum(heard_counts) - heard_counts)
+            margins = np.repeat(self.subclasses.margins(sums) / heard_counts, counts)
+            threshold = self.subclasses.threshold(margins, self.targets.codes[:, 0])
+            raised, coding = self.subclasses.layers(self.joint.table, threshold)
+            scores, layers = (
+                scores + threshold * (np.arange(scores.shape[1]) == self.subclasses.owner),
+                (raised, coding),
+            )
+        if hold.windows == 1:
+            return coding.decide(scores.T, None), layers
+        codes = EpisodeEncoder(self.coder, coding, scripts=scripts).pool(scores[heard], heard_counts)
         numbers = codes[:, 0].astype(np.int64)
-        return np.repeat(numbers, counts) if scripts is None else scripts.shown(numbers, counts)
+        return np.repeat(numbers, counts) if scripts is None else scripts.shown(numbers, counts), layers
 
 
 def learn_codes(
@@ -110,9 +124,13 @@ def learn_codes(
 ) -> LearntCodes:
     """Learn coder and outputs; cross-fit the coder over all windows for honest counts, up to episodes of `hold`."""
     targets, joint = read_targets(windows, policy)
-    coder, scores = cross_fit(windows, targets, policy, hold=hold, progress=lambda share: progress(FITTED * share))
-    outputs = _outputs(windows, policy, joint, progress=lambda share: progress(FITTED + (1 - FITTED) * share))
-    return LearntCodes(windows, tuple(policy.inferences.useful), targets, joint, coder, scores, outputs)
+    subclasses = Subclasses.of(windows.who, targets, policy)
+    apart = targets if subclasses is None else subclasses.people
+    coder, scores = cross_fit(windows, apart, policy, hold=hold, progress=lambda share: progress(FITTED * share))
+    outputs = _outputs(
+        windows, policy, joint, subclasses=subclasses, progress=lambda share: progress(FITTED + (1 - FITTED) * share)
+    )
+    return LearntCodes(windows, tuple(policy.inferences.useful), targets, joint, coder, scores, outputs, subclasses)
 
 
 def learn_apart(
@@ -128,6 +146,20 @@ def learn_apart(
     return LearntCodes(windows[calibrating], useful, targets[calibrating], counted, coder, scores, outputs)
 
 
+def owner_codes(people: LearntCodes, windows: LabelledWindows, policy: Policy) -> LearntCodes:
+    """Codes of one owner, whose labels the windows carry, by the coder that has learnt from them to tell people apart.
+
+    A coder that is asked for the owner alone would be the same one: it serves them all.
+    """
+    targets, joint = read_targets(windows, policy)
+    subclasses = Subclasses.of(people.targets, targets, policy)
+    if subclasses is None:
+        raise TableError(f"'{policy.inferences.useful[0]}' is not one person against all others; learn a coder for it")
+    outputs = _outputs(windows, policy, joint, subclasses=subclasses)
+    useful = tuple(policy.inferences.useful)
+    return LearntCodes(windows, useful, targets, joint, people.coder, people.scores, outputs, subclasses)
+
+
 def read_targets(windows: LabelledWindows, policy: Policy) -> tuple[Targets, Joint]:
     """What the useful inferences say, and the codes that this makes."""
     _check_several(windows, policy.inferences.useful)
@@ -135,12 +167,20 @@ def read_targets(windows: LabelledWindows, policy: Policy) -> tuple[Targets, Joi
     return targets, Joint.of(targets)
 
 
-def _outputs(windows: LabelledWindows, policy: Policy, joint: Joint, *, progress: Progress) -> Outputs:
+def _outputs(
+    windows: LabelledWindows,
+    policy: Policy,
+    joint: Joint,
+    *,
+    subclasses: Subclasses | None = None,
+    progress: Progress = lambda _: None,
+) -> Outputs:
+    rows = np.arange(len(windows)) if subclasses is None else subclasses.balanced
     return synthesise(
-        windows,
-        joint.codes,
+        windows[rows],
+        joint.codes[rows],
         useful=policy.inferences.useful,
-        people=windows.people,
+        people=windows.people[rows],
         seed=policy.training.seed,
         progress=progress,
     )

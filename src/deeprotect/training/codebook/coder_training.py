@@ -12,7 +12,7 @@ from deeprotect.training.codebook.coder import WIDTH, Coder
 from deeprotect.training.codebook.rotation import NOISE, Rotation
 from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.labels import MISSING, Targets
-from deeprotect.training.networks import Standardise, initialise
+from deeprotect.training.networks import RemoveLevel, Standardise, initialise
 from deeprotect.training.splits import Mask
 from deeprotect.training.trainer import Progress, Schedule, TrainingJob, train
 
@@ -51,7 +51,7 @@ class CoderLoss(nn.Module):
     def __init__(
         self,
         windows: Tensor,
-        standardise: Standardise,
+        standardise: nn.Module,
         coder: Coder,
         *,
         counts: Sequence[int],
@@ -112,7 +112,8 @@ def fit_coder(
     rows = torch.tensor(np.flatnonzero(chosen))
     windows, codes = data.windows[rows], torch.tensor(data.targets.codes)[rows]
     followed = torch.tensor(data.followed & np.append(chosen[1:], False))[rows]
-    standardise, generator = Standardise(windows.double().numpy()), torch.Generator().manual_seed(seed)
+    level, generator = _level(rotation, channels), torch.Generator().manual_seed(seed)
+    standardise = nn.Sequential(level, Standardise(level(windows.double()).numpy()))
     coder = Coder(standardise(windows), channels, classes=sum(data.targets.counts))
     initialise(coder, generator)
     loss = CoderLoss(data.windows, standardise, coder, counts=data.targets.counts, rotation=rotation)
@@ -120,3 +121,8 @@ def fit_coder(
     size = min(max(32, len(rows) // BATCHES), schedule.batch_size)
     train(job, replace(schedule, batch_size=size), progress=progress)
     return nn.Sequential(standardise, coder).eval()
+
+
+def _level(rotation: Rotation | None, channels: int) -> nn.Module:
+    """What comes before all else: where nobody knows how a device lies, what its channels rest at is taken off."""
+    return RemoveLevel(channels) if rotation is not None and rotation.unknown else nn.Identity()

@@ -22,21 +22,26 @@ _AXES = "xyz"
 
 @dataclass(frozen=True)
 class Rotation:
-    """Turns the three axes of each sensor together; samples are scaled to [0, 1], and turned in their units."""
+    """Turns the three axes of each sensor together; samples are scaled to [0, 1], and turned in their units.
+
+    `unknown`: a device may lie in any way, so that what its channels rest at says nothing.
+    """
 
     triads: tuple[tuple[int, int, int], ...]
     low: Tensor
     width: Tensor
+    unknown: bool = False
 
     @classmethod
     def of(cls, policy: Policy) -> Self | None:
-        """None where the policy keeps orientations, or no sensor has three axes."""
-        channels = policy.schema().channels
+        """None where the policy keeps orientations, or no sensor that it frees has three axes."""
+        channels, unknown = policy.schema().channels, policy.training.orientation == "unknown"
         triads = triads_of(channels)
-        if policy.training.orientation == "kept" or not triads:
+        if policy.training.orientation == "kept" or not (triads or unknown):
             return None
         low = torch.tensor([channel.low for channel in channels], dtype=torch.float32)
-        return cls(triads, low, torch.tensor([each.high - each.low for each in channels], dtype=torch.float32))
+        width = torch.tensor([each.high - each.low for each in channels], dtype=torch.float32)
+        return cls(triads, low, width, unknown)
 
     def __call__(self, windows: Tensor, noise: Tensor) -> Tensor:
         """Flat windows (row, value), each turned by a rotation of its own from noise (row, 4)."""
