@@ -2,8 +2,8 @@
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Hashable
-from typing import Self
+from collections.abc import AsyncIterator, Callable, Collection, Hashable
+from contextlib import AbstractContextManager
 
 from deeprotect.gateway.wire.message import ReleasedWindow
 
@@ -11,19 +11,17 @@ MOST_WAITING = 256  # windows that one reader may be behind
 MOST_LISTENERS = 16  # on one topic; the one that came first makes way for one more
 
 
-class Subscription:
+class Subscription(AbstractContextManager["Subscription"], AsyncIterator[ReleasedWindow]):
     """Windows as they are released, from now on; to be closed."""
 
     def __init__(self, hub: "Hub", topic: Hashable, most: int) -> None:
         self._hub, self._topic = hub, topic
         self._waiting: deque[ReleasedWindow] = deque(maxlen=most)
         self._there = asyncio.Event()
-        self.dropped = 0
         self.closed = False
 
     def put(self, window: ReleasedWindow) -> None:
         if len(self._waiting) == self._waiting.maxlen:
-            self.dropped += 1
             self._hub.count_dropped(self._topic)
         self._waiting.append(window)
         self._there.set()
@@ -33,14 +31,8 @@ class Subscription:
         self.closed = True
         self._there.set()
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def __aiter__(self) -> Self:
-        return self
 
     async def __anext__(self) -> ReleasedWindow:
         while not self._waiting:

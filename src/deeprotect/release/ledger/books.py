@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,8 +61,7 @@ class Page:
                 own[low - place.start : high - place.start] = drawn[low - start : high - start, : own.shape[1]]
 
 
-@dataclass(frozen=True, eq=False)
-class Piece:
+class Piece(NamedTuple):
     """Neighbouring draws of one booking on a page, which show as many windows each."""
 
     page: Page
@@ -88,7 +87,7 @@ class StoredBooks:
         for turn in self._turns():
             self._charge(turn, refused)
         none = np.empty(0, dtype=bool)
-        marks = ([none, *(each.page.paid[each.place] for each in pieces)] for pieces in self._pieces)
+        marks = ([none, *(page.paid[place] for page, place, _ in pieces)] for pieces in self._pieces)
         self._paid = [refused[place] if place in refused else np.concatenate(each) for place, each in enumerate(marks)]
         return self._paid
 
@@ -204,7 +203,7 @@ def _cut(booking: Booking) -> Iterator[tuple[tuple[int, bytes], int, int, int]]:
 def _uncharged(pieces: Sequence[Piece]) -> Iterator[tuple[Page, Places]]:
     """The places that no charge covers, each once even where it is asked for twice."""
     seen: defaultdict[int, list[Places]] = defaultdict(list)
-    for page, place in ((each.page, each.place) for each in pieces):
+    for page, place, _ in pieces:
         new = place.start + np.flatnonzero(page.charge[place] == 0)
         if seen[id(page)]:
             new = np.setdiff1d(new, np.concatenate(seen[id(page)]), assume_unique=True)
@@ -225,7 +224,7 @@ def _in_order(fresh: Sequence[tuple[Page, Places]], room: int) -> Iterator[tuple
 def _kept_once(pieces: Sequence[Piece], drawn: Floats) -> Iterator[dict[str, Any]]:
     """Rows for draws of which nothing is kept yet; those of which something is become, in place, what it is."""
     start = 0
-    for page, place, windows in ((each.page, each.place, each.windows) for each in pieces):
+    for page, place, windows in pieces:
         count = place.stop - place.start
         end = start + count * windows
         own, start = drawn[start:end].reshape(count, -1), end  # a view

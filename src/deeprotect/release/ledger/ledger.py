@@ -1,5 +1,6 @@
 """The face of a ledger, bound to one account and one price: one transaction charges draws and records them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -11,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.errors import BudgetError
-from deeprotect.privacy.accounting import Spending
+from deeprotect.privacy.accounting import Spending, totals
 from deeprotect.privacy.names import check_names
+from deeprotect.release.ledger.price import Price
 from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
 from deeprotect.signals.windows import Run
@@ -72,28 +74,28 @@ class DrawCounts:
         return DrawCounts(*map(add, vars(self).values(), vars(other).values()))
 
 
-class Ledger(Protocol):
+class Ledger(ABC):
     """Charges draws before they are made; a charge is never refunded, and only what is recorded leaves."""
 
-    @property
-    def tally(self) -> DrawCounts: ...
+    def __init__(self, price: Price, clock: Clock) -> None:
+        self._price, self._clock, self.tally = price, clock, DrawCounts()
 
     @property
     def spending(self) -> Spending:
         """Per window and in all, of what went through this ledger; never only the small one."""
-        ...
+        return totals([(self._price.event, self.tally.paid)])
 
+    @abstractmethod
     def of_table(self, table: Any, columns: Sequence[str]) -> "Ledger":
         """A ledger for the recordings of one table, read from these columns; other tables may use the same names."""
-        ...
 
+    @abstractmethod
     def open(self, bookings: Sequence["Booking"]) -> AbstractContextManager["Books"]:
         """One transaction for draws of this account, and of others that are kept in the same place.
 
         Charges are written before anything is drawn, and nothing may leave before the block has ended: by then it is
         on disk, or nothing of it is.
         """
-        ...
 
 
 class Booking(Protocol):

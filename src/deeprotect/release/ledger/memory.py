@@ -10,8 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from deeprotect.errors import BudgetError
-from deeprotect.privacy.accounting import Spending, totals
-from deeprotect.release.ledger.ledger import Booking, Clock, DrawCounts, Paid, utc_now
+from deeprotect.release.ledger.ledger import Booking, Clock, DrawCounts, Ledger, Paid, utc_now
 from deeprotect.release.ledger.limits import SPANS, covered
 from deeprotect.release.ledger.price import Price
 from deeprotect.signals.schema import Floats
@@ -19,20 +18,15 @@ from deeprotect.signals.schema import Floats
 LONGEST = max(span for span in SPANS.values() if span is not None)
 
 
-class MemoryLedger:
+class MemoryLedger(Ledger):
     """Counts draws, in constant memory but for limits that roll; keys are not looked at."""
 
     person, loosen = "this run", "raise [privacy.budget] {}"
 
     def __init__(self, price: Price, *, clock: Clock = utc_now) -> None:
-        self._price, self._clock = price, clock
+        super().__init__(price, clock)
         self._rolls = any(limit.span is not None for limit in price.limits)
         self._recent: deque[tuple[datetime, Fraction]] = deque()
-        self.tally = DrawCounts()
-
-    @property
-    def spending(self) -> Spending:
-        return totals([(self._price.event, self.tally.paid)])
 
     def of_table(self, table: Any, columns: Sequence[str]) -> Self:
         del table, columns

@@ -13,12 +13,11 @@ from typing import Any
 from sqlalchemy import Connection, insert, select
 
 from deeprotect.errors import LedgerError, printable
-from deeprotect.privacy.accounting import Spending, totals
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger.books import Page, Places, StoredBooks
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import prices, streams
-from deeprotect.release.ledger.ledger import Account, Booking, Clock, DrawCounts, microseconds, utc_now
+from deeprotect.release.ledger.ledger import Account, Booking, Clock, DrawCounts, Ledger, microseconds, utc_now
 from deeprotect.release.ledger.limits import Limits, covered
 from deeprotect.release.ledger.people import StoredHistory, enter_limits, is_entered, lock_of
 from deeprotect.release.ledger.price import Price
@@ -38,14 +37,14 @@ class Entry:
     price: int
 
 
-class StoredLedger:
+class StoredLedger(Ledger):
     """One account at one price. Many processes may hold the same one at once, and any of them may die at any point."""
 
     def __init__(
         self, database: Database, account: Account, price: Price, *, clock: Clock = utc_now, entry: Entry | None = None
     ) -> None:
-        self._database, self._account, self._price, self._clock = database, account, price, clock
-        self._source, self._entered, self.tally = "", False, DrawCounts()
+        super().__init__(price, clock)
+        self._database, self._account, self._source, self._entered = database, account, "", False
         found = entry or _entries(database, [(account, price)])[0]
         if isinstance(found, LedgerError):
             raise found
@@ -56,10 +55,6 @@ class StoredLedger:
         """Many at once; an account that is refused leaves the others alone."""
         entries = zip(asked, _entries(database, asked), strict=True)
         return [each if isinstance(each, LedgerError) else cls(database, *who, entry=each) for who, each in entries]
-
-    @property
-    def spending(self) -> Spending:
-        return totals([(self._price.event, self.tally.paid)])
 
     def of_table(self, table: Any, columns: Sequence[str]) -> "StoredLedger":
         return self._of("\n".join((_source_of(table), *columns)))
