@@ -1,6 +1,7 @@
 """The audit: attack the release path as it runs, and say how much privacy loss the attack has shown at least."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from threadpoolctl import threadpool_limits
@@ -86,7 +87,9 @@ def _findings(
         batch = most_telling(bundle, pair, _batches(bundle, pair, guarantee, tried), outputs=outputs)
         shown = partial(_part, progress, _OBSERVERS * number + 1, attacks)
         few = max(_FEWEST_BATCHES, int(_BATCHES * runs))
-        yield press(of_batches(bundle, batch, outputs), pair, runs=few, progress=shown)
+        # Of a script, one window allows less than all of them do.
+        told = pair if bundle.mechanism.scripts is None else replace(pair, allowed=None)
+        yield press(of_batches(bundle, batch, outputs), told, runs=few, progress=shown)
 
 
 def _pair(bundle: Pipeline, guarantee: Guarantee, tried: Floats, *, runs: int, windows: LabelledWindows | None) -> Pair:

@@ -64,9 +64,8 @@ def _drawn(bundle: Bundle) -> str:
     if scripts is None:
         return f"One draw is held for {episode}."
     return (
-        f"One draw is a script of {episode}, in {scripts.slots} slots of {slot}: what was done, and in which slot it "
-        f"changed, with at most {scripts.changes} changes. It is kept or replaced as a whole: whoever knows most of an "
-        f"episode may learn the rest of it."
+        f"One draw is a script of {episode}, in slots of {slot}: what was done, and in which slot it changed "
+        f"({scripts}). It is kept or replaced as a whole: whoever knows most of an episode may learn the rest of it."
     )
 
 

@@ -85,7 +85,7 @@ def _strangers(name: str, every: str, *, orientation: str, enrol: int = 0) -> St
     return replace(_BY_NAME[name], name=called, draws=_every(every), split=split, orientation=orientation)
 
 
-# Lengths, slots, changes and ε were chosen on training windows, by what cross-fitted coders read of them.
+# The last of these, and those of diaries, were chosen on training windows, by what cross-fitted coders read of them.
 _SCRIPTS = (
     Setting(LDP, 9.0, every="1 min", slots="10 s", changes=1),
     Setting(LDP, 11.0, every="2 min", slots="10 s", changes=2),

@@ -103,8 +103,8 @@ def test_the_smaller_of_two_promises_is_kept(gym_policy, gym_windows):
 
 def test_the_card_says_what_a_script_is(protector):
     text = card(protector.bundle)
-    assert "One draw is a script of an episode of 10 windows (8 seconds), in 10 slots of 800 ms" in text
-    assert "at most 4 changes" in text
+    assert "One draw is a script of an episode of 10 windows (8 seconds), in slots of 800 ms" in text
+    assert "(3 labels, 10 slots, at most 4 changes)" in text
 
 
 def test_costs_of_misreading_are_counted(policy):

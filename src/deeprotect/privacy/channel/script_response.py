@@ -112,9 +112,8 @@ class ScriptResponse:
 
     def derive(self) -> Iterator[Step]:
         """ε from two integers: how many scripts there are, and in how many of 2^64 draws one is kept."""
-        scripts, ratio = self.scripts, log_up(_ratio(self.keep, self.scripts.count))
-        sizes = f"{scripts.labels} labels, {scripts.slots} slots, at most {scripts.changes} changes"
-        yield Step("scripts", holds=None, found=f"{scripts.count:,}: {sizes}")
+        ratio = log_up(_ratio(self.keep, self.scripts.count))
+        yield Step("scripts", holds=None, found=f"{self.scripts.count:,}: {self.scripts}")
         found = f"largest ratio of integers gives ε = {ratio:.9g} ldp, stated {self.event.epsilon:g}"
         yield Step("ε from integers", holds=ratio <= self.event.epsilon, found=found)
         yield Step("noise", holds=None, found=self.noise)

@@ -55,6 +55,10 @@ class Scripts:
                 chosen = cls(labels, slots, each, windows)
         return chosen
 
+    def __str__(self) -> str:
+        often = f"{self.changes} change{'' if self.changes == 1 else 's'}"
+        return f"{self.labels} labels, {self.slots} slots, at most {often}"
+
     @cached_property
     def count(self) -> int:
         return _count(self.labels, self.slots, self.changes)
