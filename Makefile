@@ -6,7 +6,7 @@
 # make check  format, lint, types, import rule
 # make docs   the documentation site, out/site/index.html; broken links fail
 # make scripts  what `deeprotect export` writes beside a bundle, built from device/ and browser/; needs node 20 and npm
-# make browser  the same, and what measures the browser's part
+# make browser  the same, and what measures it in engines and in Chromium
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -44,6 +44,7 @@ scripts: device/node_modules browser/node_modules
 	cd browser && npm run --silent build
 
 browser: scripts
+	cd device && npm run --silent build -- bench
 	cd browser && npm run --silent build -- proof
 
 %/node_modules: %/package-lock.json

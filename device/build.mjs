@@ -1,9 +1,9 @@
-// Builds the npm package into dist, and the script for engines that an app hosts into the Python package; with `test`
-// that script into out/files, and the tests into out.
+// Builds the script for engines that an app hosts into the Python package; with `package` the npm package into dist; with
+// `test` both, but the script into out/files, and the tests into out; with `bench` what measures engines into out/engine.
 import { transformFileAsync } from "@babel/core";
 import { build } from "esbuild";
 import { spawnSync } from "node:child_process";
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 
 const tested = process.argv[2] === "test";
 const files = tested ? "out/files" : "../src/deeprotect/exporting/files";
@@ -20,15 +20,26 @@ async function packed() {
   const entryPoints = entries.map((name) => `src/${name}.ts`);
   await build({ ...options, entryPoints, external, outdir: "dist", format: "esm", splitting: true });
   await build({ ...options, entryPoints, external, outdir: "dist", format: "cjs", outExtension: { ".js": ".cjs" } });
-  const declared = spawnSync("npx", ["tsc", "-p", "tsconfig.types.json"], { stdio: "inherit" });
+  const declared = spawnSync("npx", ["tsc", "-p", "tsconfig.types.json"], { stdio: ["ignore", "inherit", "ignore"] });
   if (declared.status) process.exit(1);
+  for (const name of readdirSync("dist", { recursive: true }).filter((each) => each.endsWith(".d.ts"))) finish(`dist/${name}`);
+  cpSync("../LICENSE", "LICENSE");
+}
+
+/** Declarations for both kinds of modules, each of which wants its own endings. */
+function finish(path) {
+  const text = readFileSync(path, "utf8");
+  const ending = (end) => text.replace(/(from|import\()( ?)"(\.[^"]+)"/g, `$1$2"$3.${end}"`);
+  writeFileSync(path.replace(/ts$/, "cts"), ending("cjs"));
+  writeFileSync(path, ending("js"));
 }
 
 async function tests() {
   rmSync("out/test", { recursive: true, force: true });
   const tried = readdirSync("test").filter((name) => name.endsWith(".test.ts"));
   const entryPoints = tried.map((name) => `test/${name}`);
-  const node = { platform: "node", target: "node20", format: "esm" };
+  const alias = Object.fromEntries(["expo-sensors", "@capacitor/motion"].map((name) => [name, `./test/fakes/${name.split("/").pop()}.ts`]));
+  const node = { platform: "node", target: "node20", format: "esm", alias };
   await build({ ...options, ...node, entryPoints, outdir: "out/test", outExtension: { ".js": ".mjs" } });
 }
 
@@ -43,9 +54,7 @@ async function engines() {
   }
 }
 
-await script();
-await packed();
-if (tested) {
-  await tests();
-  await engines();
-}
+if (process.argv[2] !== "package") await script();
+if (process.argv[2] === "package" || tested) await packed();
+if (tested) await tests();
+if (tested || process.argv[2] === "bench") await engines();

@@ -44,6 +44,9 @@ export interface Policy {
 /** What leaves when the budget is spent: public windows drawn without looking at any data, or nothing. */
 export type WhenSpent = "placeholder" | "nothing";
 
+/** protector.json as a bundler imports it, with the types that it makes of JSON. */
+export type Imported = Pick<Exported, "format" | "version">;
+
 /** A protector. */
 export class Bundle {
   readonly policy: Policy;
@@ -55,10 +58,11 @@ export class Bundle {
   private readonly decoder: { run(noisyCode: Float64Array): Float64Array };
 
   /** From what the host carries in itself; whoever could change that could change this program as well. */
-  constructor(exported: Exported) {
-    if (exported.format !== FORMAT || exported.version !== VERSION) {
+  constructor(imported: Imported) {
+    if (imported.format !== FORMAT || imported.version !== VERSION) {
       throw new BundleError(`not a bundle for devices of version ${VERSION}; write one with deeprotect export --target device`);
     }
+    const exported = imported as Exported; // by a program of this version
     const { stream, mechanism, encoder, decoder } = exported;
     const tensors = new TensorReader(bytesOf(exported.tensors));
     const schema = new Schema(stream.channels, stream.rateHz, stream.window);

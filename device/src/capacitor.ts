@@ -1,6 +1,6 @@
 // The face of @capacitor/motion over released motion: an app changes one import.
 import { type AccelListener, type MotionPlugin, type OrientationListener, Motion as RawMotion } from "@capacitor/motion";
-import type { Exported } from "./bundle";
+import type { Imported } from "./bundle";
 import { InputError } from "./errors";
 import { type Host, engineRandom } from "./host";
 import { Motion as Protected, type Raw } from "./motion/motion";
@@ -14,7 +14,7 @@ const INTERVAL_MS = 1000 / 60; // as a WebView gives motion
 let motion: Protected | null = null;
 
 /** Once, before anybody listens: the protector, and where its charges are kept; a WebView has random bits of its own. */
-export function protect(protector: Exported, host: Pick<Host, "store"> & Partial<Host>): void {
+export function protect(protector: Imported, host: Pick<Host, "store"> & Partial<Host>): void {
   if (motion) throw new InputError("a protector is in place; protect is called once");
   motion = new Protected(protector, { now: Date.now, random: host.random ?? engineRandom(), ...host }, { start: startRaw });
 }

@@ -8,7 +8,7 @@ import {
   Gyroscope as RawGyroscope,
   type GyroscopeMeasurement,
 } from "expo-sensors";
-import type { Exported } from "./bundle";
+import type { Imported } from "./bundle";
 import { InputError } from "./errors";
 import type { Host } from "./host";
 import { Motion, type Raw } from "./motion/motion";
@@ -28,7 +28,7 @@ type Subscription = ReturnType<typeof RawAccelerometer.addListener>;
 let motion: Motion | null = null;
 
 /** Once, before anybody listens: the protector, and what this phone gives. */
-export function protect(protector: Exported, host: Omit<Host, "now"> & Partial<Pick<Host, "now">>): void {
+export function protect(protector: Imported, host: Omit<Host, "now"> & Partial<Pick<Host, "now">>): void {
   if (motion) throw new InputError("a protector is in place; protect is called once");
   motion = new Motion(protector, { now: Date.now, ...host }, { start: startRaw });
 }

@@ -1,5 +1,5 @@
 // The device runtime: what a host needs to release a stream of motion under a bundle's promise.
-export { Bundle, type Exported, type Policy, type WhenSpent } from "./bundle";
+export { Bundle, type Exported, type Imported, type Policy, type WhenSpent } from "./bundle";
 export type { Hold } from "./episodes";
 export { BudgetError, BundleError, InputError } from "./errors";
 export { type Host, engineRandom } from "./host";
@@ -7,10 +7,12 @@ export { type Budget, type Charges, Ledger, NO_BUDGET, NO_CHARGES, type Spending
 export type { Promised } from "./mechanism";
 export { Channels, type Place, STREAMS, type Stream } from "./motion/channels";
 export { Consistent, type Uncovered } from "./motion/consistent";
+export { Motion, type Raw, type Sensors, type Timers } from "./motion/motion";
 export { NOTHING, type Reading, type Vector, coarse } from "./motion/reading";
 export { Sampler, type Window } from "./motion/sampler";
 export { type Available, type Choices, Slots } from "./motion/slots";
 export { Network } from "./network";
 export { Pipe } from "./pipe";
 export { Schema } from "./schema";
+export { type KeyValues, storeIn } from "./storage";
 export { TensorReader } from "./tensors";

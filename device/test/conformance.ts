@@ -8,11 +8,13 @@ import { BundleError, InputError } from "../src/errors";
 import { codeOf, pooled } from "../src/evidence";
 import { Fraction } from "../src/fraction";
 import { type Charges, Ledger, NO_CHARGES, spending } from "../src/ledger";
+import { Motion } from "../src/motion/motion";
 import { Network } from "../src/network";
 import { Pipe } from "../src/pipe";
 import { DiscreteLaplace, below } from "../src/sampling";
 import { sha256 } from "../src/sha256";
 import { TensorReader } from "../src/tensors";
+import { Phone } from "./phone";
 import { load, vectors } from "./vectors";
 
 const MINUTE = 60_000;
@@ -157,6 +159,58 @@ const hosts: Check[] = [
   ],
   ["SHA-256 is that of FIPS 180-4", () => same(sha256(Uint8Array.of(97, 98, 99)), ABC)],
 ];
+const phones: Check[] = [
+  [
+    "a phone shows public windows alone, one draw for a slot of time, charged before it is shown",
+    async () => {
+      const [phone, bundle, seen] = [new Phone(), load("channel ldp"), new Set<string>()];
+      const shown: { [place: string]: true } = {};
+      for (let index = 0; index < bundle.mechanism.publicOutputs!; index += 1) {
+        const window = bundle.decode(Float64Array.of(index));
+        for (let at = 0; at < window.length; at += 3) shown[Array.from(window.subarray(at, at + 3)).join()] = true;
+      }
+      const stop = new Motion(bundle, phone.host, phone, phone).listen((reading) => {
+        seen.add(reading.accelerationIncludingGravity!.join());
+      }, 50);
+      await phone.run(4000, (at) => ({ accelerationIncludingGravity: [Math.sin(at / 50), 99, -99] }));
+      stop();
+      if (seen.size < 4) throw new Error(`only ${seen.size} readings`);
+      seen.forEach((each) => same(shown[each], true, `${each} is no public sample:`));
+      const { draws } = spending(phone.charges!, phone.clock);
+      if (draws < 17 || draws > 20) throw new Error(`${draws} draws for 20 slots`);
+      same(phone.reading, null, "sensors still run:");
+    },
+  ],
+  [
+    "stopping and starting buys no further draw, and two who listen share one",
+    async () => {
+      const [phone, bundle] = [new Phone(), load("channel held")];
+      const motion = new Motion(bundle, phone.host, phone, phone);
+      const still = (at: number) => ({ accelerationIncludingGravity: [Math.sin(at), 1, 2] as const });
+      for (let turn = 0; turn < 20; turn += 1) {
+        const stops = [motion.listen(() => {}, 20), motion.listen(() => {}, 30)];
+        await phone.run(300, still);
+        stops.forEach((stop) => stop());
+      }
+      const episodes = Math.ceil(6000 / (motion.slots.slotMs * bundle.policy.hold.windows)) + 1;
+      const draws = phone.charges ? spending(phone.charges, phone.clock).draws : 0;
+      if (draws > episodes) throw new Error(`${draws} draws for ${episodes} episodes`);
+    },
+  ],
+  [
+    "when the store fails nothing is shown",
+    async () => {
+      const phone = new Phone();
+      const store = { load: async () => undefined, save: async () => Promise.reject(new Error("disk full")) };
+      let heard = 0;
+      const motion = new Motion(load("channel ldp"), { ...phone.host, store }, phone, phone);
+      const stop = motion.listen(() => (heard += 1), 20);
+      await phone.run(2000, () => ({ accelerationIncludingGravity: [0, 1, 2] }));
+      stop();
+      same(heard, 0);
+    },
+  ],
+];
 const ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
 /** What a network that Python made up gives for rows that it made up; bytes in base64, because JSON has no NaN. */
@@ -182,4 +236,4 @@ function digits(row: Float64Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-export const CHECKS: readonly Check[] = [...layers, ...integers, ...noise, ...bundles, episodes, ledgers, ...hosts];
+export const CHECKS: readonly Check[] = [...layers, ...integers, ...noise, ...bundles, episodes, ledgers, ...hosts, ...phones];

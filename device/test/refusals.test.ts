@@ -57,8 +57,8 @@ test("what is no bundle for devices, of another version or with an unknown part 
   const exported = JSON.parse(protector) as Exported;
   assert.throws(() => new Bundle({} as Exported), BundleError);
   assert.throws(() => new Bundle({ ...exported, version: 2 }), BundleError);
-  assert.throws(() => new Bundle({ ...exported, encoder: [{ op: "programme" }] }), BundleError);
-  assert.throws(() => new Bundle({ ...exported, mechanism: { kind: "subspace" } as never }), BundleError);
+  assert.throws(() => new Bundle({ ...exported, encoder: [{ op: "programme" }] } as Exported), BundleError);
+  assert.throws(() => new Bundle({ ...exported, mechanism: { kind: "subspace" } } as never), BundleError);
 });
 
 test("a host without secure random bits is refused before anything is encoded", () => {

@@ -41,6 +41,10 @@ export function bundleOf(kind: string): VectorBundle {
   return vectors.bundles.find((each) => each.kind === kind)!;
 }
 
+export function exportedOf(kind: string): Exported {
+  return JSON.parse(bundleOf(kind).protector) as Exported;
+}
+
 export function load(kind: string): Bundle {
-  return new Bundle(JSON.parse(bundleOf(kind).protector) as Exported);
+  return new Bundle(exportedOf(kind));
 }

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from tests.device.engines import DEVICE, ENGINES
+from tests.device.engines import ENGINES
 from tests.device.random_networks import INPUTS, Maker
 from tests.device.test_node import built  # noqa: F401
 
@@ -61,7 +61,7 @@ def answers(request, cases, built, tmp_path_factory):  # noqa: F811
     """Of one process of an engine for all cases; slower ones get a tenth."""
     engine, given = ENGINES[request.param], cases if request.param in FAST else cases[::10]
     script = tmp_path_factory.mktemp("networks") / "cases.js"
-    runtime = (DEVICE / "out" / "engine" / f"engine{engine.suffix}").read_text()
+    runtime = engine.built("engine").read_text()
     script.write_text(f"globalThis.CASES = [{','.join(case.to_json() for case in given)}];\n{runtime}")
     said = engine.run(script).splitlines()
     return list(zip(given, map(json.loads, said), strict=True))

@@ -1,5 +1,5 @@
 // A phone's motion sensors behind the protector: raw readings go in, and whoever listens gets what was released.
-import { Bundle, type Exported } from "../bundle";
+import { Bundle, type Imported } from "../bundle";
 import type { Host } from "../host";
 import { Ledger } from "../ledger";
 import type { Stream } from "./channels";
@@ -31,12 +31,12 @@ export class Motion {
   private stop: (() => void) | null = null;
 
   constructor(
-    exported: Exported | Bundle,
+    protector: Imported | Bundle,
     private readonly host: Host,
     private readonly sensors: Sensors,
     private readonly timers = globalThis as unknown as Timers,
   ) {
-    const bundle = exported instanceof Bundle ? exported : new Bundle(exported);
+    const bundle = protector instanceof Bundle ? protector : new Bundle(protector);
     const { hold, budget, whenSpent } = bundle.policy;
     const choices: Choices = { hold, uncovered: "rest", whenSpent: whenSpent ?? "nothing", random: host.random };
     this.slots = new Slots(bundle, new Ledger(host.store, budget), choices);
@@ -95,7 +95,7 @@ export class Motion {
   }
 
   private async hand(slot: number): Promise<void> {
-    const readings = await this.slots.release(slot, this.host.now());
+    const readings = await this.slots.release(slot, this.host.now()).catch(() => null); // silence, whatever failed
     if (readings) this.playing = { start: (slot + 1) * this.slots.slotMs, readings };
   }
 

@@ -5,50 +5,43 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
+from deeprotect.benchmark.device_engines import engines
+from deeprotect.benchmark.engines import ENGINES
+from deeprotect.benchmark.overhead import Overhead, paper, processor
 from deeprotect.bundle import Bundle
 from deeprotect.errors import InputError
 from deeprotect.exporting.browser import export_browser
 
 SECONDS = 60
-BATTERY_PER_PROCESSOR = 2.5 / 3.8
-"""The paper measured 2.5 % battery beside 3.8 % processor; there is no battery here to measure."""
 BROWSER = Path(__file__).parents[3] / "browser"
 OVERHEAD = BROWSER / "out" / "proof" / "overhead.mjs"
 
 
-@dataclass(frozen=True)
-class Overhead:
-    """One figure of one place, without and with the protector; `added` is the difference, None where there is none."""
-
-    place: str
-    what: str
-    off: float | None
-    on: float
-    unit: str
-
-    @property
-    def added(self) -> float | None:
-        return None if self.off is None else self.on - self.off
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"added": self.added}
-
-
 def measure(path: Path, *, seconds: int = SECONDS) -> list[Overhead]:
-    """Python, and the browser where node, Chromium and a clone are there."""
+    """Python; in a clone that was built, engines of phones and the browser, too; the paper's figures beside them."""
     bundle = Bundle.load(path)
-    return [*python(path, bundle, seconds=seconds), *browser(bundle, seconds=seconds)]
+    found = [
+        *python(path, bundle, seconds=seconds),
+        *engines(bundle, seconds=seconds),
+        *browser(bundle, seconds=seconds),
+    ]
+    return [*found, *paper()]
+
+
+def left_out(overheads: Sequence[Overhead]) -> list[str]:
+    """Places that could be measured and were not, each with how to get it."""
+    measured = {each.place for each in overheads}
+    places = {"browser": "the browser"} | {each.name: f"{each.name} ({each.missing})" for each in ENGINES.values()}
+    return [said for place, said in places.items() if place not in measured]
 
 
 def python(path: Path, bundle: Bundle, *, seconds: int) -> Iterator[Overhead]:
     """A stream pushed sample by sample through the protector, against one that is copied."""
     off, on = (_streamed(given, bundle, seconds) for given in ("-", str(path)))
-    yield from _processor("Python", off["cpu"], on["cpu"])
+    yield from processor("Python", off["cpu"], on["cpu"])
     yield Overhead("Python", "memory of the process", off["memory"], on["memory"], "MB")
     yield Overhead("Python", "time to release a window", None, on["window"], "ms")
     yield Overhead("Python", "delay by design", 0.0, _window_ms(bundle), "ms")
@@ -65,7 +58,7 @@ def browser(bundle: Bundle, *, seconds: int) -> Iterator[Overhead]:
     if done.returncode:
         raise InputError("the browser could not be measured; run `make browser`, and see that chromium starts")
     found = json.loads(done.stdout)
-    yield from _processor("browser", found["off"]["cpu"], found["on"]["cpu"])
+    yield from processor("browser", found["off"]["cpu"], found["on"]["cpu"])
     yield Overhead("browser", "memory of all processes", found["off"]["memory"], found["on"]["memory"], "MB")
     yield Overhead("browser", "time to release a window", None, found["alone"]["window"], "ms")
     five = found["five"]
@@ -83,12 +76,6 @@ def _streamed(given: str, bundle: Bundle, seconds: int) -> dict[str, float]:
     done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
     found: dict[str, float] = json.loads(done.stdout)
     return found
-
-
-def _processor(place: str, off: float, on: float) -> Iterator[Overhead]:
-    yield Overhead(place, "processor time of a second of the stream", 100 * off, 100 * on, "%")
-    guess = BATTERY_PER_PROCESSOR * 100
-    yield Overhead(place, "battery, estimated from processor time", guess * off, guess * on, "%")
 
 
 def _window_ms(bundle: Bundle) -> float:

@@ -135,7 +135,8 @@ def bench(
     """Speed and memory as ratios against peers, measured in the same run.
 
     With device: processor time, memory and delay of a live stream with a bundle and without, in Python and, in a clone
-    with node and Chromium, in the browser. With gateway: live streams on this machine, more and more of them.
+    after `make browser`, in the engines of phones and in Chromium. With gateway: live streams on this machine, more and
+    more of them.
 
     Example: deeprotect bench --out out/bench
 
@@ -175,7 +176,7 @@ def bench(
 
 
 def _bench_device(bundle: Path | None, *, as_json: bool) -> None:
-    from deeprotect.benchmark.device import measure
+    from deeprotect.benchmark.device import left_out, measure
     from deeprotect.cli.printing import overheads_table
 
     if bundle is None:
@@ -185,8 +186,8 @@ def _bench_device(bundle: Path | None, *, as_json: bool) -> None:
         typer.echo(json_text({"schema": 1, "overheads": [each.to_json() for each in overheads]}))
     else:
         overheads_table(overheads)
-    if not any(each.place == "browser" for each in overheads):
-        typer.echo("left out: the browser; in a clone with node and Chromium, run `make browser` first", err=True)
+    for place in left_out(overheads):
+        typer.echo(f"left out: {place}; in a clone with node and Chromium, run `make browser` first", err=True)
 
 
 def _bench_gateway(bundle: Path | None, streams: int, *, as_json: bool) -> None:

@@ -13,8 +13,8 @@ from deeprotect.errors import quoted
 from deeprotect.policy.repository import Inference, Repository
 
 if TYPE_CHECKING:
-    from deeprotect.benchmark.device import Overhead
     from deeprotect.benchmark.gateway_load import Held
+    from deeprotect.benchmark.overhead import Overhead
     from deeprotect.benchmark.ratio import Ratio
     from deeprotect.evaluation.results import Row
     from deeprotect.reproduction.case_page import CaseLayout

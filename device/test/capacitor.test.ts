@@ -1,0 +1,65 @@
+// The face of @capacitor/motion: the same calls and units, by the types of the real package; what comes is released.
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+import type { AccelListenerEvent, MotionPlugin, RotationRate } from "@capacitor/motion";
+import { Motion, protect, storeIn } from "../src/capacitor";
+import { spending } from "../src/ledger";
+import { Motion as RawMotion } from "./fakes/motion";
+import { exportedOf } from "./vectors";
+
+const face: MotionPlugin = Motion;
+const kept = new Map<string, string>();
+/** As @capacitor/preferences is used: its keys are named. */
+const Preferences = {
+  get: async ({ key }: { key: string }) => ({ value: kept.get(key) ?? null }),
+  set: async ({ key, value }: { key: string; value: string }) => void kept.set(key, value),
+};
+const store = storeIn({
+  getItem: async (key) => (await Preferences.get({ key })).value,
+  setItem: (key, value) => Preferences.set({ key, value }),
+});
+
+async function run(ms: number): Promise<void> {
+  for (let at = 0; at < ms; at += 10) {
+    const raw = { x: 40, y: Math.sin(at), z: 9 };
+    RawMotion.play("accel", { acceleration: raw, accelerationIncludingGravity: raw, rotationRate: { alpha: 700, beta: 0, gamma: 0 }, interval: 16 });
+    mock.timers.tick(10);
+    for (let turn = 0; turn < 6; turn += 1) await new Promise(setImmediate);
+  }
+}
+
+test("whoever listens before there is a protector is told so", async () => {
+  await assert.rejects(face.addListener("accel", () => {}), /call protect/);
+});
+
+test("the example of the package's own page runs, and what it hears was released", async () => {
+  mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1_700_000_000_000 });
+  protect(exportedOf("channel ldp"), { store });
+  const events: AccelListenerEvent[] = [];
+  const accelHandler = await face.addListener("accel", (event) => {
+    events.push(event);
+  });
+  await run(3000);
+  await accelHandler.remove();
+  assert.equal(RawMotion.count("accel"), 0);
+  assert.ok(events.length > 80, `${events.length} events in 3 s`);
+  for (const { acceleration, accelerationIncludingGravity, rotationRate, interval } of events) {
+    assert.ok(Math.abs(accelerationIncludingGravity.x) <= 4, "in m/s², inside the bundle's range");
+    assert.ok(Number.isFinite(acceleration.x) && interval > 0);
+    assert.deepEqual(rotationRate, { alpha: 0, beta: 0, gamma: 0 }, "no channel: at rest");
+  }
+  assert.ok(spending(JSON.parse(kept.get("deeprotect.charges")!), Date.now()).draws > 5);
+});
+
+test("orientation is that of released gravity, and all listeners can be removed at once", async () => {
+  const events: RotationRate[] = [];
+  await face.addListener("orientation", (event) => events.push(event));
+  await face.addListener("accel", () => {});
+  await run(2000);
+  assert.ok(events.length > 40 && events.every(({ beta, gamma }) => Math.abs(beta) <= 180 && Math.abs(gamma) <= 90));
+  await face.removeAllListeners();
+  const heard = events.length;
+  await run(1000);
+  assert.equal(events.length, heard);
+  assert.equal(RawMotion.count("accel"), 0);
+});

@@ -1,0 +1,118 @@
+"""The npm package as a stranger gets it: packed, installed, imported both ways; and the examples, built as written."""
+
+import json
+import shutil
+import subprocess
+import tarfile
+
+import pytest
+from tests.device.test_node import DEVICE, built  # noqa: F401
+from tests.device.test_vectors import VECTORS
+from tests.node_packages import REQUIRED, ROOT, lack
+
+EXAMPLES = ROOT / "examples"
+LARGEST_KB = 40
+USE = """
+const bundle = Bundle.pinned(fs.readFileSync("protector.json", "utf8"), process.argv[2]);
+const ledger = new Ledger({ load: async () => undefined, save: async () => {} });
+const pipe = new Pipe(bundle, ledger, bundle.policy.hold, "nothing");
+pipe.push(0, new Float64Array(bundle.policy.schema.dim), 0).then((window) => console.log(window.length));
+"""
+IMPORTED = 'import fs from "node:fs"; import { Bundle, Ledger, Pipe } from "deeprotect";' + USE
+REQUIRED_SCRIPT = 'const fs = require("node:fs"); const { Bundle, Ledger, Pipe } = require("deeprotect");' + USE
+TYPED = """import { Accelerometer, protect } from "deeprotect/expo";
+import { Bundle, type Host } from "deeprotect";
+export const digest: string = Bundle.pinned("", "").promise.guarantee;
+export function listen(host: Host): void {
+  protect({ format: "deeprotect-device", version: 1 }, host);
+  Accelerometer.addListener(({ x }) => x.toFixed(3)).remove();
+}
+"""
+
+
+def run(*command, cwd):
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def packed(built):  # noqa: F811
+    run("npm", "pack", "--ignore-scripts", cwd=DEVICE.folder)
+    return DEVICE.folder / "deeprotect-0.1.0.tgz"
+
+
+@pytest.fixture(scope="module")
+def stranger(packed, tmp_path_factory):
+    """A folder where nothing is but the package."""
+    folder = tmp_path_factory.mktemp("stranger")
+    (folder / "package.json").write_text('{"private": true}')
+    run("npm", "install", "--offline", "--legacy-peer-deps", "--no-audit", "--no-fund", str(packed), cwd=folder)
+    (folder / "protector.json").write_text(bundle()["protector"])
+    return folder
+
+
+def bundle():
+    return next(each for each in VECTORS["bundles"] if each["kind"] == "channel ldp")
+
+
+def test_the_package_holds_what_was_built_and_depends_on_nothing(packed):
+    with tarfile.open(packed) as archive:
+        names = {name.removeprefix("package/") for name in archive.getnames()}
+        stated = json.load(archive.extractfile("package/package.json"))
+    kinds = {"README.md", "LICENSE", "package.json"}
+    assert kinds <= names
+    assert all(name in kinds or name.startswith("dist/") for name in names)
+    assert {
+        f"dist/{entry}.{end}" for entry in ("index", "expo", "capacitor") for end in ("js", "cjs", "d.ts", "d.cts")
+    } <= names
+    assert "dependencies" not in stated
+
+
+@pytest.mark.parametrize(("name", "text"), [("use.mjs", IMPORTED), ("use.cjs", REQUIRED_SCRIPT)])
+def test_it_is_imported_both_ways(name, text, stranger):
+    (stranger / name).write_text(text)
+    assert run("node", name, bundle()["digest"], cwd=stranger).strip() == "12"
+
+
+@pytest.mark.parametrize("name", ["typed.mts", "typed.cts"])
+def test_its_types_are_found_by_both_kinds_of_modules(name, stranger):
+    (stranger / name).write_text(TYPED)
+    for package in ("expo-sensors", "expo-modules-core"):
+        if not (stranger / "node_modules" / package).exists():
+            shutil.copytree(DEVICE.folder / "node_modules" / package, stranger / "node_modules" / package)
+    tsc = DEVICE.folder / "node_modules" / ".bin" / "tsc"
+    run(tsc, "--noEmit", "--strict", "--skipLibCheck", "--types", "", "--module", "nodenext", name, cwd=stranger)
+
+
+def test_the_script_without_a_bundle_is_small(built):  # noqa: F811
+    import gzip
+
+    script = (DEVICE.folder / "out" / "files" / "device" / "deeprotect.js").read_bytes()
+    assert len(gzip.compress(script)) < LARGEST_KB * 1000
+
+
+def test_the_examples_protector_is_one_of_this_version():
+    assert (EXAMPLES / "protector.json").read_text() == bundle()["protector"]
+
+
+@pytest.mark.parametrize("name", ["capacitor", "expo"])
+@pytest.mark.timeout(1200)
+def test_an_example_is_built_as_written(name, packed, tmp_path):
+    """From a copy, as a fresh clone is; Expo's is bundled by Metro, as its own tools do it."""
+    if name == "expo" and not REQUIRED:
+        lack("Expo's packages are half a gigabyte; DEEPROTECT_REQUIRE_SERVICES=1 fetches them")
+    shutil.copytree(EXAMPLES, tmp_path / "examples", ignore=shutil.ignore_patterns("node_modules", "package-lock.json"))
+    (tmp_path / "device").mkdir()
+    shutil.copy(packed, tmp_path / "device")
+    folder = tmp_path / "examples" / name
+    try:
+        run("npm", "install", "--no-audit", "--no-fund", cwd=folder)
+    except AssertionError as error:
+        lack(f"npm could not install the example's packages: {error}")
+    run("npm", "run", "--silent", "check", cwd=folder)
+    run("npm", "run", "--silent", "bundle", cwd=folder)
+    made = [
+        path for path in folder.rglob("*") if path.suffix in {".js", ".hbc"} and path.parent.name in {"www", "android"}
+    ]
+    assert any(b"deeprotect-device" in path.read_bytes() for path in made), made
