@@ -64,6 +64,7 @@ for each in asked:
         if not module.startswith("_"):
             importlib.import_module(module)
 """
+SDIST = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
 LEDGER = "import sqlalchemy as s; s.create_engine('postgresql+psycopg://nobody@localhost/nothing')"
 # What base has no need of: a protector, its proof and its card work without.
 ABSENT = "import importlib.util as u; assert not any(map(u.find_spec, ('scipy', 'torch', 'sklearn', 'matplotlib')))"
@@ -124,7 +125,13 @@ def in_order() -> list[str]:
 
 
 def build(folder: Path) -> Path:
-    run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)])
+    """The wheel as it is made from the source distribution, so that both carry everything; node is not asked for."""
+    place = folder / "venv-build"
+    venv.create(place, with_pip=True)
+    run([str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "setuptools>=77"])
+    run([str(place / "bin" / "python"), "-c", SDIST, str(folder)], cwd=ROOT)
+    (sources,) = folder.glob("*.tar.gz")
+    run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(sources)])
     (wheel,) = folder.glob("*.whl")
     check("wheel", wheel.stat().st_size / 2**20, MOST_MB["wheel"], "MB")
     return wheel

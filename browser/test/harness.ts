@@ -53,6 +53,8 @@ export async function serve(site: Site): Promise<{ origin: string; port: number;
 export class Device {
   /** Whatever has virtual sensors: the offscreen document while it is there, and pages that were fitted. */
   readonly fitted = new Set<Page>();
+  /** Sensors that the device has not got at the moment. */
+  readonly absent = new Set<string>();
   private desk: Page | null = null;
 
   private constructor(readonly browser: Chromium, private readonly folder: string) {
@@ -89,7 +91,9 @@ export class Device {
 
   /** Virtual sensors must be there before anybody listens. */
   async fit(page: Page): Promise<void> {
-    for (const type of SENSORS) await page.send("Emulation.setSensorOverrideEnabled", { enabled: true, type });
+    for (const type of SENSORS) {
+      await page.send("Emulation.setSensorOverrideEnabled", { enabled: true, type, metadata: { available: !this.absent.has(type) } });
+    }
     this.fitted.add(page);
   }
 

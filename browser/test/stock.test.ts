@@ -205,6 +205,14 @@ test("partial: a page that changes what every object and function has sees no ev
   assert.ok((await page.evaluate<number>(READ)) > 0, "it gets released motion");
 });
 
+test("a sensor that no policy covers says so, and does not keep a page waiting", { skip, timeout: 120_000 }, async () => {
+  device = await Device.start(SEALED, undefined, ["--enable-experimental-web-platform-features"]); // no other browser has it
+  const page = await shown(device, `${site.origin}/none`);
+  await page.evaluate(`sense("Magnetometer"); 1`);
+  assert.ok(await device.playUntil(page, "log.length", still, 10_000));
+  assert.deepEqual(await page.evaluate("log"), ["Magnetometer NotAllowedError"]);
+});
+
 test("the questions of one page about permission delay no other page", { skip, timeout: 120_000 }, async () => {
   device = await Device.start(SEALED);
   const flooding = await shown(device, `${site.origin}/empty`);

@@ -135,12 +135,14 @@ async function create(stage: Stage, page: Page, type: string, metadata: Message)
   await page.send("Emulation.setSensorOverrideEnabled", { enabled: true, type, metadata });
   if (metadata["available"] !== false) return;
   lost.add(type);
+  stage.device.absent.add("accelerometer");
   for (const each of stage.device.fitted) await renew(each, "accelerometer", metadata);
 }
 
 async function remove(stage: Stage, page: Page, type: string): Promise<void> {
   await page.send("Emulation.setSensorOverrideEnabled", { enabled: false, type });
   if (!lost.delete(type)) return;
+  stage.device.absent.delete("accelerometer");
   for (const each of stage.device.fitted) await renew(each, "accelerometer", {});
 }
 

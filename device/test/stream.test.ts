@@ -80,6 +80,32 @@ for (const kind of ["channel ldp", "channel held", "laplace", "laplace held"]) {
   });
 }
 
+for (const kind of ["channel ldp", "channel held", "laplace held"]) {
+  test(`${kind}: a stream that is heard from any slot on begins to leave in the slot that it says`, async () => {
+    const bundle = load(kind);
+    const window = new Float64Array(bundle.policy.schema.dim).fill(1);
+    for (let first = 0; first < 2 * bundle.policy.hold.windows; first += 1) {
+      const store = new Memory();
+      const pipe = new Pipe(bundle, new Ledger(store), bundle.policy.hold, "placeholder");
+      let slot = first;
+      while (!store.charges) await pipe.push(slot++, window, 0);
+      assert.equal(pipe.begins(first), slot, `heard from ${first}`);
+    }
+  });
+}
+
+test("an episode of which a window is missing before its draw is not drawn from what is left", async () => {
+  const [bundle, store] = [load("channel held"), new Memory()];
+  const pipe = new Pipe(bundle, new Ledger(store), bundle.policy.hold, "nothing");
+  const window = new Float64Array(bundle.policy.schema.dim).fill(1);
+  const made = [];
+  for (const [slot, given] of [window, null, window].entries()) made.push(await pipe.push(slot, given, 0));
+  assert.equal(store.charges, undefined, "nothing is drawn, so nothing is charged");
+  assert.ok(made.every((each) => each?.length === window.length), "public windows play in its place");
+  await pipe.push(3, window, 0);
+  assert.equal(spending(store.charges!, 0).draws, 1, "the next one is drawn");
+});
+
 test("a store that fails lets nothing out", async () => {
   const bundle = load("channel ldp");
   const broken: Store = { load: async () => undefined, save: async () => Promise.reject(new Error("disk full")) };

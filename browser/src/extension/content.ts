@@ -1,5 +1,4 @@
 // In every page, in a world of its own: connects the shim to the released stream while the page may have it.
-import { clock } from "../platform/source";
 import { allowedByPage, permitted } from "./header";
 import { type Asked, CHANGED, type FromWorker, PORT_EVENT, READY_EVENT, STREAM, type Said, type ToWorker } from "./messages";
 import { Pace } from "./pace";
@@ -79,12 +78,10 @@ class Relay {
 
   private async connect(): Promise<void> {
     await this.pace.turn();
-    const asked = clock();
-    const known = await send({ kind: "ask" });
-    if (!known || !this.wanted) return;
-    if (known.off) return this.say({ kind: "denied" });
-    if (known.available) this.say({ kind: "active", available: known.available });
-    if (!(await send({ kind: "wake" })) || !this.wanted) return;
+    const asked = Date.now();
+    const answer = await send({ kind: "wake" });
+    if (!answer || !this.wanted) return;
+    if (answer.off) return this.say({ kind: "denied" });
     const stream = chrome.runtime.connect({ name: STREAM + asked });
     this.stream = stream;
     stream.onMessage.addListener((said: Said) => this.said(said));

@@ -1,5 +1,4 @@
 // What the parts of the extension say to each other.
-import type { Available } from "deeprotect";
 import type { Said as Released } from "../platform/source";
 import type { Reports } from "./seal";
 
@@ -14,8 +13,6 @@ export interface FromWorker {
   readonly reports: Reports;
   /** Whether the person switched this site off. */
   readonly off: boolean;
-  /** What sensors there are, as far as is known. */
-  readonly available: Available | null;
 }
 
 /** From the popup to content scripts: settings have changed. */

@@ -1,7 +1,7 @@
 // The one place where raw readings are: an offscreen document that releases them and hands on what was released. It is
 // there while somebody reads, and until the last draw is over: whoever comes back sooner gets no other one.
 import { Ledger, Slots, stricter } from "deeprotect";
-import { Source, clock } from "../platform/source";
+import { Source } from "../platform/source";
 import { loadExported } from "./files";
 import { STREAM, type Said } from "./messages";
 import { DEFAULTS, type Settings, holdOf, isOff, siteOf, whenSpentOf } from "./settings";
@@ -42,7 +42,7 @@ function leave(port: chrome.runtime.Port): chrome.runtime.Port {
 let closing: ReturnType<typeof setTimeout> | undefined;
 
 async function closeLater(): Promise<void> {
-  const wait = Math.max((await source).episodeEnd - clock(), CONNECTING_MS);
+  const wait = Math.max((await source).episodeEnd - Date.now(), CONNECTING_MS);
   clearTimeout(closing);
   closing = setTimeout(() => !ports.size && window.close(), wait);
 }
@@ -53,11 +53,7 @@ chrome.runtime.onConnect.addListener(async (port) => {
   port.onDisconnect.addListener(() => leave(port));
   const ready = await source;
   if (!ports.has(port)) return;
-  const say = (said: Said) => {
-    if (said.kind === "active") void put("available", said.available);
-    if (said.kind === "unavailable") void put("available", null);
-    port.postMessage(said);
-  };
+  const say = (said: Said) => port.postMessage(said);
   if (isOff(settings, siteOf(port.sender))) say({ kind: "denied" });
   else ports.set(port, ready.subscribe(say, Number(port.name.slice(STREAM.length))));
 });

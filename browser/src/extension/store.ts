@@ -1,5 +1,5 @@
 // What the extension keeps: settings, charges, and what it knows of the seal; in IndexedDB, which all its parts share.
-import type { Available, Charges } from "deeprotect";
+import type { Charges } from "deeprotect";
 import type { Reports } from "./seal";
 import type { Settings } from "./settings";
 
@@ -7,8 +7,6 @@ interface Kept {
   settings: Settings;
   charges: Charges;
   reports: Reports;
-  /** What the sensors gave when they were last read; null when they gave nothing. */
-  available: Available | null;
 }
 
 export async function get<Name extends keyof Kept>(name: Name): Promise<Kept[Name] | undefined> {

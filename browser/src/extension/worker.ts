@@ -62,7 +62,7 @@ chrome.runtime.onMessage.addListener((message: ToWorker, sender, reply: (answer:
 async function answer(message: ToWorker, sender: chrome.runtime.MessageSender): Promise<FromWorker> {
   const off = isOff((await get("settings")) ?? DEFAULTS, siteOf(sender));
   if (message.kind === "wake" && !off) await wake();
-  return { reports: await reportsAfter(message, sender), off, available: (await get("available")) ?? null };
+  return { reports: await reportsAfter(message, sender), off };
 }
 
 async function reportsAfter(message: ToWorker, sender: chrome.runtime.MessageSender): Promise<Reports> {

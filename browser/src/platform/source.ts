@@ -1,7 +1,7 @@
 // The device's motion sensors behind the protector: raw readings go in, and whoever subscribes gets what was released.
 import { type Available, type Reading, type Slots, type Vector, coarse } from "deeprotect";
 
-const STARTING_MS = 1000; // that sensors and the document that reads them may take to start
+const STARTING_MS = 1000; // that sensors and the document that reads them may take to start, where windows are as long
 const SILENT_MS = 1500; // without a reading for so long there is no sensor
 const RETRY_MS = 3000;
 const FASTEST_HZ = 60; // of the platform
@@ -29,11 +29,6 @@ export interface Natives {
   remove(type: string, listener: (event: DeviceMotionEvent) => void): void;
 }
 
-/** Milliseconds of a clock that all documents share and that is never set back. */
-export function clock(): number {
-  return performance.timeOrigin + performance.now();
-}
-
 /** Sensors run while somebody is subscribed. Answers come so long after the question as if nobody else had asked. */
 export class Source {
   private readonly subscribed = new Set<Subscribed>();
@@ -45,16 +40,16 @@ export class Source {
 
   /** When what this source knows may be forgotten. */
   get episodeEnd(): number {
-    return this.slots.episodeEnd(clock());
+    return this.slots.episodeEnd(Date.now());
   }
 
-  /** `asked` is when, on the shared clock. Gives back how to unsubscribe. */
-  subscribe(listener: Listener, asked = clock()): () => void {
-    const starting = Math.min(STARTING_MS, this.slots.slotMs);
+  /** `asked` is when. Gives back how to unsubscribe. */
+  subscribe(listener: Listener, asked = Date.now()): () => void {
+    const starting = this.slots.slotMs < STARTING_MS ? 0 : STARTING_MS;
     const each: Subscribed = { listener, begins: this.slots.begins(asked + starting), settled: false, told: null };
     this.subscribed.add(each);
     if (this.state === "idle") this.start();
-    setTimeout(() => this.settle(each), asked + starting + SILENT_MS - clock());
+    setTimeout(() => this.settle(each), asked + starting + SILENT_MS - Date.now());
     return () => {
       this.subscribed.delete(each);
       if (!this.subscribed.size) this.pause();
@@ -63,9 +58,9 @@ export class Source {
 
   private start(): void {
     this.state = "starting";
-    this.slots.start(clock());
+    this.slots.start(Date.now());
     this.listen();
-    this.turn(this.slots.at(clock()));
+    this.turn(this.slots.at(Date.now()));
   }
 
   private pause(): void {
@@ -90,18 +85,18 @@ export class Source {
       accelerationIncludingGravity: vector(accelerationIncludingGravity, ["x", "y", "z"]),
       rotationRate: vector(rotationRate, ["alpha", "beta", "gamma"]),
     };
-    this.state = this.slots.read(raw, clock()) ? "active" : "unavailable";
+    this.state = this.slots.read(raw, Date.now()) ? "active" : "unavailable";
   };
 
   /** At the end of every slot, whatever was read in it: when windows leave tells nothing about the readings. */
   private turn(slot: number): void {
     const end = (slot + 1) * this.slots.slotMs;
     this.turning = setTimeout(() => {
-      const now = clock();
+      const now = Date.now();
       if (this.slots.at(now) <= slot) return this.turn(slot); // the timer came early
       void this.hand(slot, now);
       this.turn(this.slots.at(now));
-    }, end - clock());
+    }, end - Date.now());
   }
 
   private async hand(slot: number, now: number): Promise<void> {

@@ -61,7 +61,10 @@ def browser(bundle: Bundle, *, seconds: int) -> Iterator[Overhead]:
     yield from processor("browser", found["off"]["cpu"], found["on"]["cpu"])
     yield Overhead("browser", "memory of all processes", found["off"]["memory"], found["on"]["memory"], "MB")
     yield Overhead("browser", "time to release a window", None, found["alone"]["window"], "ms")
-    yield Overhead("browser", "a reading's way to the page", found["off"]["late"], found["on"]["late"], "ms")
+    five = found["five"]
+    yield Overhead(
+        "browser", "processor time, five visible windows", 100 * five["off"]["cpu"], 100 * five["on"]["cpu"], "%"
+    )
     # A held draw tells of the episode before, and plays without delay.
     yield Overhead("browser", "delay by design", 0.0, _window_ms(bundle) if bundle.hold.windows == 1 else 0.0, "ms")
     yield Overhead("browser", "start: load and check the bundle", None, found["alone"]["start"], "ms")

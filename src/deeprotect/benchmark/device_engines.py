@@ -12,6 +12,9 @@ from deeprotect.bundle import Bundle
 from deeprotect.errors import InputError
 from deeprotect.exporting.protector_file import ProtectorFile
 
+WINDOWS = 20
+"""Released one after the other, a few times."""
+
 
 def engines(bundle: Bundle, *, seconds: int) -> Iterator[Overhead]:
     """Those that are there, in a clone where device/ was built."""
@@ -23,19 +26,18 @@ def engines(bundle: Bundle, *, seconds: int) -> Iterator[Overhead]:
 
 def _measured(engine: Engine, text: str, seconds: int) -> Iterator[Overhead]:
     """Processor time of the stream is what a longer one takes more than none."""
-    off, idle = _run(engine, "", seconds), _run(engine, "", 0)
-    on, loaded = _run(engine, text, seconds), _run(engine, text, 0)
-    found = json.loads(on.said)
+    off, idle = _run(engine, "", seconds=seconds), _run(engine, "")
+    on, loaded = _run(engine, text, seconds=seconds), _run(engine, text)
+    window, found = json.loads(_run(engine, text, windows=WINDOWS).said)["window"], json.loads(on.said)
     yield from processor(engine.name, (off.seconds - idle.seconds) / seconds, (on.seconds - loaded.seconds) / seconds)
-    yield Overhead(engine.name, "time to release a window", None, found["window"], "ms")
-    yield Overhead(engine.name, "start: load the bundle", None, json.loads(loaded.said)["start"], "ms")
-    if found["heap"] is not None:
-        yield Overhead(engine.name, "heap that the bundle keeps, by the engine's count", None, found["heap"], "MB")
+    yield Overhead(engine.name, "time to release a window", None, window, "ms")
+    yield Overhead(engine.name, "start: load the bundle", None, found["start"], "ms")
+    yield Overhead(engine.name, "heap that the bundle keeps, by the engine's count", None, found["heap"], "MB")
     yield Overhead(engine.name, "memory of the process, at most", off.peak_mb, on.peak_mb, "MB")
 
 
-def _run(engine: Engine, text: str, seconds: int) -> Ran:
-    values: dict[str, Any] = {"PROTECTOR": text, "SECONDS": seconds}
+def _run(engine: Engine, text: str, *, seconds: int = 0, windows: int = 0) -> Ran:
+    values: dict[str, Any] = {"PROTECTOR": text, "SECONDS": seconds, "WINDOWS": windows}
     head = "".join(f"globalThis.{name} = {json.dumps(value)};\n" for name, value in values.items())
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "bench.js"

@@ -1,8 +1,10 @@
 """JavaScript engines that phones and embedders have, as programs that run one script; in a clone."""
 
 import os
+import re
 import shutil
 import subprocess
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,13 +46,26 @@ class Engine:
     def run(self, script: Path) -> Ran:
         command = [*self.command, str(script)]
         with TemporaryFile("w+") as said, TemporaryFile("w+") as failed:
-            process = subprocess.Popen(command, cwd=DEVICE, stdout=said, stderr=failed)  # noqa: S603
-            _, status, used = os.wait4(process.pid, 0)
+            process, peak = subprocess.Popen(command, cwd=DEVICE, stdout=said, stderr=failed), 0.0  # noqa: S603
+            ended, status, used = os.wait4(process.pid, os.WNOHANG)
+            while not ended:
+                peak = max(peak, _resident_mb(process.pid))
+                time.sleep(0.002)
+                ended, status, used = os.wait4(process.pid, os.WNOHANG)
             process.returncode = os.waitstatus_to_exitcode(status)
-            texts = [(stream.seek(0), stream.read())[1] for stream in (said, failed)]
+            text, error = ((stream.seek(0), stream.read())[1] for stream in (said, failed))
         if process.returncode:
-            raise InputError(f"{self.name} ended with {process.returncode}: {''.join(texts)[-500:]}")
-        return Ran(texts[0], used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+            raise InputError(f"{self.name} ended with {process.returncode}: {(text + error)[-500:]}")
+        return Ran(text, used.ru_utime + used.ru_stime, peak)
+
+
+def _resident_mb(pid: int) -> float:
+    """At most so far, of its own: in ru_maxrss the kernel counts what its parent had when it was started."""
+    try:
+        found = re.search(r"VmHWM:\s*(\d+)", Path(f"/proc/{pid}/status").read_text())
+    except OSError:
+        return 0.0
+    return int(found[1]) / 1024 if found else 0.0
 
 
 _HERMES = str(DEVICE / "node_modules" / "hermes-engine-cli" / "linux64-bin" / "hermes")

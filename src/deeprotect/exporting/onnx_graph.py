@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from deeprotect.bundle.layers.decision import Argmax
+from deeprotect.bundle.layers.decision import Argmax, Reject
 from deeprotect.bundle.layers.layer import Layer
 from deeprotect.bundle.layers.products import Affine, Convolution, Product, Spectrum, Statistics
 from deeprotect.bundle.layers.rounding import Bounds, Quantise, Round, Scale, Table
@@ -98,7 +98,7 @@ class Graph:
                 added = self.cast(self.chain(layers, given), FLOAT)
                 return self.node("Add", self.cast(given, FLOAT), added)
             case Argmax():
-                return self.decide(layer, self.cast(given, DOUBLE), self.double([[1.0]]))
+                return self.decide(layer, self.cast(given, DOUBLE))
         raise BundleError(f"layer {layer.op} has no form in ONNX")
 
     def _rounded(self, given: str, bounds: Bounds) -> str:
@@ -163,8 +163,8 @@ class Graph:
         ]
         return self.reshape(self.cast(self.node("Concat", *parts, axis=1), FLOAT), 0, -1)
 
-    def decide(self, layer: Argmax, scores: str, windows: str) -> str:
-        """The code of scores (row, class) that are sums over so many windows (row, 1)."""
+    def decide(self, layer: Argmax, scores: str, windows: str | None = None) -> str:
+        """The code of scores (row, class); where they are sums over `windows` (1, 1), shares are of their mean."""
         combination, rejected, start = self.whole([[0]]), None, 0
         for count in layer.classes:
             some = self.node("Slice", scores, self.whole([start]), self.whole([start + count]), self.whole([1]))
@@ -179,9 +179,10 @@ class Graph:
             return code
         return self.node("Where", rejected, self.double(layer.reject.code), code)
 
-    def _doubted(self, reject: Any, some: str, windows: str) -> str:
+    def _doubted(self, reject: Reject, some: str, windows: str | None) -> str:
         below = self.node("Sub", self.node("ReduceMax", some, axes=[1]), some)
-        steps = self.node("Floor", self.node("Mul", self.node("Div", below, windows), self.double(2.0**-reject.step)))
+        below = below if windows is None else self.node("Div", below, windows)
+        steps = self.node("Floor", self.node("Mul", below, self.double(2.0**-reject.step)))
         place = self.cast(self.node("Min", steps, self.double(len(reject.shares) - 1)), INT64)
         shares = self.node("ReduceSum", self.node("Gather", self.double(reject.shares), place), self.whole([1]))
         return self.node("Greater", shares, self.double(float(reject.odds) * float(reject.shares[0])))

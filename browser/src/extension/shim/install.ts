@@ -1,11 +1,11 @@
 // What motion sensors are to the page from now on.
 import { NOTHING } from "deeprotect";
-import { type Feature, permitted } from "../header";
+import type { Feature } from "../header";
 import type { Said } from "../messages";
 import { Events } from "./events";
 import type { Giver } from "./link";
 import { answerPermissions } from "./permissions";
-import { Playing, resting } from "./playing";
+import { Playing } from "./playing";
 import { Sensors } from "./sensors";
 
 /** `mayReplace` says whether sensors may be made where the browser refuses to. */
@@ -18,10 +18,7 @@ export function install(giver: Giver, mayReplace: (...features: readonly Feature
   }, () => giver.isAsked);
   answerPermissions(giver);
   giver.onSaid((said: Said) => {
-    if (said.kind === "active") {
-      sensors.activate(said.available);
-      playing.rest(permitted(resting(said.available)));
-    }
+    if (said.kind === "active") sensors.activate(said.available);
     if (said.kind === "unavailable" || said.kind === "denied") {
       sensors.fail(said.kind === "denied" ? "NotAllowedError" : "NotReadableError");
       events.dispatch(NOTHING); // as the platform: one event without values

@@ -1,20 +1,9 @@
-// Plays released windows by the page's own clock: when a window came, or a raw reading, tells nothing.
-import type { Available, Reading } from "deeprotect";
+// Plays released windows by the clock: when a window came, or a raw reading, tells nothing.
+import type { Reading } from "deeprotect";
 import type { Said } from "../../platform/source";
 
 type Window = Extract<Said, { kind: "window" }>;
-const AHEAD = 2.5; // steps between a first window's coming and its playing: the others may come later by so much
-
-/** A phone on a table, with the sensors that there are. */
-export function resting({ acceleration, rotationRate, orientation }: Available): Reading {
-  return {
-    accelerationIncludingGravity: acceleration ? [0, 0, 9.8] : null,
-    acceleration: acceleration ? [0, 0, 0] : null,
-    gravity: acceleration ? [0, 0, 9.8] : null,
-    rotationRate: rotationRate ? [0, 0, 0] : null,
-    orientation: orientation ? [0, 0, 0] : null,
-  };
-}
+const READY_MS = 50; // after a slot has begun its window plays: longer than a release takes
 
 export class Playing {
   private windows: Window[] = [];
@@ -26,16 +15,13 @@ export class Playing {
   constructor(private readonly play: (reading: Reading, timestamp: number) => void, private readonly heard: () => boolean) {}
 
   add(window: Window): void {
-    const step = window.slotMs / window.readings.length;
     this.windows = [...this.windows.filter(({ slot }) => slot === window.slot - 1), window];
     if (this.timer !== undefined) return;
-    this.origin = performance.now() + AHEAD * step - window.slot * window.slotMs;
+    const step = window.slotMs / window.readings.length;
+    const wait = startOf(window) - Date.now();
+    const steps = Math.abs(wait) < window.slotMs ? Math.floor(wait / step) : 0; // at once, where clocks do not agree
+    this.origin = performance.now() + (steps + 0.5) * step - window.slot * window.slotMs; // ticks are in the middle of steps
     this.timer = setInterval(() => this.tick(), step);
-  }
-
-  /** Once, where nothing plays yet: many apps take sensors that say nothing at first for missing. */
-  rest(reading: Reading): void {
-    if (this.timer === undefined) this.play(reading, performance.now());
   }
 
   private tick(): void {
@@ -49,7 +35,7 @@ export class Playing {
     const place = `${playing.slot} ${row}`;
     if (place === this.last) return; // the timer came early
     this.last = place;
-    this.play(playing.readings[row]!, now);
+    this.play(playing.readings[row]!, timestamp(playing, row, now));
   }
 
   private stop(): void {
@@ -57,4 +43,15 @@ export class Playing {
     this.timer = undefined;
     this.windows = [];
   }
+}
+
+/** By the clock that everybody has. */
+function startOf({ slot, slotMs }: Window): number {
+  return slot * slotMs + READY_MS;
+}
+
+/** When a reading was to be played, which is the same in all frames of a page. */
+function timestamp(window: Window, row: number, now: number): number {
+  const time = startOf(window) + (row * window.slotMs) / window.readings.length - performance.timeOrigin;
+  return Math.abs(time - now) < window.slotMs ? Math.min(time, now) : now;
 }
