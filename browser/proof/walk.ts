@@ -73,6 +73,7 @@ await picture(details, "setting-allow", 900);
 console.log("4. the guide says", await verdict(guide));
 
 await any.go(site.origin);
+await device.browser.open(site.origin.replace("localhost", "127.0.0.1"));
 await pause(1000);
 console.log("5. the guide says", await verdict(guide));
 await picture(guide, "guide-sealed", 900);

@@ -91,10 +91,10 @@ function leaks({ seen }: Observed): string[] {
   return Object.keys(seen).filter((way) => holdsPermission(way, seen) || seen[way]!.some((number) => isRaw(way, number)));
 }
 
-/** A page that is left breaks the connection, too, and then others of the same permission say that it is denied. */
+/** By the browser's own word, not by ours. A page that is left breaks the connection, too, and then others of the same permission say that it is denied. */
 function holdsPermission(way: string, seen: Observed["seen"]): boolean {
   const place = way.split("/")[0]!;
-  return way.endsWith("NotReadableError") && !(`${place}/LinearAccelerationSensor NotAllowedError` in seen);
+  return way.endsWith("NotReadableError trusted=true") && !(`${place}/LinearAccelerationSensor NotAllowedError trusted=true` in seen);
 }
 
 const MORE = ["--disable-popup-blocking"];

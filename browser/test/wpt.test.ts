@@ -26,6 +26,7 @@ const ECHO = [
   /events are not fired when the page is not visible/,
   /falls back to using absolute orientation data/,
   /Tests basic operation of/,
+  /populateMatrix\(\) method works correctly/,
   /updates to the (relative|absolute) orientation causes new events/,
 ];
 /** They ask the driver at which rate the page made the hardware run; a page has no say in that any more. */

@@ -20,7 +20,7 @@ function spy(win, trick, report) {
     attempt(() => {
       const sensor = new win[name]({ frequency: 60 });
       sensor.addEventListener("reading", () => see(name, sensor.x, sensor.y, sensor.z));
-      sensor.addEventListener("error", (event) => report(`${trick}/${name} ${event.error.name}`, []));
+      sensor.addEventListener("error", (event) => report(`${trick}/${name} ${event.error.name} trusted=${event.isTrusted}`, []));
       sensor.start();
     });
   }
@@ -28,7 +28,7 @@ function spy(win, trick, report) {
     attempt(() => {
       const sensor = new win[name]({ frequency: 60 });
       sensor.addEventListener("reading", () => see(name, ...sensor.quaternion));
-      sensor.addEventListener("error", (event) => report(`${trick}/${name} ${event.error.name}`, []));
+      sensor.addEventListener("error", (event) => report(`${trick}/${name} ${event.error.name} trusted=${event.isTrusted}`, []));
       sensor.start();
     });
   }
