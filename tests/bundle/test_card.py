@@ -38,11 +38,11 @@ def test_the_card_says_what_is_given_and_how_long_it_would_last(made):
     assert (
         "ε = 3 named per window for “person” given “activity”. Beyond “activity”, one window tells no observer" in text
     )
-    assert "holds for all 4 combinations with 2 useful classes together with probability 0.95" in text
-    assert "What “activity” alone tells, such as who does what how often" in text
     assert (
-        "Several draws in a row, an estimate (as if they were independent, and the counts exact): “person” is" in text
+        "4 combinations with 2 useful classes, each calibrated on 10 recordings or more that the coder did not" in text
     )
+    assert "What “activity” alone tells, such as who does what how often" in text
+    assert "Several draws in a row, an estimate (as if they were independent, and shares exact): “person” is" in text
     assert "at one draw every 0.4 s" in text
     assert "an estimate" not in card(made("channel ldp"))
     assert "an estimate" in card(made("channel named"))

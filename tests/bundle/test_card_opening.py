@@ -39,7 +39,10 @@ def test_a_named_promise_says_for_whom_how_surely_and_under_which_assumption():
     assert "stretch of 30 seconds" in promised
     assert "any two of the 10 classes of “person” by more than a factor of 1.7" in promised
     assert "for all of them together with 95 % confidence" in promised
-    assert "if what is released later is like the recordings that it was calibrated on" in promised
+    assert (
+        "if recordings are independent of each other and the next one is like those that it was calibrated on"
+        in promised
+    )
     assert "anything but “person” (where a factor of 149 holds, whatever is assumed)" in not_covered
     assert "people who were not in those recordings" in not_covered
 
@@ -56,7 +59,7 @@ def test_combinations_that_nothing_is_promised_about_are_counted_in_the_opening(
     some, none = (opening(event, seconds=1.0, combinations=Combinations(18, rare)) for rare in (27, 0))
     assert "classes of “person” with enough recordings by more than a factor" in some.promised
     assert "27 of the 45 combinations of “mode” and “person”, which have too few recordings, " in some.not_covered
-    assert "recordings" not in none.promised.partition("by more than")[0]
+    assert "enough recordings" not in none.promised.partition("by more than")[0]
     assert "too few" not in none.not_covered
     assert "combinations of “mode” and “person” with too few recordings, " in opening(event, seconds=1.0).not_covered
     assert [len(sentences(each)) for each in some] == [1, 1]

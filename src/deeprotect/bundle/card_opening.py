@@ -84,7 +84,7 @@ def _rare(event: Event, found: Combinations | None) -> str:
     named = quoted_all(event.inferences, " or ")
     cells = f"combinations of {quoted_all(event.given)} and {named}" if event.given else f"classes of {named}"
     if found is None:
-        return f"{cells} with too few recordings"
+        return f"{cells} with too few recordings" if event.given else ""
     return f"{found.rare} of the {sum(found)} {cells}, which have too few recordings" if found.rare else ""
 
 

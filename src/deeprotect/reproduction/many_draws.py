@@ -26,10 +26,9 @@ from deeprotect.training.threads import single_thread
 
 EPSILONS = (0.5, 1.0, 2.0, 5.0)
 DRAWS = (1, 2, 4, 8, 16, 32)
-HOLDS = {"watch-exercise": (None, "10 s"), "hapt-mode": (None, "20 s"), "tmd-mode": (None, "60 s")}
+HOLDS = {"watch-exercise": (None, "10 s"), "hapt-mode": (None, "20 s")}
 RUNS = 400
 CONFIDENCE = 0.95
-TMD = Study("tmd-mode", "tmd", 20, "transport_mode", "person", people="person", rate_hz=10)
 Sequences = dict[tuple[int, str], Indices]
 
 
@@ -104,7 +103,7 @@ def main() -> None:
     given = parser.parse_args()
     found = []
     for name in HOLDS:
-        study = TMD if name == TMD.name else select_studies([name])[0]
+        (study,) = select_studies([name])
         for each in measure(study, given.directory, epochs=given.epochs):
             print(json.dumps(asdict(each)), flush=True)
             found.append(asdict(each))

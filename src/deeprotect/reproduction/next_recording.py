@@ -17,6 +17,7 @@ from deeprotect.evaluation.study import Study
 from deeprotect.policy import Policy
 from deeprotect.privacy.channel.betting import UNIT
 from deeprotect.privacy.channel.calibration import RecordedShares
+from deeprotect.privacy.channel.design import design
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.promises import NamedPromise
 from deeprotect.reproduction.studies import select_studies
@@ -30,6 +31,7 @@ from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 from deeprotect.training.splits import Mask
 
 TRIALS = 200
+NEVER = 1e-9  # an output that a solver leaves less than this is left out of a channel
 PRIVACY: tuple[dict[str, Any], ...] = (
     {"guarantee": "named", "epsilon": 2.0, "ldp_ceiling": 5.0},
     {"guarantee": "named", "epsilon": 3.0, "given": "useful", "ldp_ceiling": 5.0},
@@ -44,7 +46,8 @@ class NextRecording:
 
     `promised` of all `cells`, each with `recordings` or more of those `needed`. `outside`: promised cells in which the
     next recordings' mean shares lie outside the set. `shown`: the largest ln ratio of what is released of two classes.
-    `held`: of so many `trials` in which calibration and next recordings were drawn again, those where none was outside.
+    Calibration and next recordings were drawn again in so many `trials`: in `held` of them all sets had the mean of all
+    recordings, and in `kept` the next ones showed no larger ratio, through a channel of those sets, than was promised.
     """
 
     table: str
@@ -58,6 +61,7 @@ class NextRecording:
     shown: float
     trials: int
     held: int
+    kept: int
 
 
 def measure(
@@ -99,6 +103,7 @@ def _measured(
     known = calibration[calibration | later]
     shares = _shares(pool, coded, policy, channel=channel, chosen=~known)
     drawn = list(_drawn_again(pool, coded, policy, known=known, channel=channel)) if channel.promises else []
+    held, kept = (sum(each) for each in zip(*drawn, strict=True)) if drawn else (0, 0)
     return NextRecording(
         study.dataset,
         f"named ε = {policy.privacy.epsilon:g}" + (f" given {study.useful}" if policy.privacy.given else ""),
@@ -108,9 +113,10 @@ def _measured(
         min((each.recordings for each in channel.promises), default=None),
         max((each.needed for each in channel.unpromised), default=None),
         _outside(shares, channel.promises),
-        _shown(shares, channel),
+        _shown(shares, channel.promises, channel.probabilities),
         len(drawn),
-        sum(each == 0 for each in drawn),
+        held,
+        kept,
     )
 
 
@@ -127,14 +133,19 @@ def _shares(
 
 def _drawn_again(
     pool: LabelledWindows, coded: Any, policy: Policy, *, known: Mask, channel: DiscreteChannel
-) -> Iterator[int]:
-    """In how many cells the next recordings lie outside, with other recordings taken for the next each time."""
+) -> Iterator[tuple[bool, bool]]:
+    """Whether the sets had the mean of all recordings, and the next ones kept the promise, drawn again and again."""
     recordings, share = np.unique(pool.recording), known.mean()
+    every = _shares(pool, coded, policy, channel=channel, chosen=np.ones(len(pool), dtype=bool))
     for trial in range(TRIALS):
         order = np.random.default_rng(trial).permutation(recordings)
         first = np.isin(pool.recording, order[: round(share * len(order))])
         sets, rest = (_shares(pool, coded, policy, channel=channel, chosen=side) for side in (first, ~first))
-        yield _outside(rest, sets.calibrated(confidence=policy.privacy.confidence)[0])
+        promises, _ = sets.calibrated(confidence=policy.privacy.confidence)
+        ceiling = policy.privacy.ldp_ceiling
+        plan = design(channel.cost, channel.prior, promises=promises, ldp_epsilon=ceiling)
+        shown = _shown(rest, promises, plan.probabilities)
+        yield _outside(every, promises) == 0, shown <= policy.privacy.epsilon
 
 
 def _outside(shares: RecordedShares, promises: Sequence[NamedPromise]) -> int:
@@ -146,15 +157,15 @@ def _outside(shares: RecordedShares, promises: Sequence[NamedPromise]) -> int:
     )
 
 
-def _shown(shares: RecordedShares, channel: DiscreteChannel) -> float:
+def _shown(shares: RecordedShares, promises: Sequence[NamedPromise], probabilities: Floats) -> float:
     """The largest ln ratio of an output's probability between classes; of all of them, where none is promised."""
-    cells = [(each.given, each.classes) for each in channel.promises] or [(g, shares.classes) for g in shares.given]
-    tables = [np.array(_means(shares, *cell)) @ channel.probabilities for cell in cells]
-    return max(float(np.log(each.max(axis=0) / each.min(axis=0)).max()) for each in map(_used, tables) if len(each) > 1)
+    cells = [(each.given, each.classes) for each in promises] or [(each, shares.classes) for each in shares.given]
+    tables = [np.array(_means(shares, *cell)) @ probabilities for cell in cells if len(_means(shares, *cell)) > 1]
+    return max((float(np.log(each.max(axis=0) / each.min(axis=0)).max()) for each in map(_used, tables)), default=0.0)
 
 
 def _used(released: Floats) -> Floats:
-    return released[:, released.max(axis=0) > 0] if len(released) else released
+    return released[:, released.max(axis=0) > NEVER]
 
 
 def _means(shares: RecordedShares, given: str, classes: Sequence[str]) -> list[Floats]:
