@@ -45,8 +45,8 @@ def _check_promise(bundle: Bundle) -> None:
     """Counts behind a named promise are of the coder that was shipped with them."""
     if bundle.mechanism.event.guarantee != "ldp":
         raise BundleError(
-            f"the bundle's promise is {bundle.mechanism.event.guarantee}, which was counted on another coder; enrol only keeps "
-            'ε-LDP: train with guarantee = "ldp"'
+            f"the bundle's promise is {bundle.mechanism.event.guarantee}, which was counted on another coder; enrol "
+            'keeps ε-LDP only: train with guarantee = "ldp"'
         )
 
 
@@ -55,8 +55,8 @@ def _check_head(bundle: Bundle, classes: Mapping[str, Sequence[str]]) -> None:
     last = bundle.encoder.layers[-1] if bundle.encoder.layers else None
     if not isinstance(last, Argmax) or last.classes != tuple(map(len, classes.values())):
         raise BundleError(
-            f"the bundle's coder does not tell {quoted_all([*classes])} apart class by class, so it has no head to learn; "
-            'enrol with a bundle of mechanism "channel"'
+            f"the bundle's coder does not tell {quoted_all([*classes])} apart class by class, so it has no "
+            'head to learn; enrol with a bundle of mechanism "channel"'
         )
 
 
