@@ -48,7 +48,7 @@ def _check_promise(bundle: Bundle) -> None:
     if bundle.mechanism.event.guarantee != "ldp":
         raise BundleError(
             f"the bundle's promise is {bundle.mechanism.event.guarantee}, which was counted on another coder; enrol "
-            'only keeps ε-LDP: train with guarantee = "ldp"'
+            'keeps ε-LDP only: train with guarantee = "ldp"'
         )
 
 
