@@ -1,0 +1,90 @@
+"""A ledger for parts of a distributed table: a recording goes by its name and its content, on whichever worker it is.
+
+So an attempt that is made again asks for the draws of the first and is given them. docs/claims.md#retries-of-engines
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from deeprotect.errors import InputError, TableError
+from deeprotect.privacy.accounting import Spending
+from deeprotect.release.ledger import Account, DrawCounts, Price
+from deeprotect.release.ledger.database import Database
+from deeprotect.release.ledger.ledger import Booking, Books
+from deeprotect.release.ledger.stored import StoredLedger
+from deeprotect.signals.episodes import Counts
+from deeprotect.signals.windows import Run
+
+
+@dataclass(frozen=True)
+class LedgerPlace:
+    """Where the ledger is and who is charged; it travels to workers, which open it there."""
+
+    address: str
+    account: Account
+
+    @classmethod
+    def of(cls, address: str | None, *, stream: str | None, person: str | None, app: str) -> "LedgerPlace | None":
+        """None where there is no ledger; half of one is refused."""
+        if address is None and (stream or person or app):
+            raise InputError("stream, person and app are names in a ledger; say where it is: ledger=ADDRESS")
+        if address is None:
+            return None
+        if stream is None:
+            raise InputError("a ledger needs to know whose data it is; add stream=NAME")
+        return cls(address, Account(stream, person, app))
+
+    def refuse_file(self, where: str) -> None:
+        """Each machine would have a file of its own under that name, and each its own draws."""
+        if "://" not in self.address:
+            raise InputError(
+                f"a ledger in a file cannot be shared by the machines of {where}; give postgresql+psycopg://…"
+            )
+
+    def open(self, price: Price) -> StoredLedger:
+        """On the driver: one is made where there is none."""
+        return StoredLedger(Database.existing_or_new(self.address), self.account, price)
+
+    def there(self, price: Price) -> StoredLedger:
+        """On a worker: never a new one, which would know none of the draws that were made."""
+        return StoredLedger(Database.existing(self.address), self.account, price)
+
+
+@dataclass(frozen=True, eq=False)
+class _Keyed:
+    """A booking whose recordings go by what is in them."""
+
+    ledger: StoredLedger
+    runs: Sequence[Run]
+    shown: Counts
+
+
+@dataclass(frozen=True, eq=False)
+class PartLedger:
+    """Recordings go by their names and `digests`; otherwise the ledger that it is given."""
+
+    inner: StoredLedger
+    digests: Mapping[str, str]
+
+    @property
+    def tally(self) -> DrawCounts:
+        return self.inner.tally
+
+    @property
+    def spending(self) -> Spending:
+        return self.inner.spending
+
+    def of_table(self, table: Any, columns: Sequence[str]) -> "PartLedger":
+        """Whatever the share of the table: only its columns are the same on every worker."""
+        del table
+        return replace(self, inner=self.inner.of_session("\n".join(("parts", *columns))))
+
+    def open(self, bookings: Sequence[Booking]) -> AbstractContextManager[Books]:
+        return self.inner.open([_Keyed(self.inner, [*map(self._keyed, each.runs)], each.shown) for each in bookings])
+
+    def _keyed(self, run: Run) -> Run:
+        if run.recording not in self.digests:
+            raise TableError("the table changed while it was read; give one that stays as it is, such as files")
+        return replace(run, recording=f"{self.digests[run.recording]} {run.recording}")
