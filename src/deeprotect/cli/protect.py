@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -11,7 +11,7 @@ from deeprotect.cli.bundles import BundlePath, Key
 from deeprotect.cli.json_output import json_text
 from deeprotect.cli.progress import bar
 from deeprotect.cli.tables import Columns, Force, Map, refuse_output
-from deeprotect.errors import printable
+from deeprotect.errors import InputError, printable
 
 if TYPE_CHECKING:
     from deeprotect.bundle import Bundle
@@ -100,6 +100,10 @@ def protect(
     person: Annotated[str | None, typer.Option(metavar="NAME", help="The stream's person; default: itself.")] = None,
     app: Annotated[str | None, typer.Option(metavar="NAME", help="Who gets the release.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard error.")] = False,
+    engine: Annotated[
+        Literal["here", "spark"], typer.Option(help="On this machine, or on Spark: folders of Parquet, or table:NAME.")
+    ] = "here",
+    master: Annotated[str | None, typer.Option(metavar="URL", help="Of Spark: spark://HOST:PORT, local[2].")] = None,
 ) -> None:
     """Release tables of any size: the same form, other content; with --key only by a signed bundle.
 
@@ -110,6 +114,8 @@ def protect(
     Time and recording are the columns of these names, or those that --map says; nothing else leaves as it is.
 
     Example: deeprotect protect protector walk.csv released.csv --relative-time
+
+    Example: deeprotect protect --engine spark --master spark://host:7077 protector walks released
     """
     from deeprotect.bundle import signing
     from deeprotect.protector import Protector
@@ -118,12 +124,20 @@ def protect(
     from deeprotect.tables.output_checks import refuse_unknown_kind
     from deeprotect.tables.several import paths_of
 
-    if not is_folder(output):
+    if engine == "here" and not is_folder(output):
         refuse_unknown_kind(output)
         refuse_output(output, paths_of(sources), force=force)
     refuse_half_a_ledger(ledger, output, stream=stream, person=person, app=app)
     signed = signing.load(bundle, key=signing.public_key(key)) if key else None
     protector = Protector(signed) if signed else Protector.load(bundle)
+    if engine == "spark":
+        _refuse_on_spark(columns=columns, force=force, workers=workers, as_json=as_json)
+        names = {"ledger": ledger, "stream": stream, "person": person, "app": app or ""}
+        passing = {"mapped": mapped or (), "keep_names": keep_names, "relative_time": relative_time}
+        _on_spark(protector.bundle, sources, output, master=master, **names, **passing)
+        return
+    if master is not None:
+        raise InputError("--master is Spark's; add --engine spark")
     book = protector.ledger(ledger, stream=stream, person=person, app=app or "") if ledger and stream else None
     with bar("protecting") as progress:
         release = protector.protect_files if is_folder(output) else protector.protect_file
@@ -147,6 +161,29 @@ def protect(
         *remembered(summary.draws, ledger, stream),
     ):
         typer.echo(line, err=True)
+
+
+def _refuse_on_spark(**given: Any) -> None:
+    for name, value in given.items():
+        if value:
+            raise InputError(f"--{name.removeprefix('as_')} is not for --engine spark; leave it out")
+
+
+def _on_spark(bundle: "Bundle", sources: list[str], output: str, *, master: str | None, **options: Any) -> None:
+    from deeprotect.engines import spark
+    from deeprotect.engines.part_ledger import LedgerPlace
+    from deeprotect.engines.spark_session import session
+
+    if len(sources) > 1:
+        raise InputError("--engine spark reads one input: a folder of Parquet, or table:NAME")
+    address, stream, person, app = (options.pop(name) for name in ("ledger", "stream", "person", "app"))
+    place = LedgerPlace.of(address, stream, person=person, app=app)
+    with session(master) as opened:
+        table = spark.read(opened, sources[0])
+        job = spark.planned(table, bundle, place=place, **options)
+        spark.write(spark.release(table, job), output)
+    rows = sum(part.rows for part in job.parts.values())
+    typer.echo(f"released {rows} rows of {len(job.parts)} recordings; {job.spending}", err=True)
 
 
 def _beside(summary: "ReleaseSummary") -> Iterator[str]:

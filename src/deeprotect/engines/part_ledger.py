@@ -26,7 +26,7 @@ class LedgerPlace:
     account: Account
 
     @classmethod
-    def of(cls, address: str | None, *, stream: str | None, person: str | None, app: str) -> "LedgerPlace | None":
+    def of(cls, address: str | None, stream: str | None, *, person: str | None, app: str) -> "LedgerPlace | None":
         """None where there is no ledger; half of one is refused."""
         if address is None and (stream or person or app):
             raise InputError("stream, person and app are names in a ledger; say where it is: ledger=ADDRESS")
@@ -36,13 +36,6 @@ class LedgerPlace:
             raise InputError("a ledger needs to know whose data it is; add stream=NAME")
         return cls(address, Account(stream, person, app))
 
-    def refuse_file(self, where: str) -> None:
-        """Each machine would have a file of its own under that name, and each its own draws."""
-        if "://" not in self.address:
-            raise InputError(
-                f"a ledger in a file cannot be shared by the machines of {where}; give postgresql+psycopg://…"
-            )
-
     def open(self, price: Price) -> StoredLedger:
         """On the driver: one is made where there is none."""
         return StoredLedger(Database.existing_or_new(self.address), self.account, price)
@@ -50,6 +43,12 @@ class LedgerPlace:
     def there(self, price: Price) -> StoredLedger:
         """On a worker: never a new one, which would know none of the draws that were made."""
         return StoredLedger(Database.existing(self.address), self.account, price)
+
+
+def refuse_file(address: str, where: str) -> None:
+    """Each machine would have a file of its own under that name, and each its own draws."""
+    if "://" not in address:
+        raise InputError(f"a ledger in a file cannot be shared by the machines of {where}; give postgresql+psycopg://…")
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """Tables on Spark: recordings are shared out, each sorted by time on one worker, and released there."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +12,12 @@ from deeprotect import errors
 from deeprotect.bundle import Bundle
 from deeprotect.engines.arrow import release_batches
 from deeprotect.engines.job import WHERE, Job, Part, refuse_no_place, refuse_speculation
-from deeprotect.engines.part_ledger import LedgerPlace
+from deeprotect.engines.part_ledger import LedgerPlace, refuse_file
 from deeprotect.errors import DeeprotectError, InputError, TableError, printable
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 SPECULATION = "spark.speculation"
 # The second version of Hadoop's committer shows files of one attempt while another may still be chosen.
@@ -45,7 +45,7 @@ def protect(
     With a ledger it is computed where and as often as Spark likes, and its draws are made once. Without one it is
     written once to `out`, a folder of Parquet or table:NAME, and read from there.
     """
-    place = LedgerPlace.of(ledger, stream=stream, person=person, app=app)
+    place = LedgerPlace.of(ledger, stream, person=person, app=app)
     if place is None and out is None:
         refuse_no_place()
     job = planned(
@@ -55,7 +55,7 @@ def protect(
     if out is None:
         return released
     write(released, out)
-    return read(dataframe, out)
+    return read(dataframe.sparkSession, out)
 
 
 def planned(
@@ -71,8 +71,8 @@ def planned(
     context = dataframe.sparkSession.sparkContext
     if place is None and context.getConf().get(SPECULATION, "false") == "true":
         refuse_speculation(SPECULATION)
-    if place is not None and not re.fullmatch(r"local(\[.*\])?", context.master):
-        place.refuse_file(f"the cluster at {printable(context.master)}")
+    if place is not None and not is_local(context.master):
+        refuse_file(place.address, f"the cluster at {printable(context.master)}")
     source = arrow_schema(dataframe)
     job = Job.of(bundle, source, place=place, mapped=mapped, keep_names=keep_names, relative_time=relative_time)
     return replace(job, parts=_parts(dataframe, job))
@@ -83,8 +83,8 @@ def release(dataframe: "DataFrame", job: Job) -> "DataFrame":
     from pyspark.sql.pandas.types import from_arrow_schema
 
     shared = dataframe.sparkSession.sparkContext.broadcast(job)
-    rows = dataframe.select(*map(_column, job.columns.kept))
-    ordered = rows.repartition(_column(job.recording)).sortWithinPartitions(_column(job.recording), _column(job.time))
+    rows = dataframe.select(*map(column, job.columns.kept))
+    ordered = rows.repartition(column(job.recording)).sortWithinPartitions(column(job.recording), column(job.time))
     return ordered.mapInArrow(_on_worker(shared), from_arrow_schema(job.output, prefer_timestamp_ntz=True))
 
 
@@ -98,10 +98,10 @@ def write(released: "DataFrame", out: str) -> None:
             writer.parquet(out)
 
 
-def read(dataframe: "DataFrame", source: str) -> "DataFrame":
-    """A folder of Parquet, or table:NAME, in the session of a frame."""
-    session = dataframe.sparkSession
-    return session.table(source.removeprefix(TABLE)) if source.startswith(TABLE) else session.read.parquet(source)
+def read(session: "SparkSession", source: str) -> "DataFrame":
+    """A folder of Parquet, or table:NAME."""
+    with said_in_one_line():
+        return session.table(source.removeprefix(TABLE)) if source.startswith(TABLE) else session.read.parquet(source)
 
 
 def arrow_schema(dataframe: "DataFrame") -> pa.Schema:
@@ -153,24 +153,29 @@ def _explained(text: str) -> DeeprotectError:
     return DeeprotectError(f"Spark failed ({kind[1] if kind else 'unknown'}); its log says why. Nothing is shown of it")
 
 
-def _column(name: str):  # type: ignore[no-untyped-def]
+def is_local(master: str) -> bool:
+    """All of it in one process of this machine."""
+    return re.fullmatch(r"local(\[.*\])?", master) is not None
+
+
+def column(name: str | None) -> "Column":
     """Dots and blanks are part of a name."""
     from pyspark.sql import functions
 
-    return functions.col(f"`{name.replace('`', '``')}`")
+    return functions.col(f"`{str(name).replace('`', '``')}`")
 
 
 def _parts(dataframe: "DataFrame", job: Job) -> dict[str, Part]:
     """Every recording, in the order of its name; with a ledger, what is in it. One pass, all of it in Spark."""
     from pyspark.sql import functions as f
 
-    kept = [_column(name) for name in job.columns.kept]
+    kept = [column(name) for name in job.columns.kept]
     content = f.xxhash64(*kept)
     wanted = [f.count(f.lit(1)).alias("rows")]
     if job.place is not None:  # a sum and a parity, whatever the order: not against forgers, who would gain nothing
         wanted += [f.sum(content.cast("decimal(38,0)")).alias("sum"), f.bit_xor(content).alias("parity")]
     with said_in_one_line():
-        found = dataframe.select(*kept).groupBy(_column(job.recording).alias("name")).agg(*wanted).collect()
+        found = dataframe.select(*kept).groupBy(column(job.recording).alias("name")).agg(*wanted).collect()
     if any(row["name"] is None for row in found):
         raise TableError(f"{WHERE}: column '{printable(job.recording)}' is empty in some rows; name their recording")
     found.sort(key=lambda row: row["name"])
@@ -180,7 +185,7 @@ def _parts(dataframe: "DataFrame", job: Job) -> dict[str, Part]:
     }
 
 
-def _on_worker(shared: "Broadcast[Job]"):  # type: ignore[no-untyped-def]
+def _on_worker(shared: "Broadcast[Job]") -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return release_batches(batches, shared.value)
 
