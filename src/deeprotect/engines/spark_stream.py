@@ -54,12 +54,13 @@ def protect_stream(
     name: str,
     app: str = "",
     mapped: Iterable[str] = (),
-    silence_seconds: float = SILENCE_SECONDS,
+    silence_seconds: float | None = SILENCE_SECONDS,
 ) -> "DataFrame":
     """A streaming frame of released rows: the column of devices (`mapped=["recording=device"]`), time and channels.
 
     `name` is the stream's in the ledger and must last: after a restart, even without its checkpoint, windows that were
-    drawn before are those that leave. A device that is silent for `silence_seconds` has ended, and may begin again.
+    drawn before are those that leave. A device that is silent for `silence_seconds` has ended, and may begin again;
+    with None it waits, as it must for a query that ends by itself (trigger availableNow).
     """
     session = dataframe.sparkSession
     if not is_local(session.sparkContext.master):
@@ -79,7 +80,7 @@ class StreamJob:
     address: str
     name: str
     app: str
-    silence_seconds: float
+    silence_seconds: float | None
 
     def ledger(self, device: str) -> StoredLedger:
         """The device is its own person. Draws go by the name that lasts, so that they are known again."""
@@ -186,8 +187,10 @@ def _released(dataframe: "DataFrame", job: Job, plan: "Broadcast[StreamJob]") ->
     rows = dataframe.select(*wanted, *map(column, columns.channels))
     output = from_arrow_schema(pa.schema([job.output.field(job.recording), *map(job.output.field, columns.channels)]))
     schema = StructType([*output.fields, StructField(_TIME, LongType())])
+    ends = plan.value.silence_seconds is not None
+    timeout = GroupStateTimeout.ProcessingTimeTimeout if ends else GroupStateTimeout.NoTimeout
     released = rows.groupBy(column(job.recording)).applyInPandasWithState(
-        _on_worker(plan), schema, "state binary", "append", GroupStateTimeout.ProcessingTimeTimeout
+        _on_worker(plan), schema, "state binary", "append", timeout
     )
     stamps = f.timestamp_micros(column(_TIME)).alias(job.time)
     return released.select(*(stamps if name == job.time else column(name) for name in columns.kept))
@@ -227,7 +230,8 @@ def _keep(known: DeviceState, state: Any, plan: StreamJob) -> None:
         state.remove()
         return
     state.update((content,))
-    state.setTimeoutDuration(int(1000 * plan.silence_seconds))
+    if plan.silence_seconds is not None:
+        state.setTimeoutDuration(int(1000 * plan.silence_seconds))
 
 
 def _frame(device: Any, left: list[Leaving], job: Job) -> Any:
