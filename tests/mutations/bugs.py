@@ -8,6 +8,7 @@ import numpy as np
 from tests.mutations import checks, mixing
 from tests.mutations.bug import Bug, Patch
 
+from deeprotect.engines.part_ledger import PartLedger
 from deeprotect.errors import BudgetError
 from deeprotect.privacy.channel import calibration, ratios
 from deeprotect.privacy.channel import design as designs
@@ -264,6 +265,15 @@ def recorded_without_its_charge(patch: Patch) -> None:
     patch.setattr(StoredBooks, "_charge", first_only)
 
 
+def a_retry_draws_again(patch: Patch) -> None:
+    """Draws of a worker's share go by the attempt, as those of a table in memory do, and not by what is in it."""
+    patch.setattr(
+        PartLedger,
+        "of_table",
+        lambda self, table, columns: replace(self, inner=self.inner.of_table(table, columns)),
+    )
+
+
 BUGS = (
     Bug("half the noise is drawn", half_the_noise_drawn, (checks.AUDIT_SAMPLES, checks.AUDIT_CLIPPED)),
     Bug("half the noise is stated", half_the_noise_stated, (checks.VERIFY_NOISE,)),
@@ -286,6 +296,7 @@ BUGS = (
     Bug("redrawn inside an episode", redrawn_inside_an_episode, (checks.AUDIT_HELD, checks.ONE_DRAW)),
     Bug("a window informs two draws", window_informs_two_draws, (checks.ONE_DRAW_OF_A_WINDOW,)),
     Bug("recorded without its charge", recorded_without_its_charge, (checks.PAID_FOR,)),
+    Bug("a retry draws again", a_retry_draws_again, (checks.ONE_ATTEMPT,)),
     Bug("labels left in the output", labels_left_in, (checks.COLUMNS,)),
     Bug("a bundle that chooses columns", a_bundle_chooses_columns, (checks.CHOSEN,)),
     *mixing.BUGS,

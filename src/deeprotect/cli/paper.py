@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from deeprotect.cli.evaluate import Jobs, Report, command_line, cores, refuse_report
+from deeprotect.cli.evaluate import Jobs, Report, Scheduler, command_line, processes_or_cluster, refuse_report
 from deeprotect.cli.json_output import json_text
 from deeprotect.cli.progress import bar
 from deeprotect.cli.tables import Force
@@ -31,6 +31,7 @@ def reproduce(
     ] = None,
     folds: Annotated[int | None, typer.Option(metavar="N", help="Cross-validation (3; 2 with --quick).")] = None,
     jobs: Jobs = None,
+    scheduler: Scheduler = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer folds, windows, ε and epochs; minutes.")] = False,
     seed: Annotated[int, typer.Option(help="Of splits, owners, models and evaluation noise.")] = 0,
     force: Force = False,
@@ -56,7 +57,7 @@ def reproduce(
             numbers=cases or (),
             directory=source,
             size=(QUICK if quick else FULL).with_folds(folds),
-            jobs=cores() if jobs is None else jobs,
+            jobs=processes_or_cluster(jobs, scheduler),
             seed=seed,
             command=command_line(),
         )

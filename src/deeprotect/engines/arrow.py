@@ -16,6 +16,8 @@ from deeprotect.tables.sinks import Sink
 AHEAD = 4
 """Batches that are released before somebody takes the first: memory stays small, and nobody waits for long."""
 
+THREAD = "deeprotect release"
+
 
 def release_batches(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
     """Batches of whole recordings, each in one piece and in order of time; released ones with the job's columns."""
@@ -41,9 +43,7 @@ def release_batches(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.
 
 def _as(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Engines hand text on in more than one type."""
-    return pa.RecordBatch.from_arrays(
-        [batch.column(field.name).cast(field.type) for field in schema], schema=schema
-    )
+    return pa.RecordBatch.from_arrays([batch.column(field.name).cast(field.type) for field in schema], schema=schema)
 
 
 def _numbered(table: pa.Table, job: Job) -> pa.Table:
@@ -57,7 +57,7 @@ def _numbered(table: pa.Table, job: Job) -> pa.Table:
     return table.set_column(place, job.output.field(place), numbers.take(names.indices))
 
 
-class _Stopped(Exception):
+class _StoppedError(Exception):
     """Nobody takes the rest."""
 
 
@@ -69,7 +69,7 @@ def _pulled(push: Callable[[OpenSink], None]) -> Iterator[pa.Table]:
     class Waiting:
         def write(self, rows: pa.Table) -> None:
             if stopped.is_set():
-                raise _Stopped
+                raise _StoppedError
             queue.put(rows)
 
     @contextmanager
@@ -84,7 +84,7 @@ def _pulled(push: Callable[[OpenSink], None]) -> Iterator[pa.Table]:
         except BaseException as failure:
             queue.put(failure)
 
-    thread = threading.Thread(target=run, daemon=True)
+    thread = threading.Thread(target=run, name=THREAD, daemon=True)
     thread.start()
     try:
         while (found := queue.get()) is not None:

@@ -83,8 +83,8 @@ class Job:
     @property
     def spending(self) -> Spending:
         """Of every draw of every part."""
-        window, hold = self.bundle.schema.window, self.bundle.hold.windows
-        draws = sum(-(-(-(-part.rows // window)) // hold) for part in self.parts.values())
+        episode = self.bundle.schema.window * self.bundle.hold.windows
+        draws = sum(-(-part.rows // episode) for part in self.parts.values())
         return totals([(self.bundle.mechanism.event, draws)])
 
     def ledger(self) -> Ledger:

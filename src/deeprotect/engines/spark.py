@@ -48,9 +48,7 @@ def protect(
     place = LedgerPlace.of(ledger, stream, person=person, app=app)
     if place is None and out is None:
         refuse_no_place()
-    job = planned(
-        dataframe, bundle, place=place, mapped=mapped, keep_names=keep_names, relative_time=relative_time
-    )
+    job = planned(dataframe, bundle, place=place, mapped=mapped, keep_names=keep_names, relative_time=relative_time)
     released = release(dataframe, job)
     if out is None:
         return released

@@ -199,9 +199,7 @@ def _released(dataframe: "DataFrame", job: Job, plan: "Broadcast[StreamJob]") ->
 def _on_worker(shared: "Broadcast[StreamJob]") -> Callable[..., Iterator[Any]]:
     def work(key: tuple[Any], frames: Iterator[Any], state: Any) -> Iterator[Any]:
         plan, device = shared.value, str(key[0])
-        known = (
-            DeviceState.from_bytes(state.get[0], plan, device) if state.exists else DeviceState.new(plan, device)
-        )
+        known = DeviceState.from_bytes(state.get[0], plan, device) if state.exists else DeviceState.new(plan, device)
         with one_thread():
             if state.hasTimedOut:
                 left = known.finish()
