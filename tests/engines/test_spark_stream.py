@@ -76,7 +76,7 @@ def test_a_restart_goes_on_and_late_and_duplicate_rows_change_nothing(query):
     whole = query.run()
     pairs = list(zip(whole["device"].to_pylist(), whole["time"].to_pylist(), strict=True))
     assert len(pairs) == len(set(pairs)) > first.num_rows
-    known = {pair: x for pair, x in zip(pairs, whole["acc_x"].to_pylist(), strict=True)}
+    known = dict(zip(pairs, whole["acc_x"].to_pylist(), strict=True))
     before = zip(first["device"].to_pylist(), first["time"].to_pylist(), first["acc_x"].to_pylist(), strict=True)
     assert all(known[device, stamp] == x for device, stamp, x in before)
     assert whole.num_rows == 4 * query.draws()  # windows of four rows, one draw each

@@ -21,9 +21,12 @@ def test_a_cluster_measures_what_this_process_does(windows, policy) -> None:
     local = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None)
     with local as cluster:
         there = run(windows, policy, Plan(settings, setup, split, cluster.scheduler_address))
-    assert [row.to_json() for row in there.rows] == [row.to_json() for row in here.rows]
+    assert repr(there.rows) == repr(here.rows)
 
 
 def test_a_scheduler_that_does_not_answer_is_one_line() -> None:
-    with pytest.raises(InputError, match="no Dask scheduler answers at tcp://127.0.0.1:9"), workers("tcp://127.0.0.1:9"):
+    with (
+        pytest.raises(InputError, match="no Dask scheduler answers at tcp:"),
+        workers("tcp://127.0.0.1:9"),
+    ):
         pytest.fail("there is none")

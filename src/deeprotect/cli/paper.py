@@ -112,9 +112,9 @@ def _features(name: str, out: Path, *, source: Path | None, seed: int) -> None:
 
 def bench(
     what: Annotated[
-        Literal["peers", "device", "gateway"],
+        Literal["peers", "device", "gateway", "scale"],
         typer.Argument(
-            help="Speed against peers, what a bundle costs on a device, or how many streams a gateway holds."
+            help="Speed against peers, a bundle's cost on a device, streams that a gateway holds, or Spark and Dask."
         ),
     ] = "peers",
     bundle: Annotated[Path | None, typer.Argument(metavar="BUNDLE", help="With device or gateway.")] = None,
@@ -130,10 +130,15 @@ def bench(
         typer.Option(metavar="JSON", help="Exit code 1 where a ratio is worse than in this file by over a third."),
     ] = None,
     streams: Annotated[int, typer.Option(min=1, metavar="N", help="With gateway: how many to begin with.")] = 1000,
+    rows: Annotated[
+        int | None, typer.Option(min=1_000_000, metavar="N", help="With scale: rows of the table (50 million).")
+    ] = None,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Speed and memory as ratios against peers, measured in the same run.
+
+    With scale: Spark on one worker and two, Dask likewise, and 2,000 devices on Spark; needs Java.
 
     With device: processor time, memory and delay of a live stream with a bundle and without, in Python and, in a clone
     with node and Chromium, in the browser. With gateway: live streams on this machine, more and more of them.
@@ -145,7 +150,10 @@ def bench(
     Example: deeprotect bench gateway protector --streams 1000
     """
     if what != "peers" and (short or part or out or against):
-        raise InputError(f"bench {what} takes a bundle and --json only; leave out the rest")
+        raise InputError(f"bench {what} takes a bundle, or --rows, and --json only; leave out the rest")
+    if what == "scale":
+        _bench_scale(rows, as_json=as_json)
+        return
     if what == "device":
         _bench_device(bundle, as_json=as_json)
         return
@@ -188,6 +196,20 @@ def _bench_device(bundle: Path | None, *, as_json: bool) -> None:
         overheads_table(overheads)
     if not any(each.place == "browser" for each in overheads):
         typer.echo("left out: the browser; in a clone with node and Chromium, run `make browser` first", err=True)
+
+
+def _bench_scale(rows: int | None, *, as_json: bool) -> None:
+    from deeprotect.benchmark.scale import ROWS, scale, streams
+    from deeprotect.cli.printing import ratios_table
+
+    def say(line: str) -> None:
+        typer.echo(line, err=True)
+
+    ratios = [*scale(rows or ROWS, say=say), streams(say=say)]
+    if as_json:
+        typer.echo(json_text({"schema": 1, "ratios": [each.to_json() for each in ratios]}))
+    else:
+        ratios_table(ratios)
 
 
 def _bench_gateway(bundle: Path | None, streams: int, *, as_json: bool) -> None:
