@@ -18,6 +18,7 @@ from deeprotect.benchmark.own_process import run
 from deeprotect.benchmark.ratio import Ratio
 from deeprotect.benchmark.spark_run import SparkRun, finish, start
 from deeprotect.benchmark.standalone import standalone
+from deeprotect.errors import DeeprotectError
 
 ROWS, FILE_ROWS, RECORDING_ROWS = 50_000_000, 1_000_000, 50_000
 DEVICES, HELD, TRIGGER_SECONDS, STREAM_SECONDS = 2000, "10 s", 10, 90
@@ -70,6 +71,8 @@ def streams(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         durations = _stream(folder, devices, ledger or str(folder / "ledger.db"), seconds)
+    if not durations:
+        raise DeeprotectError(f"{devices} devices: no batch but the first ended in {seconds} s; they are not held")
     worst = float(np.quantile(durations, 0.99))
     say(f"{devices} devices: {len(durations)} batches, median {np.median(durations):.1f} s, 99 % below {worst:.1f} s")
     return Ratio(

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deeprotect.engines.spark import said_in_one_line
-from deeprotect.errors import InputError, printable
+from deeprotect.errors import DeeprotectError, InputError, printable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,8 +32,11 @@ def session(master: str | None) -> Iterator["SparkSession"]:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("deeprotect").config("spark.ui.showConsoleProgress", "false")
     builder = builder.config("spark.log.level", "OFF")
-    with said_in_one_line():
+    try:
         spark = (builder.master(master) if master else builder).getOrCreate()
+    except Exception as failure:  # of whatever kind: a gateway that died, a master that refused, a setting
+        where = printable(master or "the master of spark-submit")
+        raise DeeprotectError(f"Spark did not start at {where} ({type(failure).__name__}); its log says why") from None
     try:
         yield spark
     finally:
