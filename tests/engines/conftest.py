@@ -31,8 +31,6 @@ def spark(tmp_path_factory):
     require_spark()
     from pyspark.sql import SparkSession
 
-    from deeprotect.engines.spark_session import PANDAS
-
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PySpark's own, of pandas 3 and of sockets that it leaves open
@@ -47,7 +45,6 @@ def spark(tmp_path_factory):
             .getOrCreate()
         )
     yield session
-    assert PANDAS
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         session.stop()

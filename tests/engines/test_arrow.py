@@ -93,6 +93,12 @@ def test_a_missing_column_is_refused_before_any_work(bundle, rows, dropped, line
         Job.of(bundle, rows.drop_columns([dropped]).schema)
 
 
+def test_time_as_text_is_refused_for_texts_sort_otherwise(bundle, rows):
+    text = rows.set_column(0, "time", rows["time"].cast(pa.string()))
+    with pytest.raises(TableError, match="cast it to a number or time"):
+        Job.of(bundle, text.schema)
+
+
 def test_half_a_ledger_and_an_unshared_one_are_refused():
     with pytest.raises(InputError, match="stream=NAME"):
         LedgerPlace.of("ledger.db", None, person=None, app="")

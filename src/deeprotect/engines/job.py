@@ -107,6 +107,12 @@ class Job:
                 f"{WHERE}: no column says when a row was, and rows of a distributed table have no other order; "
                 "name it with mapped=['time=COLUMN'] (--map time=COLUMN)"
             )
+        when = self.source.field(columns.time_name).type
+        if not (kinds.is_temporal(when) or kinds.is_integer(when) or kinds.is_floating(when) or kinds.is_decimal(when)):
+            name = printable(columns.time_name)  # texts sort as texts: 10 before 9
+            raise TableError(
+                f"{WHERE}: column '{name}' is {when}, and rows are sorted by it; cast it to a number or time"
+            )
         kind = self.source.field(columns.recording_name).type
         kind = kind.value_type if kinds.is_dictionary(kind) else kind
         if not (kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_integer(kind)):
