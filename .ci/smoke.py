@@ -89,7 +89,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "peers": [["deeprotect", "bench", "--short", "--part", "noise"]],
     "spark": [  # needs Java
         ["python", "-c", TYPED, "spark.parquet"],
-        ["deeprotect", "protect", "--engine", "spark", "--master", "local[1]", "protector", "spark.parquet", "on-spark"],
+        ["deeprotect", "protect", "--engine", "spark", "--master", "local[1]", "protector", "spark.parquet", "out"],
     ],
     "dask": [["python", "-c", TYPED, "dask.parquet"], ["python", "-c", DASK]],
     "ledger": [["python", "-c", LEDGER], ["deeprotect", "budget", "--help"]],
