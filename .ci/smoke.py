@@ -66,6 +66,8 @@ for each in asked:
 """
 SDIST = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
 LEDGER = "import sqlalchemy as s; s.create_engine('postgresql+psycopg://nobody@localhost/nothing')"
+TYPED = "import sys, pyarrow.csv as c, pyarrow.parquet as p; p.write_table(c.read_csv('walk.csv'), sys.argv[1])"
+DASK = "from deeprotect.engines import dask; dask.protect('dask.parquet', 'protector', out='on-dask')"
 # What base has no need of: a protector, its proof and its card work without.
 ABSENT = "import importlib.util as u; assert not any(map(u.find_spec, ('scipy', 'torch', 'sklearn', 'matplotlib')))"
 # Exports are whole without a clone and without node: the wheel carries the scripts.
@@ -96,6 +98,11 @@ COMMANDS: dict[str, list[list[str]]] = {
         ["deeprotect", "evaluate", "policy.toml", "--data", "walk.csv", "--out", "report", "--quick", "--jobs", "1"],
     ],
     "peers": [["deeprotect", "bench", "--short", "--part", "noise"]],
+    "spark": [  # needs Java
+        ["python", "-c", TYPED, "spark.parquet"],
+        ["deeprotect", "protect", "--engine", "spark", "--master", "local[1]", "protector", "spark.parquet", "out"],
+    ],
+    "dask": [["python", "-c", TYPED, "dask.parquet"], ["python", "-c", DASK]],
     "ledger": [["python", "-c", LEDGER], ["deeprotect", "budget", "--help"]],
 }
 """In the order in which they run: the first trains the protector that the others use. Extras that are not here come

@@ -8,6 +8,7 @@ import numpy as np
 from tests.mutations import checks, mixing, protectors
 from tests.mutations.bug import Bug, Patch
 
+from deeprotect.engines.part_ledger import PartLedger
 from deeprotect.errors import BudgetError
 from deeprotect.privacy.channel import betting, calibration, promises
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
@@ -314,6 +315,15 @@ def recorded_without_its_charge(patch: Patch) -> None:
     patch.setattr(StoredBooks, "_charge", first_only)
 
 
+def a_retry_draws_again(patch: Patch) -> None:
+    """Draws of a worker's share go by the attempt, as those of a table in memory do, and not by what is in it."""
+    patch.setattr(
+        PartLedger,
+        "of_table",
+        lambda self, table, columns: replace(self, inner=self.inner.of_table(table, columns)),
+    )
+
+
 BUGS = (
     Bug("half the noise is drawn", half_the_noise_drawn, (checks.AUDIT_SAMPLES, checks.AUDIT_CLIPPED)),
     Bug("half the noise is stated", half_the_noise_stated, (checks.VERIFY_NOISE,)),
@@ -339,6 +349,7 @@ BUGS = (
     Bug("a script kept too often", script_kept_too_often, (checks.SCRIPT_INTEGERS,)),
     Bug("a window informs two draws", window_informs_two_draws, (checks.ONE_DRAW_OF_A_WINDOW,)),
     Bug("recorded without its charge", recorded_without_its_charge, (checks.PAID_FOR,)),
+    Bug("a retry draws again", a_retry_draws_again, (checks.ONE_ATTEMPT,)),
     Bug("labels left in the output", labels_left_in, (checks.COLUMNS,)),
     Bug("a bundle that chooses columns", a_bundle_chooses_columns, (checks.CHOSEN,)),
     *mixing.BUGS,

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy import stats
 from sqlalchemy import func, select
@@ -18,6 +19,9 @@ from deeprotect.audit.candidates import candidates
 from deeprotect.audit.isolation import Isolation, isolation
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.verification.verify import steps
+from deeprotect.engines.arrow import release_batches
+from deeprotect.engines.job import Job, Part
+from deeprotect.engines.part_ledger import LedgerPlace
 from deeprotect.errors import DeeprotectError, EntropyError
 from deeprotect.privacy.channel.betting import UNIT
 from deeprotect.privacy.channel.calibration import RecordedShares
@@ -230,6 +234,19 @@ def _what_is_kept_is_paid_for(bundle):
     return kept == paid == 8
 
 
+def _an_attempt_made_again_gets_the_first_draws(bundle):
+    """The same share of a table on two workers, as engines retry and speculate: one release, paid for once."""
+    table = protectors.table().append_column("recording", pa.array(["a"] * protectors.table().num_rows))
+    with TemporaryDirectory() as folder:
+        place = LedgerPlace(f"{folder}/ledger.db", Account("walk"))
+        parts = {"a": Part(1, table.num_rows, "what is in it")}
+        job = replace(Job.of(bundle, table.schema, place=place), parts=parts)
+        first, again = (pa.Table.from_batches(release_batches(table.to_batches(), job)) for _ in range(2))
+        with Database.existing(place.address).reading() as connection:
+            paid = connection.execute(select(func.sum(charges.c.draws))).scalar()
+    return first.equals(again) and paid == -(-table.num_rows // bundle.schema.window)
+
+
 def _draws_what_the_integers_say(channel):
     runs, entropy = 20_000, SeededEntropy(5)
     for code, row in enumerate(channel.probabilities):
@@ -318,6 +335,11 @@ OWN_RELEASE = Check(
 DECODER = Check("law: the decoder gets noisy codes", _decoder_gets_noise, protectors.on_samples)
 ONE_DRAW_OF_A_WINDOW = Check("law: a window informs one draw at most", _each_window_informs_one_draw, protectors.held)
 PAID_FOR = Check("law: what is kept is paid for", _what_is_kept_is_paid_for, protectors.on_samples)
+ONE_ATTEMPT = Check(
+    "law: an attempt made again gets the first draws",
+    _an_attempt_made_again_gets_the_first_draws,
+    protectors.on_samples,
+)
 CHARGED = Check("law: a failed release stays charged", _failure_stays_charged, protectors.on_samples)
 NO_RAW = Check("law: no row passes unchanged", _no_row_passes_raw, protectors.on_samples)
 COLUMNS = Check(

@@ -15,6 +15,9 @@ from deeprotect.errors import InputError
 
 Report = Annotated[Path, typer.Option(metavar="DIR", help="Where report.html and results.json go.")]
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Processes; without it, one per core.")]
+Scheduler = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Measure on the Dask cluster of this scheduler, tcp://HOST:PORT.")
+]
 
 
 def demo(out: Report = Path("out/demo"), force: Force = False) -> None:
@@ -59,6 +62,7 @@ def evaluate(
     folds: Annotated[int, typer.Option(metavar="N", help="Cross-validation; 1 holds out a part.")] = 1,
     repeats: Annotated[int, typer.Option(metavar="N", help="How often, each time with another seed.")] = 1,
     jobs: Jobs = None,
+    scheduler: Scheduler = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer windows, ε, attackers and epochs; about a minute.")
     ] = False,
@@ -97,7 +101,7 @@ def evaluate(
         strangers=strangers,
         folds=folds,
         repeats=repeats,
-        jobs=cores() if jobs is None else jobs,
+        jobs=processes_or_cluster(jobs, scheduler),
         quick=quick,
         seed=seed,
         show_raw=show_raw,
@@ -133,6 +137,12 @@ def refuse_report(out: Path, parts: Iterable[str], *, force: bool) -> None:
     refuse_unwritable_folder(out)
     if not force:
         refuse_existing_in(out, parts)
+
+
+def processes_or_cluster(jobs: int | None, scheduler: str | None) -> int | str:
+    if jobs is not None and scheduler is not None:
+        raise InputError("--jobs are processes here, --scheduler is a cluster elsewhere; give one of them")
+    return scheduler or (cores() if jobs is None else jobs)
 
 
 def cores() -> int:

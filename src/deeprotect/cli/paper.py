@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from deeprotect.cli.evaluate import Jobs, Report, command_line, cores, refuse_report
+from deeprotect.cli.evaluate import Jobs, Report, Scheduler, command_line, processes_or_cluster, refuse_report
 from deeprotect.cli.json_output import json_text
 from deeprotect.cli.progress import bar
 from deeprotect.cli.tables import Force
@@ -34,6 +34,7 @@ def reproduce(
     ] = None,
     folds: Annotated[int | None, typer.Option(metavar="N", help="Cross-validation (3; 2 with --quick).")] = None,
     jobs: Jobs = None,
+    scheduler: Scheduler = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer folds, windows, ε and epochs; minutes.")] = False,
     seed: Annotated[int, typer.Option(help="Of splits, owners, models and evaluation noise.")] = 0,
     force: Force = False,
@@ -59,7 +60,7 @@ def reproduce(
             numbers=cases or (),
             directory=source,
             size=(QUICK if quick else FULL).with_folds(folds),
-            jobs=cores() if jobs is None else jobs,
+            jobs=processes_or_cluster(jobs, scheduler),
             seed=seed,
             command=command_line(),
         )
@@ -116,9 +117,9 @@ def _features(name: str, out: Path, *, source: Path | None, seed: int) -> None:
 
 def bench(
     what: Annotated[
-        Literal["peers", "device", "gateway"],
+        Literal["peers", "device", "gateway", "scale"],
         typer.Argument(
-            help="Speed against peers, what a bundle costs on a device, or how many streams a gateway holds."
+            help="Speed against peers, a bundle's cost on a device, streams that a gateway holds, or Spark and Dask."
         ),
     ] = "peers",
     bundle: Annotated[Path | None, typer.Argument(metavar="BUNDLE", help="With device or gateway.")] = None,
@@ -134,10 +135,15 @@ def bench(
         typer.Option(metavar="JSON", help="Exit code 1 where a ratio is worse than in this file by over a third."),
     ] = None,
     streams: Annotated[int, typer.Option(min=1, metavar="N", help="With gateway: how many to begin with.")] = 1000,
+    rows: Annotated[
+        int | None, typer.Option(min=1_000_000, metavar="N", help="With scale: rows of the table (50 million).")
+    ] = None,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Speed and memory as ratios against peers, measured in the same run.
+
+    With scale: Spark on one worker and two, Dask likewise, and 2,000 devices on Spark; needs Java.
 
     With device: processor time, memory and delay of a live stream with a bundle and without, in Python and, in a clone
     after `make browser`, in the engines of phones and in Chromium. With gateway: live streams on this machine, more and
@@ -150,7 +156,10 @@ def bench(
     Example: deeprotect bench gateway protector --streams 1000
     """
     if what != "peers" and (short or part or out or against):
-        raise InputError(f"bench {what} takes a bundle and --json only; leave out the rest")
+        raise InputError(f"bench {what} takes a bundle, or --rows, and --json only; leave out the rest")
+    if what == "scale":
+        _bench_scale(rows, as_json=as_json)
+        return
     if what == "device":
         _bench_device(bundle, as_json=as_json)
         return
@@ -193,6 +202,20 @@ def _bench_device(bundle: Path | None, *, as_json: bool) -> None:
         overheads_table(overheads)
     for place in left_out(overheads):
         typer.echo(f"left out: {place}; in a clone with node and Chromium, run `make browser` first", err=True)
+
+
+def _bench_scale(rows: int | None, *, as_json: bool) -> None:
+    from deeprotect.benchmark.scale import ROWS, scale, streams
+    from deeprotect.cli.printing import ratios_table
+
+    def say(line: str) -> None:
+        typer.echo(line, err=True)
+
+    ratios = [*scale(rows or ROWS, say=say), streams(say=say)]
+    if as_json:
+        typer.echo(json_text({"schema": 1, "ratios": [each.to_json() for each in ratios]}))
+    else:
+        ratios_table(ratios)
 
 
 def _bench_gateway(bundle: Path | None, streams: int, *, as_json: bool) -> None:

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -12,7 +12,7 @@ from deeprotect.cli.bundles import BundlePath, Key
 from deeprotect.cli.json_output import json_text
 from deeprotect.cli.progress import bar
 from deeprotect.cli.tables import Columns, Force, Map, pairs
-from deeprotect.errors import ClippedWarning, printable
+from deeprotect.errors import ClippedWarning, InputError, printable
 
 if TYPE_CHECKING:
     from deeprotect.bundle import Bundle
@@ -148,6 +148,10 @@ def protect(
     person: Annotated[str | None, typer.Option(metavar="NAME", help="The stream's person; default: itself.")] = None,
     app: Annotated[str | None, typer.Option(metavar="NAME", help="Who gets the release.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard error.")] = False,
+    engine: Annotated[
+        Literal["here", "spark"], typer.Option(help="On this machine, or on Spark: folders of Parquet, or table:NAME.")
+    ] = "here",
+    master: Annotated[str | None, typer.Option(metavar="URL", help="Of Spark: spark://HOST:PORT, local[2].")] = None,
 ) -> None:
     """Release tables of any size: the same form, other content; with --key only by a signed bundle.
 
@@ -158,12 +162,22 @@ def protect(
     Time and recording are the columns of these names, or those that --map says; nothing else leaves as it is.
 
     Example: deeprotect protect protector walk.csv released.csv --relative-time
+
+    Example: deeprotect protect --engine spark --master spark://host:7077 protector walks released
     """
     from deeprotect.protector import Protector
     from deeprotect.tables.csv_reader import column_names
     from deeprotect.tables.data_set import is_folder
 
     protector = Protector.load(bundle, key=key)
+    if engine == "spark":
+        _refuse_on_spark(columns=columns, force=force, workers=workers, as_json=as_json)
+        names = {"ledger": ledger, "stream": stream, "person": person, "app": app or ""}
+        passing = {"map": pairs(mapped), "keep_names": keep_names, "relative_time": relative_time}
+        _on_spark(protector.bundle, sources, output, master=master, **names, **passing)
+        return
+    if master is not None:
+        raise InputError("--master is Spark's; add --engine spark")
     with bar("protecting") as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", ClippedWarning)  # said below, in its place
         summary = protector.protect(
@@ -190,6 +204,29 @@ def protect(
         *remembered(summary.draws, ledger, stream),
     ):
         typer.echo(line, err=True)
+
+
+def _refuse_on_spark(**given: Any) -> None:
+    for name, value in given.items():
+        if value:
+            raise InputError(f"--{name.removeprefix('as_')} is not for --engine spark; leave it out")
+
+
+def _on_spark(bundle: "Bundle", sources: list[str], output: str, *, master: str | None, **options: Any) -> None:
+    from deeprotect.engines import spark
+    from deeprotect.engines.part_ledger import LedgerPlace
+    from deeprotect.engines.spark_session import session
+
+    if len(sources) > 1:
+        raise InputError("--engine spark reads one input: a folder of Parquet, or table:NAME")
+    address, stream, person, app = (options.pop(name) for name in ("ledger", "stream", "person", "app"))
+    place = LedgerPlace.of(address, stream, person=person, app=app)
+    with session(master) as opened:
+        table = spark.read(opened, sources[0])
+        job = spark.planned(table, bundle, place=place, **options)
+        spark.write(spark.release(table, job), output)
+    rows = sum(part.rows for part in job.parts.values())
+    typer.echo(f"released {rows} rows of {len(job.parts)} recordings; {job.spending}", err=True)
 
 
 def _beside(summary: "ReleaseSummary") -> Iterator[str]:

@@ -15,6 +15,7 @@ from deeprotect.evaluation.fold_predictions import FoldPredictions
 from deeprotect.evaluation.results import Row
 from deeprotect.evaluation.runner import CellResults, EvaluationCell, Progress, Question, Runner, prepared
 from deeprotect.evaluation.settings import Setting, longest_hold
+from deeprotect.evaluation.workers import Jobs
 from deeprotect.policy import Policy
 from deeprotect.privacy.guarantees import promise
 from deeprotect.signals.schema import Floats
@@ -35,12 +36,12 @@ class Plan:
     settings: Sequence[Setting]
     setup: Setup = field(default_factory=Setup)
     split: SplitSpec = field(default_factory=SplitSpec)
-    jobs: int = 1
+    jobs: Jobs = 1
 
     def __post_init__(self) -> None:
         if not self.settings:
             raise InputError("there is nothing to measure; name a mechanism and an epsilon")
-        if self.jobs < 1:
+        if isinstance(self.jobs, int) and self.jobs < 1:
             raise InputError(f"jobs = {self.jobs} must be 1 or more")
 
     def nearest(self, epsilon: float) -> float:

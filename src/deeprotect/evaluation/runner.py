@@ -18,7 +18,7 @@ from deeprotect.evaluation.fitted_fold import FittedFold
 from deeprotect.evaluation.methods import Method
 from deeprotect.evaluation.settings import Setting
 from deeprotect.evaluation.stopwatch import Stopwatch
-from deeprotect.evaluation.workers import dispatch, workers
+from deeprotect.evaluation.workers import ClusterPool, Jobs, Pool, dispatch, workers
 from deeprotect.policy import Policy
 from deeprotect.signals import Hold
 from deeprotect.training.labelled_windows import LabelledWindows
@@ -118,7 +118,8 @@ class Runner:
     longest: Hold
     seconds: Counter[str]
     _folder: Path
-    _parallel: joblib.Parallel
+    _pool: Pool
+    _kept: dict[int, Any]  # by fold: where workers find what was prepared
 
     def measure(self, question: Question[T], *, progress: Progress = lambda _: None) -> CellResults[T]:
         """Every cell of a question: the same values on any number of processes."""
@@ -132,8 +133,8 @@ class Runner:
         total, finished = sum(task.weight for task in tasks), 0.0
         results: dict[EvaluationTask, TaskResult] = {}
         measures = [question.measure for question in questions]
-        calls = (joblib.delayed(_perform)(task, measures, self._path(task.fold), self.longest) for task in tasks)
-        for result in dispatch(self._parallel, calls):
+        calls = (joblib.delayed(_perform)(task, measures, self._kept[task.fold], self.longest) for task in tasks)
+        for result in dispatch(self._pool, calls):
             results[result.task] = result
             self.seconds.update(result.seconds)
             finished += result.task.weight
@@ -146,28 +147,29 @@ class Runner:
 
     def prepare(self, setup: Setup) -> None:
         """Apps and attackers on raw windows, before anything is measured."""
+        cluster = self._pool if isinstance(self._pool, ClusterPool) else None
         calls = (
-            joblib.delayed(_prepare)(self.windows, fold, self.policy, setup=setup, path=self._path(number))
+            joblib.delayed(_prepare)(
+                self.windows, fold, self.policy, setup=setup, number=number, folder=None if cluster else self._folder
+            )
             for number, fold in enumerate(self.folds)
         )
-        for seconds in dispatch(self._parallel, calls):
+        for number, kept, seconds in dispatch(self._pool, calls):
+            self._kept[number] = cluster.keep(kept) if cluster else kept
             self.seconds.update(seconds)
-
-    def _path(self, fold: int) -> Path:
-        return self._folder / f"{fold}"
 
 
 @contextmanager
 def prepared(
-    windows: LabelledWindows, policy: Policy, *, split: SplitSpec, setup: Setup, jobs: int = 1, hold: Hold = ONE_WINDOW
+    windows: LabelledWindows, policy: Policy, *, split: SplitSpec, setup: Setup, jobs: Jobs = 1, hold: Hold = ONE_WINDOW
 ) -> Iterator[Runner]:
     """A runner on all folds of a split, for draws that are held no longer than `hold`.
 
-    `jobs` are processes, this one alone where that is 1.
+    `jobs` are processes, this one alone where that is 1, or the address of a Dask scheduler.
     """
     folds = split.make_folds(windows, seed=setup.seed, hold=hold)
-    with tempfile.TemporaryDirectory() as folder, workers(jobs) as parallel:
-        runner = Runner(windows, policy, folds, hold, Counter(), Path(folder), parallel)
+    with tempfile.TemporaryDirectory() as folder, workers(jobs) as pool:
+        runner = Runner(windows, policy, folds, hold, Counter(), Path(folder), pool, {})
         runner.prepare(setup)
         try:
             yield runner
@@ -199,8 +201,10 @@ def _joined(number: int, settings: Sequence[Setting], results: Sequence[TaskResu
     return CellResults(dict(values), failed)
 
 
-def _prepare(windows: LabelledWindows, fold: Fold, policy: Policy, *, setup: Setup, path: Path) -> dict[str, float]:
-    """Train what does not depend on a release and leave it in a file; says how long that took."""
+def _prepare(
+    windows: LabelledWindows, fold: Fold, policy: Policy, *, setup: Setup, number: int, folder: Path | None
+) -> tuple[int, Any, dict[str, float]]:
+    """Train what does not depend on a release: where it is left in the folder, or else itself; and how long it took."""
     stopwatch = Stopwatch()
     with stopwatch("apps and attackers on raw windows"):
         setup = replace(setup, seed=fold.seed)
@@ -212,13 +216,26 @@ def _prepare(windows: LabelledWindows, fold: Fold, policy: Policy, *, setup: Set
             enrolment=fold.enrolment,
             enrolled=windows[fold.enrolled] if len(fold.enrolled) else None,
         )
-    joblib.dump((evaluator, policy.vary(training={"seed": fold.seed})), path)
-    return dict(stopwatch.seconds)
+    ready = evaluator, policy.vary(training={"seed": fold.seed})
+    if folder is None:
+        return number, PreparedFold(*ready), dict(stopwatch.seconds)
+    joblib.dump(ready, folder / f"{number}")
+    return number, folder / f"{number}", dict(stopwatch.seconds)
 
 
-def _perform(task: EvaluationTask, measures: Sequence[Measure[Any]], path: Path, longest: Hold) -> TaskResult:
+@dataclass(frozen=True, eq=False)
+class PreparedFold:
+    """What a cluster keeps of a fold."""
+
+    evaluator: Evaluator
+    policy: Policy
+
+
+def _perform(
+    task: EvaluationTask, measures: Sequence[Measure[Any]], kept: Path | PreparedFold, longest: Hold
+) -> TaskResult:
     """What cannot be learnt from these windows is reported, and the rest goes on."""
-    fold = _fitted(path, longest)
+    fold = _fitted(kept, longest)
     fold.stopwatch.seconds.clear()
     values: dict[Asked, Any] = {}
     failed: dict[tuple[int, Method], str] = {}
@@ -233,7 +250,9 @@ def _perform(task: EvaluationTask, measures: Sequence[Measure[Any]], path: Path,
 
 
 @lru_cache(maxsize=1)
-def _fitted(path: Path, longest: Hold) -> FittedFold:
+def _fitted(kept: Path | PreparedFold, longest: Hold) -> FittedFold:
     """Kept for the next task of this process; arrays stay in the file, shared by all processes."""
-    evaluator, policy = joblib.load(path, mmap_mode="r")
+    if isinstance(kept, PreparedFold):
+        return FittedFold(kept.evaluator, kept.policy, longest)
+    evaluator, policy = joblib.load(kept, mmap_mode="r")
     return FittedFold(evaluator, policy, longest)

@@ -1,22 +1,82 @@
-"""Worker processes that end with the process that started them, however that one ends."""
+"""Workers: processes that end with the one that started them, however that one ends; or those of a Dask cluster."""
 
 import os
 import signal
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from typing import Any
 
 import joblib
 
+from deeprotect.errors import DeeprotectError, InputError, printable
+
 LOOK_S = 1.0  # between two looks whether the parent is still there
+ANSWER_S = 5  # that a scheduler has to answer
+Jobs = int | str
+"""So many processes, this one alone where that is 1; or the address of a Dask scheduler."""
+Pool = Callable[[Iterable[Any]], Iterator[Any]]
+"""Takes calls as `joblib.delayed` makes them; results come as they are ready."""
 
 
 @contextmanager
-def workers(jobs: int) -> Iterator[joblib.Parallel]:
-    """So many processes, or this one alone where that is 1; results come as they are ready."""
+def workers(jobs: Jobs) -> Iterator[Pool]:
+    """A pool to hand calls to."""
+    with _processes(jobs) if isinstance(jobs, int) else _cluster(jobs) as pool:
+        yield pool
+
+
+@dataclass(frozen=True)
+class ClusterPool:
+    """Workers of a Dask cluster, which share no disk with this process: what they need is sent to them."""
+
+    client: Any
+
+    def __call__(self, calls: Iterable[Any]) -> Iterator[Any]:
+        from distributed import KilledWorker, as_completed
+
+        futures = [self.client.submit(work, *given, pure=False, **named) for work, given, named in calls]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        except KilledWorker:
+            raise DeeprotectError("the cluster lost its workers again and again; look at their logs") from None
+        finally:
+            self.client.cancel(futures)
+
+    def keep(self, value: Any) -> Any:
+        """On the cluster, for calls that are given what this gives back."""
+        return self.client.scatter(value, hash=False)
+
+
+@contextmanager
+def _cluster(address: str) -> Iterator[ClusterPool]:
+    from distributed import Client
+
+    try:
+        client = Client(address, timeout=ANSWER_S)
+    except (OSError, ValueError):
+        line = f"no Dask scheduler answers at {printable(address)}; start one, or correct the address"
+        raise InputError(line) from None
+    with client:
+        try:
+            client.run(_has_package)
+        except Exception:
+            raise InputError(
+                "the cluster's workers cannot run deeprotect; install deeprotect[evaluate,dask] there, same version"
+            ) from None
+        yield ClusterPool(client)
+
+
+def _has_package() -> None:
+    import deeprotect.evaluation.runner  # noqa: F401
+
+
+@contextmanager
+def _processes(jobs: int) -> Iterator[joblib.Parallel]:
     parallel = joblib.Parallel(
         n_jobs=jobs,
         backend="loky",
@@ -30,10 +90,10 @@ def workers(jobs: int) -> Iterator[joblib.Parallel]:
         yield parallel
 
 
-def dispatch(parallel: joblib.Parallel, calls: Iterable[Any]) -> Iterator[Any]:
+def dispatch(pool: Pool, calls: Iterable[Any]) -> Iterator[Any]:
     """Results of calls. Workers are deaf to Ctrl-C, which a terminal sends to all: this process stops them."""
     with _deaf():
-        results: Iterator[Any] = parallel(calls)
+        results: Iterator[Any] = pool(calls)
     return results
 
 

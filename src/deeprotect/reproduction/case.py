@@ -13,6 +13,7 @@ from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.experiment import Plan
 from deeprotect.evaluation.methods import MAIN_METHODS, Method
 from deeprotect.evaluation.settings import Setting, grid
+from deeprotect.evaluation.workers import Jobs
 from deeprotect.policy import Policy
 from deeprotect.reproduction.size import Size
 from deeprotect.training.labelled_windows import LabelledWindows
@@ -45,7 +46,7 @@ class CaseExperiment:
     every: str | None = None
     person: str | None = None
 
-    def plan(self, size: Size, *, jobs: int, seed: int) -> Plan:
+    def plan(self, size: Size, *, jobs: Jobs, seed: int) -> Plan:
         setup = Setup(app=size.app, attackers=size.attackers, pools=(), seed=seed)
         return Plan(self.settings(size.epsilons), setup, self.split, jobs)
 

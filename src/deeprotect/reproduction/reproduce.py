@@ -10,6 +10,7 @@ from deeprotect.evaluation.experiment import RunResult, measure_rows
 from deeprotect.evaluation.results import Results
 from deeprotect.evaluation.runner import Progress, expected_seconds
 from deeprotect.evaluation.stopwatch import Stopwatch
+from deeprotect.evaluation.workers import Jobs
 from deeprotect.reproduction import authentication, feature_curves, listening, speech, transport
 from deeprotect.reproduction import case_files as files
 from deeprotect.reproduction.all_owners import measure_owners
@@ -33,13 +34,13 @@ class ReproduceRequest:
     numbers: Sequence[int] = ()
     directory: Path | None = None
     size: Size = FULL
-    jobs: int = 1
+    jobs: Jobs = 1
     seed: int = 0
     command: str = "deeprotect reproduce"
     cases: Sequence[Case] = CASES
 
     def __post_init__(self) -> None:
-        if self.jobs < 1 or self.size.folds < 1:
+        if (isinstance(self.jobs, int) and self.jobs < 1) or self.size.folds < 1:
             raise InputError("jobs and folds count from 1")
 
     @property

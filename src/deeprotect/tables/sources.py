@@ -42,6 +42,8 @@ def open_source(
         opened = open_path(paths[0], request) if len(paths) == 1 else open_several(paths, request, mapping or {})
         with opened as source:
             yield source.renamed(renamed)
+    elif isinstance(table, pa.RecordBatchReader):  # read once, as it comes
+        yield Source("the table", table.schema, partial(_selected, table)).renamed(renamed)
     else:
         frame = as_arrow(table)
         yield Source("the table", frame.schema, partial(_batches, frame)).renamed(renamed)
@@ -50,6 +52,10 @@ def open_source(
 def _batches(frame: pa.Table, names: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
     chosen = frame if names is None else frame.select(list(names))
     return iter(chosen.to_batches(max_chunksize=rows_at_a_time(chosen.column_names)))
+
+
+def _selected(reader: pa.RecordBatchReader, names: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    return (batch if names is None else batch.select(list(names)) for batch in reader)
 
 
 def is_of_paths(table: Any) -> bool:

@@ -22,6 +22,7 @@ from deeprotect.evaluation.results import FormCheck, Results, Row
 from deeprotect.evaluation.runner import Progress
 from deeprotect.evaluation.settings import Setting, grid
 from deeprotect.evaluation.strangers import compare_strangers
+from deeprotect.evaluation.workers import Jobs
 from deeprotect.policy import Policy
 from deeprotect.policy.draft import MOST_EPSILON
 from deeprotect.policy.quick import quick
@@ -51,7 +52,7 @@ class EvaluateRequest:
     strangers: str | None = None
     folds: int = 1
     repeats: int = 1
-    jobs: int = 1
+    jobs: Jobs = 1
     quick: bool = False
     seed: int = 0
     show_raw: bool = False

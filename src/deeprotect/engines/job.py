@@ -1,0 +1,135 @@
+"""What a worker must know to release its share of a table, and what is refused before any worker is asked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.types as kinds
+
+from deeprotect.bundle import Bundle
+from deeprotect.engines.part_ledger import LedgerPlace
+from deeprotect.errors import InputError, TableError, printable
+from deeprotect.privacy.accounting import Spending, totals
+from deeprotect.release.ledger import Ledger, MemoryLedger, Price
+from deeprotect.release.releasing import output_schema
+from deeprotect.tables.column_map import ColumnMap
+from deeprotect.tables.columns import Columns
+from deeprotect.tables.passing import Passing
+
+WHERE = "the table"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One recording of a table: its number among them, its rows, and a digest of what is in it."""
+
+    number: int
+    rows: int
+    digest: str = ""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One release. It travels pickled, once for each worker process; a pickled bundle is checked as a file is."""
+
+    bundle: Bundle
+    mapping: ColumnMap
+    passing: Passing
+    source: pa.Schema
+    place: LedgerPlace | None = None
+    parts: Mapping[str, Part] = field(default_factory=dict)  # by name
+
+    @classmethod
+    def of(
+        cls,
+        bundle: Bundle | str | Path,
+        source: pa.Schema,
+        *,
+        place: LedgerPlace | None = None,
+        map: Mapping[str, str] | None = None,
+        keep_names: bool = False,
+        relative_time: bool = False,
+    ) -> Self:
+        """On the driver: what can be seen to be wrong without a row is refused here."""
+        loaded = bundle if isinstance(bundle, Bundle) else Bundle.load(bundle)
+        passing = Passing("named" if keep_names else "numbered", "relative" if relative_time else "absolute")
+        job = cls(loaded, ColumnMap.of_release(loaded.policy, map), passing, source, place)
+        job._check_order()
+        if place is not None:
+            place.open(Price.of_bundle(loaded))  # made here; workers only ever use one that is there
+        return job
+
+    @property
+    def columns(self) -> Columns:
+        return Columns.of(self.source, self.bundle.schema, mapping=self.mapping, where=WHERE)
+
+    @property
+    def recording(self) -> str:
+        """The column that names recordings; there is one."""
+        return str(self.columns.recording_name)
+
+    @property
+    def time(self) -> str:
+        return str(self.columns.time_name)
+
+    @property
+    def output(self) -> pa.Schema:
+        """As `protect` gives it."""
+        return self.passing.schema(output_schema(self.source, self.columns), self.columns)
+
+    @property
+    def spending(self) -> Spending:
+        """Of every draw of every part."""
+        episode = self.bundle.schema.window * self.bundle.hold.windows
+        draws = sum(-(-part.rows // episode) for part in self.parts.values())
+        return totals([(self.bundle.mechanism.event, draws)])
+
+    def ledger(self) -> Ledger:
+        """On a worker: one that forgets, or the one that all workers share."""
+        price = Price.of_bundle(self.bundle)
+        if self.place is None:
+            return MemoryLedger(price)
+        return self.place.there(price, {name: part.digest for name, part in self.parts.items()})
+
+    def _check_order(self) -> None:
+        """Rows of a distributed table have no order of their own, and no engine keeps one."""
+        columns = self.columns
+        if columns.recording_name is None:
+            raise TableError(
+                f"{WHERE}: no column says which recording a row is of, so that rows cannot be shared out; "
+                "name it with map={'recording': 'COLUMN'} (--map recording=COLUMN)"
+            )
+        if columns.time_name is None:
+            raise TableError(
+                f"{WHERE}: no column says when a row was, and rows of a distributed table have no other order; "
+                "name it with map={'time': 'COLUMN'} (--map time=COLUMN)"
+            )
+        when = self.source.field(columns.time_name).type
+        if not (kinds.is_temporal(when) or kinds.is_integer(when) or kinds.is_floating(when) or kinds.is_decimal(when)):
+            name = printable(columns.time_name)  # texts sort as texts: 10 before 9
+            raise TableError(
+                f"{WHERE}: column '{name}' is {when}, and rows are sorted by it; cast it to a number or time"
+            )
+        kind = self.source.field(columns.recording_name).type
+        kind = kind.value_type if kinds.is_dictionary(kind) else kind
+        if not (kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_integer(kind)):
+            name = printable(columns.recording_name)
+            raise TableError(f"{WHERE}: column '{name}' is {kind}; cast it to text, for recordings go by their names")
+
+
+def refuse_speculation(setting: str) -> None:
+    """Without a ledger: two attempts at one task would draw twice for the same rows."""
+    raise InputError(
+        f"{setting} runs a task twice at once, and without a ledger each attempt draws noise of its own for the same "
+        "rows: a second release, whichever is kept. Turn it off, or give a ledger"
+    )
+
+
+def refuse_no_place() -> None:
+    """Without a ledger a frame that is computed again is drawn again."""
+    raise InputError(
+        "without a ledger a result is computed, and drawn, again whenever it is asked for or a worker is lost; "
+        "give out=FOLDER, where it is written once, or a ledger"
+    )

@@ -1,0 +1,190 @@
+"""Tables on Spark: recordings are shared out, each sorted by time on one worker, and released there."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from deeprotect import errors
+from deeprotect.bundle import Bundle
+from deeprotect.engines.arrow import release_batches
+from deeprotect.engines.job import WHERE, Job, Part, refuse_no_place, refuse_speculation
+from deeprotect.engines.part_ledger import LedgerPlace, refuse_file
+from deeprotect.errors import DeeprotectError, InputError, TableError, printable
+
+if TYPE_CHECKING:
+    from pyspark import Broadcast
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+SPECULATION = "spark.speculation"
+# The second version of Hadoop's committer shows files of one attempt while another may still be chosen.
+COMMITTER = "mapreduce.fileoutputcommitter.algorithm.version"
+TABLE = "table:"
+_RAISED = re.compile(r"deeprotect\.errors\.(\w+): (.+)")
+_MISSING = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+
+
+def protect(
+    dataframe: "DataFrame",
+    bundle: Bundle | str | Path,
+    *,
+    out: str | None = None,
+    ledger: str | None = None,
+    stream: str | None = None,
+    person: str | None = None,
+    app: str = "",
+    map: Mapping[str, str] | None = None,
+    keep_names: bool = False,
+    relative_time: bool = False,
+) -> "DataFrame":
+    """The released table, with the columns, types and rows that `protect` gives.
+
+    With a ledger it is computed where and as often as Spark likes, and its draws are made once. Without one it is
+    written once to `out`, a folder of Parquet or table:NAME, and read from there.
+    """
+    place = LedgerPlace.of(ledger, stream, person=person, app=app)
+    if place is None and out is None:
+        refuse_no_place()
+    job = planned(dataframe, bundle, place=place, map=map, keep_names=keep_names, relative_time=relative_time)
+    released = release(dataframe, job)
+    if out is None:
+        return released
+    write(released, out)
+    return read(dataframe.sparkSession, out)
+
+
+def planned(
+    dataframe: "DataFrame",
+    bundle: Bundle | str | Path,
+    *,
+    place: LedgerPlace | None,
+    map: Mapping[str, str] | None = None,
+    keep_names: bool = False,
+    relative_time: bool = False,
+) -> Job:
+    """The job and its parts, after every refusal that needs no worker of ours."""
+    context = dataframe.sparkSession.sparkContext
+    if place is None and context.getConf().get(SPECULATION, "false") == "true":
+        refuse_speculation(SPECULATION)
+    if place is not None and not is_local(context.master):
+        refuse_file(place.address, f"the cluster at {printable(context.master)}")
+    source = arrow_schema(dataframe)
+    job = Job.of(bundle, source, place=place, map=map, keep_names=keep_names, relative_time=relative_time)
+    return replace(job, parts=_parts(dataframe, job))
+
+
+def release(dataframe: "DataFrame", job: Job) -> "DataFrame":
+    """The released frame, not computed yet."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    shared = dataframe.sparkSession.sparkContext.broadcast(job)
+    rows = dataframe.select(*map(column, job.columns.kept))
+    ordered = rows.repartition(column(job.recording)).sortWithinPartitions(column(job.recording), column(job.time))
+    return ordered.mapInArrow(_on_worker(shared), from_arrow_schema(job.output, prefer_timestamp_ntz=True))
+
+
+def write(released: "DataFrame", out: str) -> None:
+    """Once, and visible only when every part is there; what goes wrong on a worker is said in one line."""
+    writer = released.write.option(COMMITTER, "1").mode("errorifexists")
+    with said_in_one_line():
+        if out.startswith(TABLE):
+            writer.saveAsTable(out.removeprefix(TABLE))
+        else:
+            writer.parquet(out)
+
+
+def read(session: "SparkSession", source: str) -> "DataFrame":
+    """A folder of Parquet, or table:NAME."""
+    with said_in_one_line():
+        return session.table(source.removeprefix(TABLE)) if source.startswith(TABLE) else session.read.parquet(source)
+
+
+def arrow_schema(dataframe: "DataFrame") -> pa.Schema:
+    """Of the columns that Arrow knows: the others cannot be channels, and stay behind."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import StructType
+
+    fields = []
+    for field in dataframe.schema:
+        try:
+            fields += list(to_arrow_schema(StructType([field]), timezone="UTC"))
+        except PySparkException:
+            fields.append(pa.field(field.name, pa.null()))
+    return pa.schema(fields)
+
+
+class said_in_one_line:  # noqa: N801
+    """What a worker of ours raised, as it was raised there; of what others raise, the kind alone."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, failure: BaseException | None, trace: object) -> None:
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        if isinstance(failure, PySparkException | Py4JError):
+            raise _explained(str(failure)) from None
+
+
+def _explained(text: str) -> DeeprotectError:
+    if found := _RAISED.search(text):
+        kind = getattr(errors, found[1], DeeprotectError)
+        counted = " (rows are counted on one worker, in order of recording and time)" if " row " in found[2] else ""
+        return kind(found[2].strip() + counted)
+    if found := _MISSING.search(text):
+        return InputError(
+            f"the workers' Python has no {found[1]}; install deeprotect there too, in the same version, and say which "
+            "Python it is: PYSPARK_PYTHON, or --conf spark.pyspark.python"
+        )
+    if "PATH_ALREADY_EXISTS" in text or "TABLE_OR_VIEW_ALREADY_EXISTS" in text:
+        return InputError("the output is there already; choose another name")
+    if "PATH_NOT_FOUND" in text or "TABLE_OR_VIEW_NOT_FOUND" in text:
+        return InputError("there is no such input; give a folder of Parquet, or table:NAME")
+    if "UNABLE_TO_INFER_SCHEMA" in text or "CANNOT_READ_FILE_FOOTER" in text or "is not a Parquet file" in text:
+        return InputError("the input is not a folder of Parquet; convert it, or give table:NAME")
+    kind = re.search(r"\b([A-Z]\w+(?:Error|Exception))\b", text)
+    return DeeprotectError(f"Spark failed ({kind[1] if kind else 'unknown'}); its log says why. Nothing is shown of it")
+
+
+def is_local(master: str) -> bool:
+    """All of it in one process of this machine."""
+    return re.fullmatch(r"local(\[.*\])?", master) is not None
+
+
+def column(name: str | None) -> "Column":
+    """Dots and blanks are part of a name."""
+    from pyspark.sql import functions
+
+    return functions.col(f"`{str(name).replace('`', '``')}`")
+
+
+def _parts(dataframe: "DataFrame", job: Job) -> dict[str, Part]:
+    """Every recording, in the order of its name; with a ledger, what is in it. One pass, all of it in Spark."""
+    from pyspark.sql import functions as f
+
+    kept = [column(name) for name in job.columns.kept]
+    content = f.xxhash64(*kept)
+    wanted = [f.count(f.lit(1)).alias("rows")]
+    if job.place is not None:  # a sum and a parity, whatever the order: not against forgers, who would gain nothing
+        wanted += [f.sum(content.cast("decimal(38,0)")).alias("sum"), f.bit_xor(content).alias("parity")]
+    with said_in_one_line():
+        found = dataframe.select(*kept).groupBy(column(job.recording).alias("name")).agg(*wanted).collect()
+    if any(row["name"] is None for row in found):
+        raise TableError(f"{WHERE}: column '{printable(job.recording)}' is empty in some rows; name their recording")
+    found.sort(key=lambda row: row["name"])
+    return {
+        str(row["name"]): Part(number, row["rows"], f"{row['sum']} {row['parity']} {row['rows']}" if job.place else "")
+        for number, row in enumerate(found, start=1)
+    }
+
+
+def _on_worker(shared: "Broadcast[Job]") -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return release_batches(batches, shared.value)
+
+    return work

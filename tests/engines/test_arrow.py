@@ -1,0 +1,108 @@
+import threading
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from tests.conftest import walk
+
+from deeprotect.engines.arrow import AHEAD, THREAD, release_batches
+from deeprotect.engines.job import Job, Part
+from deeprotect.engines.part_ledger import LedgerPlace, refuse_file
+from deeprotect.errors import InputError, LedgerError, TableError
+from deeprotect.protector import Protector
+from deeprotect.release.ledger import Account
+
+
+def _job(bundle, table, **options):
+    names = sorted(set(table["recording"].to_pylist()))
+    return replace(
+        Job.of(bundle, table.schema, **options),
+        parts={name: Part(number, 1, f"of {name}") for number, name in enumerate(names, start=1)},
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"keep_names": True}, {"relative_time": True}], ids=str)
+def test_form_is_as_protect_gives_it_and_content_is_not(bundle, rows, options):
+    released = pa.Table.from_batches(release_batches(rows.to_batches(max_chunksize=7), _job(bundle, rows, **options)))
+    usual = Protector(bundle).protect(rows, **options)
+    assert released.schema.equals(usual.schema)
+    beside = [name for name in usual.column_names if not name.startswith("acc")]
+    assert released.select(beside).equals(usual.select(beside))
+    assert not released["acc_x"].equals(rows["acc_x"])
+
+
+def test_a_worker_that_has_seen_few_recordings_numbers_them_as_the_whole_table_does(bundle, rows):
+    share = rows.filter(pa.compute.equal(rows["recording"], "r4"))
+    released = pa.Table.from_batches(release_batches(share.to_batches(), _job(bundle, rows)))
+    assert set(released["recording"].to_pylist()) == {"5"}
+
+
+def test_memory_does_not_grow_with_a_recording_and_who_stops_taking_stops_the_release(bundle):
+    """Rows are read only as released ones are taken, but for a few batches."""
+    table, taken = walk(1_000_000, recordings=1), []
+
+    def batches():
+        for batch in table.to_batches(max_chunksize=1 << 14):
+            taken.append(batch)
+            yield batch
+
+    released = release_batches(batches(), _job(bundle, table))
+    next(released)
+    assert len(taken) * (1 << 14) <= (AHEAD + 4) * (1 << 16) < table.num_rows
+    released.close()
+    assert THREAD not in [thread.name for thread in threading.enumerate()]
+    assert len(taken) * (1 << 14) < table.num_rows
+
+
+def test_a_bad_row_fails_the_share_and_says_nothing_of_it(bundle, rows):
+    wrong = rows.set_column(1, "acc_x", pa.array([float("nan"), *rows["acc_x"].to_pylist()[1:]]))
+    with pytest.raises(TableError, match="'acc_x' is missing or not a number"):
+        list(release_batches(wrong.to_batches(), _job(bundle, wrong)))
+
+
+def test_other_content_under_the_same_name_is_drawn_for_itself(bundle, rows, tmp_path):
+    place = LedgerPlace(str(tmp_path / "ledger.db"), Account("walk"))
+    job = _job(bundle, rows, place=place)
+    changed = replace(job, parts={name: replace(part, digest="else") for name, part in job.parts.items()})
+    first, second = (pa.Table.from_batches(release_batches(rows.to_batches(), each)) for each in (job, changed))
+    assert not first.equals(second)
+
+
+def test_a_recording_that_nobody_counted_is_refused(bundle, rows, tmp_path):
+    place = LedgerPlace(str(tmp_path / "ledger.db"), Account("walk"))
+    job = replace(_job(bundle, rows, place=place), parts={"r0": Part(1, 1, "")})
+    with pytest.raises(TableError, match="changed while it was read"):
+        list(release_batches(rows.to_batches(), job))
+
+
+def test_a_worker_never_makes_a_ledger(bundle, rows, tmp_path):
+    """A new one would know nothing of the draws that were made."""
+    place = LedgerPlace(str(tmp_path / "ledger.db"), Account("walk"))
+    job = _job(bundle, rows, place=place)
+    (tmp_path / "ledger.db").unlink()
+    with pytest.raises(LedgerError, match="no such ledger"):
+        list(release_batches(rows.to_batches(), job))
+
+
+@pytest.mark.parametrize(
+    ("dropped", "line"),
+    [("acc_x", "'acc_x' is missing"), ("recording", "which recording a row is of"), ("time", "when a row was")],
+)
+def test_a_missing_column_is_refused_before_any_work(bundle, rows, dropped, line):
+    with pytest.raises(TableError, match=line):
+        Job.of(bundle, rows.drop_columns([dropped]).schema)
+
+
+def test_time_as_text_is_refused_for_texts_sort_otherwise(bundle, rows):
+    text = rows.set_column(0, "time", rows["time"].cast(pa.string()))
+    with pytest.raises(TableError, match="cast it to a number or time"):
+        Job.of(bundle, text.schema)
+
+
+def test_half_a_ledger_and_an_unshared_one_are_refused():
+    with pytest.raises(InputError, match="stream=NAME"):
+        LedgerPlace.of("ledger.db", None, person=None, app="")
+    with pytest.raises(InputError, match="ledger=ADDRESS"):
+        LedgerPlace.of(None, "walk", person=None, app="")
+    with pytest.raises(InputError, match="cannot be shared"):
+        refuse_file("ledger.db", "the cluster")

@@ -1,0 +1,132 @@
+"""Tables on Spark, with one session for all of them."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from deeprotect.errors import DeeprotectError, InputError, TableError
+from deeprotect.protector import Protector
+from deeprotect.release.ledger.database import Database
+from deeprotect.release.ledger.statement import statement
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # PySpark's own, of pandas 3 and of sockets that it leaves open
+
+
+@pytest.fixture(scope="module")
+def engine(spark):
+    from deeprotect.engines import spark as engine
+
+    return engine
+
+
+def _in_order(frame):
+    return frame.toArrow().sort_by([("recording", "ascending"), ("time", "ascending")])
+
+
+def _draws(address):
+    return sum(line.draws for person in statement(Database.existing(str(address))).people for line in person.lines)
+
+
+def test_a_table_leaves_as_protect_gives_it_once_and_under_its_name_only_when_whole(
+    spark, engine, bundle, rows, folder, tmp_path
+):
+    out = tmp_path / "out"
+    released = _in_order(engine.protect(spark.read.parquet(folder), bundle, out=str(out), keep_names=True))
+    usual = Protector(bundle).protect(rows, keep_names=True)
+    assert released.schema.types == usual.schema.types
+    beside = ["time", "recording"]
+    assert released.select(beside).equals(usual.select(beside).cast(released.select(beside).schema))
+    assert released.column_names == usual.column_names
+    assert (out / "_SUCCESS").exists()
+    assert not released["acc_x"].equals(rows["acc_x"])
+    with pytest.raises(InputError, match="there already"):
+        engine.protect(spark.read.parquet(folder), bundle, out=str(out))
+
+
+def test_with_a_ledger_a_frame_that_is_computed_again_is_not_drawn_again(spark, engine, bundle, folder, tmp_path):
+    ledger = tmp_path / "ledger.db"
+    released = engine.protect(spark.read.parquet(folder), bundle, ledger=str(ledger), stream="walk")
+    first, again = _in_order(released), _in_order(released.repartition(3))
+    assert first.equals(again)
+    assert set(first["recording"].to_pylist()) == {"1", "2", "3", "4", "5", "6"}
+    assert _draws(ledger) == 6 * 8
+
+
+def test_a_table_that_has_grown_draws_for_its_new_recordings_alone(spark, engine, bundle, rows, folder, tmp_path):
+    given = {"ledger": str(tmp_path / "ledger.db"), "stream": "walk", "keep_names": True}
+    fewer = spark.read.parquet(folder).where("recording != 'r5'")
+    first = _in_order(engine.protect(fewer, bundle, **given))
+    whole = _in_order(engine.protect(spark.read.parquet(folder), bundle, **given))
+    assert whole.slice(0, first.num_rows).equals(first)
+    assert _draws(given["ledger"]) == 6 * 8
+
+
+def test_what_would_be_drawn_twice_without_a_ledger_is_refused(spark, engine, bundle, folder, tmp_path):
+    table = spark.read.parquet(folder)
+    with pytest.raises(InputError, match="drawn, again"):
+        engine.protect(table, bundle)
+    spark.sparkContext._jsc.sc().conf().set("spark.speculation", "true")
+    try:
+        with pytest.raises(InputError, match="a second release"):
+            engine.protect(table, bundle, out=str(tmp_path / "out"))
+    finally:
+        spark.sparkContext._jsc.sc().conf().set("spark.speculation", "false")
+
+
+def test_mistakes_are_one_line_each(spark, engine, bundle, folder, tmp_path):
+    table, out = spark.read.parquet(folder), str(tmp_path / "out")
+    with pytest.raises(TableError, match="'acc_x' is missing"):
+        engine.protect(table.drop("acc_x"), bundle, out=out)
+    with pytest.raises(TableError, match="empty in some rows"):
+        engine.protect(
+            table.selectExpr("*", "nullif(recording, 'r1') as r").drop("recording").withColumnRenamed("r", "recording"),
+            bundle,
+            out=out,
+        )
+    with pytest.raises(TableError, match="counted on one worker"):
+        engine.protect(
+            table.selectExpr("*", "if(time = 1.0, null, acc_x) as x").drop("acc_x").withColumnRenamed("x", "acc_x"),
+            bundle,
+            out=out,
+        )
+    assert not (tmp_path / "out" / "_SUCCESS").exists()
+    with pytest.raises(InputError, match="no such input"):
+        engine.read(spark, str(tmp_path / "nothing"))
+
+
+def test_what_workers_raise_is_said_in_one_line(engine):
+    absent = engine._explained("...\nModuleNotFoundError: No module named 'deeprotect'\n...")
+    assert "the workers' Python has no deeprotect" in str(absent)
+    strange = engine._explained("java.lang.SomethingException: cell 0.123")
+    assert type(strange) is DeeprotectError
+    assert "0.123" not in str(strange)
+
+
+def test_no_master_and_no_java_are_said_at_once(monkeypatch):
+    from deeprotect.engines.spark_session import session
+
+    with pytest.raises(InputError, match="no Spark master answers"), session("spark://127.0.0.1:9"):
+        pass
+    with pytest.raises(InputError, match="write spark://HOST:PORT"), session("spark://nowhere"):
+        pass
+    with pytest.raises(InputError, match="needs --master"), session(None):
+        pass
+    monkeypatch.setenv("JAVA_HOME", "/nothing")
+    with pytest.raises(InputError, match="needs Java 17"), session("local[2]"):
+        pass
+
+
+def test_a_table_of_the_catalogue_is_read_and_written(spark, engine, bundle, folder):
+    spark.read.parquet(folder).write.mode("overwrite").saveAsTable("walks")
+    released = engine.protect(engine.read(spark, "table:walks"), bundle, out="table:released_walks")
+    assert released.count() == 180
+    spark.sql("drop table released_walks")
+    spark.sql("drop table walks")
+
+
+def test_recordings_with_numbers_for_names_and_odd_columns_pass(spark, engine, bundle, rows, tmp_path):
+    numbers = pa.array([int(name[1:]) for name in rows["recording"].to_pylist()], pa.int32())
+    odd = rows.set_column(4, "recording", numbers).append_column("a.b", pa.array([[1]] * rows.num_rows))
+    pq.write_table(odd, tmp_path / "odd.parquet")
+    released = engine.protect(spark.read.parquet(str(tmp_path / "odd.parquet")), bundle, out=str(tmp_path / "out"))
+    assert sorted({row.recording for row in released.collect()}) == [1, 2, 3, 4, 5, 6]
