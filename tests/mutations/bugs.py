@@ -21,6 +21,7 @@ from deeprotect.release import engine
 from deeprotect.release.engine import Released, Request
 from deeprotect.release.episodes import Episode
 from deeprotect.release.ledger.books import StoredBooks
+from deeprotect.release.ledger.stored import StoredLedger
 from deeprotect.signals.schema import Schema
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
@@ -317,11 +318,7 @@ def recorded_without_its_charge(patch: Patch) -> None:
 
 def a_retry_draws_again(patch: Patch) -> None:
     """Draws of a worker's share go by the attempt, as those of a table in memory do, and not by what is in it."""
-    patch.setattr(
-        PartLedger,
-        "of_table",
-        lambda self, table, columns: replace(self, inner=self.inner.of_table(table, columns)),
-    )
+    patch.setattr(PartLedger, "of_table", StoredLedger.of_table)
 
 
 BUGS = (
