@@ -108,9 +108,10 @@ def test_names_and_notes_are_short(made, forge, about):
 
 def test_a_promise_is_about_inferences_of_the_policy_only(made, forge):
     fields = made("channel named").manifest.mechanism
-    more = fields["secrets"] | {"it holds": fields["secrets"]["person"]}
-    event = fields["event"] | {"inferences": [*more], "confidence": 0.95}
-    mechanism = fields | {"event": event, "secrets": more}
+    many = [each | {"recordings": 100_000} for each in fields["promises"]]  # enough for two inferences
+    more = [*many, *(each | {"inference": "it holds"} for each in many)]
+    event = fields["event"] | {"inferences": ["person", "it holds"]}
+    mechanism = fields | {"event": event, "promises": more}
     certificate = mechanisms.load(mechanism).certificate()
     with pytest.raises(BundleError, match="the policy names no “it holds”"):
         Bundle.load(forge(made("channel named"), mechanism=mechanism, certificate=certificate))

@@ -30,7 +30,7 @@ def files(rows, tmp_path):
 
 def test_files_leave_as_protect_gives_them(engine, bundle, rows, files, tmp_path):
     released = engine.protect(files, bundle, out=tmp_path / "out").compute()
-    usual = Protector(bundle).protect(rows).to_pandas()
+    usual = Protector(bundle).protect(rows).table.to_pandas()
     assert list(released.columns) == list(usual.columns)
     assert released["recording"].tolist() == usual["recording"].tolist()
     assert released["time"].tolist() == usual["time"].tolist()

@@ -32,7 +32,7 @@ def test_a_table_leaves_as_protect_gives_it_once_and_under_its_name_only_when_wh
 ):
     out = tmp_path / "out"
     released = _in_order(engine.protect(spark.read.parquet(folder), bundle, out=str(out), keep_names=True))
-    usual = Protector(bundle).protect(rows, keep_names=True)
+    usual = Protector(bundle).protect(rows, keep_names=True).table
     assert released.schema.types == usual.schema.types
     beside = ["time", "recording"]
     assert released.select(beside).equals(usual.select(beside).cast(released.select(beside).schema))

@@ -13,6 +13,7 @@ from deeprotect.cli.protect import protect, train
 from deeprotect.errors import BundleError, InputError
 
 ONLY_THERE = {"bundle", "sources", "output", "as_json", "data", "sign", "force", "policy", "out", "mapped", "key"}
+ONLY_THERE |= {"engine", "master"}  # in Python: deeprotect.engines
 
 
 @pytest.fixture

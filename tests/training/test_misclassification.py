@@ -28,7 +28,6 @@ def book(meaning, read, prior=(1 / 3, 1 / 3, 1 / 3)):
     return CodeBook(
         nn.Identity(),
         CLASSES,
-        CLASSES,
         np.array(prior),
         meaning,
         np.zeros(0, dtype=np.int64),

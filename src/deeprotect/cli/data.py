@@ -124,6 +124,7 @@ def init(
     """
     from deeprotect.policy import Repository
     from deeprotect.policy.draft import assumptions, columns_of, draft, warnings_for
+    from deeprotect.policy.stream_section import RESERVED_COLUMNS
     from deeprotect.tables.atomic import whole_file
     from deeprotect.tables.checking.check import first_look
     from deeprotect.tables.column_map import ColumnMap
@@ -137,7 +138,7 @@ def init(
     if kind_of(out) in READERS:
         raise InputError(f"{out}: that is the name of a table, and a policy is TOML; give a name such as policy.toml")
     labels, names = [*useful, *(sensitive or [])], column_names(columns)
-    mapping = ColumnMap.without_policy(pairs(mapped), labels=labels)
+    mapping = ColumnMap.without_policy(pairs(mapped), labels={*labels} - {*RESERVED_COLUMNS})
     seen = survey(table, mapping=mapping, columns=names)
     rate = settled_rate(seen, rate_hz, where=table)
     found = columns_of(seen.schema)

@@ -54,7 +54,7 @@ def test_where_one_class_is_one_persons_alone_the_coder_tells_all_people_apart(g
 def test_the_shipped_layers_decide_as_the_cross_fitted_codes_were_decided(gym_windows, learnt, hold):
     """The coder's scores of every window through the layers, against the same scores through the book."""
     book = learnt.book(hold)
-    shipped = EpisodeEncoder.of(Network(book.encoder.layers[-2:], 5), hold)
+    shipped = EpisodeEncoder.of(Network(book.encoder.layers[-2:], 5), hold, None)
     counts = np.unique(learnt.windows.episodes(hold), return_counts=True)[1]
     heard, looked = hold.heard(counts)
     codes = shipped.pool(shipped.encode(learnt.scores[heard]), looked)[:, 0]

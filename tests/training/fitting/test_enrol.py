@@ -102,9 +102,8 @@ def test_classes_that_were_not_shown_keep_their_head(protector):
     assert np.abs(scores[0] - scores[1]).max() > 0.2
 
 
-def test_a_named_promise_is_refused_for_its_counts_are_of_another_coder(gym_policy, gym_table):
-    named = Protector.train(gym_policy.vary(privacy={"guarantee": "named"}), gym_table)
-    assert named.guarantee == "named"
+def test_a_named_promise_is_refused_for_its_counts_are_of_another_coder(named_bundle):
+    named = Protector(named_bundle)
     with pytest.raises(BundleError, match="the bundle's promise is named, which was counted on another coder"):
         named.enrol(limping(seconds=6))
 

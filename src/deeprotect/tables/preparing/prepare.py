@@ -106,9 +106,9 @@ def _order(table: Any, request: PrepareRequest) -> tuple[Order, Timeline | None,
             for name in piece.cells.column_names:
                 if name not in (reader.roles.time, reader.roles.recording):
                     spellings.see(name, piece.cells.column(name))
-        counts.refuse_losses(request.max_dropped, reader.where)
         if not order.recordings:
             raise TableError(f"{reader.where}: it has no row that can be used; see `deeprotect check`")
+        counts.refuse_losses(request.max_dropped, reader.where)
         return order, reader.timeline, spellings.unusual()
 
 
