@@ -113,3 +113,9 @@ def test_a_held_draw_is_said_with_the_time_that_it_covers(named_bundle):
     event = Event("ldp", 1.0, per="episode")
     assert "stretch of 30 minutes" in opening(event, seconds=1800.0).promised
     assert "stretch of 0.4 seconds" in card_of(named_bundle).opening.promised
+
+
+def test_nobody_is_said_to_be_wholly_sure():
+    assert "being 99.4 % sure" in factor(5.0)
+    assert "being 99.999 % sure" in factor(11.0)
+    assert all("100" not in factor(epsilon).split("being")[1] for epsilon in (8.0, 9.21, 9.3, 12.0, 13.8))

@@ -65,8 +65,9 @@ def factor(epsilon: float) -> str:
     if value >= _HUGE:
         return "a factor of more than a million (which is to say hardly at all)"
     shown = math.ceil(value * 10) / 10 if value < 10 else math.ceil(value)
-    sure = math.ceil(1000 * value / (1 + value)) / 10
-    return f"a factor of {shown:,} (even odds become at most {shown:,} to 1, which is being {sure:g} % sure)"
+    digits = max(1, math.ceil(math.log10(1 + value)) - 2)  # so many that none is 100 %
+    sure = math.ceil(100 * 10**digits * value / (1 + value)) / 10**digits
+    return f"a factor of {shown:,} (even odds become at most {shown:,} to 1, which is being {sure:.{digits}f} % sure)"
 
 
 def _for_anything(event: Event, seconds: float) -> Opening:

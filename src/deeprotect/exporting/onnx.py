@@ -37,9 +37,9 @@ class Exported:
 
 def export_onnx(bundle: Bundle, out: Path) -> Exported:
     """Write them into a folder, whole or not at all; one that an earlier export wrote is replaced."""
+    body: dict[str, Any] = json.loads(ProtectorFile.of(bundle).text)  # refuses what no device draws
     if not isinstance(bundle.mechanism, DiscreteChannel):
         raise BundleError(f"mechanism {bundle.mechanism.name} has no public windows; train with mechanism = 'channel'")
-    body: dict[str, Any] = json.loads(ProtectorFile.of(bundle).text)  # refuses what no device draws
     graphs = _graphs(bundle)
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in graphs.items()}
     kept = {name: value for name, value in body.items() if name not in ELSEWHERE}
