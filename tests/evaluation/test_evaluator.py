@@ -8,7 +8,7 @@ from tests.evaluation.conftest import one_fold
 
 from deeprotect.attack.models import MODELS
 from deeprotect.errors import TableError
-from deeprotect.evaluation.evaluator import CODE_TABLE, Draw, Evaluator, ReleasedRows, Releaser, Setup
+from deeprotect.evaluation.evaluator import CODE_TABLE, Draw, Evaluator, FoldRelease, ReleasedRows, Setup
 from deeprotect.evaluation.fold_predictions import FoldPredictions
 from deeprotect.policy import Policy
 from deeprotect.privacy.accuracy_bound import best_accuracy
@@ -17,8 +17,8 @@ from deeprotect.privacy.mechanisms.laplace import baseline
 from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import LabelledWindows
 
-_unprotected = Releaser(lambda private, _: ReleasedRows(private))
-_nothing = Releaser(lambda private, _: ReleasedRows(np.full_like(private, 0.5)))
+_unprotected = FoldRelease(lambda private, _: ReleasedRows(private))
+_nothing = FoldRelease(lambda private, _: ReleasedRows(np.full_like(private, 0.5)))
 
 
 def test_every_attacker_succeeds_on_an_unprotected_release(windows: LabelledWindows, policy: Policy) -> None:
@@ -54,7 +54,7 @@ def test_who_knows_the_code_reads_what_no_window_shows(evaluator: Evaluator) -> 
         for side in (evaluator.train, evaluator.test)
     }
     measured = evaluator.predictions(
-        Releaser(lambda private, _: ReleasedRows(np.zeros_like(private), sides[len(private)]))
+        FoldRelease(lambda private, _: ReleasedRows(np.zeros_like(private), sides[len(private)]))
     )
     person = measured.sum_up("none", None)[1]["person"]
     assert (person.best_attacker, person.adaptive) == (CODE_TABLE, 1.0)
@@ -65,7 +65,7 @@ def test_under_ldp_nobody_beats_the_limit(evaluator: Evaluator) -> None:
     entropy, epsilon = SeededEntropy(0), 0.5
     noise = baseline(evaluator.train.flat.shape[1], epsilon)
     measured = evaluator.predictions(
-        Releaser(lambda private, _: ReleasedRows(noise.privatise(private, entropy=entropy)))
+        FoldRelease(lambda private, _: ReleasedRows(noise.privatise(private, entropy=entropy)))
     )
     useful, sensitive = measured.sum_up("ldp", epsilon)
     limit = sensitive["person"].limit
@@ -135,7 +135,7 @@ def test_people_who_are_enrolled_have_draws_of_their_own_and_windows_stay_in_the
     people = np.unique(windows.labels["person"].astype(str), return_inverse=True)[1]
     side = replace(windows, group=people)[np.random.default_rng(0).permutation(len(windows))]
     marked = {number: _marked(number) for number in (0, 2)}
-    released = Releaser(_marked(1), enrolled=marked)(side)
+    released = FoldRelease(_marked(1), enrolled=marked)(side)
     assert released.windows[:, 0].tolist() == side.groups.tolist()
     assert released.code is not None
     assert released.code.tolist() == side.groups.tolist()

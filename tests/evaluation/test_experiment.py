@@ -9,7 +9,7 @@ from tests.evaluation.conftest import SETUP
 
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import InputError, TableError
-from deeprotect.evaluation.evaluator import Releaser, Setup
+from deeprotect.evaluation.evaluator import FoldRelease, Setup
 from deeprotect.evaluation.excerpt import average
 from deeprotect.evaluation.experiment import Plan, measure_rows, run
 from deeprotect.evaluation.fitted_fold import FittedFold
@@ -101,7 +101,7 @@ def test_the_windows_to_draw_are_those_of_the_nearest_measured_epsilon(
 def test_a_mechanism_that_cannot_be_learnt_is_left_out_with_its_reason(
     windows: LabelledWindows, policy: Policy
 ) -> None:
-    def refuse(fold: FittedFold, setting: Setting) -> Releaser:
+    def refuse(fold: FittedFold, setting: Setting) -> FoldRelease:
         if setting.method.mechanism == "baseline" and setting.epsilon == 20.0:
             raise TableError("too few windows; record more")
         return fold.release(setting)

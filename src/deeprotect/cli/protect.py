@@ -1,7 +1,7 @@
 """Verbs that make and use a protector: train, enrol, protect."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -46,22 +46,15 @@ def train(
 
     Example: deeprotect train policy.toml --data walk.csv --out protector
     """
-    from deeprotect.bundle import signing
     from deeprotect.bundle.card_sections import measured
-    from deeprotect.bundle.store import refuse_place
     from deeprotect.policy import Policy
     from deeprotect.protector import Protector
     from deeprotect.tables.csv_reader import column_names
-    from deeprotect.tables.output_checks import refuse_existing, refuse_input
     from deeprotect.tables.several import paths_of
 
-    refuse_input(out, [*paths_of(data), policy])
-    refuse_place(out)
-    if not force:
-        refuse_existing(out)
+    _refuse_bundle(out, [*paths_of(data), policy], force=force)
     rules = Policy.load(policy)
-    if sign:
-        signing.private_key(sign)  # a wrong key is said before the long work, not after
+    _refuse_key(sign)
     with bar("training") as progress:
         protector = Protector.train(
             rules, data, map=pairs(mapped), columns=column_names(columns), quick=quick, progress=progress
@@ -96,19 +89,12 @@ def enrol(
 
     Example: deeprotect enrol protector me.csv my-protector
     """
-    from deeprotect.bundle import signing
-    from deeprotect.bundle.store import refuse_place
     from deeprotect.protector import Protector
     from deeprotect.tables.csv_reader import column_names
-    from deeprotect.tables.output_checks import refuse_existing, refuse_input
     from deeprotect.tables.several import paths_of
 
-    refuse_input(out, [*paths_of([table]), bundle])
-    refuse_place(out)
-    if not force:
-        refuse_existing(out)
-    if sign:
-        signing.private_key(sign)  # a wrong key is said before the work
+    _refuse_bundle(out, [*paths_of([table]), bundle], force=force)
+    _refuse_key(sign)
     found = Protector.load(bundle, key=key)
     with bar("enrolling"):
         enrolled = found.enrol(table, map=pairs(mapped), columns=column_names(columns))
@@ -116,6 +102,25 @@ def enrol(
     made = enrolled.bundle
     windows = made.manifest.minimiser.enrolled_windows
     typer.echo(f"{out}: {made.mechanism.event}, as before; head learnt from {windows} windows", err=True)
+
+
+def _refuse_bundle(out: Path, inputs: Sequence[str | Path], *, force: bool) -> None:
+    """Said before the long work, not after."""
+    from deeprotect.bundle.store import refuse_place
+    from deeprotect.tables.output_checks import refuse_existing, refuse_input
+
+    refuse_input(out, inputs)
+    refuse_place(out)
+    if not force:
+        refuse_existing(out)
+
+
+def _refuse_key(sign: Path | None) -> None:
+    """The same of a key that cannot sign."""
+    from deeprotect.bundle import signing
+
+    if sign:
+        signing.private_key(sign)
 
 
 def protect(

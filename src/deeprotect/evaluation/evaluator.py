@@ -56,7 +56,7 @@ Enrolment = tuple[Mask, Mask]
 
 
 @dataclass(frozen=True)
-class Releaser:
+class FoldRelease:
     """From private to released windows: `draw` takes flat windows and how many of them each episode has.
 
     `enrolled` draws for people, by the number of their group, who have a coder of their own.
@@ -163,7 +163,7 @@ class Evaluator:
         """Raw windows that carry a label of this inference, to learn from and to be tested on."""
         return labelled_rows(self.train, name), labelled_rows(self.test, name)
 
-    def predictions(self, release: Releaser, *, stopwatch: Stopwatch | None = None) -> FoldPredictions:
+    def predictions(self, release: FoldRelease, *, stopwatch: Stopwatch | None = None) -> FoldPredictions:
         """Release both sides of the fold and see what apps and attackers still read."""
         stopwatch = stopwatch or Stopwatch()
         with stopwatch("release"):

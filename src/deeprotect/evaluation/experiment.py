@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import InputError
-from deeprotect.evaluation.evaluator import Releaser, Setup
+from deeprotect.evaluation.evaluator import FoldRelease, Setup
 from deeprotect.evaluation.excerpt import Choose, Excerpt
 from deeprotect.evaluation.fitted_fold import FittedFold
 from deeprotect.evaluation.fold_predictions import FoldPredictions
@@ -25,7 +25,7 @@ PREPARED = 0.15
 """Share of the time that goes into what does not depend on a release."""
 
 
-ReleaserOf = Callable[[FittedFold, Setting], Releaser]
+ReleaseOf = Callable[[FittedFold, Setting], FoldRelease]
 """What is released: learnt on the fold, or something that is there already; known by its name in other processes."""
 
 
@@ -79,7 +79,7 @@ def run(
     plan: Plan,
     *,
     choose: Choose | None = None,
-    release_of: ReleaserOf = FittedFold.release,
+    release_of: ReleaseOf = FittedFold.release,
     progress: Progress = lambda _: None,
 ) -> RunResult:
     """All rows of a plan; where some windows are to be looked at, `choose` says which."""
@@ -99,7 +99,7 @@ def measure_rows(
     plan: Plan,
     *,
     choose: Choose | None = None,
-    release_of: ReleaserOf = FittedFold.release,
+    release_of: ReleaseOf = FittedFold.release,
     progress: Progress = lambda _: None,
 ) -> RunResult:
     """The same on folds that are prepared already."""
@@ -109,7 +109,7 @@ def measure_rows(
 
 
 def rows_question(
-    plan: Plan, *, excerpt: Excerpt | None = None, release_of: ReleaserOf = FittedFold.release
+    plan: Plan, *, excerpt: Excerpt | None = None, release_of: ReleaseOf = FittedFold.release
 ) -> Question[CellMeasure]:
     return Question(plan.settings, partial(_measure, excerpt=excerpt, release_of=release_of))
 
@@ -148,7 +148,7 @@ def _release(fold: FittedFold, cell: EvaluationCell, *, windows: Floats) -> Floa
     return fold.release(cell.setting).neighbours(windows).windows
 
 
-def _measure(fold: FittedFold, cell: EvaluationCell, *, excerpt: Excerpt | None, release_of: ReleaserOf) -> CellMeasure:
+def _measure(fold: FittedFold, cell: EvaluationCell, *, excerpt: Excerpt | None, release_of: ReleaseOf) -> CellMeasure:
     release, shown = release_of(fold, cell.setting), None
     if excerpt is not None and cell.fold == 0 and _is_shown(cell.setting, excerpt.epsilon):
         shown = release.neighbours(excerpt.windows).windows

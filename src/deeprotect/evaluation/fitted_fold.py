@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from deeprotect.errors import InputError
-from deeprotect.evaluation.evaluator import Draw, Evaluator, ReleasedRows, Releaser
+from deeprotect.evaluation.evaluator import Draw, Evaluator, FoldRelease, ReleasedRows
 from deeprotect.evaluation.methods import FEATURES
 from deeprotect.evaluation.peers import PEERS
 from deeprotect.evaluation.settings import Setting
@@ -48,7 +48,7 @@ class FittedFold:
     def test(self) -> LabelledWindows:
         return self.evaluator.test
 
-    def release(self, setting: Setting) -> Releaser:
+    def release(self, setting: Setting) -> FoldRelease:
         """From its first draw, and seeded, so that results repeat; a real release refuses this entropy."""
         with self.stopwatch(f"learning {setting.method.mechanism}"):
             if setting.method.mechanism == FEATURES:
@@ -95,18 +95,18 @@ class FittedFold:
         """Shared by settings of as many features; None is the policy's own number."""
         return self._models.setdefault(features, FittedModels(self.train, self.longest))
 
-    def _features(self) -> Releaser:
+    def _features(self) -> FoldRelease:
         minimiser = self.minimiser("default")
-        return Releaser(
+        return FoldRelease(
             lambda private, _: ReleasedRows(np.clip(minimiser.inverse_transform(minimiser.transform(private)), 0, 1))
         )
 
-    def _peer(self, setting: Setting) -> Releaser:
+    def _peer(self, setting: Setting) -> FoldRelease:
         peer = PEERS[setting.method.mechanism].fit(self.train, self.policy, setting.epsilon)
-        return Releaser(lambda private, _: ReleasedRows(peer(private)))
+        return FoldRelease(lambda private, _: ReleasedRows(peer(private)))
 
 
-def seeded(protector: TrainedProtector, seed: int) -> Releaser:
+def seeded(protector: TrainedProtector, seed: int) -> FoldRelease:
     """A release whose noise repeats, for evaluation."""
     entropy, mechanism = SeededEntropy(seed), protector.mechanism
 
@@ -118,4 +118,4 @@ def seeded(protector: TrainedProtector, seed: int) -> Releaser:
             return ReleasedRows(released.windows, code)
         return ReleasedRows(released.windows, code, segment_numbers(np.repeat(np.arange(len(counts)), counts), code))
 
-    return Releaser(draw, protector.hold)
+    return FoldRelease(draw, protector.hold)

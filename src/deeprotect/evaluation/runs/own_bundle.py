@@ -6,7 +6,7 @@ from typing import Any
 
 from deeprotect.bundle import Bundle
 from deeprotect.errors import InputError, quoted_all
-from deeprotect.evaluation.evaluator import Releaser
+from deeprotect.evaluation.evaluator import FoldRelease
 from deeprotect.evaluation.experiment import RunResult, run
 from deeprotect.evaluation.fitted_fold import FittedFold, seeded
 from deeprotect.evaluation.form import check_form
@@ -37,7 +37,7 @@ class _Shipped:
 
     bundle: Bundle
 
-    def __call__(self, fold: FittedFold, _: Setting) -> Releaser:
+    def __call__(self, fold: FittedFold, _: Setting) -> FoldRelease:
         bundle = self.bundle
         protector = TrainedProtector(bundle.mechanism, bundle.encoder, bundle.decoder, {}, bundle.hold)
         return seeded(protector, fold.evaluator.setup.seed)
