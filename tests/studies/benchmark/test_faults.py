@@ -1,0 +1,26 @@
+"""The faults that docs/gateway-faults.md tells of, shorter: each on a real gateway."""
+
+import pytest
+
+from deeprotect.errors import InputError
+from studies.benchmark import faults
+
+
+def test_a_fault_that_does_not_exist_is_refused_with_those_that_do():
+    with pytest.raises(InputError, match="there is no fault 'flood'; there are: disk, server"):
+        faults.table(["flood"], say=print)
+
+
+@pytest.mark.long
+def test_apps_that_nobody_reads_cost_nothing(tmp_path):
+    row = faults.unread_apps(tmp_path, 2.0)
+    assert "× 200" in row.answers
+    assert row.draws == "0, 0"
+
+
+@pytest.mark.long
+def test_what_is_charged_while_the_disk_is_full_is_what_apps_got(tmp_path):
+    row = faults.full_disk(tmp_path, 3.0)
+    assert "× 503" in row.answers
+    charged, got = (int(part.replace(",", "")) for part in row.draws.split(", "))
+    assert charged >= got > 0
