@@ -7,12 +7,10 @@ from tests.networks import largest
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.manifest import TrainingRecord
-from deeprotect.bundle.output_table import OutputTable
+from deeprotect.bundle.network import OutputTable
 from deeprotect.policy import Policy
-from deeprotect.privacy.channel.design import design
-from deeprotect.privacy.channel.rounding import make
-from deeprotect.privacy.channel.script_response import ScriptResponse
-from deeprotect.privacy.channel.scripts import Scripts
+from deeprotect.privacy.channel.design import design, make
+from deeprotect.privacy.channel.scripts import ScriptResponse, Scripts
 
 POLICY = """
 version = 1

@@ -1,5 +1,7 @@
 """A small bundle, a gateway around it, and readings for it."""
 
+import asyncio
+
 import numpy as np
 import pytest
 from tests.gateway import channels as made
@@ -7,7 +9,7 @@ from tests.gateway.channels import POLICY
 from tests.postgres import Cluster
 
 from deeprotect.bundle import Bundle
-from deeprotect.gateway.streams.session import phase_of
+from deeprotect.gateway.registration.addresses import phase_of
 from deeprotect.gateway.wire.message import Message, Readings
 from deeprotect.policy import Policy
 
@@ -39,6 +41,13 @@ def readings(first: int, count: int, *, value: float = 0.5, sensor: str = "rows"
 
 def message(first: int, count: int, *, session: str = "s", value: float = 0.5) -> Message:
     return Message(session, (readings(first, count, value=value),))
+
+
+async def is_read(gateway, *, seconds=20):
+    """Once somebody is there for every app, of whom the gateway has to find out by itself."""
+    async with asyncio.timeout(seconds):
+        while not all(map(gateway.mediator.readers.are_there, gateway.directory.apps())):
+            await asyncio.sleep(0.01)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A real `deeprotect serve` in a process of its own; devices that send canaries, apps that keep all they get."""
+"""A real gateway in a process of its own; devices that send canaries, apps that keep all they get."""
 
 import json
 import os
@@ -17,11 +17,11 @@ from sqlalchemy import select
 from tests.gateway.canary import canaries, leaking_files, leaks
 from tests.gateway.conftest import EPOCH, NAMES, STEP, channel_bundle
 
+from deeprotect.gateway.registration.addresses import phase_of
 from deeprotect.gateway.registration.device_registry import Registry
-from deeprotect.gateway.streams.session import phase_of
 from deeprotect.release.ledger.books import from_bytes
 from deeprotect.release.ledger.database import Database
-from deeprotect.release.ledger.database_tables import charges, draws, streams
+from deeprotect.release.ledger.database_tables import NOBODY, charges, draws, streams
 
 SERVE = "from deeprotect.cli import main; main()"
 PATIENCE = 60.0  # for a machine that has much else to do
@@ -82,10 +82,19 @@ class Gateway:
             self.tokens[f"{stream}/fitness"] = registry.add_app("fitness", stream=stream, bundle=bundle)
 
     def registry(self) -> Registry:
-        return Registry.at(self.address)
+        return Registry(Database.existing_or_new(self.address))
 
     def start(self, *options: str) -> "Gateway":
-        command = [*self.prefix, sys.executable, "-c", SERVE, "serve", "--bundle", str(self.folder / "protector")]
+        command = [
+            *self.prefix,
+            sys.executable,
+            "-c",
+            SERVE,
+            "gateway",
+            "serve",
+            "--bundle",
+            str(self.folder / "protector"),
+        ]
         self.starts += 1
         out, log = (self.folder / f"{name}{self.starts}.log" for name in ("out", "err"))
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
@@ -165,6 +174,7 @@ class Gateway:
         """Stream, app, number of the episode, and whether it looked at data, for each draw that was charged."""
         rows = charges.c
         asked = select(streams.c.name, rows.app, rows.first, rows.draws, rows.paid).select_from(charges.join(streams))
+        asked = asked.where(streams.c.name != NOBODY)
         with Database.existing(self.address).reading() as connection:
             return [
                 (stream, app, first + place, bool(paid))

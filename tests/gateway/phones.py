@@ -4,8 +4,7 @@ import json
 
 from tests.gateway.conftest import POLICY, START, STEP, channel_bundle
 
-from deeprotect.gateway.mediation.gateway import Gateway
-from deeprotect.gateway.mediation.gateway_settings import Settings
+from deeprotect.gateway.mediation.gateway import Gateway, Settings
 
 CANARY = 1.23456789  # g; nothing that is released may show it
 THREE_AXES = POLICY.replace("[inferences]", '[stream.channels.acc_z]\nunit = "g"\nrange = [-4.0, 4.0]\n[inferences]')
@@ -17,7 +16,7 @@ def phone_gateway(folder, *, stream="watch", push=None, **settings):
     """One device, one app."""
     path = folder / "protector"
     channel_bundle(THREE_AXES).save(path)
-    gateway = Gateway.of(Settings({"protector": path}, str(folder / "ledger.sqlite"), **settings))
+    gateway = Gateway(Settings({"protector": path}, str(folder / "ledger.sqlite"), **settings))
     gateway.registry.add_device(stream)
     gateway.registry.add_app("fitness", stream=stream, bundle="protector", push=push)
     gateway.directory.refresh()

@@ -17,7 +17,8 @@ from deeprotect.gateway.streams.releaser import UNREACHABLE
 def refused(gateway, first):
     """A window that cannot be paid for is answered so, in words that tell nothing of the server."""
     answer = gateway.send("ann", first, 4)
-    assert (answer.status_code, answer.text) == (499, UNREACHABLE)
+    assert (answer.status_code, answer.text) == (503, UNREACHABLE)
+    until(lambda: not gateway.ready(), "the gateway to say that it is not ready", 10)
 
 
 def goes_on(gateway, app, first):
@@ -30,6 +31,7 @@ def goes_on(gateway, app, first):
     assert gateway.send("ann", first + 12, 4).status_code == 200
 
 
+@pytest.mark.long
 def test_a_file_that_is_locked_or_removed_and_then_there_again(gateway):
     gateway.make("ann").start()
     app, ledger, away = Consumer(gateway, "ann"), Path(gateway.address), gateway.folder / "away"

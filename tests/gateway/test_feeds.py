@@ -1,4 +1,4 @@
-"""Feeds from end to end: a real `deeprotect serve`, `deeprotect replay` towards it, receiver and broker behind it."""
+"""Feeds from end to end: a real `deeprotect gateway serve`, `replay` towards it, receiver and broker behind it."""
 
 import asyncio
 import json
@@ -13,10 +13,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv
 from tests.gateway.conftest import channel_bundle
-from tests.gateway.live import PATIENCE, SERVE, Gateway
+from tests.gateway.live import PATIENCE, SERVE, Gateway, body
 from tests.gateway.mosquitto import PASSWORD, USER, Mosquitto, require_mosquitto
 from tests.gateway.phones import THREE_AXES, button
 from tests.gateway.receiver import Receiver, listening
+
+from deeprotect.gateway.feeds.mqtt import NO_READINGS
 
 ROWS, WINDOWS = 60, 14  # of the table; at least so many windows of 4 rows come out of it
 CANARY = 1.23456789
@@ -57,10 +59,11 @@ def running(folder):
 
 def replay(folder, *options):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", SERVE, "replay", str(folder / "walk.csv"), "--speed", "30", *options]
+    command = [sys.executable, "-c", SERVE, "gateway", "replay", str(folder / "walk.csv"), "--speed", "30", *options]
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=2 * PATIENCE)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["rows", "sensor-logger", "arrow"])
 def test_a_replayed_table_reaches_a_receiver_as_the_phone_app_would_have_sent_it(running, folder, form):
     gateway, receiver = running
@@ -121,6 +124,8 @@ async def _released(broker, play):
     client = aiomqtt.Client("127.0.0.1", broker.port, username=USER, password=PASSWORD, tls_context=tls)
     async with client, asyncio.timeout(2 * PATIENCE):
         await client.subscribe("deeprotect/released/watch/fitness", qos=1)
+        await client.publish("deeprotect/raw/watch", body("watch", 0, 1, session="other"))
+        assert (await anext(client.messages)).payload == NO_READINGS  # it is known that somebody is there
         done = await asyncio.to_thread(play)
         assert done.returncode == 0, done.stderr
         return [(await anext(client.messages)).payload for _ in range(WINDOWS)]

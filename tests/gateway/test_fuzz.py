@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from tests.gateway.live import Consumer
 from tests.gateway.mutants import ARROW, mutant
 from websockets.asyncio.client import connect
@@ -69,6 +70,7 @@ def bystander(gateway, stop):
     return longest, first // 4
 
 
+@pytest.mark.long
 def test_ten_thousand_messages_break_nothing_and_show_nothing(gateway):
     names = [f"device-{place}" for place in range(DEVICES)]
     gateway.make("zoe", *names).start()

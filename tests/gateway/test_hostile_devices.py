@@ -10,7 +10,7 @@ from tests.gateway.conftest import NAMES, START, STEP, message, readings
 from tests.gateway.test_mediator import draws, listening, made, run
 
 from deeprotect.gateway.mediation.mediator import MOST_SESSIONS
-from deeprotect.gateway.silence import HEAD_SECONDS, Silence
+from deeprotect.gateway.serving import HEAD_SECONDS, Silence
 from deeprotect.gateway.wire.message import Message, Readings
 
 EARLIEST, LATEST = 0, 2**62 - 1
@@ -51,7 +51,9 @@ def test_a_flood_of_session_names_keeps_few_of_them(tmp_path):
 
 def test_two_sessions_of_one_stream_at_once_are_two_and_both_pay(tmp_path):
     gateway = made(tmp_path)
-    _, got = run(gateway, *(message(4 * place, 4, session=name) for place in range(3) for name in ("a", "b")), end=None)
+    _, got = run(
+        gateway, *(message(4 * place, 4, session=name) for place in range(3) for name in ("a", "b")), end=False
+    )
     assert len({window.session for window in got}) == 2
     assert len(got) == draws(gateway) == 6
 

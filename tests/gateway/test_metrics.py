@@ -5,7 +5,7 @@ import warnings
 import pytest
 from tests.gateway.test_mediator import made
 
-from deeprotect.gateway.service import create_service
+from deeprotect.gateway.serving import create_service
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it would rather have another client than the one that we install
@@ -45,3 +45,15 @@ def test_the_admin_reads_them_from_anywhere(gateway):
 def test_nobody_else_does(gateway):
     gateway.registry.new_admin()
     assert status(gateway, client="203.0.113.9", authorization="Bearer wrong") == 404
+
+
+def test_a_token_for_metrics_reads_them_from_anywhere_and_opens_nothing_else(gateway):
+    token = gateway.registry.new_link("metrics")
+    headers = {"host": "gateway.example", "authorization": f"Bearer {token}"}
+    with TestClient(create_service(gateway), client=("203.0.113.9", 50000)) as prometheus:
+        assert prometheus.get("/metrics", headers=headers).status_code == 200
+        assert prometheus.get("/out", headers=headers).status_code == 404
+        assert prometheus.get(f"/me/{token}", headers={"host": "127.0.0.1"}).status_code == 404
+        assert not gateway.registry.is_admin(token)
+        gateway.registry.revoke_link("metrics")
+        assert prometheus.get("/metrics", headers=headers).status_code == 404

@@ -6,12 +6,13 @@ from contextlib import asynccontextmanager
 
 import aiomqtt
 import pytest
+from tests.gateway.conftest import is_read
 from tests.gateway.mosquitto import PASSWORD, USER, Mosquitto, require_mosquitto
 from tests.gateway.phones import LEVELS, is_raw, phone_gateway, pushed
 
 from deeprotect.gateway.feeds.broker import Broker
-from deeprotect.gateway.feeds.mqtt import bridged, raw_topic
-from deeprotect.gateway.mediation.intake import Intake
+from deeprotect.gateway.feeds.mqtt import NO_READINGS, bridged, raw_topic
+from deeprotect.release.ledger.statement import statement
 
 SOON = 20  # seconds: long after which something is broken
 AT_ONCE = (0.05, 0.2)  # waits before coming back
@@ -38,12 +39,11 @@ def secure_broker(tmp_path):
 @asynccontextmanager
 async def running(gateway, broker, **changed):
     """The gateway with its bridge, once it is connected."""
-    intake = Intake(gateway)
     at = Broker.at(broker.address, password=broker.password, ca=broker.ca)
-    async with gateway.running(), bridged(gateway, intake, at, waits=AT_ONCE) as bridge:
+    async with gateway.running(), bridged(gateway, at, waits=AT_ONCE) as bridge:
         async with asyncio.timeout(SOON):
             await bridge._connected.wait()
-        yield intake, bridge
+        yield gateway, bridge
         await gateway.mediator.stop()  # as the server does first
 
 
@@ -52,8 +52,11 @@ def client(broker, **more):
 
 
 async def next_message(listener):
+    """Those without readings only ask whether somebody is there."""
     async with asyncio.timeout(SOON):
-        return await anext(listener.messages)
+        while (message := await anext(listener.messages)).payload == NO_READINGS:
+            pass
+        return message
 
 
 def test_raw_messages_go_in_and_released_ones_come_out_in_the_same_form(broker, tmp_path):
@@ -62,6 +65,7 @@ def test_raw_messages_go_in_and_released_ones_come_out_in_the_same_form(broker, 
     async def play():
         async with running(gateway, broker), client(broker) as phone, client(broker) as app:
             await app.subscribe("deeprotect/released/#", qos=1)
+            await is_read(gateway)
             await phone.publish("deeprotect/raw/watch", pushed(0, 9), qos=0)
             return [await next_message(app) for _ in range(2)]
 
@@ -85,6 +89,7 @@ def test_names_that_no_topic_can_hold_are_spelt(broker, tmp_path):
     async def play():
         async with running(gateway, broker), client(broker) as app:
             await app.subscribe("deeprotect/released/+/+")
+            await is_read(gateway)
             await app.publish(raw_topic(stream), pushed(0, 40))
             return await next_message(app)
 
@@ -98,6 +103,7 @@ def test_no_other_spelling_of_a_topic_reaches_a_stream(broker, tmp_path):
     async def play():
         async with running(gateway, broker), client(broker) as phone:
             await phone.subscribe("deeprotect/released/#")
+            await is_read(gateway)
             for topic in others:
                 await phone.publish(f"deeprotect/raw/{topic}", pushed(0, 9, session="forged"), qos=1)
             await phone.publish("deeprotect/raw/watch", pushed(0, 5), qos=1)
@@ -115,6 +121,7 @@ def test_what_is_wrong_unknown_or_old_is_dropped_and_the_next_message_is_heard(b
             await phone.publish("deeprotect/raw/watch", pushed(0, 9, session="old"), retain=True, qos=1)
             async with running(gateway, broker):
                 await phone.subscribe("deeprotect/released/#")
+                await is_read(gateway)
                 await phone.publish("deeprotect/raw/stranger", pushed(0, 9))
                 await phone.publish("deeprotect/raw/watch", b"\xff not json")
                 await phone.publish("deeprotect/raw/watch", b"")
@@ -142,6 +149,9 @@ def test_a_broker_that_was_gone_and_is_back_gets_what_was_released_meanwhile(bro
                     raise aiomqtt.MqttError("held back by the test")
                 return connecting(**known)
 
+            async with client(broker) as early:  # so that somebody was there just now
+                await early.subscribe("deeprotect/released/#")
+                await is_read(gateway)
             monkeypatch.setattr(bridge, "_new_client", held)
             broker.stop()
             await intake.take(gateway.directory.device("watch"), pushed(0, 9), None)  # by another way than the broker
@@ -165,7 +175,7 @@ def test_with_tls_only_the_right_ca_is_believed(secure_broker, tmp_path):
         async with running(gateway, secure_broker):
             pass
         other = Broker.at(secure_broker.address, password=secure_broker.password)
-        async with gateway.running(), bridged(gateway, Intake(gateway), other, waits=AT_ONCE) as bridge:
+        async with gateway.running(), bridged(gateway, other, waits=AT_ONCE) as bridge:
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(1):
                     await bridge._connected.wait()
@@ -180,11 +190,11 @@ def test_a_wrong_password_is_told_and_nothing_else_stops(broker, tmp_path, capfd
 
     async def play():
         wrong = Broker.at(broker.address, password=tmp_path / "wrong")
-        async with gateway.running(), bridged(gateway, Intake(gateway), wrong, waits=AT_ONCE) as bridge:
+        async with gateway.running(), bridged(gateway, wrong, waits=AT_ONCE) as bridge:
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(1):
                     await bridge._connected.wait()
-            answer = await Intake(gateway).take(gateway.directory.device("watch"), pushed(0, 4), None)
+            answer = await gateway.take(gateway.directory.device("watch"), pushed(0, 4), None)
             await gateway.mediator.stop()
             return answer
 
@@ -212,7 +222,40 @@ def test_windows_that_a_stop_makes_due_still_reach_the_broker(broker, tmp_path):
         async with client(broker) as app:
             await app.subscribe("deeprotect/released/#", qos=1)
             async with running(gateway, broker) as (intake, _):
+                await is_read(gateway)
                 await intake.take(gateway.directory.device("watch"), pushed(0, 7), None)
             return [json.loads((await next_message(app)).payload)["messageId"] for _ in range(1)]
 
     assert asyncio.run(play()) == [0]
+
+
+def test_nothing_is_drawn_while_nobody_has_subscribed_as_the_broker_tells(broker, tmp_path):
+    gateway = phone_gateway(tmp_path, grace=0.0)
+
+    async def play():
+        async with running(gateway, broker) as (intake, _), client(broker) as app:
+            device = gateway.directory.device("watch")
+            for first in range(0, 40, 8):
+                await intake.take(device, pushed(first, 8), None)
+            unread = draws(gateway)
+            await app.subscribe("deeprotect/released/#", qos=1)
+            await is_read(gateway)
+            await intake.take(device, pushed(40, 8), None)
+            await next_message(app)
+            read = draws(gateway)
+            await app.unsubscribe("deeprotect/released/#")
+            for first in range(48, 96, 8):  # the broker's answer to the first of them tells
+                await intake.take(device, pushed(first, 8), None)
+                await asyncio.sleep(0.1)
+            return unread, read, draws(gateway) - read, gateway.mediator.status(["watch"])[0].apps[0]
+
+    unread, read, after, status = asyncio.run(play())
+    assert unread == 0
+    assert 1 <= read <= 3
+    assert after <= 6
+    assert status.dropped >= 1  # whose confirmation told that nobody is there any more
+    assert status.withheld["nobody reads"] >= 10
+
+
+def draws(gateway):
+    return sum(person.draws for person in statement(gateway.database).people)

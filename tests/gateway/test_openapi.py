@@ -11,6 +11,7 @@ EXAMPLES = 30
 # by the description and refused all the same, so that schemathesis must not count refusals.
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")  # of schemathesis and what it is built on
 def test_every_operation_answers_as_described_and_never_fails(gateway):
     gateway.make("ann").start()

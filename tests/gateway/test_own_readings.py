@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.gateway.conftest import NAMES, START, STEP, channel_bundle
 
+from deeprotect.gateway.registration.addresses import phase_of
 from deeprotect.gateway.streams import track as tracks
-from deeprotect.gateway.streams.session import phase_of
 from deeprotect.gateway.streams.track import Track
-from deeprotect.gateway.wire.acceleration import total_of
 from deeprotect.gateway.wire.message import Message, Readings
+from deeprotect.gateway.wire.sensor_layout import total_of
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.engine import Released
 from deeprotect.release.episodes import Episodes, live_observing
@@ -116,6 +116,7 @@ def changed_draws(pipeline, device, number, values):
     return [key for key in before.keys() | after.keys() if before.get(key) != after.get(key)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pipeline", PIPELINES.values(), ids=PIPELINES)
 @settings(max_examples=150, deadline=None)
 @given(device=devices(), number=st.integers(0, 10**6), values=st.tuples(*[st.sampled_from(STRANGE)] * 2))

@@ -64,9 +64,11 @@ def test_after_a_kill_in_the_middle_all_that_left_is_charged_and_nothing_left_tw
 
 def test_old_times_under_a_new_session_cost_again_after_a_restart(gateway):
     gateway.make("ann").start()
+    Consumer(gateway, "ann")
     gateway.send("ann", 0, 8, session="monday")
     gateway.stop()
     gateway.start()
+    Consumer(gateway, "ann")
     gateway.send("ann", 0, 8, session="monday")
     assert len(gateway.charged()) == 2
     gateway.send("ann", 0, 8, session="tuesday")
@@ -76,7 +78,7 @@ def test_old_times_under_a_new_session_cost_again_after_a_restart(gateway):
 
 def test_clients_that_leave_in_the_middle_of_a_message_or_an_episode_harm_nobody(gateway):
     gateway.make("ann", "bob", every="2 s").start()
-    app = Consumer(gateway, "bob")
+    app, _ = (Consumer(gateway, name) for name in ("bob", "ann"))
     host, port = gateway.url.removeprefix("http://").split(":")
     whole = body("ann", 0, 8)
     for cut in (0, 1, len(whole) // 2, len(whole) - 1):

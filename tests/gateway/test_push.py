@@ -4,18 +4,20 @@ import asyncio
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.gateway.conftest import is_read
+from tests.gateway.mosquitto import free_port
 from tests.gateway.phones import is_raw, phone_gateway, pushed
 from tests.gateway.receiver import Receiver, listening
 
 from deeprotect.gateway.feeds import push
 from deeprotect.gateway.feeds.push import pushing
-from deeprotect.gateway.mediation.intake import Intake
+from deeprotect.release.ledger.statement import statement
 
 
 @asynccontextmanager
 async def running(gateway):
     async with gateway.running(), pushing(gateway, first_wait=0.01) as followers:
-        yield Intake(gateway), followers
+        yield gateway, followers
         await gateway.mediator.stop()  # as the server does first
 
 
@@ -24,6 +26,7 @@ def play(gateway, receiver, count, *, readings=9):
 
     async def run():
         async with running(gateway) as (intake, _):
+            await is_read(gateway)
             answer = await intake.take(gateway.directory.device("watch"), pushed(0, readings), None)
             assert answer.status == 200
             return await asyncio.to_thread(receiver.wait_for, count)
@@ -101,6 +104,7 @@ def test_a_receiver_that_never_answers_is_given_up_in_time(tmp_path, monkeypatch
 
         async def run():
             async with running(gateway) as (intake, _):
+                await is_read(gateway)
                 await intake.take(gateway.directory.device("watch"), pushed(0, 5), None)
                 async with asyncio.timeout(20):
                     while lost(gateway) == 0:
@@ -116,6 +120,7 @@ def test_an_app_that_was_revoked_gets_nothing_more(tmp_path):
 
         async def run():
             async with running(gateway) as (intake, followers):
+                await is_read(gateway)
                 device = gateway.directory.device("watch")
                 await intake.take(device, pushed(0, 5), None)
                 await asyncio.to_thread(receiver.wait_for, 1)
@@ -136,6 +141,7 @@ def test_nothing_runs_on_after_a_stop_and_what_it_made_due_arrives(tmp_path):
 
         async def run():
             async with running(gateway) as (intake, _):
+                await is_read(gateway)
                 await intake.take(gateway.directory.device("watch"), pushed(0, 8), None)
             return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
 
@@ -143,6 +149,7 @@ def test_nothing_runs_on_after_a_stop_and_what_it_made_due_arrives(tmp_path):
         assert [body["messageId"] for body in receiver.wait_for(2)] == [0, 1]
 
 
+@pytest.mark.long
 def test_a_hundred_receivers_that_hang_leave_a_connection_for_the_next(tmp_path):
     stuck, well = Receiver(), Receiver()
     stuck.release.clear()
@@ -154,3 +161,45 @@ def test_a_hundred_receivers_that_hang_leave_a_connection_for_the_next(tmp_path)
         gateway.directory.refresh()
         assert play(gateway, well, 1, readings=5)[0]["messageId"] == 0
         assert stuck.bodies == []
+
+
+def draws(gateway):
+    return sum(person.draws for person in statement(gateway.database).people)
+
+
+def test_nothing_is_drawn_for_an_address_where_nobody_listens(tmp_path):
+    gateway = phone_gateway(tmp_path, push=f"http://127.0.0.1:{free_port()}/data")
+
+    async def run():
+        async with running(gateway) as (intake, _):
+            for first in range(0, 80, 8):
+                answer = await intake.take(gateway.directory.device("watch"), pushed(first, 8), None)
+            return answer.waits
+
+    assert asyncio.run(run()) == "a reader: nothing is drawn before one is there"
+    assert draws(gateway) == 0
+
+
+def test_a_receiver_that_stops_taking_ends_the_draws_until_it_takes_again(tmp_path, monkeypatch):
+    """One window is drawn and not taken; then nothing, until the same window is; then the newest and the next."""
+    receiver = Receiver(*[500] * 1000)
+    with listening(receiver) as address:
+        gateway = phone_gateway(tmp_path, push=address, grace=0.0)
+
+        async def run():
+            async with running(gateway) as (intake, _):
+                await is_read(gateway)
+                device = gateway.directory.device("watch")
+                await intake.take(device, pushed(0, 5), None)
+                while lost(gateway) == 0:
+                    await asyncio.sleep(0.01)
+                for first in range(5, 45, 4):
+                    await intake.take(device, pushed(first, 4), None)
+                before = draws(gateway)
+                receiver.answers.clear()
+                await is_read(gateway)
+                await intake.take(device, pushed(45, 4), None)
+                await asyncio.to_thread(receiver.wait_for, 3)
+                return before, draws(gateway)
+
+        assert asyncio.run(run()) == (1, 3)

@@ -4,7 +4,7 @@ import pytest
 from tests.gateway.phones import phone_gateway
 
 from deeprotect.errors import InputError
-from deeprotect.gateway.registration.push_address import check_address, shown_address
+from deeprotect.gateway.registration.addresses import check_address, shown_address
 
 
 @pytest.mark.parametrize(

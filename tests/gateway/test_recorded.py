@@ -7,7 +7,7 @@ from pyarrow import csv, parquet
 from tests.gateway.phones import THREE_AXES
 
 from deeprotect.errors import TableError
-from deeprotect.gateway.feeds.recorded import recorded
+from deeprotect.gateway.feeds.replaying import recorded
 from deeprotect.policy import Policy
 
 BEGUN = 1_700_000_000_123_456_789

@@ -1,9 +1,12 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from deeprotect.errors import InputError, LedgerError
+from deeprotect.gateway.registration import directory as directory_module
+from deeprotect.gateway.registration import events
 from deeprotect.gateway.registration.device_registry import Registry
+from deeprotect.gateway.registration.directory import Directory
 from deeprotect.release.ledger.database import Database
 
 HOSTILE = "<script>alert(1)</script> & 'Ann' \"x\""
@@ -69,11 +72,15 @@ def test_an_app_needs_a_stream_that_is_there(registry):
         registry.add_app("fit", stream="nowhere", bundle="walk")
 
 
-def test_a_bundle_that_is_not_served_is_refused_where_one_knows(registry):
+def test_a_bundle_that_no_gateway_serves_is_refused_with_those_that_one_does(registry):
     registry.add_device("watch")
-    with pytest.raises(InputError, match="no bundle 'run' is served; there is: walk"):
-        registry.add_app("fit", stream="watch", bundle="run", served=["walk"])
+    registry.serve("first:8765", ["walk", "old"])
+    registry.serve("second:8765", ["sleep"])
+    registry.serve("first:8765", ["walk"])  # started again, with another list
+    with pytest.raises(InputError, match="no bundle 'old' is served; there is: sleep, walk"):
+        registry.add_app("fit", stream="watch", bundle="old")
     assert not registry.apps()
+    assert registry.app_of(registry.add_app("fit", stream="watch", bundle="sleep"))
 
 
 def test_what_is_revoked_is_gone_and_its_name_is_free(registry):
@@ -106,17 +113,6 @@ def test_revoking_what_is_not_there_is_one_line(registry):
         registry.revoke_device("watch")
 
 
-def test_a_choice_is_kept_until_it_is_taken_back(registry):
-    registry.add_device("watch")
-    registry.add_app("fit", stream="watch", bundle="walk")
-    registry.choose("fit", stream="watch", epsilon="2.50", every=10)
-    assert [(app.epsilon, app.every) for app in registry.apps()] == [("2.50", 10)]
-    registry.choose("fit", stream="watch", epsilon=None, every=None)
-    assert [(app.epsilon, app.every) for app in registry.apps()] == [(None, None)]
-    with pytest.raises(InputError):
-        registry.choose("other", stream="watch", epsilon="1", every=None)
-
-
 def test_a_new_admin_replaces_the_one_before(registry):
     assert not registry.has_admin()
     first = registry.new_admin()
@@ -137,8 +133,8 @@ def test_no_token_is_stored(registry, address):
 
 def test_two_processes_see_the_same_registry(registry, address):
     token = registry.add_device("watch")
-    assert Registry.at(address).device_of(token).stream == "watch"
-    Registry.at(address).revoke_device("watch")
+    assert Registry.existing(address).device_of(token).stream == "watch"
+    Registry.existing(address).revoke_device("watch")
     assert registry.device_of(token) is None
 
 
@@ -146,5 +142,175 @@ def test_a_file_of_somebody_else_is_left_alone(tmp_path):
     other = tmp_path / "notes.sqlite"
     other.write_text("these are notes")
     with pytest.raises(LedgerError):
-        Registry.at(str(other))
+        Registry.existing(str(other))
     assert other.read_text() == "these are notes"
+
+
+@pytest.fixture
+def now():
+    return [datetime(2026, 1, 1, tzinfo=UTC)]
+
+
+@pytest.fixture
+def timed(address, now):
+    return Registry(Database.existing_or_new(address), clock=lambda: now[0])
+
+
+def test_while_tokens_overlap_both_are_good_for_the_same_device_and_its_apps_stay(timed, now):
+    old = timed.add_device("watch", person="anna", sensors={"platform": "ios"})
+    app = timed.add_app("fit", stream="watch", bundle="walk")
+    before = timed.device_of(old)
+    new = timed.rotate("watch", overlap=timedelta(minutes=10))
+    assert timed.device_of(old) == timed.device_of(new) == before
+    assert (len(timed.devices()), len(timed.apps())) == (1, 1)
+    now[0] += timedelta(minutes=10)
+    assert timed.device_of(old) is None
+    assert timed.device_of(new) == before
+    assert timed.app_of(app).name == "fit"
+
+
+def test_an_app_that_is_rotated_is_the_same_app_and_is_drawn_for_once(timed):
+    timed.add_device("watch")
+    old = timed.add_app("fit", stream="watch", bundle="walk")
+    new = timed.rotate("watch", app="fit", overlap=timedelta(hours=1))
+    assert timed.app_of(old).key == timed.app_of(new).key
+    directory = Directory(timed)
+    assert len(directory.apps_of("watch")) == len(directory.apps()) == 1
+
+
+def test_without_an_overlap_the_old_token_is_gone_by_every_clock(timed, now):
+    old = timed.add_device("watch")
+    new = timed.rotate("watch", overlap=timedelta())
+    now[0] -= timedelta(hours=1)  # a gateway whose clock is behind
+    assert timed.device_of(old) is None
+    assert timed.device_of(new) is not None
+
+
+def test_rotating_again_never_lengthens_the_life_of_an_older_token(timed, now):
+    first = timed.add_device("watch")
+    second = timed.rotate("watch", overlap=timedelta(minutes=10))
+    third = timed.rotate("watch", overlap=timedelta(hours=1))
+    now[0] += timedelta(minutes=10)
+    assert [timed.device_of(token) is None for token in (first, second, third)] == [True, False, False]
+    timed.revoke_device("watch")
+    assert [timed.device_of(token) for token in (second, third)] == [None, None]
+
+
+def test_the_directory_ends_a_rotated_token_by_itself(timed, monkeypatch):
+    old = timed.add_device("watch")
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    monkeypatch.setattr(directory_module, "utc_now", lambda: moment)
+    new = timed.rotate("watch", overlap=timedelta(minutes=10))
+    directory = Directory(timed)
+    assert directory.device_of(old) is not None
+    moment += timedelta(minutes=10)
+    assert directory.device_of(old) is None
+    assert directory.device_of(new) is not None
+
+
+def test_rotating_what_is_not_there_is_one_line(timed):
+    with pytest.raises(InputError, match="no stream 'watch' is registered"):
+        timed.rotate("watch", overlap=timedelta(0))
+    timed.add_device("watch")
+    with pytest.raises(InputError, match="stream 'watch' has no app 'fit'"):
+        timed.rotate("watch", app="fit", overlap=timedelta(0))
+
+
+def test_in_a_folder_without_a_gateway_nothing_is_made(tmp_path):
+    with pytest.raises(InputError, match="there is no gateway here"):
+        Registry.existing(str(tmp_path / "gateway.sqlite"))
+    Database.existing_or_new(str(tmp_path / "ledger.sqlite"))  # a ledger, which no gateway was started with
+    with pytest.raises(InputError, match="there is no gateway here"):
+        Registry.existing(str(tmp_path / "ledger.sqlite"))
+    assert [path.name for path in tmp_path.iterdir() if "gateway" in path.name] == []
+
+
+def test_links_open_one_thing_each_and_a_new_one_ends_the_one_before(timed):
+    device = timed.add_device("watch", person="anna")
+    page, metrics = timed.new_link("person", "anna"), timed.new_link("metrics")
+    assert (timed.linked("person", page), timed.linked("metrics", metrics)) == ("anna", "")
+    assert timed.linked("metrics", page) is timed.linked("person", metrics) is timed.linked("person", device) is None
+    assert timed.device_of(page) is timed.app_of(page) is None
+    assert not timed.is_admin(page)
+    again = timed.new_link("person", "anna")
+    assert timed.linked("person", page) is None
+    timed.revoke_link("person", "anna")
+    assert timed.linked("person", again) is None
+    assert timed.linked("metrics", metrics) == ""
+    with pytest.raises(InputError, match="no such link"):
+        timed.revoke_link("person", "anna")
+    with pytest.raises(InputError, match="nobody called 'bob'"):
+        timed.new_link("person", "bob")
+
+
+def test_a_pause_ends_by_itself_and_a_stop_by_the_operator_alone(timed, now, monkeypatch):
+    monkeypatch.setattr(directory_module, "utc_now", lambda: now[0])
+    timed.add_device("watch", person="anna")
+    timed.add_app("fit", stream="watch", bundle="walk")
+    directory = Directory(timed)
+
+    def served():
+        directory.refresh()
+        return len(directory.apps_of("watch"))
+
+    timed.halt("anna", stop=False, until=now[0] + timedelta(hours=1))
+    assert served() == 0
+    now[0] += timedelta(hours=1)
+    assert served() == 1
+    timed.halt("anna", stop=True)
+    timed.halt("anna", stop=False, until=now[0])  # a pause does not make a stop end
+    timed.resume("anna")
+    assert served() == 0
+    assert Registry.existing(timed.database.where).known().halts["anna"].stopped
+    timed.resume("anna", by_operator=True)
+    assert served() == 1
+
+
+def test_what_is_done_is_listed_newest_first_and_found_by_a_name(timed, now):
+    timed.add_device("watch", person="anna")
+    timed.add_device("phone", person="bob")
+    now[0] += timedelta(seconds=1)
+    timed.rotate("watch", overlap=timedelta(minutes=10))
+    timed.halt("anna", stop=True)
+    told = [(each.what, dict(each.facts)) for each in events.read(timed.database, most=10, about="WATCH")]
+    assert told == [
+        ("token rotated", {"stream": "watch", "overlap": "600 s"}),
+        ("device registered", {"stream": "watch", "person": "anna"}),
+    ]
+    assert [each.what for each in events.read(timed.database, most=2)] == ["stopped by the person", "token rotated"]
+    assert [each.what for each in events.read(timed.database, most=9, skip=3)] == ["device registered"]
+    assert events.read(timed.database, most=9, about="%") == []
+
+
+def test_events_are_kept_to_a_number(timed, monkeypatch):
+    monkeypatch.setattr(events, "MOST_KEPT", 5)
+    for number in range(3):
+        moment = datetime(2026, 1, 1, tzinfo=UTC)
+        events.keep(timed.database, [events.Event(moment, f"{number}.{each}", {}) for each in range(4)])
+    assert [each.what for each in events.read(timed.database, most=99)] == ["2.3", "2.2", "2.1", "2.0", "1.3"]
+
+
+def test_an_earlier_registry_is_taken_over_and_an_app_that_was_given_less_is_given_nothing(address):
+    database = Database.existing_or_new(address)
+    with database.writing("test") as connection:
+        for line in EARLIER.strip().split(";\n"):
+            connection.exec_driver_sql(line)
+    registry = Registry(database)
+    assert [device.stream for device in registry.devices()] == ["watch"]
+    assert [app.name for app in registry.apps()] == ["plain"]
+    assert registry.device_of(registry.rotate("watch", overlap=timedelta(minutes=1))) is not None
+
+
+EARLIER = """
+CREATE TABLE deeprotect_devices (id INTEGER PRIMARY KEY, stream TEXT NOT NULL, person TEXT NOT NULL,
+  token_hash BLOB NOT NULL UNIQUE, sensors TEXT NOT NULL, created BIGINT NOT NULL, revoked BIGINT);
+CREATE TABLE deeprotect_apps (id INTEGER PRIMARY KEY, name TEXT NOT NULL, stream TEXT NOT NULL, bundle TEXT NOT NULL,
+  token_hash BLOB NOT NULL UNIQUE, push TEXT, epsilon TEXT, every INTEGER, created BIGINT NOT NULL, revoked BIGINT);
+CREATE TABLE deeprotect_admins (id INTEGER PRIMARY KEY, token_hash BLOB NOT NULL UNIQUE, created BIGINT NOT NULL);
+CREATE TABLE deeprotect_registry (changes BIGINT NOT NULL);
+INSERT INTO deeprotect_registry VALUES (3);
+INSERT INTO deeprotect_devices VALUES (1, 'watch', 'anna', x'01', '{}', 1, NULL);
+INSERT INTO deeprotect_apps VALUES (1, 'plain', 'watch', 'walk', x'02', NULL, NULL, NULL, 1, NULL);
+INSERT INTO deeprotect_apps VALUES (2, 'less', 'watch', 'walk', x'03', NULL, '2.5', NULL, 1, NULL);
+INSERT INTO deeprotect_apps VALUES (3, 'held', 'watch', 'walk', x'04', NULL, NULL, 10, 1, NULL)
+"""

@@ -8,7 +8,7 @@ from tests.gateway.receiver import Receiver, listening
 
 from deeprotect.errors import DeeprotectError, InputError
 from deeprotect.gateway.feeds.broker import Broker
-from deeprotect.gateway.feeds.senders import RefusedError, to_address, to_topic
+from deeprotect.gateway.feeds.replaying import RefusedError, to_address, to_topic
 
 
 def post(address, *bodies):

@@ -11,9 +11,7 @@ from typer.testing import CliRunner
 from deeprotect.bundle import signing
 from deeprotect.cli.app import app
 from deeprotect.errors import BundleError
-from deeprotect.gateway.mediation.gateway import Gateway
-from deeprotect.gateway.mediation.gateway_settings import Settings
-from deeprotect.gateway.offers.served_bundles import Bundles
+from deeprotect.gateway.mediation.gateway import Bundles, Gateway, Settings
 
 OWNER, STRANGER = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
 
@@ -32,7 +30,7 @@ def settings(tmp_path, public):
 def test_a_bundle_that_the_owner_of_the_key_signed_is_served(tmp_path, public):
     bundle = channel_bundle()
     signing.save(bundle, tmp_path / "protector", key=OWNER)
-    assert Gateway.of(settings(tmp_path, public)).bundles.get("protector").digest == bundle.digest
+    assert Gateway(settings(tmp_path, public)).bundles.get("protector").digest == bundle.digest
 
 
 @pytest.mark.parametrize(("signer", "why"), [(None, "not signed"), (STRANGER, "the signature does not fit")])
@@ -40,13 +38,13 @@ def test_another_bundle_is_refused_before_anything_is_opened(tmp_path, public, s
     path = tmp_path / "protector"
     signing.save(channel_bundle(), path, key=signer) if signer else channel_bundle().save(path)
     with pytest.raises(BundleError, match=why):
-        Gateway.of(settings(tmp_path, public))
+        Gateway(settings(tmp_path, public))
     assert not (tmp_path / "ledger.sqlite").exists()
 
 
 def test_serve_takes_the_key(tmp_path, public):
     channel_bundle().save(tmp_path / "protector")
-    words = ["serve", "--bundle", str(tmp_path / "protector"), "--key", str(public), "--port", "0"]
+    words = ["gateway", "serve", "--bundle", str(tmp_path / "protector"), "--key", str(public), "--port", "0"]
     done = CliRunner().invoke(app, [*words, "--ledger", str(tmp_path / "ledger.sqlite")])
     assert isinstance(done.exception, BundleError)
     assert "not signed" in str(done.exception)

@@ -1,4 +1,4 @@
-from deeprotect.gateway.registration.tokens import TOKEN_BYTES, new_token, token_hash
+from deeprotect.gateway.registration.addresses import TOKEN_BYTES, new_token, token_hash
 
 
 def test_tokens_are_unguessable_and_fit_an_address():

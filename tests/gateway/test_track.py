@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.gateway.conftest import NAMES, POLICY, START, STEP, readings
 
 from deeprotect.errors import InputError
-from deeprotect.gateway.streams.session import phase_of
+from deeprotect.gateway.registration.addresses import phase_of
 from deeprotect.gateway.streams.track import Track
 from deeprotect.gateway.wire.message import Message, Readings
 from deeprotect.policy import Policy

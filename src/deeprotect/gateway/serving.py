@@ -1,4 +1,4 @@
-"""Starting a gateway: the socket, TLS, a first admin, and a stop that loses nothing."""
+"""The gateway as a web service: its routes and feeds, the socket, TLS and its renewal, a stop that loses nothing."""
 
 import asyncio
 import gc
@@ -6,79 +6,110 @@ import os
 import resource
 import signal
 import socket
+import ssl
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
+from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
+from fastapi.responses import JSONResponse
+from starlette.requests import Request
 
-from deeprotect.errors import InputError, printable
-from deeprotect.gateway.feeds.feeding import broker_of
-from deeprotect.gateway.mediation.gateway import Gateway
-from deeprotect.gateway.mediation.gateway_settings import Settings
-from deeprotect.gateway.mediation.peers import ProcessPlace
-from deeprotect.gateway.operation.logs import LOGGING, event
-from deeprotect.gateway.processes import run_processes
-from deeprotect.gateway.service import create_service
-from deeprotect.gateway.silence import Silence
+from deeprotect.errors import DeeprotectError, InputError, printable
+from deeprotect.gateway.console.routes import add_console
+from deeprotect.gateway.feeds.broker import Broker
+from deeprotect.gateway.feeds.push import pushing
+from deeprotect.gateway.mediation.gateway import Gateway, Settings
+from deeprotect.gateway.operation import LOGGING, event, failure
+from deeprotect.gateway.routes import router_in, router_operator, router_out
+from deeprotect.version import __version__
 
 STOP_SECONDS = 10
 SWITCH_SECONDS = 0.0005  # between the thread that receives and the one that releases
 COLLECT_AFTER = (20_000, 20, 50)
 """Objects, and young collections: with a thousand streams in memory, Python's own numbers take a tenth of all time."""
 BACKLOG = 2048
+HEAD_SECONDS = 45.0  # for the head of a request; longer than an idle connection is kept
+
+
+def broker_of(settings: Settings) -> Broker | None:
+    """The broker that was asked for, or one line on what is wrong with it."""
+    if settings.mqtt is None:
+        return None
+    return Broker.at(settings.mqtt, password=settings.mqtt_password, ca=settings.mqtt_ca)
+
+
+def _bridging(gateway: Gateway) -> AbstractAsyncContextManager[object]:
+    broker = broker_of(gateway.settings)
+    if broker is None:
+        return nullcontext()
+    from deeprotect.gateway.feeds.mqtt import bridged
+
+    return bridged(gateway, broker)
+
+
+def create_service(gateway: Gateway) -> FastAPI:
+    """Routes around one gateway; whatever fails inside is answered with one line and nothing of what failed."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with gateway.running(), pushing(gateway), _bridging(gateway):
+            yield
+
+    service = FastAPI(title="DEEProtect gateway", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    for router in (router_in, router_out, router_operator):
+        service.include_router(router(gateway))
+    add_console(service, gateway)
+
+    @service.exception_handler(Exception)
+    async def failed(_: Request, error: Exception) -> JSONResponse:
+        failure("request failed", error)
+        return JSONResponse({"error": "the gateway failed; nothing was released"}, status_code=500)
+
+    return service
 
 
 def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
     """Until it is told to stop; `say` gets lines for the person who started it."""
     broker_of(settings)  # a mistake is told before anything is listened to
-    _many_files()
-    gateway = Gateway.of(settings)
+    _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)  # every connection is one: a thousand would soon be few
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
+    gateway = Gateway(settings)
     with _listening(settings) as listener:
         port = listener.getsockname()[1]
         scheme = "https" if settings.tls_certificate else "http"
         say(f"gateway at {scheme}://{settings.host}:{port}, ledger {gateway.database.where}")
+        gateway.registry.serve(f"{socket.gethostname()}:{port}", gateway.bundles.names())
         if not gateway.registry.has_admin():
             say(f"admin token, shown this once: {gateway.registry.new_admin()}")
-        parent = os.getpid()  # asked before a fork: a child that is slow to begin may find it gone
         event("started", bundles=", ".join(gateway.bundles.names()), host=settings.host, port=port)
-
-        def work(place: ProcessPlace) -> None:
-            here = gateway if place.folder is None else Gateway.of(settings, place, bundles=gateway.bundles)
-            sys.setswitchinterval(SWITCH_SECONDS)
-            gc.freeze()
-            gc.set_threshold(*COLLECT_AFTER)
-            server = _Server(here, parent)
-            with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
-                runner.run(server.serve(sockets=[listener]))
-
-        if settings.processes == 1:
-            work(ProcessPlace())
-        else:
-            gateway.database.disconnect()
-            run_processes(settings.processes, work)
+        sys.setswitchinterval(SWITCH_SECONDS)
+        gc.freeze()
+        gc.set_threshold(*COLLECT_AFTER)
+        server = _Server(gateway)
+        with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
+            runner.run(server.serve(sockets=[listener]))
         event("stopped")
-
-
-def _many_files() -> None:
-    """Every connection is one, so that the usual thousand would soon be reached."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        with suppress(DeeprotectError):
+            gateway.keep_events()
 
 
 class _Server(uvicorn.Server):
     """Stops in order: sessions end and what they made due leaves, then apps are told, then the rest is closed."""
 
-    def __init__(self, gateway: Gateway, parent: int) -> None:
+    def __init__(self, gateway: Gateway) -> None:
         super().__init__(_config(gateway))
-        self._gateway, self._silence, self._parent = gateway, Silence(), parent
+        self._gateway, self._silence = gateway, Silence()
+        self._certificate = Certificate(gateway.settings)
 
     async def on_tick(self, counter: int) -> bool:
         """Ten times a second."""
-        if self._gateway.place.folder is not None and os.getppid() != self._parent:
-            self.should_exit = True  # whoever started it and the others was killed
         if counter % 50 == 0:
             self._silence.close_long(self.server_state.connections)
+            self._certificate.renew(self.config.ssl)
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -95,6 +126,37 @@ class _Server(uvicorn.Server):
         finally:
             for each, handler in before.items():
                 signal.signal(each, handler)
+
+
+class Certificate:
+    """Taken up again when its files change, for new connections: the others keep what they began with."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._files = [path for path in (settings.tls_certificate, settings.tls_key) if path is not None]
+        self._taken = self._tried = self._written()
+
+    def renew(self, used: ssl.SSLContext | None) -> None:
+        """Not before both files fit: they are not written in the same instant."""
+        now = self._written()
+        if used is None or now == self._taken:
+            return
+        try:
+            certificate, key = self._files
+            for context in (ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), used):
+                context.load_cert_chain(certificate, key)
+        except OSError:
+            if now != self._tried:
+                event("the TLS certificate was changed and cannot be used; the one before is kept")
+        else:
+            self._taken = now
+            event("the TLS certificate was renewed")
+        self._tried = now
+
+    def _written(self) -> list[tuple[int, int]]:
+        try:
+            return [(found.st_mtime_ns, found.st_ino) for found in map(os.stat, self._files)]
+        except OSError:
+            return []
 
 
 def _listening(settings: Settings) -> socket.socket:
@@ -127,3 +189,24 @@ def _config(gateway: Gateway) -> uvicorn.Config:
         timeout_keep_alive=30,
         backlog=BACKLOG,
     )
+
+
+class Silence:
+    """Connections that ask for nothing, or never end their question: they are closed, so that they cannot pile up."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._since: dict[Any, float] = {}  # each has asked for nothing
+
+    def close_long(self, connections: Iterable[Any]) -> None:
+        """To be called once in a while; connections are uvicorn's protocols, those of WebSockets ask all the time."""
+        now = self._clock()
+        silent = [each for each in connections if _asks_nothing(each)]
+        self._since = {each: self._since.get(each, now) for each in silent}
+        for each, since in self._since.items():
+            if now - since > HEAD_SECONDS:
+                each.transport.close()
+
+
+def _asks_nothing(connection: Any) -> bool:
+    return hasattr(connection, "cycle") and (connection.cycle is None or connection.cycle.response_complete)

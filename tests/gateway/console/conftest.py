@@ -3,15 +3,15 @@
 import re
 import warnings
 from contextlib import asynccontextmanager
+from copy import copy
 from dataclasses import replace
 
 import pytest
 from fastapi import FastAPI
 from tests.gateway.conftest import channel_bundle
 
-from deeprotect.gateway.console.routes import console_router
-from deeprotect.gateway.mediation.gateway import Gateway
-from deeprotect.gateway.mediation.gateway_settings import Settings
+from deeprotect.gateway.console.routes import add_console
+from deeprotect.gateway.mediation.gateway import Gateway, Settings
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it would rather have another client than the one that we install
@@ -32,7 +32,7 @@ def protector(tmp_path_factory):
 def gateway(tmp_path, protector):
     """Two streams of one person; names try to be markup."""
     settings = Settings(bundles={"walk": protector}, database=str(tmp_path / "gateway.sqlite"))
-    made = Gateway.of(settings)
+    made = Gateway(settings)
     made.registry.add_device("watch", person=HOSTILE)
     made.registry.add_app("fit", stream="watch", bundle="walk")
     made.registry.add_device(HOSTILE, person=HOSTILE)
@@ -48,7 +48,7 @@ def service_of(gateway):
             yield
 
     service = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None)
-    service.include_router(console_router(gateway))
+    add_console(service, gateway)
     return service
 
 
@@ -90,9 +90,10 @@ def admin(stranger):
 def from_elsewhere(gateway):
     """Signed in, from another machine."""
     token, there = gateway.registry.new_admin(), "http://192.168.1.5:8765"
-    settings = replace(gateway.settings, host="0.0.0.0")
+    exposed = copy(gateway)
+    exposed.settings = replace(gateway.settings, host="0.0.0.0")
     with TestClient(
-        service_of(replace(gateway, settings=settings)),
+        service_of(exposed),
         base_url=there,
         client=("192.168.1.77", 50000),
         follow_redirects=False,

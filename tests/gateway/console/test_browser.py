@@ -1,5 +1,6 @@
 """The console in a real Chromium: clicks, keys, live updates, contrast, both widths, and nothing in red."""
 
+import contextlib
 import json
 import os
 import re
@@ -13,11 +14,10 @@ import uvicorn
 from tests.gateway.conftest import EPOCH, STEP, channel_bundle
 from tests.gateway.console.chromium import Browser, find_chromium
 from tests.gateway.console.conftest import HOSTILE
-from tests.gateway.console.test_observers import table  # noqa: F401
+from tests.gateway.live import until
 
-from deeprotect.gateway.mediation.gateway import Gateway
-from deeprotect.gateway.mediation.gateway_settings import Settings
-from deeprotect.gateway.service import create_service
+from deeprotect.gateway.mediation.gateway import Gateway, Settings
+from deeprotect.gateway.serving import create_service
 
 pytestmark = [
     pytest.mark.timeout(600),
@@ -28,8 +28,15 @@ pytestmark = [
 ]
 WIDTHS = [{"width": 1280}, {"width": 1280, "dark": True}, {"width": 390, "phone": True}]
 STREAM = f"/console/stream?stream={quote(HOSTILE)}&app=fit"
-CHOOSE = f"/console/choose?stream={quote(HOSTILE)}&app=fit"
-PAGES = ["/", STREAM, CHOOSE, "/console/register", "/console/policies", "/console/policy?bundle=walk"]
+PAGES = [
+    "/",
+    STREAM,
+    "/console/person?person=anna",
+    "/console/register",
+    "/console/policies",
+    "/console/policy?bundle=walk",
+    "/console/events",
+]
 # Of all texts that are seen, the least contrast against what is really behind them, and where it is.
 CONTRAST = """
 (() => {
@@ -64,8 +71,7 @@ class Running:
         self.gateway = gateway
         self.admin = gateway.registry.new_admin()
         self.device = gateway.registry.add_device(HOSTILE, person="anna")
-        gateway.registry.add_app("fit", stream=HOSTILE, bundle="walk")
-        gateway.registry.add_app(HOSTILE, stream=HOSTILE, bundle="walk")
+        self._apps = [gateway.registry.add_app(name, stream=HOSTILE, bundle="walk") for name in ("fit", HOSTILE)]
         gateway.directory.refresh()
         config = uvicorn.Config(create_service(gateway), port=0, log_level="error", timeout_graceful_shutdown=1)
         self._server, self._sent = uvicorn.Server(config), 0
@@ -77,7 +83,14 @@ class Running:
             time.sleep(0.01)
         port = self._server.servers[0].sockets[0].getsockname()[1]
         self.at = f"http://127.0.0.1:{port}"
+        for token in self._apps:  # nothing is drawn for an app that does not read
+            threading.Thread(target=self._read, args=(token,), daemon=True).start()
+        until(lambda: len(self.gateway.mediator._hub._listeners) >= 2, "the apps to read")
         return self
+
+    def _read(self, token):
+        with contextlib.suppress(httpx.HTTPError):
+            httpx.get(f"{self.at}/out", headers={"authorization": f"Bearer {token}"}, timeout=None)
 
     def __exit__(self, *_):
         self._server.should_exit = True
@@ -92,11 +105,11 @@ class Running:
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory, table):  # noqa: F811
+def running(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gateway")
     channel_bundle(budget={"per_hour": 100_000.0}, every="1.2 s").save(folder / "walk")
     database = str(folder / "gateway.sqlite")
-    gateway = Gateway.of(Settings(bundles={"walk": folder / "walk"}, database=database, watch=table))
+    gateway = Gateway(Settings(bundles={"walk": folder / "walk"}, database=database))
     with Running(gateway) as found:
         found.send(80)
         yield found
@@ -140,17 +153,14 @@ def test_figures_change_while_one_looks_without_a_reload(page, running):
 
 def test_released_samples_are_drawn_and_raw_ones_when_they_are_switched_on(page, running):
     page.go(running.at + STREAM)
-    page.wait("!document.getElementById('learning')")
     page.browser.listen(0.5)
     running.send()
     page.wait("Number(document.querySelector('canvas').dataset.points) > 0")
-    page.wait("document.querySelector('[data-guess=\"0.raw released\"]').textContent !== '–'")
-    assert "hidden" in page.text(".observers")
     page.loading(lambda: page.click(".raw-switch button"))
     assert "Hide raw samples" in page.text(".raw-switch")
     page.browser.listen(0.5)
     running.send()
-    page.wait("/as from raw: \\d+ of \\d+/.test(document.querySelector('.observers').textContent)")
+    page.wait("Number(document.querySelector('canvas').dataset.points) > 0")
     page.loading(lambda: page.click(".raw-switch button"))
     assert "Show raw samples" in page.text(".raw-switch")
 
@@ -167,34 +177,16 @@ def test_a_device_is_registered_and_revoked_by_clicks(page, running):
     page.click("#d-stream")
     page.type("kitchen <phone>")
     page.loading(lambda: page.click('form[action="/console/devices"] button'))
-    token = re.search(r"/in/([\w-]{40,})", page.text("main"))[1]
+    token = re.search(r"/in/([\w.-]{40,})", page.text("main"))[1]
     assert running.gateway.registry.device_of(token).stream == "kitchen <phone>"
-    page.go(running.at + "/console/register")
+    page.go(running.at + "/console/events")
     assert token not in page.evaluate("document.documentElement.outerHTML")
-    last = "article:last-of-type .revoke"
+    page.go(running.at + f"/console/stream?stream={quote('kitchen <phone>')}")
+    last = '.more:has(form[action="/console/revoke"])'
     page.click(f"{last} summary")
     page.wait(f"document.querySelector('{last}').open")
     page.loading(lambda: page.click(f"{last} button"))
     assert running.gateway.registry.device_of(token) is None
-
-
-def test_a_choice_shows_its_consequence_before_it_is_made_and_is_kept(page, running):
-    page.go(running.at + CHOOSE)
-    expected, hour = page.text("#expected"), page.text("[data-per]")
-    page.evaluate("document.getElementById('slide').focus()")
-    for _ in range(40):
-        page.press("ArrowLeft")
-    assert page.text("#expected") != expected
-    assert page.text("[data-per]") != hour
-    chosen = page.evaluate("document.getElementById('epsilon').value")
-    assert float(chosen) < 5
-    shown = page.text(".holds")
-    page.loading(lambda: page.click("form#choose button"))
-    assert page.text(".holds") == shown, "the page's arithmetic is the server's"
-    assert [app.epsilon for app in running.gateway.registry.apps() if app.name == "fit"] == [chosen]
-    page.evaluate("document.getElementById('epsilon').value = '5'")
-    page.loading(lambda: page.click("form#choose button"))
-    assert [app.epsilon for app in running.gateway.registry.apps() if app.name == "fit"] == [None]
 
 
 def test_everything_can_be_reached_by_keys_and_one_sees_where_one_is(page, running):
@@ -215,6 +207,7 @@ def test_everything_can_be_reached_by_keys_and_one_sees_where_one_is(page, runni
     assert len(reached) == wanted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", WIDTHS, ids=lambda size: "-".join(map(str, size.values())))
 @pytest.mark.parametrize("path", PAGES)
 def test_texts_can_be_read_and_nothing_runs_over_the_edge(page, running, path, size):
@@ -223,6 +216,34 @@ def test_texts_can_be_read_and_nothing_runs_over_the_edge(page, running, path, s
     ratio, where = page.evaluate(CONTRAST)
     assert ratio >= 4.5, where
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("size", WIDTHS, ids=lambda size: "-".join(map(str, size.values())))
+def test_a_person_pauses_continues_and_stops_by_clicks_on_their_own_page(browser, running, size):
+    registry = running.gateway.registry
+    registry.add_device("own", person="carla")
+    registry.add_app("fit", stream="own", bundle="walk")
+    running.gateway.directory.refresh()
+    own = browser.open(f"{running.at}/me/{registry.new_link('person', 'carla')}", **size)
+
+    def looks_right(words):
+        assert words in own.text("main")
+        assert own.evaluate(CONTRAST)[0] >= 4.5
+        assert own.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    looks_right("Your sensors are not sending now")
+    own.loading(lambda: own.click(".pause button"))
+    looks_right("Nothing leaves for")
+    own.loading(lambda: own.click("button.big"))
+    own.click("[aria-labelledby=halt] summary")
+    own.wait("document.querySelector('[aria-labelledby=halt] details').open")
+    looks_right("Stop everything")
+    own.loading(lambda: own.click("button.danger"))
+    looks_right("Nothing leaves any more")
+    assert registry.known().halts["carla"].stopped
+    assert own.errors == []
+    registry.resume("carla", by_operator=True)
+    registry.revoke_device("own")
 
 
 def test_after_sign_out_an_open_page_shows_nothing_more(browser, running):
@@ -252,7 +273,7 @@ def test_a_phone_sends_what_its_browser_measures(browser, running, size):
         if phone.evaluate("Number(document.getElementById('sent').textContent) > 20"):
             break
         browser.listen(0.02)
-    status = next(each for each in running.gateway.mediator.status() if each.stream == "pocket")
+    status = running.gateway.mediator.status(["pocket"])[0]
     assert status.last_reading is not None
     assert phone.text("#state") == "Sending."
     running.gateway.registry.revoke_device("pocket")

@@ -6,10 +6,11 @@ import re
 import pytest
 from tests.gateway.console.conftest import ORIGIN
 
-from deeprotect.gateway.console.attempts import MOST_FAILURES, SECONDS, Attempts
 from deeprotect.gateway.console.routes import ACTIONS, PAGES
-from deeprotect.gateway.service import create_service
-from deeprotect.gateway.wire import bodies
+from deeprotect.gateway.console.sessions import FAILURES_SECONDS as SECONDS
+from deeprotect.gateway.console.sessions import MOST_FAILURES, Attempts
+from deeprotect.gateway.serving import create_service
+from deeprotect.gateway.wire import requests
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -21,7 +22,7 @@ def test_who_is_not_signed_in_is_shown_the_way_in_and_nothing_more(stranger, pat
 @pytest.mark.parametrize("path", ACTIONS)
 def test_a_form_of_who_is_not_signed_in_changes_nothing(stranger, gateway, path):
     before = gateway.registry.known()
-    fields = {"stream": "watch", "name": "fit", "app": "fit", "epsilon": "1"}
+    fields = {"stream": "watch", "name": "fit", "app": "fit", "minutes": "0"}
     answer = stranger.client.post(path, data=fields, headers={"Origin": ORIGIN})
     assert answer.status_code == 303
     assert gateway.registry.known() == before
@@ -42,7 +43,7 @@ def test_a_form_of_who_is_not_signed_in_changes_nothing(stranger, gateway, path)
 def test_a_form_that_comes_from_elsewhere_changes_nothing_even_with_cookie_and_token(admin, gateway, path, headers):
     token = re.search(r'name="token" value="([0-9a-f]+)"', admin.get("/").text)[1]
     before = gateway.registry.known()
-    fields = {"token": token, "stream": "watch", "name": "fit", "app": "fit", "epsilon": "1"}
+    fields = {"token": token, "stream": "watch", "name": "fit", "app": "fit", "minutes": "0"}
     answer = admin.client.post(path, data=fields, headers=headers)
     assert answer.status_code == 403
     assert gateway.registry.known() == before
@@ -189,7 +190,7 @@ def answered(gateway, receive):
 
 
 def test_a_form_that_does_not_come_to_its_end_is_not_awaited_for_ever(gateway, monkeypatch):
-    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(requests, "BODY_SECONDS", 0.3)
     parts = iter([HALF, HALF])
 
     async def stalls():

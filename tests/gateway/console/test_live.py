@@ -7,8 +7,9 @@ from contextlib import asynccontextmanager
 import numpy as np
 from tests.gateway.conftest import message
 
-from deeprotect.gateway.console.desk import Desk
+from deeprotect.gateway.console.guard import Desk
 from deeprotect.gateway.console.live_page import LivePage
+from deeprotect.gateway.console.overview import Search
 
 CANARY = 3.141592
 
@@ -35,24 +36,24 @@ def told(gateway, *, raw=False, during=None, until=lambda events: len(events) >=
 
 @asynccontextmanager
 async def _page(gateway, *, raw):
-    desk = Desk.of(gateway)
+    desk = Desk(gateway)
     cookie = desk.sessions.begin(gateway.registry.new_admin())
     if raw:
         desk.sessions.show_raw(desk.sessions.find(cookie), 1)
-    session, app = desk.sessions.find(cookie), desk.apps_of("watch")[0]
-    stream = LivePage(desk, session, app, shows_raw=raw).stream()
+    session, app = desk.sessions.find(cookie), gateway.directory.registered("watch")[0]
+    stream = LivePage(desk, session, app, search=Search(), shows_raw=raw).stream()
     try:
         yield desk, session, stream
     finally:
         await stream.aclose()
-        desk.observers.close()
 
 
 async def _send(gateway):
     await asyncio.sleep(0.1)
     device = gateway.directory.device("watch")
-    for first in range(0, 40, 8):
-        await gateway.mediator.receive(device, message(first, 8, value=CANARY))
+    with gateway.mediator.subscribe(gateway.directory.apps_of("watch")[0]):  # the app: a page that looks on is none
+        for first in range(0, 40, 8):
+            await gateway.mediator.receive(device, message(first, 8, value=CANARY))
 
 
 def names(events):

@@ -11,7 +11,8 @@ from tests.gateway.console.conftest import HOSTILE
 from deeprotect.bundle.card import card_of
 
 QUERY = f"stream={quote(HOSTILE)}&app={quote(HOSTILE)}"
-PLACES = ["/", f"/console/stream?{QUERY}", "/console/register", f"/console/choose?{QUERY}", "/console/policies"]
+PERSON = f"/console/person?person={quote(HOSTILE)}"
+PLACES = ["/", f"/console/stream?{QUERY}", PERSON, "/console/register", "/console/policies", "/console/events"]
 
 
 @pytest.mark.parametrize("path", PLACES)
@@ -19,7 +20,7 @@ def test_names_that_try_to_be_markup_are_text(admin, path):
     text = admin.get(path).text
     assert "<script>alert" not in text
     assert "1337" not in re.sub(r"[0-9a-f]{12,}|\d\.\d+", "", text)  # a template of a template
-    assert str(escape(HOSTILE)) in text or path == "/console/policies"
+    assert str(escape(HOSTILE)) in text or path in ("/console/policies", "/console/register")
 
 
 @pytest.mark.parametrize("path", PLACES)
@@ -48,34 +49,34 @@ def test_a_mistake_in_a_form_is_told_beside_it_with_what_was_typed(admin, gatewa
     assert "<script>alert" not in answer.text
     answer = admin.post("/console/apps", name="new", stream="watch", bundle="none", push="https://x/y")
     assert answer.status_code == 422
-    assert "no bundle &#39;none&#39; is served" in answer.text
+    assert "no bundle &#39;none&#39; here; it serves: walk" in answer.text
     assert 'value="new"' in answer.text
 
 
 def test_a_device_is_registered_and_its_address_is_shown_once(admin, gateway):
     answer = admin.post("/console/devices", stream="phone", person="bob", platform="ios", standardised="on")
-    token = re.search(r"http://127.0.0.1:8765/in/([\w-]{40,})", answer.text)[1]
+    token = re.search(r"http://127.0.0.1:8765/in/([\w.-]{40,})", answer.text)[1]
     found = gateway.registry.device_of(token)
     assert (found.stream, found.person) == ("phone", "bob")
     assert found.sensors == {"platform": "ios", "standardised": True}
     assert f"/phone/{token}" in answer.text
-    for path in ("/", "/console/register"):
+    for path in ("/", "/console/stream?stream=phone", "/console/events"):
         assert token not in admin.get(path).text
 
 
 def test_an_app_is_registered_and_its_token_is_shown_once(admin, gateway):
     answer = admin.post("/console/apps", name="new", stream="watch", bundle="walk", push="")
-    token = re.search(r"Bearer ([\w-]{40,})", answer.text)[1]
+    token = re.search(r"Bearer ([\w.-]{40,})", answer.text)[1]
     assert gateway.registry.app_of(token).name == "new"
     assert token not in admin.get("/console/register").text
 
 
 def test_revoking_takes_effect(admin, gateway):
-    assert admin.post("/console/revoke-app", stream="watch", name="fit").status_code == 303
+    assert admin.post("/console/revoke", stream="watch", app="fit").status_code == 303
     assert [app.name for app in gateway.registry.apps()] == [HOSTILE]
-    assert admin.post("/console/revoke-device", stream=HOSTILE).status_code == 303
+    assert admin.post("/console/revoke", stream=HOSTILE).status_code == 303
     assert [device.stream for device in gateway.registry.devices()] == ["watch"]
-    answer = admin.post("/console/revoke-device", stream=HOSTILE)
+    answer = admin.post("/console/revoke", stream=HOSTILE)
     assert answer.status_code == 422
     assert "no stream" in answer.text
 
@@ -87,29 +88,17 @@ def test_the_policy_is_told_in_the_words_of_the_card(admin, gateway):
 
 
 def test_what_is_not_there_is_one_line(admin):
-    for path in ("/console/policy?bundle=none", "/console/stream?stream=none", "/console/choose", "/phone/none"):
+    for path in (
+        "/console/policy?bundle=none",
+        "/console/stream?stream=none",
+        "/console/person?person=none",
+        "/phone/none",
+        "/me/none",
+    ):
         answer = admin.get(path)
         assert answer.status_code in (404, 422)
         assert "Traceback" not in answer.text
         assert 'role="alert"' in answer.text
-
-
-def test_a_choice_is_kept_and_what_would_raise_epsilon_is_refused(admin, gateway):
-    page = "/console/choose?stream=watch&app=fit"
-    answer = admin.post("/console/choose", page=page, stream="watch", app="fit", epsilon="2.5", every="10")
-    assert answer.status_code == 303
-    fit = next(app for app in gateway.registry.apps() if app.name == "fit")
-    assert (fit.epsilon, fit.every) == ("2.5", 10)
-    for epsilon, every in (("5.1", "1"), ("nan", "1"), ("2", "0"), ("2", "x"), ("2", "-5"), ("2", "9" * 12)):
-        answer = admin.post("/console/choose", page=page, stream="watch", app="fit", epsilon=epsilon, every=every)
-        assert answer.status_code == 422
-    assert next(app for app in gateway.registry.apps() if app.name == "fit") == fit
-
-
-def test_the_bundles_own_choice_is_no_choice(admin, gateway):
-    page = "/console/choose?stream=watch&app=fit"
-    admin.post("/console/choose", page=page, stream="watch", app="fit", epsilon="5.0", every="1")
-    assert [(app.epsilon, app.every) for app in gateway.registry.apps() if app.name == "fit"] == [(None, None)]
 
 
 def test_what_two_apps_of_one_person_got_is_added_up(admin, gateway):
@@ -118,6 +107,7 @@ def test_what_two_apps_of_one_person_got_is_added_up(admin, gateway):
     async def send():
         for stream in ("watch", HOSTILE):
             device = gateway.directory.device(stream)
+            gateway.mediator.subscribe(gateway.directory.apps_of(stream)[0])  # somebody who gets it
             await gateway.mediator.receive(device, message(0, 60))
 
     admin.client.portal.call(send)

@@ -17,7 +17,7 @@ PHONE = body(entry("totalacceleration", T0, 1, 2, 3), entry("gyroscope", T0, 1, 
 def test_a_release_in_any_form_is_read_again_by_its_content_type(form):
     window = released(formats.read(PHONE, "application/json", POLICY, {}), POLICY)
     again = formats.read(formats.write(window, form), formats.content_type_of(form), POLICY, {})
-    assert again.session == "12"
+    assert again.session == ("" if form in ("flat", "line-protocol") else "12")
     assert {name for each in again.readings for name in each.channels} == set(POLICY.names)
 
 

@@ -174,12 +174,58 @@ def test_a_policy_of_motion_without_gravity_reads_the_accelerometer_alone():
 
 
 def test_other_channels_pass_only_where_the_device_was_registered_with_them():
-    policy = schema(gyro=None, extra=(Channel("light", "lux", 0, 1e5),))
-    sent = body({"name": "light", "values": {"lux": 30}, "accuracy": 3, "time": T0})
+    policy = schema(gyro=None, extra=(Channel("uv", "1", 0, 12),))
+    sent = body({"name": "uvsensor", "values": {"index": 3}, "accuracy": 3, "time": T0})
     assert not sensor_logger.read(sent, policy, {}).readings
-    read = sensor_logger.read(sent, policy, {"channels": {"light": "light.lux"}})
-    assert read.readings[0].values.tolist() == [[30.0]]
-    assert json.loads(sensor_logger.write(released(read, policy)))["payload"][0]["name"] == "light"
+    read = sensor_logger.read(sent, policy, {"channels": {"uv": "uvsensor.index"}})
+    assert read.readings[0].values.tolist() == [[3.0]]
+    assert json.loads(sensor_logger.write(released(read, policy)))["payload"][0]["name"] == "uvsensor"
+
+
+AIR = (Channel("pressure", "hPa", 300, 1100), Channel("relative_altitude", "m", -500, 500))
+
+
+def barometer(time, **values):
+    return {"name": "barometer", "values": values, "time": time}
+
+
+def test_channels_of_one_sensor_may_have_different_units():
+    policy = schema(gyro=None, extra=AIR)
+    sent = body(barometer(T0, pressure=1013.25, relativeAltitude=-0.5))
+    for settings in ({}, {"channels": {"pressure": "barometer.pressure", "relative_altitude": "barometer.height"}}):
+        key = "relativeAltitude" if not settings else "height"
+        (air,) = sensor_logger.read(sent.replace(b"relativeAltitude", key.encode()), policy, settings).readings
+        assert air.channels == ("pressure", "relative_altitude")
+        assert air.values.tolist() == [[1013.25, -0.5]]
+
+
+def test_each_channel_is_converted_by_its_own_unit_and_back():
+    policy = schema(gyro=None, extra=(Channel("pressure", "kPa", 30, 110), AIR[1]))
+    read = sensor_logger.read(body(barometer(T0, pressure=1000.0, relativeAltitude=2.5)), policy, {})
+    assert read.readings[0].values.tolist() == [[100.0, 2.5]]
+    drawn = np.zeros((10, 5))
+    drawn[:, 3:] = read.readings[0].values
+    values = json.loads(sensor_logger.write(released(read, policy, values=drawn)))["payload"][0]["values"]
+    assert values == {"pressure": pytest.approx(1000.0), "relativeAltitude": pytest.approx(2.5)}
+
+
+def test_a_sensor_that_never_has_one_of_its_values_is_read_for_the_others():
+    policy = schema(gyro=None, extra=AIR)
+    sent = body(barometer(T0, pressure=1013.25), barometer(T0 + 1, pressure=1013.5, relativeAltitude=None))
+    (air,) = sensor_logger.read(sent, policy, {}).readings
+    assert (air.channels, air.values.tolist()) == (("pressure",), [[1013.25], [1013.5]])
+
+
+@pytest.mark.parametrize(
+    ("channel", "entry_", "value"),
+    [
+        (Channel("illuminance", "lux", 0, 1e5), {"name": "light", "values": {"lux": 30}, "time": T0}, 30.0),
+        (Channel("heart_rate", "bpm", 20, 250), {"name": "heartrate", "values": {"bpm": 61}, "time": T0}, 61.0),
+    ],
+)
+def test_sensors_without_axes_are_found_by_the_channels_name(channel, entry_, value):
+    (found,) = sensor_logger.read(body(entry_), schema(gyro=None, extra=(channel,)), {}).readings
+    assert found.values.tolist() == [[value]]
 
 
 def test_two_channels_that_would_be_the_same_sensor_are_not_guessed():

@@ -1,80 +1,142 @@
-"""What the admin does: register and revoke, and switch the view of raw samples."""
+"""What the admin does: register, rotate and revoke, limits and links of people, and the view of raw samples."""
 
+import asyncio
+from datetime import timedelta
+from fractions import Fraction
 from typing import Any
 from urllib.parse import urlencode
 
-from fastapi import Request, Response
+from fastapi import HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
 from deeprotect.errors import InputError
-from deeprotect.gateway.console import rendering
-from deeprotect.gateway.console.desk import Desk
-from deeprotect.gateway.console.guard import Form
-from deeprotect.gateway.console.pages import frame, registering
-from deeprotect.gateway.console.requests import RequestRefusedError
+from deeprotect.gateway.console.guard import Admin, AdminForm, Form, TheDesk
+from deeprotect.gateway.console.pages import about_person, registering
+from deeprotect.gateway.console.rendering import page
 from deeprotect.gateway.console.sessions import Session
-from deeprotect.gateway.wire.hosts import is_local
+from deeprotect.gateway.wire.requests import is_local
+from deeprotect.release.ledger.limits import SPANS, exact
+from deeprotect.release.ledger.people import set_limits
 
 
-async def register_device(desk: Desk, request: Request, session: Session, form: Form) -> Response:
+async def register_device(request: Request, desk: TheDesk, session: Admin, form: AdminForm) -> Response:
     """Its address, on this one page."""
-    stream, person = form.get("stream", "").strip(), form.get("person", "").strip()
+    stream, person = _text(form, "stream"), _text(form, "person")
     sensors: dict[str, Any] = {"platform": "ios"} if form.get("platform") == "ios" else {}
     sensors |= {"standardised": True} if form.get("standardised") else {}
+    registry = desk.gateway.registry
     try:
-        token = await desk.apart(
-            lambda: desk.gateway.registry.add_device(stream, person=person or None, sensors=sensors)
-        )
+        token = await desk.change(lambda: registry.add_device(stream, person=person or None, sensors=sensors))
     except InputError as mistake:
-        return await registering(desk, session, status=422, mistake=str(mistake), which="device", typed=form)
-    here = f"{request.url.scheme}://{request.headers['host']}"
-    shown = [("Sensors send to", f"{here}/in/{token}"), ("Or open on the phone itself", f"{here}/phone/{token}")]
-    return _once(desk, session, f"Device of stream “{stream}”", shown)
+        return registering(request, desk, session, status=422, mistake=str(mistake), which="device", typed=form)
+    return _device_once(request, session, stream, token)
 
 
-async def register_app(desk: Desk, request: Request, session: Session, form: Form) -> Response:
+async def register_app(request: Request, desk: TheDesk, session: Admin, form: AdminForm) -> Response:
     """Its token, on this one page."""
-    name, stream, bundle = (form.get(key, "").strip() for key in ("name", "stream", "bundle"))
-    gateway, push = desk.gateway, form.get("push", "").strip() or None
+    name, stream, bundle = (_text(form, key) for key in ("name", "stream", "bundle"))
+    registry, push = desk.gateway.registry, _text(form, "push") or None
     try:
-        token = await desk.apart(
-            lambda: gateway.registry.add_app(
-                name, stream=stream, bundle=bundle, push=push, served=gateway.bundles.names()
-            )
-        )
+        desk.gateway.bundles.get(bundle)
+        token = await desk.change(lambda: registry.add_app(name, stream=stream, bundle=bundle, push=push))
     except InputError as mistake:
-        return await registering(desk, session, status=422, mistake=str(mistake), which="app", typed=form)
-    here = f"{request.url.scheme}://{request.headers['host']}"
-    shown = [("Token", token), ("Fetch released data with", f"curl -H 'Authorization: Bearer {token}' {here}/out")]
-    return _once(desk, session, f"App “{name}” for stream “{stream}”", shown)
+        return registering(request, desk, session, status=422, mistake=str(mistake), which="app", typed=form)
+    return _app_once(request, session, stream, name, token)
 
 
-def _once(desk: Desk, session: Session, title: str, shown: list[tuple[str, str]]) -> Response:
-    return rendering.page("token.html", **frame(desk, session, "register"), title=title, shown=shown)
+async def rotate(request: Request, desk: TheDesk, session: Admin, form: AdminForm) -> Response:
+    """A new address or token, on this one page; the one before is good for the minutes that were asked for."""
+    stream, app, minutes = _text(form, "stream"), _text(form, "app") or None, _text(form, "minutes")
+    if not (minutes.isascii() and minutes.isdigit() and len(minutes) < 6):
+        raise HTTPException(422, "an overlap is a whole number of minutes; choose one of those listed")
+    overlap = timedelta(minutes=int(minutes))
+    token = await desk.change(lambda: desk.gateway.registry.rotate(stream, app=app, overlap=overlap))
+    if app is None:
+        return _device_once(request, session, stream, token)
+    return _app_once(request, session, stream, app, token)
 
 
-async def revoke_device(desk: Desk, request: Request, session: Session, form: Form) -> Response:
-    await desk.apart(lambda: desk.gateway.registry.revoke_device(form.get("stream", "")))
-    return RedirectResponse("/console/register", 303)
+async def revoke(desk: TheDesk, form: AdminForm) -> Response:
+    """An app, or a device and all its apps."""
+    stream, app, registry = _text(form, "stream"), _text(form, "app"), desk.gateway.registry
+    if app:
+        await desk.change(lambda: registry.revoke_app(app, stream=stream))
+        return RedirectResponse(f"/console/stream?{urlencode({'stream': stream})}", 303)
+    await desk.change(lambda: registry.revoke_device(stream))
+    return RedirectResponse("/", 303)
 
 
-async def revoke_app(desk: Desk, request: Request, session: Session, form: Form) -> Response:
-    name, stream = form.get("name", ""), form.get("stream", "")
-    await desk.apart(lambda: desk.gateway.registry.revoke_app(name, stream=stream))
-    return RedirectResponse("/console/register", 303)
+async def set_person_limits(request: Request, desk: TheDesk, session: Admin, form: AdminForm) -> Response:
+    """For all that leaves about one person; an empty field is no limit."""
+    person = _text(form, "person")
+    try:
+        stated = {name: _limit(_text(form, name)) for name in SPANS}
+    except (ValueError, OverflowError):
+        mistake = "a limit is a number above 0, such as 40; leave it empty for none"
+        return await about_person(request, desk, session, person, status=422, mistake=mistake)
+    await asyncio.to_thread(set_limits, desk.gateway.database, person, stated)
+    return _to_person(person)
 
 
-async def show_raw(desk: Desk, request: Request, session: Session, form: Form) -> Response:
+async def make_link(request: Request, desk: TheDesk, session: Admin, form: AdminForm) -> Response:
+    """To a person's own page, shown this once; the one before ends."""
+    person = _text(form, "person")
+    token = await desk.change(lambda: desk.gateway.registry.new_link("person", person))
+    return _once(request, session, f"Page of “{person}”", [("Give this address to them alone", f"/me/{token}")])
+
+
+async def revoke_link(desk: TheDesk, form: AdminForm) -> Response:
+    person = _text(form, "person")
+    await desk.change(lambda: desk.gateway.registry.revoke_link("person", person))
+    return _to_person(person)
+
+
+async def resume(desk: TheDesk, form: AdminForm) -> Response:
+    """Draw again for somebody who stopped, and asked for it."""
+    person = _text(form, "person")
+    await desk.change(lambda: desk.gateway.registry.resume(person, by_operator=True))
+    return _to_person(person)
+
+
+def show_raw(request: Request, desk: TheDesk, session: Admin, form: AdminForm) -> Response:
     """On only by who sits at this machine; off by anyone who is signed in."""
     shown = form.get("show") == "on"
     if shown and not is_local(request):
-        raise RequestRefusedError(
-            403, "raw samples are shown on the machine of the gateway only; open the console there"
-        )
-    if shown and desk.gateway.place.count > 1:
-        raise RequestRefusedError(
-            403, "raw samples stay in the process that reads them; start the gateway with one process"
-        )
-    await desk.apart(lambda: desk.sessions.show_raw(session, int(shown)))
+        raise HTTPException(403, "raw samples are shown on the machine of the gateway only; open the console there")
+    desk.sessions.show_raw(session, int(shown))
     back = urlencode({"stream": form.get("stream", ""), "app": form.get("app", "")})
     return RedirectResponse(f"/console/stream?{back}", 303)
+
+
+def _text(form: Form, name: str) -> str:
+    return form.get(name, "").strip()
+
+
+def _limit(text: str) -> Fraction | None:
+    if not text:
+        return None
+    if (epsilon := exact(float(text))) <= 0:
+        raise ValueError
+    return epsilon
+
+
+def _to_person(person: str) -> Response:
+    return RedirectResponse(f"/console/person?{urlencode({'person': person})}", 303)
+
+
+def _device_once(request: Request, session: Session, stream: str, token: str) -> Response:
+    shown = [("Sensors send to", f"/in/{token}"), ("Or open on the phone itself", f"/phone/{token}")]
+    return _once(request, session, f"Device of stream “{stream}”", shown)
+
+
+def _app_once(request: Request, session: Session, stream: str, name: str, token: str) -> Response:
+    here = f"{request.url.scheme}://{request.headers['host']}"
+    shown = [("Token", token), ("Fetch released data with", f"curl -H 'Authorization: Bearer {token}' {here}/out")]
+    return _once(request, session, f"App “{name}” for stream “{stream}”", shown)
+
+
+def _once(request: Request, session: Session, title: str, shown: list[tuple[str, str]]) -> Response:
+    """Secrets are shown this once; those that are paths, as whole addresses."""
+    here = f"{request.url.scheme}://{request.headers['host']}"
+    whole = [(what, here + secret if secret.startswith("/") else secret) for what, secret in shown]
+    return page(request, "token.html", session=session, title=title, shown=whole)

@@ -1,74 +1,143 @@
-"""The door of the console: every request is for this host, from the admin, and a form from a page of ours."""
+"""The door of the console: signing in; every request is for this host, from the admin, a form from a page of ours."""
 
+import asyncio
 import hmac
-from collections.abc import Awaitable, Callable
+import math
+from collections.abc import Awaitable, Callable, Collection
+from typing import Annotated, TypeVar
+from urllib.parse import parse_qsl, urlsplit
 
-from fastapi import Request, Response
+from fastapi import Depends, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from deeprotect.errors import DeeprotectError
-from deeprotect.gateway.console.desk import Desk
+from deeprotect.bundle.bundle import Bundle
+from deeprotect.errors import BundleError, DeeprotectError
 from deeprotect.gateway.console.rendering import page, with_headers
-from deeprotect.gateway.console.requests import RequestRefusedError, check_host, check_origin, read_form
-from deeprotect.gateway.console.sessions import LONGEST, Session, form_token
-from deeprotect.gateway.wire.bodies import UNREAD
+from deeprotect.gateway.console.sessions import LONGEST, Attempts, Session, Sessions, form_token
+from deeprotect.gateway.mediation.gateway import Gateway
+from deeprotect.gateway.registration.addresses import new_token, shard_of
+from deeprotect.gateway.registration.device_registry import App
+from deeprotect.gateway.wire.requests import BODY_SECONDS, UNREAD, address_of, host_of, read_body
 
-Form = dict[str, str]
-Endpoint = Callable[[Request], Awaitable[Response]]
-Open = Callable[[Desk, Request], Awaitable[Response]]
-OpenForm = Callable[[Desk, Request, Form], Awaitable[Response]]
-Page = Callable[[Desk, Request, Session], Awaitable[Response]]
-Action = Callable[[Desk, Request, Session, Form], Awaitable[Response]]
+LARGEST_FORM = 1 << 16
 SIGN_IN = "/console/sign-in"
+Form = dict[str, str]
+Found = TypeVar("Found")
 
 
-def to_anyone(desk: Desk, handler: Open) -> Endpoint:
-    """For what must be seen before one signs in."""
+class Desk:
+    """What every page has at hand: the gateway, who is signed in, and who tries to."""
 
-    async def endpoint(request: Request) -> Response:
-        return await handler(desk, request)
+    def __init__(self, gateway: Gateway) -> None:
+        self.gateway, self.sessions, self.attempts = gateway, Sessions(gateway.database), Attempts()
 
-    return _answered(desk, endpoint)
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Host names that mean this gateway."""
+        settings = self.gateway.settings
+        return (settings.host.lower(), *(name.lower() for name in settings.names))
 
+    async def change(self, work: Callable[[], Found]) -> Found:
+        """Streams go on while the database is written; then every process knows of it."""
+        found = await asyncio.to_thread(work)
+        await self.gateway.refresh()
+        return found
 
-def form_of_anyone(desk: Desk, handler: OpenForm) -> Endpoint:
-    """The sign-in form: its token belongs to a cookie that came with it."""
-
-    async def endpoint(request: Request) -> Response:
-        check_origin(request)
-        form = await read_form(request)
-        _check_token(form, request.cookies.get(cookie_name(request, "form"), ""))
-        return await handler(desk, request, form)
-
-    return _answered(desk, endpoint)
-
-
-def to_admin(desk: Desk, handler: Page) -> Endpoint:
-    """Everyone else is shown the way to the sign-in page and nothing more."""
-
-    async def endpoint(request: Request) -> Response:
-        session = await session_of(desk, request)
-        return RedirectResponse(SIGN_IN, 303) if session is None else await handler(desk, request, session)
-
-    return _answered(desk, endpoint)
+    def bundle_of(self, app: App) -> Bundle | None:
+        """None where it is not served, which the app's status says."""
+        try:
+            return self.gateway.bundles.get(app.bundle)
+        except BundleError:
+            return None
 
 
-def form_of_admin(desk: Desk, handler: Action) -> Endpoint:
-    async def endpoint(request: Request) -> Response:
-        check_origin(request)
-        session = await session_of(desk, request)
-        if session is None:
-            return RedirectResponse(SIGN_IN, 303)
-        form = await read_form(request)
-        _check_token(form, session.cookie)
-        return await handler(desk, request, session, form)
+class GuardedRoute(APIRoute):
+    """A route of a console: only for names that mean this gateway; refusals are pages of one line."""
 
-    return _answered(desk, endpoint)
+    def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
+        handler = super().get_route_handler()
+
+        async def answer(request: Request) -> Response:
+            try:
+                check_host(request, desk_of(request).names)
+                return with_headers(_sent_on(request) or await handler(request))
+            except StarletteHTTPException as refused:
+                return with_headers(_refusal(request, refused))
+            except DeeprotectError as error:
+                status = 422 if error.exit_code == 2 else 503
+                return with_headers(page(request, "refused.html", status=status, line=str(error)))
+
+        return answer
 
 
-async def session_of(desk: Desk, request: Request) -> Session | None:
+def _sent_on(request: Request) -> Response | None:
+    """Of several gateways, the page of a stream is made by the one that has it: a proxy finds it by the shard."""
+    stream, several = request.query_params.get("stream"), desk_of(request).gateway.fleet.place.count > 1
+    if request.method != "GET" or stream is None or not several or "shard" in request.query_params:
+        return None
+    there = request.url.include_query_params(shard=shard_of(stream))
+    return RedirectResponse(f"{there.path}?{there.query}", 307)
+
+
+def _refusal(request: Request, refused: StarletteHTTPException) -> Response:
+    if refused.status_code == 303:
+        return RedirectResponse(SIGN_IN, 303)
+    response = page(request, "refused.html", status=refused.status_code, line=refused.detail)
+    response.headers.update(refused.headers or {})
+    if refused.status_code in UNREAD:
+        response.headers["Connection"] = "close"
+    return response
+
+
+def desk_of(request: Request) -> Desk:
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+def session_of(request: Request) -> Session | None:
     cookie = request.cookies.get(cookie_name(request, "session"))
-    return None if not cookie else await desk.apart(lambda: desk.sessions.find(cookie))
+    return desk_of(request).sessions.find(cookie) if cookie else None
+
+
+def admin(session: Annotated[Session | None, Depends(session_of)]) -> Session:
+    """Everyone else is shown the way to the sign-in page and nothing more."""
+    if session is None:
+        raise HTTPException(303)
+    return session
+
+
+async def form(request: Request) -> Form:
+    """Fields of a small form of a page of our own; the last one of each name."""
+    check_origin(request)
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
+        raise HTTPException(415, "a form of the console is awaited here")
+    body = await read_body(request, LARGEST_FORM)
+    if body is None:
+        raise HTTPException(408, f"a form must arrive within {BODY_SECONDS:g} s; send it again")
+    if len(body) > LARGEST_FORM:
+        raise HTTPException(413, "the form is too large")
+    try:
+        return dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=50))
+    except ValueError:
+        raise HTTPException(422, "the form cannot be read; reload the page and try again") from None
+
+
+def form_of_admin(session: Annotated[Session, Depends(admin)], fields: Annotated[Form, Depends(form)]) -> Form:
+    check_token(fields, session.cookie)
+    return fields
+
+
+def form_of_anyone(request: Request, fields: Annotated[Form, Depends(form)]) -> Form:
+    """The sign-in form: its token belongs to a cookie that came with it."""
+    check_token(fields, request.cookies.get(cookie_name(request, "form"), ""))
+    return fields
+
+
+TheDesk = Annotated[Desk, Depends(desk_of)]
+Admin = Annotated[Session, Depends(admin)]
+AdminForm = Annotated[Form, Depends(form_of_admin)]
 
 
 def cookie_name(request: Request, what: str) -> str:
@@ -89,28 +158,56 @@ def set_cookie(response: Response, request: Request, what: str, *, value: str) -
     return response
 
 
-def _check_token(form: Form, cookie: str) -> None:
-    if not cookie or not hmac.compare_digest(form.get("token", "").encode(), form_token(cookie).encode()):
-        raise RequestRefusedError(
-            403, "this form is out of date, or from another site; go back, reload the page, try again"
-        )
+def check_host(request: Request, names: Collection[str]) -> None:
+    """A name that somebody else pointed at this machine is not ours; addresses cannot be pointed elsewhere.
+
+    Starlette's own check takes a list of names, and no list holds every address.
+    """
+    host = host_of(request)
+    if host is None or not (host == "localhost" or host in names or address_of(host) is not None):
+        raise HTTPException(421, "this gateway is not known by that name; use its address, or start it with --name")
 
 
-def _answered(desk: Desk, endpoint: Endpoint) -> Endpoint:
-    """Refusals as pages of one line; headers on everything."""
+def check_origin(request: Request) -> None:
+    """A form must come from a page of our own: browsers say where from, and other programs have no form to send."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    ours = urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower() if origin else None
+    if site not in (None, "same-origin") or ours is False or (site is None and ours is None):
+        raise HTTPException(403, "this came from another site; open the console itself and try again there")
 
-    async def answer(request: Request) -> Response:
-        try:
-            check_host(request, desk.names)
-            response = await endpoint(request)
-        except RequestRefusedError as refused:
-            response = page("refused.html", status=refused.status, line=refused.line)
-            if refused.status in UNREAD:
-                response.headers["Connection"] = "close"
-            if refused.retry_seconds is not None:
-                response.headers["Retry-After"] = str(refused.retry_seconds)
-        except DeeprotectError as error:
-            response = page("refused.html", status=422 if error.exit_code == 2 else 503, line=str(error))
-        return with_headers(response)
 
-    return answer
+def check_token(fields: Form, cookie: str) -> None:
+    if not cookie or not hmac.compare_digest(fields.get("token", "").encode(), form_token(cookie).encode()):
+        raise HTTPException(403, "this form is out of date, or from another site; go back, reload the page, try again")
+
+
+def sign_in_page(request: Request, session: Annotated[Session | None, Depends(session_of)]) -> Response:
+    return _form(request) if session is None else RedirectResponse("/", 303)
+
+
+def sign_in(request: Request, desk: TheDesk, form: Annotated[Form, Depends(form_of_anyone)]) -> Response:
+    """A wrong token is counted; who is wrong too often waits, whatever they try then."""
+    client = request.client.host if request.client else ""
+    wait = desk.attempts.wait(client)
+    if wait > 0:
+        seconds = math.ceil(wait)
+        raise HTTPException(429, f"too many attempts; try again in {seconds} s", {"Retry-After": str(seconds)})
+    cookie = desk.sessions.begin(form.get("admin", "").strip())
+    if cookie is None:
+        desk.attempts.failed(client)
+        return _form(request, status=403, mistake="That is not the admin's token.")
+    desk.attempts.succeeded(client)
+    return set_cookie(RedirectResponse("/", 303), request, "session", value=cookie)
+
+
+def sign_out(request: Request, desk: TheDesk, session: Admin, _: AdminForm) -> Response:
+    desk.sessions.end(session)
+    response = RedirectResponse(SIGN_IN, 303)
+    response.delete_cookie(cookie_name(request, "session"), path="/")
+    return response
+
+
+def _form(request: Request, *, status: int = 200, mistake: str | None = None) -> Response:
+    cookie = request.cookies.get(cookie_name(request, "form")) or new_token()
+    response = page(request, "sign_in.html", status=status, token=form_token(cookie), mistake=mistake)
+    return set_cookie(response, request, "form", value=cookie)

@@ -8,20 +8,16 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-from fastapi import Request, Response
+from fastapi import HTTPException, Request, Response
 from fastapi.responses import StreamingResponse
 
 from deeprotect.errors import DeeprotectError
-from deeprotect.gateway.console.desk import Desk
-from deeprotect.gateway.console.guesses import Guesses
-from deeprotect.gateway.console.overview import overview
-from deeprotect.gateway.console.requests import RequestRefusedError
+from deeprotect.gateway.console.guard import Admin, Desk, TheDesk
+from deeprotect.gateway.console.overview import Overview, Search, look, overview
 from deeprotect.gateway.console.sessions import Session
-from deeprotect.gateway.mediation.onlookers import statuses
-from deeprotect.gateway.mediation.outlet import released_windows
 from deeprotect.gateway.registration.device_registry import App
-from deeprotect.gateway.wire.hosts import is_local
 from deeprotect.gateway.wire.message import ReleasedWindow
+from deeprotect.gateway.wire.requests import is_local
 
 SECONDS = 1.0
 MOST_WAITING = 64
@@ -33,25 +29,24 @@ STOP = "stop"
 _open: Counter[str] = Counter()
 
 
-async def live(desk: Desk, request: Request, session: Session) -> Response:
+async def live(request: Request, desk: TheDesk, session: Admin) -> Response:
     """Of the overview, or of one stream and app that the query names."""
-    app = await desk.apart(lambda: app_of(desk, request))
+    app = app_of(desk, request) if "stream" in request.query_params else None
     if _open["pages"] >= MOST_PAGES:
-        raise RequestRefusedError(503, "too many pages are open; close one")
-    raw = app is not None and session.shows_raw and is_local(request) and desk.gateway.place.count == 1
-    page = LivePage(desk, session, app, shows_raw=raw)
+        raise HTTPException(503, "too many pages are open; close one")
+    raw = app is not None and session.shows_raw and is_local(request)
+    page = LivePage(desk, session, app, search=Search.of(request), shows_raw=raw)
     return StreamingResponse(page.stream(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
 def app_of(desk: Desk, request: Request) -> App | None:
-    """The app that a page is about; None for the overview. A stream without apps is no stream to look at."""
-    stream, name = request.query_params.get("stream"), request.query_params.get("app")
-    if stream is None:
-        return None
-    for app in desk.apps_of(stream):
-        if name in (None, app.name):
-            return app
-    raise RequestRefusedError(404, "there is no such stream or app; it may have been revoked")
+    """The app that a page is about, or the stream's first; None where the stream has none."""
+    stream, name = request.query_params.get("stream", ""), request.query_params.get("app")
+    apps = desk.gateway.directory.registered(stream)
+    app = next((app for app in apps if name in (None, app.name)), None)
+    if desk.gateway.directory.device(stream) is None or (app is None and name is not None):
+        raise HTTPException(404, "there is no such stream or app; it may have been revoked")
+    return app
 
 
 @dataclass
@@ -61,8 +56,8 @@ class LivePage:
     desk: Desk
     session: Session
     app: App | None
+    search: Search
     shows_raw: bool
-    _guesses: Guesses | None = None
     _events: asyncio.Queue[Event] = field(default_factory=lambda: asyncio.Queue(MOST_WAITING))
 
     async def stream(self) -> AsyncIterator[str]:
@@ -83,39 +78,38 @@ class LivePage:
     def _work(self, stack: ExitStack) -> list[Any]:
         work = [self._tick()]
         if self.app is not None:
-            guesses = self._guesses = Guesses(self.desk, self.app)
-            work.append(self._pass_on("released", released_windows(self.desk.gateway, self.app), guesses))
+            released = stack.enter_context(self.desk.gateway.mediator.subscribe(self.app, "looks on"))
+            work.append(self._pass_on("released", released))
             if self.shows_raw:
                 raw = stack.enter_context(self.desk.gateway.mediator.watch_raw(self.app.stream))
-                work.append(self._pass_on("raw", raw, guesses))
+                work.append(self._pass_on("raw", raw))
         return work
 
     async def _tick(self) -> None:
         """Texts of the page; and whether it may go on."""
         while not self.desk.gateway.mediator.stopping:
             try:
-                now = await self.desk.apart(lambda: self.desk.sessions.find(self.session.cookie))
+                now = await asyncio.to_thread(self.desk.sessions.find, self.session.cookie)
                 if now is None or now.shows_raw != self.session.shows_raw:
                     await self._events.put(("end", {}))
                     return
-                found = await asyncio.to_thread(overview, self.desk, await statuses(self.desk.gateway))
+                found = await self._look()
             except DeeprotectError as error:  # the database is away: the page says so, and goes on
                 await self._events.put(("trouble", {"line": str(error)}))
             else:
-                body = {
-                    "shape": found.shape,
-                    "texts": found.texts(),
-                    "learnt": self._guesses is not None and self._guesses.ready,
-                }
-                await self._events.put(("state", body))
+                await self._events.put(("state", {"shape": found.shape, "texts": found.texts()}))
             await asyncio.sleep(SECONDS)
         await self._events.put((STOP, {}))
 
-    async def _pass_on(self, kind: str, windows: AsyncIterator[ReleasedWindow], guesses: Guesses) -> None:
+    async def _look(self) -> Overview:
+        if self.app is None:
+            return await overview(self.desk, self.search)
+        return await look(self.desk, [self.app.stream], await self.desk.gateway.states())
+
+    async def _pass_on(self, kind: str, windows: AsyncIterator[ReleasedWindow]) -> None:
         async for window in windows:
-            body = window_json(window) | {"guesses": guesses.of(kind, window)}
             if not self._events.full():  # a page that cannot keep up loses windows, and nobody waits for it
-                self._events.put_nowait((kind, body))
+                self._events.put_nowait((kind, window_json(window)))
         await self._events.put((STOP, {}))
 
 

@@ -1,21 +1,161 @@
-"""The overview as values: streams with their apps, people with their budgets; and its live texts by name."""
+"""Streams with their apps, and people with their budgets, as values; some of them at a time, and their live texts."""
 
+import asyncio
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from fractions import Fraction
+from functools import reduce
+from typing import Self
+
+from fastapi import Request
 
 from deeprotect.bundle.bundle import Bundle
-from deeprotect.bundle.card_opening import span
-from deeprotect.errors import DeeprotectError
-from deeprotect.gateway.console.budget_view import PersonView, person_view
-from deeprotect.gateway.console.desk import Desk
-from deeprotect.gateway.console.words import ago, is_live, listed
-from deeprotect.gateway.registration.device_registry import App
-from deeprotect.gateway.registration.push_address import shown_address
-from deeprotect.gateway.streams.status import AppStatus, StreamStatus
+from deeprotect.errors import BundleError
+from deeprotect.gateway.console.guard import Desk
+from deeprotect.gateway.console.rendering import ago, lasting, listed
+from deeprotect.gateway.operation import in_words
+from deeprotect.gateway.registration.addresses import shown_address
+from deeprotect.gateway.registration.device_registry import App, Device
+from deeprotect.gateway.registration.directory import Directory
+from deeprotect.gateway.streams.session import AppStatus, State, StreamStatus
+from deeprotect.privacy.guarantees import span
 from deeprotect.release.ledger.ledger import utc_now
-from deeprotect.release.ledger.statement import statement
+from deeprotect.release.ledger.limits import Limit, Limits, down, exact, moment, up
+from deeprotect.release.ledger.statement import Person, statement
+
+BundleOf = Callable[[App], Bundle | None]
+_SPANS = {"per_hour": "in any hour", "per_day": "in any day", "in_all": "in all"}
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """One limit of a person."""
+
+    name: str
+    span: str
+    limit: str
+    spent: str
+    left: str
+    share: float
+    text: str
+
+    @property
+    def level(self) -> str:
+        return "spent" if self.share >= 1 else "low" if self.share > 0.8 else "fine"
+
+
+@dataclass(frozen=True)
+class PersonView:
+    """Everything that left about one person; apps may compare what they got, so their ε adds up."""
+
+    name: str
+    spent: dict[str, str]  # by the span
+    apps: tuple[tuple[str, str], ...]  # name, ε in all
+    gauges: tuple[Gauge, ...]
+    kind: str
+    rate: str
+
+
+def person_view(name: str, found: Person | None, apps: Sequence[App], *, live: bool, bundle_of: BundleOf) -> PersonView:
+    """`apps` are those that get streams of this person now; `live` whether those are heard from."""
+    bundles = [bundle for bundle in map(bundle_of, apps) if bundle is not None]
+    rate = sum(map(rate_of, bundles), Fraction(0))
+    spent = {span: up(_spent(found, key)) for key, span in _SPANS.items()}
+    each = () if found is None else ((app, up(found.spent("in_all", app=app).epsilon)) for app in found.apps)
+    parts = tuple((app or "no app named", epsilon) for app, epsilon in each)
+    gauges = tuple(_gauges(found, bundles, rate, live=live))
+    return PersonView(name, spent, parts, gauges, _kind(found), up(Fraction(round(rate * 3600 * 1000), 1000)))
+
+
+def rate_of(bundle: Bundle) -> Fraction:
+    """ε in a second while a stream runs; counted at the stated ε, as the ledger counts ldp."""
+    return exact(bundle.mechanism.event.epsilon) / (bundle.hold.windows * bundle.policy.stream.window_seconds)
+
+
+def lasts(limit: Limit, left: Fraction, rate: Fraction) -> timedelta | None:
+    """How long what is left of a limit is enough at so much ε in a second; None: at that rate it never runs out.
+
+    In a span that rolls, old charges leave it meanwhile: then it lasts at least so long.
+    """
+    if rate <= 0 or (limit.span is not None and rate * Fraction(limit.span.total_seconds()) <= limit.epsilon):
+        return None
+    return timedelta(seconds=float(min(left / rate, Fraction(10**12))))
+
+
+def _gauges(found: Person | None, bundles: Sequence[Bundle], rate: Fraction, *, live: bool) -> Iterator[Gauge]:
+    """Those that hold for the person; before anything was charged, the tightest that the bundles ask for."""
+    held = Limits() if found is None else found.limits
+    if found is None or not found.draws:
+        held = reduce(Limits.within, (Limits.of(bundle.policy.privacy.budget) for bundle in bundles), held)
+    return (_gauge(limit, found, rate, live=live) for limit in held)
+
+
+def _gauge(limit: Limit, found: Person | None, rate: Fraction, *, live: bool) -> Gauge:
+    spent = _spent(found, limit.name)
+    left, share = max(limit.epsilon - spent, Fraction(0)), float(min(spent / limit.epsilon, Fraction(1)))
+    text = _text(limit, left, rate, found=found, live=live)
+    return Gauge(limit.name, _SPANS[limit.name], up(limit.epsilon), up(spent), down(left), share, text)
+
+
+def _text(limit: Limit, left: Fraction, rate: Fraction, *, found: Person | None, live: bool) -> str:
+    frees = None if found is None else found.spent(limit.name).frees(limit.span)
+    if not left:
+        return "spent; it never frees" if frees is None else f"spent; more from {moment(frees)}"
+    time = lasts(limit, left, rate)
+    if time is None:
+        return "no app gets anything" if rate <= 0 else "lasts: this rate never reaches it"
+    return f"{lasting(time)} at this rate" if live else f"{lasting(time)} of streaming"
+
+
+def _spent(found: Person | None, name: str) -> Fraction:
+    return Fraction(0) if found is None else found.spent(name).epsilon
+
+
+def _kind(found: Person | None) -> str:
+    """What the sum is: a bound, or a count."""
+    if found is None or not found.draws:
+        return "nothing was released yet"
+    draws = f"{found.draws:,} draws"
+    if found.bound is not None:
+        return f"{draws}; the sum is a bound ({found.bound}), also for apps that compare what they got"
+    return f"{draws}; the sum is a count of {' and '.join(found.counted_as)}: nothing bounds them together"
+
+
+Heard = Mapping[str, State]
+"""In which state streams are, of those that are heard from."""
+PAGE = 20
+STATES = ("live", "refused", "paused", "stopped", "quiet", "silent")
+
+
+@dataclass(frozen=True)
+class Search:
+    """Which streams are asked for: those whose name, person or app holds a text, in a state, on a page."""
+
+    text: str = ""
+    state: str = ""
+    page: int = 1
+
+    @classmethod
+    def of(cls, request: Request) -> Self:
+        asked = request.query_params
+        page = asked.get("page", "")
+        number = int(page) if page.isascii() and page.isdigit() and len(page) < 9 else 1
+        return cls(asked.get("q", "").strip()[:100], asked.get("state", ""), max(1, number))
+
+    def finds(self, device: Device, state: str, directory: Directory) -> bool:
+        if self.state not in ("", state):
+            return False
+        text = self.text.casefold()
+        names = (device.stream, device.person, *(app.name for app in directory.registered(device.stream)))
+        return not text or any(text in name.casefold() for name in names)
+
+    def query(self, **changes: object) -> dict[str, str]:
+        """For a link that asks for another page or state."""
+        asked = {"q": self.text, "state": self.state, "page": self.page} | changes
+        return {name: str(value) for name, value in asked.items() if value and (name, value) != ("page", 1)}
 
 
 @dataclass(frozen=True)
@@ -28,7 +168,6 @@ class AppView:
     released: str
     trouble: str
     push: str | None
-    can_choose: bool
 
 
 @dataclass(frozen=True)
@@ -37,19 +176,28 @@ class StreamView:
 
     name: str
     person: str
-    state: str  # live, quiet, silent, refused
+    state: str
     heard: str
     windows: str
     trouble: str
+    since: str
     apps: tuple[AppView, ...]
 
 
 @dataclass(frozen=True)
 class Overview:
-    """All of it at one moment."""
+    """Some streams at one moment; `counts` are of all."""
 
     streams: tuple[StreamView, ...]
     people: tuple[PersonView, ...]
+    health: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    search: Search = Search()
+    found: int = 0
+
+    @property
+    def pages(self) -> int:
+        return max(1, -(-self.found // PAGE))
 
     @property
     def shape(self) -> str:
@@ -63,6 +211,8 @@ class Overview:
         return dict(self._texts())
 
     def _texts(self) -> Iterator[tuple[str, str]]:
+        yield "health", self.health
+        yield from ((f"count.{state}", f"{count:,}") for state, count in self.counts.items())
         for i, stream in enumerate(self.streams):
             yield from ((f"s{i}.{key}", getattr(stream, key)) for key in ("state", "heard", "windows", "trouble"))
             for j, app in enumerate(stream.apps):
@@ -78,70 +228,71 @@ class Overview:
                 yield f"p{i}.g{j}.level", gauge.level
 
 
-def overview(desk: Desk, status: Sequence[StreamStatus]) -> Overview:
-    """From what the mediator says and what the ledger and the registry hold."""
-    now, registered = utc_now(), desk.gateway.registry.apps()
-    streams = tuple(_stream(desk, each, registered, now=now) for each in status)
-    return Overview(streams, tuple(_people(desk, status, registered, now=now)))
+async def overview(desk: Desk, search: Search) -> Overview:
+    """One page of what is registered: the rest is counted, and costs no more than that."""
+    directory, heard = desk.gateway.directory, await desk.gateway.states()
+    every = [(device, _state(directory, device.stream, device.person, heard)) for device in directory.devices()]
+    counted = Counter(state for _, state in every)
+    found = [device.stream for device, state in every if search.finds(device, state, directory)]
+    first = min(search.page - 1, max(0, len(found) - 1) // PAGE) * PAGE
+    shown = await look(desk, found[first : first + PAGE], heard)
+    counts = {state: counted[state] for state in STATES}
+    heard_from = sum(counted[state] for state in ("live", "refused"))
+    health = in_words(
+        desk.gateway.health.trouble, live=heard_from, streams=len(every), withheld=desk.gateway.mediator.reasons()
+    )
+    return Overview(shown.streams, shown.people, health, counts, replace(search, page=first // PAGE + 1), len(found))
 
 
-def _people(desk: Desk, status: Sequence[StreamStatus], apps: Sequence[App], *, now: datetime) -> Iterator[PersonView]:
-    spent = {person.name: person for person in statement(desk.gateway.database).people}
-    for name in dict.fromkeys([*(each.person for each in status), *spent]):
-        streams = {each.stream: each for each in status if each.person == name}
-        theirs = [app for app in apps if app.stream in streams]
-        running = [app for app in theirs if is_live(streams[app.stream].last_reading, now)]
+async def look(desk: Desk, streams: Sequence[str], heard: Heard) -> Overview:
+    """At some streams, and at the people whose they are."""
+    status = {each.stream: each for each in await desk.gateway.statuses(streams)}
+    return await asyncio.to_thread(_looked, desk, [status[each] for each in streams if each in status], heard)
+
+
+def _looked(desk: Desk, status: Sequence[StreamStatus], heard: Heard) -> Overview:
+    now = utc_now()
+    views = tuple(_stream(desk, each, heard, now=now) for each in status)
+    return Overview(views, tuple(people(desk, list(dict.fromkeys(each.person for each in status)), heard)))
+
+
+def people(desk: Desk, names: Sequence[str], heard: Heard) -> Iterator[PersonView]:
+    """With what each has spent, and the rate at which they spend."""
+    spent = {person.name: person for person in statement(desk.gateway.database, people=names).people}
+    directory = desk.gateway.directory
+    for name in names:
+        theirs = [app for stream in directory.streams_of(name) for app in directory.registered(stream)]
+        running = [app for app in theirs if heard.get(app.stream) in ("live", "refused")]
         yield person_view(name, spent.get(name), running or theirs, live=bool(running), bundle_of=desk.bundle_of)
 
 
-def _stream(desk: Desk, found: StreamStatus, registered: Sequence[App], *, now: datetime) -> StreamView:
-    apps = {app.name: app for app in registered if app.stream == found.stream}
+def _state(directory: Directory, stream: str, person: str, heard: Heard) -> str:
+    halt = directory.halt_of(person)
+    return heard.get(stream, "silent") if halt is None else "stopped" if halt.stopped else "paused"
+
+
+def _stream(desk: Desk, found: StreamStatus, heard: Heard, *, now: datetime) -> StreamView:
+    directory = desk.gateway.directory
     known = {each.name: each for each in found.apps}
-    views = tuple(_app(desk, app, known.get(app.name)) for app in apps.values())
-    live = is_live(found.last_reading, now)
-    refused = any(each.refusal for each in found.apps if each.name in apps)
-    state = "silent" if found.last_reading is None else "quiet" if not live else "refused" if refused else "live"
-    trouble = [f"waits for {listed(found.missing)}" if live and found.missing else ""]
+    apps = tuple(_app(desk, app, known.get(app.name)) for app in directory.registered(found.stream))
+    device, state = directory.device(found.stream), _state(directory, found.stream, found.person, heard)
+    trouble = [f"waits for {listed(found.missing)}" if state in ("live", "refused") and found.missing else ""]
     trouble.append(f"{found.late:,} readings came too late" if found.late else "")
-    return StreamView(
-        found.stream,
-        found.person,
-        state,
-        ago(found.last_reading, now),
-        f"{found.windows:,}",
-        "; ".join(filter(None, trouble)),
-        views,
-    )
+    last = "not sending" if found.last_reading is None else f"heard {ago(found.last_reading, now)}"
+    since, told = "" if device is None else f"{device.created:%Y-%m-%d}", "; ".join(filter(None, trouble))
+    return StreamView(found.stream, found.person, state, last, f"{found.windows:,}", told, since, apps)
 
 
 def _app(desk: Desk, app: App, found: AppStatus | None) -> AppView:
-    bundle = desk.bundle_of(app)
-    released = 0 if found is None else found.released
-    parts = [f"{released:,} windows"]
-    if found is not None and found.placeholders:
-        parts.append(f"{found.placeholders:,} placeholders")
-    if found is not None and found.dropped:
-        parts.append(f"{found.dropped:,} dropped")
-    trouble = found.refusal if found is not None and found.refusal else ""
-    return AppView(
-        app.name,
-        app.bundle,
-        "its bundle cannot be had" if bundle is None else _promise(bundle),
-        ", ".join(parts),
-        trouble or ("" if bundle is not None else _why(desk, app)),
-        None if app.push is None else shown_address(app.push),
-        bundle is not None and bundle.mechanism.event.guarantee == "ldp",
-    )
-
-
-def _promise(bundle: Bundle) -> str:
-    return f"{bundle.mechanism.event}, one draw for {span(bundle.policy.seconds_per_draw)}"
-
-
-def _why(desk: Desk, app: App) -> str:
-    """Why an app has no bundle, in one line."""
+    released, trouble = found or AppStatus(app.name), ""
+    parts = [f"{released.released:,} windows"]
+    parts += [f"{released.placeholders:,} placeholders"] if released.placeholders else []
+    parts += [f"{released.dropped:,} not received"] if released.dropped else []
+    parts += [] if released.is_read else ["nobody reads it now"]
     try:
-        desk.varied.get(desk.gateway.bundles.get(app.bundle), app.epsilon, app.every)
-    except DeeprotectError as error:  # said and not raised: the page shows other apps beside it
-        return str(error)
-    return ""
+        bundle = desk.gateway.bundles.get(app.bundle)
+        promise = f"{bundle.mechanism.event}, one draw for {span(bundle.policy.seconds_per_draw)}"
+    except BundleError as error:  # said and not raised: the page shows other apps beside it
+        promise, trouble = "its bundle cannot be had", str(error)
+    pushed = None if app.push is None else shown_address(app.push)
+    return AppView(app.name, app.bundle, promise, ", ".join(parts), released.refusal or trouble, pushed)

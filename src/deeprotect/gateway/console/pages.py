@@ -1,107 +1,210 @@
-"""Pages that the admin reads: the overview, a stream, a policy in plain words, and the form to register."""
+"""Pages: the admin's (overview, stream, person, policies in plain words, events, forms), a phone's, a person's own."""
 
-from typing import Any
+import asyncio
+from datetime import timedelta
+from typing import Annotated, Any
 
-from fastapi import Request, Response
+from fastapi import Depends, HTTPException, Request, Response
+from fastapi.responses import RedirectResponse
 
-from deeprotect.bundle.bundle import Bundle
 from deeprotect.bundle.card import card_of
-from deeprotect.errors import DeeprotectError
-from deeprotect.gateway.console import rendering
-from deeprotect.gateway.console.desk import Desk
+from deeprotect.errors import PolicyError
+from deeprotect.exporting.protector_file import places_of
+from deeprotect.gateway.console.guard import Admin, Desk, Form, TheDesk, form
 from deeprotect.gateway.console.live_page import app_of
-from deeprotect.gateway.console.overview import overview
-from deeprotect.gateway.console.requests import RequestRefusedError
+from deeprotect.gateway.console.overview import Search, look, overview, people
+from deeprotect.gateway.console.rendering import MOTION, ago, lasting, page
 from deeprotect.gateway.console.sessions import Session
-from deeprotect.gateway.mediation.onlookers import statuses
-from deeprotect.gateway.wire.hosts import is_local
+from deeprotect.gateway.registration import events
+from deeprotect.gateway.registration.device_registry import App
+from deeprotect.gateway.streams.session import State
+from deeprotect.gateway.wire.requests import is_local
+from deeprotect.release.ledger.ledger import utc_now
+from deeprotect.release.ledger.limits import up
+from deeprotect.release.ledger.statement import Person, Spent, statement
+from deeprotect.signals import Schema
+
+EVENTS = 50  # on one page
+PAUSES = {"1 hour": timedelta(hours=1), "8 hours": timedelta(hours=8), "until I continue": None}
 
 
-async def overview_page(desk: Desk, request: Request, session: Session) -> Response:
-    status = await statuses(desk.gateway)
-    found = await desk.apart(lambda: overview(desk, status))
-    return rendering.page("overview.html", **frame(desk, session, "overview"), found=found)
+async def overview_page(request: Request, desk: TheDesk, session: Admin) -> Response:
+    found = await overview(desk, Search.of(request))
+    return page(request, "overview.html", session=session, found=found)
 
 
-async def stream_page(desk: Desk, request: Request, session: Session) -> Response:
+async def stream_page(request: Request, desk: TheDesk, session: Admin) -> Response:
     """Released samples as they leave; raw ones beside them where the owner wants that, on this machine."""
-    app = await desk.apart(lambda: app_of(desk, request))
-    if app is None:
-        raise RequestRefusedError(404, "name a stream; the overview links to each")
-    status = await statuses(desk.gateway)
-    found = await desk.apart(lambda: overview(desk, status))
-    place = next((i for i, each in enumerate(found.streams) if each.name == app.stream), None)
-    if place is None:
-        raise RequestRefusedError(404, "there is no such stream; it may have been revoked")
-    bundle = await desk.apart(lambda: desk.bundle_of(app))
-    channels = [] if bundle is None else [(each.name, each.unit) for each in bundle.schema.channels]
-    watched = await desk.apart(lambda: _watched(desk, bundle))
-    local = is_local(request) and desk.gateway.place.count == 1
-    return rendering.page(
+    app, stream = app_of(desk, request), request.query_params.get("stream", "")
+    found = await look(desk, [stream], await desk.gateway.states())
+    bundle = None if app is None else desk.bundle_of(app)
+    local = is_local(request)
+    return page(
+        request,
         "stream.html",
-        **frame(desk, session, "overview"),
+        session=session,
         found=found,
-        place=place,
-        app_place=next(j for j, each in enumerate(found.streams[place].apps) if each.name == app.name),
-        app=app,
-        channels=channels,
+        stream=found.streams[0],
+        app_place=None if app is None else [each.name for each in found.streams[0].apps].index(app.name),
+        channels=[] if bundle is None else [(each.name, each.unit) for each in bundle.schema.channels],
         local=local,
         raw=session.shows_raw and local,
         seconds=20 if bundle is None else max(20.0, 3 * bundle.schema.window / bundle.schema.rate_hz),
-        **watched,
     )
 
 
-def _watched(desk: Desk, bundle: Bundle | None) -> dict[str, Any]:
-    """The observers, or why there are none."""
-    empty = {"watching": None, "watch_trouble": None, "watch_table": desk.observers.table}
-    if bundle is None:
-        return empty
-    try:
-        return empty | {"watching": desk.observers.of(bundle)}
-    except DeeprotectError as error:
-        return empty | {"watch_trouble": str(error)}
+async def person_page(request: Request, desk: TheDesk, session: Admin) -> Response:
+    """Budget and limits, whether they have a page of their own, and whether they halted anything."""
+    return await about_person(request, desk, session, request.query_params.get("person", ""))
 
 
-async def policy_page(desk: Desk, request: Request, session: Session) -> Response:
-    """The card of a bundle, or of what an app is given of it: the same words as `describe` prints."""
-    app = await desk.apart(lambda: app_of(desk, request))
-    name = request.query_params.get("bundle", "") if app is None else app.bundle
-    bundle = await desk.apart(lambda: desk.gateway.bundles.get(name))
-    given = None if app is None else await desk.apart(lambda: desk.bundle_of(app))
-    card = card_of(given or bundle)
-    return rendering.page("policy.html", **frame(desk, session, "policy"), name=name, card=card, app=app)
+async def about_person(
+    request: Request, desk: Desk, session: Session, name: str, *, status: int = 200, mistake: str | None = None
+) -> Response:
+    directory = desk.gateway.directory
+    streams = directory.streams_of(name)
+    if not streams:
+        raise HTTPException(404, "nobody of that name has a stream here")
+    found = await look(desk, streams, await desk.gateway.states())
+    linked = await asyncio.to_thread(desk.gateway.registry.has_link, "person", name)
+    return page(
+        request,
+        "person.html",
+        status=status,
+        session=session,
+        person=found.people[0],
+        streams=found.streams,
+        halt=directory.halt_of(name),
+        linked=linked,
+        mistake=mistake,
+    )
 
 
-async def policies_page(desk: Desk, request: Request, session: Session) -> Response:
+def policy_page(request: Request, desk: TheDesk, session: Admin) -> Response:
+    """The card of a bundle: the same words as `describe` prints."""
+    name = request.query_params.get("bundle", "")
+    return page(request, "policy.html", session=session, name=name, card=card_of(desk.gateway.bundles.get(name)))
+
+
+def policies_page(request: Request, desk: TheDesk, session: Admin) -> Response:
     """What is served, each with the sentence that opens its card."""
     bundles = desk.gateway.bundles
-    cards, replaced = await desk.apart(
-        lambda: ([(name, card_of(bundles.get(name))) for name in bundles.names()], bundles.replaced())
-    )
-    return rendering.page("policies.html", **frame(desk, session, "policy"), cards=cards, replaced=replaced)
+    cards = [(name, card_of(bundles.get(name))) for name in bundles.names()]
+    return page(request, "policies.html", session=session, cards=cards, replaced=bundles.replaced())
 
 
-async def register_page(desk: Desk, request: Request, session: Session) -> Response:
-    return await registering(desk, session)
+def events_page(request: Request, desk: TheDesk, session: Admin) -> Response:
+    """What happened, newest first."""
+    search = Search.of(request)
+    skip = (search.page - 1) * EVENTS
+    found = events.read(desk.gateway.database, most=EVENTS + 1, skip=skip, about=search.text)
+    shown, more = found[:EVENTS], len(found) > EVENTS
+    return page(request, "events.html", session=session, events=shown, more=more, search=search, now=utc_now())
 
 
-async def registering(desk: Desk, session: Session, *, status: int = 200, **shown: Any) -> Response:
+def register_page(request: Request, desk: TheDesk, session: Admin) -> Response:
+    return registering(request, desk, session, typed={"stream": request.query_params.get("stream", "")})
+
+
+def registering(request: Request, desk: Desk, session: Session, *, status: int = 200, **shown: Any) -> Response:
     """The two forms, with what was typed and what is wrong with it."""
-    registry = desk.gateway.registry
-    devices, apps = await desk.apart(lambda: (registry.devices(), registry.apps()))
-    given = {"mistake": None, "which": None, "typed": {}} | shown
-    return rendering.page(
-        "register.html",
-        status=status,
-        **frame(desk, session, "register"),
-        devices=devices,
+    given = {"mistake": None, "which": "app", "bundles": desk.gateway.bundles.names()} | shown
+    return page(request, "register.html", status=status, session=session, **given)
+
+
+def phone_page(request: Request, desk: TheDesk, token: str) -> Response:
+    """For whoever holds the device's token; it says no more than what is measured, and where it goes."""
+    device = desk.gateway.registry.device_of(token)
+    if device is None:
+        raise HTTPException(404, "there is no such device; its address may have been revoked")
+    schema = desk.gateway.bundles.channels()
+    places = motion_channels(schema)
+    response = page(request, "phone.html", device=device, places=places, rate_hz=schema.rate_hz)
+    response.headers["Permissions-Policy"] = MOTION
+    response.headers["Referrer-Policy"] = "no-referrer"  # its address is a secret
+    return response
+
+
+def motion_channels(schema: Schema) -> list[dict[str, Any]]:
+    """Those that a browser can measure, each with its place; the others are left to other senders."""
+    found = []
+    for channel in schema.channels:
+        try:
+            (place,) = places_of([channel])
+        except PolicyError:
+            continue
+        found.append({"name": channel.name, "unit": channel.unit} | place.to_json())
+    return found
+
+
+def person_of(desk: TheDesk, token: str) -> str:
+    """Whose page it is: the address is the secret."""
+    name = desk.gateway.registry.linked("person", token)
+    if name is None:
+        raise HTTPException(404, "there is no such page; its address may have been revoked")
+    return name
+
+
+Owner = Annotated[str, Depends(person_of)]
+
+
+async def decide(desk: TheDesk, token: str, person: Owner, fields: Annotated[Form, Depends(form)]) -> Response:
+    """Pause, continue or stop: at once, in every process, and after a restart."""
+    registry, length = desk.gateway.registry, fields.get("for", "")
+    match fields.get("do"):
+        case "pause" if length in PAUSES:
+            span = PAUSES[length]
+            until = None if span is None else utc_now() + span
+            await desk.change(lambda: registry.halt(person, stop=False, until=until))
+        case "stop":
+            await desk.change(lambda: registry.halt(person, stop=True))
+        case "continue":
+            await desk.change(lambda: registry.resume(person))
+        case _:
+            raise HTTPException(422, "pause, continue or stop; go back and choose one")
+    return RedirectResponse(f"/me/{token}", 303)
+
+
+async def heard_of(desk: TheDesk) -> dict[str, State]:
+    return await desk.gateway.states()
+
+
+def own_page(
+    request: Request, desk: TheDesk, person: Owner, heard: Annotated[dict[str, State], Depends(heard_of)]
+) -> Response:
+    """Of the person whose data it is: which app may infer what, what left, what is left; pause and stop."""
+    directory = desk.gateway.directory
+    (view,) = people(desk, [person], heard)
+    found = next(iter(statement(desk.gateway.database, people=[person]).people), None)
+    streams = directory.streams_of(person)
+    apps = [_app(desk, app, found) for stream in streams for app in directory.registered(stream)]
+    halt = directory.halt_of(person)
+    live = any(heard.get(stream) in ("live", "refused") for stream in streams)
+    return page(
+        request,
+        "me.html",
+        person=view,
         apps=apps,
-        bundles=desk.gateway.bundles.names(),
-        **given,
+        halt=halt,
+        left="" if halt is None or halt.until is None else lasting(halt.until - utc_now()),
+        live=live,
+        pauses=list(PAUSES),
+        at=f"{utc_now():%Y-%m-%d %H:%M} UTC",
     )
 
 
-def frame(desk: Desk, session: Session, section: str) -> dict[str, Any]:
-    """What stands around every page."""
-    return {"token": session.form_token, "section": section}
+def _app(desk: Desk, app: App, found: Person | None) -> dict[str, Any]:
+    """What one app may infer about a person, and what it got."""
+    bundle = desk.bundle_of(app)
+    lines = [line for line in found.lines if (line.stream, line.app) == (app.stream, app.name)] if found else []
+    day = sum((line.spent["per_day"] for line in lines), Spent())
+    draws = sum(int(line.spent["per_day"].epsilon / line.price.epsilon) for line in lines if line.price.epsilon)
+    return {
+        "name": app.name,
+        "stream": app.stream,
+        "infers": () if bundle is None else tuple(bundle.policy.inferences.useful),
+        "promise": "" if bundle is None else card_of(bundle).opening.promised,
+        "draws": draws,
+        "epsilon": up(day.epsilon),
+        "last": ago(max(line.last for line in lines), utc_now()) if lines else "",
+    }

@@ -1,27 +1,19 @@
 """Pages from templates, everything that comes from outside escaped, and the headers that keep them to themselves."""
 
-import hashlib
-from functools import cache
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from fastapi import Response
-from fastapi.responses import HTMLResponse
+from fastapi import Request, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.staticfiles import StaticFiles
+from starlette.templating import Jinja2Templates
 
-from deeprotect.gateway.console import words
-from deeprotect.gateway.registration.push_address import shown_address
+from deeprotect.gateway.registration.addresses import shown_address
 
-HERE = Path(__file__).parent
-STATIC = {
-    "console.css": "text/css; charset=utf-8",
-    "console.js": "text/javascript; charset=utf-8",
-    "plot.js": "text/javascript; charset=utf-8",
-    "stream.js": "text/javascript; charset=utf-8",
-    "choose.js": "text/javascript; charset=utf-8",
-    "phone.js": "text/javascript; charset=utf-8",
-    "icon.svg": "image/svg+xml",
-}
+_HERE = Path(__file__).parent
+FILES = StaticFiles(directory=_HERE / "static")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
@@ -38,6 +30,14 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 MOTION = "accelerometer=(self), gyroscope=(self), magnetometer=(), camera=(), microphone=(), geolocation=()"
+_environment = Environment(
+    loader=FileSystemLoader(_HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_templates = Jinja2Templates(env=_environment)
 
 
 def with_headers(response: Response) -> Response:
@@ -47,36 +47,37 @@ def with_headers(response: Response) -> Response:
     return response
 
 
-def page(template: str, *, status: int = 200, **found: Any) -> HTMLResponse:
-    return HTMLResponse(_templates().get_template(template).render(**found), status_code=status)
+def page(request: Request, template: str, *, status: int = 200, **found: Any) -> Response:
+    return _templates.TemplateResponse(request, template, found, status_code=status)
 
 
-def static_file(name: str, version: str) -> Response:
-    """A file of ours; under the address with its own version it never changes."""
-    body, found = _read(name)
-    kept = {"Cache-Control": "public, max-age=31536000, immutable"} if version == found else {}
-    return Response(body, media_type=STATIC[name], headers=kept)
+_UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+_LONG = 366 * 86400
 
 
-@cache
-def _read(name: str) -> tuple[bytes, str]:
-    body = (HERE / "static" / name).read_bytes()
-    return body, hashlib.sha256(body).hexdigest()[:12]
+def lasting(time: timedelta) -> str:
+    """Two units at most, rounded down: 4 h 20 min, 35 s."""
+    seconds = int(time.total_seconds())
+    if seconds > _LONG:
+        return "more than a year"
+    place = next((place for place, (size, _) in enumerate(_UNITS) if seconds >= size), len(_UNITS) - 1)
+    parts: list[str] = []
+    for size, unit in _UNITS[place : place + 2]:
+        count, seconds = divmod(seconds, size)
+        if count or not parts:
+            parts.append(f"{count} {unit}")
+    return " ".join(parts)
 
 
-def _static(name: str) -> str:
-    return f"/console/static/{name}?{_read(name)[1]}"
+def ago(then: datetime, now: datetime) -> str:
+    """When something was last heard from."""
+    return "now" if now - then < timedelta(seconds=2) else f"{lasting(now - then)} ago"
 
 
-@cache
-def _templates() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals["static"] = _static
-    environment.filters |= {"percent": words.percent, "number": words.number, "address": shown_address}
-    return environment
+def listed(names: Sequence[str], *, most: int = 4) -> str:
+    """A few names, and how many there are beside them."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+_environment.filters |= {"ago": ago, "address": shown_address}

@@ -1,55 +1,60 @@
 """The console's addresses, and who may ask for each."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 
-from deeprotect.gateway.console import actions, choosing, pages, rendering, signing_in
-from deeprotect.gateway.console.desk import Desk
-from deeprotect.gateway.console.guard import Action, Page, form_of_admin, form_of_anyone, to_admin, to_anyone
+from deeprotect.gateway.console import actions, guard, pages, rendering
 from deeprotect.gateway.console.live_page import live
-from deeprotect.gateway.console.phone import phone_page
-from deeprotect.gateway.console.requests import RequestRefusedError
+from deeprotect.gateway.mediation.gateway import Gateway
 
-if TYPE_CHECKING:
-    from deeprotect.gateway.mediation.gateway import Gateway
-
-PAGES: dict[str, Page] = {
+Endpoint = Callable[..., Any]
+PAGES: dict[str, Endpoint] = {
     "/": pages.overview_page,
     "/console/stream": pages.stream_page,
+    "/console/person": pages.person_page,
     "/console/live": live,
     "/console/policies": pages.policies_page,
     "/console/policy": pages.policy_page,
-    "/console/choose": choosing.choose_page,
     "/console/register": pages.register_page,
+    "/console/events": pages.events_page,
 }
-ACTIONS: dict[str, Action] = {
-    "/console/sign-out": signing_in.sign_out,
+ACTIONS: dict[str, Endpoint] = {
+    "/console/sign-out": guard.sign_out,
     "/console/devices": actions.register_device,
     "/console/apps": actions.register_app,
-    "/console/revoke-device": actions.revoke_device,
-    "/console/revoke-app": actions.revoke_app,
+    "/console/rotate": actions.rotate,
+    "/console/revoke": actions.revoke,
     "/console/raw": actions.show_raw,
-    "/console/choose": choosing.choose,
+    "/console/limits": actions.set_person_limits,
+    "/console/link": actions.make_link,
+    "/console/revoke-link": actions.revoke_link,
+    "/console/resume": actions.resume,
 }
+"""Pages and forms of the admin's: each of these functions asks for the admin's session, or for a form of it."""
+OPEN: dict[tuple[str, str], Endpoint] = {
+    ("GET", "/console/sign-in"): guard.sign_in_page,
+    ("POST", "/console/sign-in"): guard.sign_in,
+    ("GET", "/phone/{token}"): pages.phone_page,
+    ("GET", "/me/{token}"): pages.own_page,
+    ("POST", "/me/{token}"): pages.decide,
+}
+"""The way in, and pages whose address is the secret."""
 
 
-def console_router(gateway: "Gateway") -> APIRouter:
-    """Pages for the admin, forms of the admin's, the way in, and the page for a phone."""
-    desk, router = Desk.of(gateway), APIRouter()
-    router.add_route("/console/sign-in", to_anyone(desk, signing_in.sign_in_page), methods=["GET"])
-    router.add_route("/console/sign-in", form_of_anyone(desk, signing_in.sign_in), methods=["POST"])
-    router.add_route("/console/static/{name}", to_anyone(desk, _static), methods=["GET"])
-    router.add_route("/phone/{token}", to_anyone(desk, phone_page), methods=["GET"])
-    for path, page in PAGES.items():
-        router.add_route(path, to_admin(desk, page), methods=["GET"])
-    for path, action in ACTIONS.items():
-        router.add_route(path, form_of_admin(desk, action), methods=["POST"])
-    return router
+def add_console(service: FastAPI, gateway: Gateway) -> None:
+    """Its pages, forms and files."""
+    service.state.desk = guard.Desk(gateway)
+    router = APIRouter(route_class=guard.GuardedRoute, include_in_schema=False, default_response_class=Response)
+    router.add_api_route("/console/static/{name:path}", _static, methods=["GET"])
+    admins = [*(("GET", *each) for each in PAGES.items()), *(("POST", *each) for each in ACTIONS.items())]
+    for method, path, endpoint in [*admins, *((*place, endpoint) for place, endpoint in OPEN.items())]:
+        router.add_api_route(path, endpoint, methods=[method])
+    service.include_router(router)
 
 
-async def _static(desk: Desk, request: Request) -> Response:
-    name: str = request.path_params["name"]
-    if name not in rendering.STATIC:
-        raise RequestRefusedError(404, "there is no such file")
-    return rendering.static_file(name, request.url.query)
+async def _static(request: Request, name: str) -> Response:
+    response = await rendering.FILES.get_response(name, request.scope)
+    response.headers["Cache-Control"] = "no-cache"  # kept, and asked for again only if it was changed
+    return response

@@ -1,41 +1,33 @@
-"""Who is signed in: sessions in the database, so that every process knows them, by the hash of their cookie."""
+"""Who is signed in, by the hash of their cookie and known to every process; and who tries to be, too often."""
 
 import hashlib
+import time
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    ColumnElement,
-    Executable,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Table,
-    delete,
-    insert,
-    inspect,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
+from deeprotect.gateway.registration.addresses import new_token, token_hash
 from deeprotect.gateway.registration.registry_tables import admins
-from deeprotect.gateway.registration.tokens import new_token, token_hash
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.ledger import Clock, microseconds, moment_of, utc_now
 
 LONGEST = timedelta(hours=12)
+MOST_FAILURES = 10
+FAILURES_SECONDS = 60.0
+MOST_CLIENTS = 10_000
 _LOCK = "deeprotect: console"
-_tables = MetaData()
-sessions = Table(
+_tables = sa.MetaData()
+sessions = sa.Table(
     "deeprotect_console_sessions",
     _tables,
-    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
-    Column("token_hash", LargeBinary, nullable=False, unique=True),
-    Column("admin_hash", LargeBinary, nullable=False),  # a new admin's token ends all sessions of the one before
-    Column("expires", BigInteger, nullable=False),  # microseconds of UTC since 1970
-    Column("raw", Integer, nullable=False),  # 1 while raw samples are shown beside released ones
+    sa.Column("id", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True),
+    sa.Column("token_hash", sa.LargeBinary, nullable=False, unique=True),
+    sa.Column("admin_hash", sa.LargeBinary, nullable=False),  # a new admin's token ends all sessions of the one before
+    sa.Column("expires", sa.BigInteger, nullable=False),  # microseconds of UTC since 1970
+    sa.Column("raw", sa.Integer, nullable=False),  # 1 while raw samples are shown beside released ones
 )
 
 
@@ -63,27 +55,27 @@ class Sessions:
     def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database, self._clock = database, clock
         with database.writing(_LOCK) as connection:
-            if not inspect(connection).has_table(sessions.name):
+            if not sa.inspect(connection).has_table(sessions.name):
                 _tables.create_all(connection)
 
     def begin(self, admin_token: str) -> str | None:
         """The cookie of a new session; None where it is not the admin's token."""
         cookie, now = new_token(), self._clock()
         with self._database.writing(_LOCK) as connection:
-            known = connection.execute(select(admins.c.id).where(admins.c.token_hash == token_hash(admin_token)))
+            known = connection.execute(sa.select(admins.c.id).where(admins.c.token_hash == token_hash(admin_token)))
             if known.one_or_none() is None:
                 return None
-            connection.execute(delete(sessions).where(sessions.c.expires <= microseconds(now)))
+            connection.execute(sa.delete(sessions).where(sessions.c.expires <= microseconds(now)))
             row = {"token_hash": token_hash(cookie), "admin_hash": token_hash(admin_token), "raw": 0}
-            connection.execute(insert(sessions).values(**row, expires=microseconds(now + LONGEST)))
+            connection.execute(sa.insert(sessions).values(**row, expires=microseconds(now + LONGEST)))
         return cookie
 
     def find(self, cookie: str) -> Session | None:
         """The session, unless it is over."""
-        asked = select(sessions.c.expires, sessions.c.raw).where(
+        asked = sa.select(sessions.c.expires, sessions.c.raw).where(
             sessions.c.token_hash == token_hash(cookie),
             sessions.c.expires > microseconds(self._clock()),
-            sessions.c.admin_hash.in_(select(admins.c.token_hash)),
+            sessions.c.admin_hash.in_(sa.select(admins.c.token_hash)),
         )
         with self._database.reading() as connection:
             row = connection.execute(asked).one_or_none()
@@ -91,15 +83,42 @@ class Sessions:
 
     def show_raw(self, session: Session, shown: int) -> None:
         """1 from now on, or 0."""
-        self._execute(update(sessions).where(_is(session)).values(raw=shown))
+        self._execute(sa.update(sessions).where(_is(session)).values(raw=shown))
 
     def end(self, session: Session) -> None:
-        self._execute(delete(sessions).where(_is(session)))
+        self._execute(sa.delete(sessions).where(_is(session)))
 
-    def _execute(self, statement: Executable) -> None:
+    def _execute(self, statement: sa.Executable) -> None:
         with self._database.writing(_LOCK) as connection:
             connection.execute(statement)
 
 
-def _is(session: Session) -> ColumnElement[bool]:
+def _is(session: Session) -> sa.ColumnElement[bool]:
     return sessions.c.token_hash == token_hash(session.cookie)
+
+
+class Attempts:
+    """Failures of each client in the last minute; of one process, and forgotten with it."""
+
+    def __init__(self, *, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._failures: dict[str, deque[float]] = {}
+
+    def wait(self, client: str) -> float:
+        """Seconds until this client may try again; 0 for at once."""
+        recent = self._recent(client)
+        return recent[0] + FAILURES_SECONDS - self._now() if len(recent) >= MOST_FAILURES else 0.0
+
+    def failed(self, client: str) -> None:
+        if len(self._failures) >= MOST_CLIENTS:
+            self._failures = {name: times for name in list(self._failures) if (times := self._recent(name))}
+        self._failures.setdefault(client, deque(maxlen=MOST_FAILURES)).append(self._now())
+
+    def succeeded(self, client: str) -> None:
+        self._failures.pop(client, None)
+
+    def _recent(self, client: str) -> deque[float]:
+        times = self._failures.get(client, deque())
+        while times and times[0] <= self._now() - FAILURES_SECONDS:
+            times.popleft()
+        return times

@@ -1,32 +1,44 @@
 """A bridge to an MQTT broker: raw topics in, released topics out; it comes back when the broker does."""
 
 import asyncio
+import json
+import re
 import uuid
+from collections import defaultdict
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
+from hashlib import sha256
 from typing import Any
 from urllib.parse import quote, unquote
 
 from aiomqtt import Client, Message, MqttError, ProtocolVersion
+from paho.mqtt.enums import MQTTErrorCode
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from deeprotect.gateway.feeds.broker import Broker
-from deeprotect.gateway.feeds.followers import Followers
-from deeprotect.gateway.mediation.gateway import Gateway
-from deeprotect.gateway.mediation.intake import OK, SPENT, Intake
-from deeprotect.gateway.operation.logs import event, failure
+from deeprotect.gateway.feeds.push import Followers, brought
+from deeprotect.gateway.mediation.gateway import OK, SPENT, Gateway
+from deeprotect.gateway.operation import beside, event, failure
 from deeprotect.gateway.registration.device_registry import App, Device
-from deeprotect.gateway.wire.formats import write
+from deeprotect.gateway.registration.directory import REFRESH_SECONDS
+from deeprotect.gateway.streams.hub import MOST_WAITING
+from deeprotect.gateway.wire.formats import USUAL, write_messages
+from deeprotect.policy.known_sensors import recognise, spelt
+from deeprotect.signals.schema import Channel, Schema
+from deeprotect.version import __version__
 
 PREFIX = "deeprotect"
 QOS = 1
 WAITS_SECONDS = (1.0, 30.0)  # before the first and before a late attempt to come back; doubled in between
 REMEMBERED_SECONDS = 60  # that the broker keeps messages for a gateway that is cut off
 MOST_AT_ONCE = 256  # messages that are being taken in
+MOST_OF_ONE = 32  # of them of one stream: fewer than may wait for its turn, so that a burst loses nothing
 MOST_QUEUED = 10_000
 _ENVELOPE = 1 << 16  # bytes of a packet beside its message
 TIMEOUT_SECONDS = 10.0
+NOBODY_SUBSCRIBED = 0x10  # a broker's word with which it confirms a message that goes to nobody; it need not say so
+NO_READINGS = b'{"payload": []}'
 
 
 def raw_topic(stream: str) -> str:
@@ -38,16 +50,44 @@ def released_topic(app: App) -> str:
     return f"{PREFIX}/released/{quote(app.stream, safe='')}/{quote(app.name, safe='')}"
 
 
+class _Client(Client):
+    """Tells whether anybody has subscribed to what was published: the broker may say so with its confirmation."""
+
+    def __init__(self, *where: Any, **options: Any) -> None:
+        super().__init__(*where, **options)
+        self._confirmed: dict[int, asyncio.Future[bool]] = {}
+
+    async def publish_to_readers(self, topic: str, body: bytes, *, retain: bool) -> bool:
+        message = self._client.publish(topic, body, QOS, retain)
+        if message.rc != MQTTErrorCode.MQTT_ERR_SUCCESS:
+            raise MqttError("not published")
+        confirmed: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._confirmed[message.mid] = confirmed
+        try:
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                return await confirmed
+        except TimeoutError:
+            raise MqttError("not confirmed") from None
+        finally:
+            del self._confirmed[message.mid]
+
+    def _on_publish(self, client: Any, userdata: Any, mid: int, reason_code: Any, properties: Any) -> None:
+        if mid in self._confirmed and not self._confirmed[mid].done():
+            self._confirmed[mid].set_result(reason_code.value != NOBODY_SUBSCRIBED)
+        super()._on_publish(client, userdata, mid, reason_code, properties)
+
+
 class Bridge:
     """One connection; what is released while there is none waits, and the oldest is dropped and counted."""
 
-    def __init__(self, gateway: Gateway, intake: Intake, broker: Broker, *, waits: tuple[float, float]) -> None:
-        self._gateway, self._intake, self._broker, self._waits = gateway, intake, broker, waits
+    def __init__(self, gateway: Gateway, broker: Broker, *, waits: tuple[float, float]) -> None:
+        self._gateway, self._broker, self._waits = gateway, broker, waits
         self._identifier = f"deeprotect-{uuid.uuid4()}"
-        self._client: Client | None = None
+        self._client: _Client | None = None
         self._connected = asyncio.Event()
         self._reason: str | None = None  # why there is no connection, as it was told last
         self._refused: dict[str, str] = {}
+        self._lanes = defaultdict[str, asyncio.Semaphore](lambda: asyncio.Semaphore(MOST_OF_ONE))
         self._room, self._taking = asyncio.Semaphore(MOST_AT_ONCE), set[asyncio.Task[None]]()
 
     async def run(self) -> None:
@@ -61,7 +101,8 @@ class Bridge:
                     self._client, self._reason = client, None
                     event("broker connected", broker=str(self._broker))
                     self._connected.set()
-                    await self._listen(client)
+                    async with beside(self._follow_topics(client)):  # a lost connection is noticed by who listens
+                        await self._listen(client)
             except MqttError as error:
                 self._tell_gone(str(error))
             except Exception as error:
@@ -69,41 +110,64 @@ class Bridge:
             finally:
                 self._client = None
                 self._connected.clear()
+                for app in self._gateway.directory.apps():  # what is drawn now may wait too long
+                    self._gateway.mediator.readers.answers(app, is_so=False)
             await asyncio.sleep(wait)
             wait = min(2 * wait, self._waits[1])
 
     async def follow(self, app: App) -> None:
-        """Publish what an app gets, in order; a window that the broker has not confirmed is sent again."""
-        topic = released_topic(app)
-        with self._gateway.mediator.subscribe(app) as windows:
-            async for window in windows:
-                body = write(window, "sensor-logger")
-                while not await self._published(topic, body):
-                    pass
+        """Publish what an app gets, in order; a window that the broker has not confirmed is sent again.
 
-    async def _published(self, topic: str, body: bytes) -> bool:
-        await self._connected.wait()
-        client = self._client
-        if client is None:
-            return False
+        While nobody has subscribed nothing is drawn, and a message without readings asks whether somebody has.
+        """
+        readers, topic, form = self._gateway.mediator.readers, released_topic(app), app.form or USUAL
+        question = NO_READINGS if form == USUAL else b""
+        async with self._announced(app, topic):
+            async for window in brought(self._gateway, app, most=MOST_WAITING, every=2 * self._waits[0]):
+                there = False
+                for body in [question] if window is None else write_messages(window, form):
+                    there = await self._is_read(topic, body)
+                readers.answers(app, is_so=there)
+                if window is not None and not readers.is_here(app):
+                    self._gateway.mediator.lose(app, "mqtt")
+
+    @asynccontextmanager
+    async def _announced(self, app: App, topic: str) -> AsyncIterator[None]:
+        """To Home Assistant, where the app is for it, until it is revoked."""
+        if app.form != "home-assistant":
+            yield
+            return
+        told = announcements(app, self._gateway.bundles.get(app.bundle).schema, state_topic=topic)
+        for where, body in told.items():
+            await self._is_read(where, body, retain=True)
         try:
-            await client.publish(topic, body, qos=QOS)
-        except MqttError:
-            await asyncio.sleep(self._waits[0])  # meanwhile `run` has noticed
-            return False
-        return True
+            yield
+        finally:
+            if app not in self._gateway.directory.apps():
+                for where in told:
+                    await self._is_read(where, b"", retain=True)
+
+    async def _is_read(self, topic: str, body: bytes, *, retain: bool = False) -> bool:
+        """Published, however long it takes; whether somebody has subscribed, as far as the broker tells."""
+        while True:
+            await self._connected.wait()
+            try:
+                if self._client is not None:
+                    return await self._client.publish_to_readers(topic, body, retain=retain)
+            except MqttError:
+                await asyncio.sleep(self._waits[0])  # meanwhile `run` has noticed
 
     def _tell_gone(self, reason: str) -> None:
         if reason != self._reason:
             self._reason = reason
             event("broker gone", broker=str(self._broker), reason=reason)
 
-    def _new_client(self, *, known: bool) -> Client:
+    def _new_client(self, *, known: bool) -> "_Client":
         """A session that outlives a short absence, not the gateway; larger packets than it takes are not sent to it."""
         properties: Any = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
         properties.SessionExpiryInterval = REMEMBERED_SECONDS
         properties.MaximumPacketSize = self._gateway.settings.most_bytes + _ENVELOPE
-        return Client(
+        return _Client(
             self._broker.host,
             self._broker.port,
             username=self._broker.user,
@@ -116,6 +180,19 @@ class Bridge:
             timeout=TIMEOUT_SECONDS,
             max_queued_incoming_messages=MOST_QUEUED,
         )
+
+    async def _follow_topics(self, client: Client) -> None:
+        """Topics of devices that send to others than the gateway's own."""
+        known: set[str] = set()
+        while True:
+            own = (each for each in self._gateway.directory.devices() if self._gateway.fleet.has(each.stream))
+            wanted = {device.topic for device in own if device.topic}
+            for topic in wanted - known:
+                await client.subscribe(topic, qos=QOS)
+            for topic in known - wanted:
+                await client.unsubscribe(topic)
+            known = wanted
+            await asyncio.sleep(REFRESH_SECONDS)
 
     async def _listen(self, client: Client) -> None:
         async for message in client.messages:
@@ -131,10 +208,13 @@ class Bridge:
         self._room.release()
 
     def _device(self, message: Message) -> Device | None:
-        """Whose it is, if it is for this process. What the broker kept from an earlier time is not live."""
+        """Whose it is, if it is for this gateway. What the broker kept from an earlier time is not live."""
         topic = message.topic.value
+        mapped = self._gateway.directory.device_at(topic)
+        if mapped is not None:
+            return None if message.retain else mapped
         stream = unquote(topic.rpartition("/")[2])
-        if message.retain or not self._gateway.place.owns(stream):
+        if message.retain or not self._gateway.fleet.has(stream):
             return None
         # Another spelling is another topic for a broker's access list: `%61nn` is not `ann`.
         device = self._gateway.directory.device(stream) if topic == raw_topic(stream) else None
@@ -145,7 +225,8 @@ class Bridge:
     async def _take(self, device: Device, message: Message) -> None:
         kind, payload = getattr(message.properties, "ContentType", None), message.payload
         try:
-            answer = await self._intake.take(device, payload if isinstance(payload, bytes) else b"", kind)
+            async with self._lanes[device.stream]:
+                answer = await self._gateway.take(device, payload if isinstance(payload, bytes) else b"", kind)
         except Exception as error:
             failure("a message failed", error)
             return
@@ -157,15 +238,66 @@ class Bridge:
 
 @asynccontextmanager
 async def bridged(
-    gateway: Gateway, intake: Intake, broker: Broker, *, waits: tuple[float, float] = WAITS_SECONDS
+    gateway: Gateway, broker: Broker, *, waits: tuple[float, float] = WAITS_SECONDS
 ) -> AsyncIterator[Bridge]:
     """While the server runs."""
-    bridge = Bridge(gateway, intake, broker, waits=waits)
-    running = asyncio.create_task(bridge.run())
-    try:
-        async with Followers(gateway, bridge.follow, wanted=lambda _: True).following():
-            yield bridge
-    finally:
-        running.cancel()
-        with suppress(asyncio.CancelledError):
-            await running
+    bridge = Bridge(gateway, broker, waits=waits)
+    async with beside(bridge.run()), Followers(gateway, bridge.follow, wanted=lambda _: True).following():
+        yield bridge
+
+
+_CLASSES = {
+    "air pressure": ("atmospheric_pressure", ("hPa", "kPa", "Pa", "mmHg")),
+    "temperature": ("temperature", ("°C", "°F", "K")),
+    "humidity": ("humidity", ("%",)),
+    "CO₂": ("carbon_dioxide", ("ppm",)),
+    "illuminance": ("illuminance", ("lx",)),
+    "power": ("power", ("W", "kW")),
+    "voltage": ("voltage", ("V",)),
+    "current": ("current", ("A",)),
+}
+"""Its classes of sensors, with those of our units that it takes for each; another unit it would refuse."""
+
+
+def announcements(app: App, schema: Schema, *, state_topic: str) -> dict[str, bytes]:
+    """What Home Assistant is told by MQTT discovery: a device for an app's stream, with a sensor for each channel.
+
+    Retained messages by topic; an empty one under the same topic takes it back.
+    """
+    return {_topic(app, each): json.dumps(_config(app, each, state_topic)).encode() for each in schema.channels}
+
+
+def _config(app: App, channel: Channel, state_topic: str) -> dict[str, object]:
+    node = _identifier(app.stream, app.name)
+    return {
+        "name": channel.name,
+        "unique_id": f"{node}_{_identifier(channel.name)}",
+        "state_topic": state_topic,
+        "value_template": f"{{{{ value_json[{json.dumps(channel.name)}] }}}}",
+        "state_class": "measurement",
+        **_unit(channel),
+        "device": {
+            "identifiers": [node],
+            "name": f"{app.stream} as {app.name} sees it",
+            "manufacturer": "DEEProtect",
+            "sw_version": __version__,
+        },
+        "origin": {"name": "deeprotect", "sw_version": __version__},
+    }
+
+
+def _unit(channel: Channel) -> dict[str, str]:
+    unit, sensor = spelt(channel.unit) or channel.unit, recognise(channel.name)
+    kind, units = _CLASSES.get(sensor.short if sensor else "", ("", ()))
+    stated = {} if unit == "1" else {"unit_of_measurement": unit}
+    return stated | ({"device_class": kind} if unit in units else {})
+
+
+def _topic(app: App, channel: Channel) -> str:
+    return f"homeassistant/sensor/{_identifier(app.stream, app.name)}/{_identifier(channel.name)}/config"
+
+
+def _identifier(*names: str) -> str:
+    """Of the signs that discovery allows; names that are written alike stay two."""
+    plain = re.sub(r"[^A-Za-z0-9_-]", "_", "_".join(names))[:60]
+    return f"deeprotect_{plain}_{sha256('/'.join(names).encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"

@@ -1,24 +1,93 @@
-"""Released messages posted on to addresses of apps, in the phone app's own form; one app's trouble is its own."""
+"""A task for each app that the gateway brings its windows to, and those that are posted to an address of the app."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import httpx
 
-from deeprotect.gateway.feeds.followers import Followers
 from deeprotect.gateway.mediation.gateway import Gateway
-from deeprotect.gateway.operation.logs import event
+from deeprotect.gateway.operation import beside, event, failure
 from deeprotect.gateway.registration.device_registry import App
-from deeprotect.gateway.wire.formats import JSON_TYPE, write
+from deeprotect.gateway.registration.directory import REFRESH_SECONDS
+from deeprotect.gateway.wire.formats import USUAL, content_type_of, write
+from deeprotect.gateway.wire.message import ReleasedWindow
+
+Follow = Callable[[App], Awaitable[None]]
+FINISH_SECONDS = 3.0  # that a stop waits for windows on their way
+
+
+async def brought(gateway: Gateway, app: App, *, most: int, every: float) -> AsyncIterator[ReleasedWindow | None]:
+    """What an app is to get; None at first, and again while something could leave and nobody is there for it."""
+    with gateway.mediator.subscribe(app, "is brought", most=most) as windows:
+        yield None
+        while True:
+            try:
+                yield await asyncio.wait_for(anext(windows), every)
+            except TimeoutError:
+                if gateway.mediator.readers.are_wanted(app):
+                    yield None
+            except StopAsyncIteration:
+                return
+
+
+class Followers:
+    """Of streams that this gateway has; `follow` ends when its app's subscription does."""
+
+    def __init__(self, gateway: Gateway, follow: Follow, *, wanted: Callable[[App], bool]) -> None:
+        self._gateway, self._follow, self._wanted = gateway, follow, wanted
+        self._tasks: dict[App, asyncio.Task[None]] = {}
+
+    @asynccontextmanager
+    async def following(self) -> AsyncIterator[None]:
+        """While the server runs; in the end what waits is brought, for a while."""
+        self.refresh()
+        try:
+            async with beside(self._watch()):
+                yield
+        finally:
+            await self._finish()
+
+    def refresh(self) -> None:
+        """Apps that were registered are followed, apps that were revoked or changed are not."""
+        has = self._gateway.fleet.has
+        apps = {app for app in self._gateway.directory.apps() if has(app.stream) and self._wanted(app)}
+        for app, task in list(self._tasks.items()):
+            if app not in apps:
+                task.cancel()
+            if task.done():
+                del self._tasks[app]
+        for app in apps - self._tasks.keys():
+            self._tasks[app] = asyncio.create_task(self._run(app))
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(REFRESH_SECONDS)
+            self.refresh()
+
+    async def _run(self, app: App) -> None:
+        try:
+            await self._follow(app)
+        except Exception as error:
+            failure("an app cannot be followed", error)
+
+    async def _finish(self) -> None:
+        tasks = list(self._tasks.values())
+        if tasks:
+            _, pending = await asyncio.wait(tasks, timeout=FINISH_SECONDS)
+            for task in pending:
+                task.cancel()
+            await asyncio.gather(*pending, return_exceptions=True)
+
 
 TIMEOUT_SECONDS = 10.0  # of one attempt, from the connection to the end of the answer
 TRIES = 4
 FIRST_WAIT_SECONDS = 0.5  # before the second attempt; doubled each time
+KNOCKS = 10  # times as long as the first wait is an address left alone that did not answer
 MOST_WAITING = 128  # windows of one app; the oldest are dropped and counted
 _MOST_ANSWER = 1 << 16  # bytes that are read of an answer, so that the connection can be used again
 _KEPT = 200  # connections that stay open between messages
-_HEADERS = {"Content-Type": JSON_TYPE, "User-Agent": "deeprotect"}
+_HEADERS = {"User-Agent": "deeprotect"}
 _WORTH_ANOTHER_TRY = frozenset({408, 425, 429})
 
 
@@ -27,41 +96,52 @@ class Push:
 
     def __init__(self, gateway: Gateway, client: httpx.AsyncClient, *, first_wait: float = FIRST_WAIT_SECONDS) -> None:
         self._gateway, self._client, self._first_wait = gateway, client, first_wait
+        self._knock = KNOCKS * first_wait
         self._failing: set[App] = set()
 
     async def follow(self, app: App) -> None:
-        """Post what an app gets, in order, until it is revoked."""
-        with self._gateway.mediator.subscribe(app, most=MOST_WAITING) as windows:
-            async for window in windows:
-                if not await self._delivered(app, write(window, "sensor-logger")):
-                    self._gateway.metrics.lost.labels("push").inc()
+        """Post what an app gets, in order, until it is revoked.
 
-    async def _delivered(self, app: App, body: bytes) -> bool:
+        Nothing is drawn before something listens there; nor, beyond a grace, after it has not taken a window, until it
+        takes that one.
+        """
+        readers, body = self._gateway.mediator.readers, b""
+        async for window in brought(self._gateway, app, most=MOST_WAITING, every=self._knock):
+            if window is None:
+                there = await (self._delivered(app, body, tries=1) if body else _listens(app.push or ""))
+            else:
+                body = write(window, app.form or USUAL)
+                there = await self._delivered(app, body)
+            readers.answers(app, is_so=there)
+            if window is not None and not there:
+                self._gateway.mediator.lose(app, "push")
+
+    async def _delivered(self, app: App, body: bytes, *, tries: int = TRIES) -> bool:
         """Whether it was taken; tried again a few times where that may help."""
         problem: str | None = None
-        for attempt in range(TRIES):
+        for attempt in range(tries):
             if attempt:
                 await asyncio.sleep(self._first_wait * 2 ** (attempt - 1))
-            problem, again = await self._posted(app.push or "", body)
+            problem, again = await self._posted(app, body)
             if problem is None or not again:
                 break
         self._tell(app, problem)
         return problem is None
 
-    async def _posted(self, address: str, body: bytes) -> tuple[str | None, bool]:
+    async def _posted(self, app: App, body: bytes) -> tuple[str | None, bool]:
         """What went wrong, if anything, and whether another try makes sense."""
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                status = await self._status(address, body)
+                status = await self._status(app, body)
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError) as error:
             return type(error).__name__, True  # its words may hold the address
         if httpx.codes.is_success(status):
             return None, False
         return f"status {status}", status >= httpx.codes.INTERNAL_SERVER_ERROR or status in _WORTH_ANOTHER_TRY
 
-    async def _status(self, address: str, body: bytes) -> int:
-        read = 0
-        async with self._client.stream("POST", address, content=body) as response:
+    async def _status(self, app: App, body: bytes) -> int:
+        read, kind = 0, {"Content-Type": content_type_of(app.form or USUAL)}
+        async with self._client.stream("POST", app.push or "", content=body, headers=kind) as response:
             async for part in response.aiter_raw():
                 read += len(part)
                 if read > _MOST_ANSWER:
@@ -76,6 +156,18 @@ class Push:
         elif problem is None and app in self._failing:
             self._failing.discard(app)
             event("push works again", stream=app.stream, app=app.name)
+
+
+async def _listens(address: str) -> bool:
+    """Whether a connection can be made; nothing is sent."""
+    url = httpx.URL(address)
+    try:
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            _, writer = await asyncio.open_connection(url.host, url.port or (443 if url.scheme == "https" else 80))
+    except (OSError, TimeoutError, ValueError):
+        return False
+    writer.close()
+    return True
 
 
 @asynccontextmanager

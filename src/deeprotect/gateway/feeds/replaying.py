@@ -2,33 +2,173 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from uuid import uuid4
 
+import httpx
 import numpy as np
+import pyarrow as pa
 
-from deeprotect.errors import TableError
-from deeprotect.gateway.feeds.recorded import SECOND, Stretch
+from deeprotect.errors import DeeprotectError, InputError, TableError, printable
+from deeprotect.gateway.feeds.broker import Broker
+from deeprotect.gateway.registration.addresses import check_address
 from deeprotect.gateway.wire.channel_columns import readings_of
-from deeprotect.gateway.wire.formats import Form, write
+from deeprotect.gateway.wire.formats import Form, content_type_of, write
 from deeprotect.gateway.wire.message import ReleasedWindow
+from deeprotect.policy import Policy
+from deeprotect.policy.known_sensors import mapping_to_type
+from deeprotect.signals import Channel
+from deeprotect.signals.checks import check_finite
+from deeprotect.signals.clock import nearest_unit, rate_of_step, usual_step
+from deeprotect.signals.recordings import starts
 from deeprotect.signals.schema import Floats, Schema
+from deeprotect.signals.ticks import SECOND
+from deeprotect.tables.column_map import ColumnMap
+from deeprotect.tables.columns import Columns
+from deeprotect.tables.fields import stated_unit
+from deeprotect.tables.roles import roles_of
+from deeprotect.tables.sources import Source, open_source
+from deeprotect.tables.timestamps import EPOCHS, Timeline
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Consecutive rows of one recording, the `number`th that is played; samples is (row, channel).
+
+    `begun_ns` is when the recording began, where the table's time is UTC.
+    """
+
+    number: int
+    seconds: Floats
+    samples: Floats
+    begun_ns: int | None
+
+
+@dataclass
+class Recorded:
+    """One source, read once; `only` names the recording that is wanted."""
+
+    source: Source
+    columns: Columns
+    schema: Schema
+    rate_hz: float | None = None
+    only: str | None = None
+    _row: int = 0
+    _number: int = -1
+    _last: object = field(default_factory=object)
+    _begun: float = 0.0
+
+    def stretches(self) -> Iterator[Stretch]:
+        """In the order of the table; a row that cannot be sent raises a TableError."""
+        timeline = self.columns.timeline()
+        for batch in self.source.only(self.columns.kept).batches:
+            if batch.num_rows:
+                yield from self._of_batch(batch, timeline)
+                self._row += batch.num_rows
+        if self.only is not None and self._number < 0:
+            raise TableError(f"{self.source.where}: no recording '{printable(self.only)}'; correct --recording")
+
+    def _of_batch(self, batch: pa.RecordBatch, timeline: Timeline | None) -> Iterator[Stretch]:
+        seconds, names = self._seconds(batch, timeline), self.columns.recording(batch)
+        samples = self.columns.samples(batch)
+        check_finite(samples, self.schema, first_row=self._row, where=self.source.where)
+        firsts = [0] if names is None else [int(start) for start in starts(names)]
+        for start, end in zip(firsts, [*firsts[1:], batch.num_rows], strict=True):
+            name = None if names is None else names[start]
+            if self.only is None or str(name) == self.only:
+                if self._number < 0 or name != self._last:
+                    self._number, self._last, self._begun = self._number + 1, name, float(seconds[start])
+                begun = _begun_ns(timeline, self._begun)
+                yield Stretch(self._number, seconds[start:end] - self._begun, samples[start:end], begun)
+
+    def _seconds(self, batch: pa.RecordBatch, timeline: Timeline | None) -> Floats:
+        """Of each row, from any origin."""
+        if timeline is None:
+            return (self._row + np.arange(batch.num_rows)) / (self.rate_hz or 1.0)
+        offsets = timeline.read(batch.column(timeline.name))
+        if not np.isfinite(offsets).all():
+            raise TableError(f"{self.source.where}: '{printable(timeline.name)}' is missing in some rows; drop them")
+        if timeline.per_second is None:
+            timeline.per_second = self._unit(offsets)
+        return np.asarray(offsets / timeline.per_second)
+
+    def _unit(self, offsets: Floats) -> float:
+        step = usual_step(offsets)
+        if step is not None and self.rate_hz is not None:
+            return nearest_unit(step, self.rate_hz)
+        found = None if step is None else rate_of_step(step)
+        if found is None:
+            raise TableError(f"{self.source.where}: its time shows no rate that sensors have; give --rate-hz")
+        return found[1]
+
+
+@contextmanager
+def recorded(
+    table: str,
+    policy: Policy | None,
+    *,
+    mapped: Mapping[str, str] | None = None,
+    columns: Sequence[str] | None = None,
+    rate_hz: float | None = None,
+    only: str | None = None,
+) -> Iterator[Recorded]:
+    """Open a table to be played, whatever its kind; `mapped` says which of its columns are meant.
+
+    With a policy its channels are played; without one, the columns that are called like a sensor's.
+    """
+    mapping = ColumnMap.of(policy, mapped) if policy else ColumnMap.without_policy(mapped)
+    schema = policy.schema() if policy else None
+    numbers = [mapping.get(name, name) for name in schema.names] if schema else None
+    with open_source(table, numbers=numbers, columns=columns, mapping=mapping) as source:
+        wanted = schema or _guessed(source, ColumnMap.from_mapping(mapping))
+        found = Columns.of(source.schema, wanted, mapping=mapping, where=source.where)
+        rate = rate_hz or (schema.rate_hz if schema else None)
+        if found.time_name is None and rate is None:
+            raise TableError(f"{source.where}: it has no time; give --rate-hz, or a policy with --policy")
+        if only is not None and found.recording_name is None:
+            raise TableError(f"{source.where}: it has no column 'recording' to choose from; leave --recording out")
+        yield Recorded(source, found, wanted, rate, only)
+
+
+def _begun_ns(timeline: Timeline | None, second: float) -> int | None:
+    """When a recording began that starts so many seconds after the first stamp; None where that is no date."""
+    if timeline is None or timeline.per_second is None:
+        return None
+    first = timeline.stamps(np.zeros(1))
+    if pa.types.is_timestamp(first.type):
+        return int(first.cast(pa.timestamp("ns", tz=first.type.tz)).cast(pa.int64())[0].as_py()) + _nanoseconds(second)
+    if pa.types.is_temporal(first.type):
+        return None
+    value, unit = first[0].as_py(), int(timeline.per_second)
+    origin = value * (SECOND // unit) if isinstance(value, int) else _nanoseconds(value / unit)
+    return origin + _nanoseconds(second) if EPOCHS[0] <= origin / SECOND < EPOCHS[1] else None
+
+
+def _nanoseconds(seconds: float) -> int:
+    return round(seconds * SECOND)
+
+
+def _guessed(source: Source, mapping: ColumnMap) -> Schema:
+    roles = roles_of(source.schema.names, mapping, where=source.where)
+    fields = [field for field in map(source.schema.field, roles.channels) if _is_number(field.type)]
+    if not fields:
+        fix = mapping_to_type(source.schema.names)
+        raise TableError(f"{source.where}: no column is called like a sensor's; {fix}, or give a policy with --policy")
+    channels = tuple(Channel(field.name, stated_unit(field) or "1", -1.0, 1.0) for field in fields)
+    return Schema(channels, 1.0, 1)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind))
+
 
 Send = Callable[[bytes], Awaitable[int]]
 """Brings a message to where it goes; how many readings were taken, or an error that ends the play."""
 MOST_ROWS = 1000  # of one message
 NAME = "replay"
-
-
-@dataclass(frozen=True)
-class Pace:
-    """So many times as fast as it was recorded, a message so many seconds; a table's own time is kept if asked for."""
-
-    speed: float = 1.0
-    every: float = 0.2
-    keep_time: bool = False
 
 
 @dataclass
@@ -49,7 +189,9 @@ class Player:
     schema: Schema
     form: Form
     send: Send
-    pace: Pace
+    speed: float = 1.0  # times as fast as it was recorded
+    every: float = 0.2  # seconds, a message
+    keep_time: bool = False  # the table's own
     told: Callable[[], object] = lambda: None  # after each message
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _run: str = field(default_factory=lambda: uuid4().hex)
@@ -62,12 +204,12 @@ class Player:
         """Adds to `played` as it goes, so that it can be told how far it came."""
         started, recording = time.monotonic(), -1
         before = played.seconds
-        for stretch in parts(stretches, self.pace.speed * self.pace.every):
+        for stretch in parts(stretches, self.speed * self.every):
             if stretch.number != recording:
                 recording = stretch.number
                 played.recordings += 1
                 self._begin(stretch)
-            due = self._begun + float(stretch.seconds[-1]) / self.pace.speed
+            due = self._begun + float(stretch.seconds[-1]) / self.speed
             await self.sleep(max(0.0, due - time.monotonic()))
             played.accepted += await self.send(self._message(stretch, played.messages))
             played.messages += 1
@@ -79,7 +221,7 @@ class Player:
         """A recording begins now, and after whatever was played before."""
         self._begun = time.monotonic()
         self._recording += 1
-        if not self.pace.keep_time:
+        if not self.keep_time:
             self._base_ns = max(time.time_ns(), self._last_ns + SECOND)
         elif first.begun_ns is None:
             raise TableError("--keep-time needs a table whose time is UTC, as dates or seconds since 1970")
@@ -104,7 +246,8 @@ def parts(stretches: Iterable[Stretch], seconds: float) -> Iterator[Stretch]:
         cuts = [0, *(np.flatnonzero(np.diff(slots)) + 1).tolist(), len(slots)]
         for start, end in pairwise(cuts):
             part = Stretch(stretch.number, stretch.seconds[start:end], stretch.samples[start:end], stretch.begun_ns)
-            if waiting and (_is_full(waiting) or not _same_slot(waiting[0], part, seconds)):
+            full = sum(len(each.seconds) for each in waiting) >= MOST_ROWS
+            if waiting and (full or not _same_slot(waiting[0], part, seconds)):
                 yield from _joined(waiting)
                 waiting = []
             waiting.append(part)
@@ -117,13 +260,8 @@ def _slots(of: Floats, seconds: float) -> Floats:
 
 
 def _same_slot(first: Stretch, other: Stretch, seconds: float) -> bool:
-    return first.number == other.number and bool(
-        _slots(first.seconds[:1], seconds) == _slots(other.seconds[:1], seconds)
-    )
-
-
-def _is_full(waiting: list[Stretch]) -> bool:
-    return sum(len(each.seconds) for each in waiting) >= MOST_ROWS
+    same = _slots(first.seconds[:1], seconds) == _slots(other.seconds[:1], seconds)
+    return first.number == other.number and bool(same)
 
 
 def _joined(stretches: list[Stretch]) -> Iterator[Stretch]:
@@ -133,3 +271,81 @@ def _joined(stretches: list[Stretch]) -> Iterator[Stretch]:
     for start in range(0, len(seconds), MOST_ROWS):
         end = start + MOST_ROWS
         yield Stretch(first.number, seconds[start:end], samples[start:end], first.begun_ns)
+
+
+TIMEOUT_SECONDS = 30.0
+TRIES = 6
+FIRST_WAIT_SECONDS = 0.2  # doubled each time
+_BUSY = frozenset({429, 503})
+_LONGEST = 500
+
+
+class RefusedError(DeeprotectError):
+    """What was sent was not taken; the line is the receiver's own."""
+
+
+@asynccontextmanager
+async def to_address(address: str, form: Form, *, wait: float = FIRST_WAIT_SECONDS) -> AsyncIterator[Send]:
+    """Posts each message; one that comes too often or too early is sent again."""
+    check_address(address)
+    headers = {"Content-Type": content_type_of(form)}
+    async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS, follow_redirects=False, headers=headers) as client:
+
+        async def send(body: bytes) -> int:
+            for attempt in range(TRIES):
+                response = await _posted(client, address, body)
+                if response is not None and response.status_code not in _BUSY:
+                    return _accepted(response)
+                if attempt < TRIES - 1:
+                    await asyncio.sleep(wait * 2**attempt)
+            if response is None:
+                raise DeeprotectError(f"nothing answers at {_where(address)}; is the gateway running, and is it there?")
+            return _accepted(response)
+
+        yield send
+
+
+async def _posted(client: httpx.AsyncClient, address: str, body: bytes) -> httpx.Response | None:
+    try:
+        return await client.post(address, content=body)
+    except httpx.TransportError:
+        return None
+
+
+def _accepted(response: httpx.Response) -> int:
+    """Readings that were taken, or the refusal."""
+    if response.status_code == httpx.codes.OK:
+        try:
+            return int(response.json()["accepted"])
+        except (ValueError, TypeError, KeyError):
+            raise RefusedError("what answers is no gateway; give the address that it shows for a device") from None
+    text = printable(" ".join(response.text.split()), _LONGEST)
+    if response.status_code == httpx.codes.NOT_FOUND:
+        raise InputError(f"the gateway says: {text or 'not found'} (--to)")
+    raise RefusedError(f"the gateway says, with status {response.status_code}: {text}")
+
+
+def _where(address: str) -> str:
+    """Without the token in its path."""
+    return printable(httpx.URL(address).netloc.decode("ascii", "replace").rpartition("@")[2])
+
+
+@asynccontextmanager
+async def to_topic(broker: Broker, topic: str) -> AsyncIterator[Send]:
+    """Publishes each message, confirmed by the broker; what the gateway makes of it nobody tells."""
+    from aiomqtt import Client, MqttError
+
+    if not topic or any(sign in topic for sign in "+#\0"):
+        raise InputError("--topic is one topic, without + and #; for a gateway, deeprotect/raw/STREAM")
+    try:
+        async with Client(
+            broker.host, broker.port, username=broker.user, password=broker.password, tls_context=broker.tls
+        ) as client:
+
+            async def send(body: bytes) -> int:
+                await client.publish(topic, body, qos=1)
+                return 0
+
+            yield send
+    except MqttError as error:
+        raise DeeprotectError(f"the broker at {broker} does not take messages: {printable(str(error), 200)}") from None

@@ -1,92 +1,269 @@
-"""A gateway in one process: what it was started with, whom it knows, and the mediator between them."""
+"""A gateway: what it was started with, whom it knows, and the mediator between them."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
-from typing import Self
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 from deeprotect.bundle import Bundle, signing
-from deeprotect.errors import DeeprotectError
-from deeprotect.gateway.mediation.gateway_settings import Settings
-from deeprotect.gateway.mediation.mediator import Mediator
-from deeprotect.gateway.mediation.peers import Peers, ProcessPlace
-from deeprotect.gateway.offers.choices import VariedBundles
-from deeprotect.gateway.offers.served_bundles import Bundles
-from deeprotect.gateway.operation.logs import event, failure
-from deeprotect.gateway.operation.metrics import Metrics
-from deeprotect.gateway.registration.device_registry import App, Registry
+from deeprotect.bundle.store import MANIFEST
+from deeprotect.errors import BundleError, DeeprotectError, InputError, printable
+from deeprotect.gateway.mediation.fleet import BEAT_SECONDS, Fleet, Told
+from deeprotect.gateway.mediation.mediator import WINDOWS_A_SECOND, Mediator
+from deeprotect.gateway.operation import Health, Metrics, beside, event, event_seldom, failure, unkept
+from deeprotect.gateway.registration import events
+from deeprotect.gateway.registration.addresses import GatewayPlace
+from deeprotect.gateway.registration.device_registry import Device, Registry
 from deeprotect.gateway.registration.directory import REFRESH_SECONDS, Directory
 from deeprotect.gateway.streams.releaser import Releaser
+from deeprotect.gateway.streams.session import State, StreamStatus
+from deeprotect.gateway.wire import formats
+from deeprotect.release.ledger.archive import check_age, forget_draws
 from deeprotect.release.ledger.database import Database
+from deeprotect.release.ledger.stored import pay
+from deeprotect.signals import Channel, Schema
 
+FORGET_SECONDS = 600.0
 WAIT_SECONDS = 5.0  # for a database that is busy or gone, before a batch is refused
+OK, SPENT, FAILING = 200, 499, 503
+"""499 is what Sensor Logger shows to the person, once in a recording; after 503 it sends again."""
+LIMITS = (413, 429, 503)
 
 
 @dataclass(frozen=True)
+class Settings:
+    """`bundles` by the name under which apps are registered for them; `database` holds ledger and registry."""
+
+    bundles: dict[str, Path]
+    database: str
+    key: Path | None = None  # the public key that must have signed them
+    host: str = "127.0.0.1"
+    port: int = 8765
+    names: tuple[str, ...] = ()  # host names under which the console may be asked for, beside addresses
+    place: GatewayPlace = field(default_factory=GatewayPlace)  # among those that share the database
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+    mqtt: str | None = None  # mqtt://user@host:port or mqtts://
+    mqtt_password: Path | None = None  # a file
+    mqtt_ca: Path | None = None  # certificates that the broker's is checked against, if not the system's
+    grace: float = 5.0  # seconds that draws go on after the last reader of an app has gone
+    keep_draws: timedelta | None = None  # older ones are removed, and never made again; None: all are kept
+    most_bytes: int = 1 << 20  # of one message
+    most_messages: int = 500  # of one device in a second,
+    most_bytes_a_second: int = 4 << 20  # and of all of them together
+
+
+class Bundles:
+    """Loaded and checked once, with `key` only if its owner signed them; what is put in their place is not taken up."""
+
+    def __init__(self, paths: dict[str, Path], *, key: Any = None) -> None:
+        if not paths:
+            raise InputError("a gateway needs a bundle; give --bundle")
+        self._paths = paths
+        self._versions = {name: _version(path) for name, path in paths.items()}
+        self._loaded = {name: _load(path, key) for name, path in paths.items()}
+        self.channels()
+
+    def names(self) -> list[str]:
+        return list(self._paths)
+
+    def get(self, name: str) -> Bundle:
+        if name not in self._loaded:
+            raise BundleError(
+                f"no bundle '{printable(name)}' here; it serves: {printable(', '.join(self._paths), 300)}"
+            )
+        return self._loaded[name]
+
+    def replaced(self) -> set[str]:
+        """Names of those that are not on disk any more as they were loaded: an operator's restart takes up what is."""
+        return {name for name, version in self._versions.items() if _version(self._paths[name]) != version}
+
+    def channels(self) -> Schema:
+        """All channels that any of them reads: what may come in at all. One name means one unit."""
+        found: dict[str, Channel] = {}
+        bundles = list(self._loaded.values())
+        for channel in (channel for bundle in bundles for channel in bundle.schema.channels):
+            before = found.setdefault(channel.name, channel)
+            if before.unit != channel.unit:
+                raise InputError(
+                    f"channel '{printable(channel.name)}' is in {before.unit} for one bundle and in {channel.unit} for "
+                    "another; serve them from two gateways"
+                )
+        first = bundles[0].schema
+        return Schema(tuple(found.values()), first.rate_hz, first.window)
+
+
+def _load(path: Path, key: Any) -> Bundle:
+    return Bundle.load(path) if key is None else signing.load(path, key=key)
+
+
+def _version(path: Path) -> tuple[int, ...]:
+    """What changes when a bundle is written anew: it is never changed in place."""
+    try:
+        stat = (path / MANIFEST if path.is_dir() else path).stat()
+    except OSError:
+        return ()
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A status of HTTP, and one line."""
+
+    status: int
+    text: str = ""
+    accepted: int = 0
+    waits: str | None = None  # for what, where nothing is wrong and nothing leaves
+
+
 class Gateway:
     """Everything that routes, feeds and pages need."""
 
-    settings: Settings
-    database: Database
-    registry: Registry
-    directory: Directory
-    bundles: Bundles
-    mediator: Mediator
-    metrics: Metrics
-    place: ProcessPlace
-    peers: Peers
-
-    @classmethod
-    def of(cls, settings: Settings, place: ProcessPlace | None = None, *, bundles: Bundles | None = None) -> Self:
+    def __init__(self, settings: Settings) -> None:
         """Bundles are loaded and checked, the database is opened or made; wrong input is refused here."""
+        self.settings = settings
         key = signing.public_key(settings.key) if settings.key else None
-        bundles, metrics, here = bundles or Bundles(settings.bundles, key=key), Metrics(), place or ProcessPlace()
-        database = Database.existing_or_new(settings.database, wait_seconds=WAIT_SECONDS, keep_connections=True)
-        registry, varied = Registry(database), VariedBundles()
-        directory = Directory(registry)
-
-        def bundle_of(app: App) -> Bundle:
-            return varied.get(bundles.get(app.bundle), app.epsilon, app.every)
-
-        mediator = Mediator(directory, bundle_of, releaser=Releaser(database), metrics=metrics)
-        return cls(settings, database, registry, directory, bundles, mediator, metrics, here, Peers(here))
+        if settings.keep_draws is not None:
+            check_age(settings.keep_draws)
+        self.bundles, self.metrics = Bundles(settings.bundles, key=key), Metrics()
+        self.database = Database.existing_or_new(settings.database, wait_seconds=WAIT_SECONDS, keep_connections=True)
+        self.registry = Registry(self.database)
+        self.directory, self.health = Directory(self.registry), Health(partial(pay, self.database))
+        self.metrics.ready.set_function(lambda: float(self.health.trouble is None))
+        self.mediator = Mediator(
+            self.directory,
+            lambda app: self.bundles.get(app.bundle),
+            releaser=Releaser(self.database),
+            metrics=self.metrics,
+            health=self.health,
+            grace=settings.grace,
+            place=settings.place,
+        )
+        self.fleet = Fleet(self.database, settings.place)
+        self._schema = self.bundles.channels()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """While the server runs."""
         self.mediator.start()
-        keeping = asyncio.create_task(self._keep())
+        await self.health.look()
         try:
-            yield
+            async with beside(self._keep(), self._beat(), self._forget(), self.health.watch()):
+                yield
         finally:
-            keeping.cancel()
-            with suppress(asyncio.CancelledError):
-                await keeping
             await self.mediator.stop()
             self.database.disconnect()
 
+    async def take(self, device: Device, body: bytes, content_type: str | None) -> Answer:
+        """What comes in by HTTP, WebSocket or MQTT: whatever is wrong with it is said in one line that quotes nothing.
+
+        What is refused is counted, and told to the operator once in a while.
+        """
+        most = self.settings.most_bytes
+        if len(body) > most:
+            answer = Answer(413, f"a message holds at most {most} bytes; send smaller ones")
+        else:
+            answer = await self._answered(device, body, content_type)
+        if answer.status in LIMITS:
+            event_seldom("a limit was reached", status=answer.status, stream=device.stream, reason=answer.text)
+        self.metrics.messages.labels(str(answer.status)).inc()
+        return answer
+
+    async def _answered(self, device: Device, body: bytes, content_type: str | None) -> Answer:
+        messages, most_bytes = self.settings.most_messages, self.settings.most_bytes_a_second
+        cost = max(1 / messages, len(body) / most_bytes)
+        if not self.mediator.allowance.spend(device.stream, cost):  # before anything of it is read
+            most = f"{messages} messages, {most_bytes} bytes, {WINDOWS_A_SECOND} windows"
+            return Answer(429, f"at most {most} a second; send it again, later or in smaller parts")
+        try:
+            read = partial(formats.read, body, content_type, self._schema, device.sensors, came_ns=time.time_ns())
+            receipt = await self.mediator.read(device, read, size=len(body))
+        except InputError as error:
+            return Answer(422, str(error))
+        if receipt.busy:
+            return Answer(503, "too much is waiting; send it again in a few seconds")
+        if receipt.refusal is not None:
+            return Answer(FAILING if receipt.failing else SPENT, receipt.refusal, receipt.accepted)
+        return Answer(OK, accepted=receipt.accepted, waits=receipt.waits)
+
+    async def statuses(self, streams: Sequence[str]) -> list[StreamStatus]:
+        """Of some streams, each from the gateway that heard from it last, among all that share the ledger."""
+        found = {each.stream: each for each in self.mediator.status(streams)}
+        for each in (await asyncio.to_thread(self.fleet.told)).streams:
+            mine = found.get(each.stream)
+            if mine and each.last_reading and (mine.last_reading is None or mine.last_reading < each.last_reading):
+                found[each.stream] = each
+        return list(found.values())
+
+    async def states(self) -> dict[str, State]:
+        """In a word, of all streams that are heard from."""
+        theirs = (await asyncio.to_thread(self.fleet.told)).states
+        return theirs | self.mediator.states()
+
+    async def refresh(self) -> None:
+        """This gateway knows at once who was registered, revoked or halted; the others do within a second."""
+        await asyncio.to_thread(self.directory.refresh)
+
     async def _keep(self) -> None:
         """Know who was registered and revoked, and end what has fallen silent."""
-        self.metrics.ready.set(1)
         told: set[str] = set()
         while True:
             await asyncio.sleep(REFRESH_SECONDS)
             try:
                 told = await asyncio.to_thread(self._tell_replaced, told)
+                await asyncio.to_thread(self.keep_events)
                 await asyncio.to_thread(self.directory.refresh)
-                self.metrics.ready.set(1)
-                self.mediator.close_revoked()
                 await self.mediator.end_idle()
             except DeeprotectError as error:
-                self.metrics.ready.set(0)
                 event("registry cannot be read", reason=str(error))
             except Exception as error:
                 failure("housekeeping failed", error)
 
+    async def _beat(self) -> None:
+        """Be seen by the other gateways, and see them; who listens to a stream that is not here is sent there."""
+        while True:
+            try:
+                await asyncio.to_thread(self.fleet.beat, self._told() if self.fleet.is_asked else None)
+                self.mediator.close_revoked(self.fleet.has)
+            except DeeprotectError as error:
+                event_seldom("other gateways cannot be seen", reason=str(error))
+            except Exception as error:
+                failure("looking for other gateways failed", error)
+            await asyncio.sleep(BEAT_SECONDS)
+
+    async def _forget(self) -> None:
+        """Draws that are older than they are kept, once in a while; whichever gateway comes first does it."""
+        older_than = self.settings.keep_draws
+        while older_than is not None:
+            try:
+                removed = await asyncio.to_thread(forget_draws, self.database, older_than=older_than)
+                if removed:
+                    event("old draws removed", charges=removed)
+            except DeeprotectError as error:
+                event("old draws cannot be removed", reason=str(error))
+            await asyncio.sleep(FORGET_SECONDS)
+
+    def keep_events(self) -> None:
+        """What happened, for the console's list; later, where the database cannot take it now."""
+        happened = [unkept.popleft() for _ in range(len(unkept))]
+        try:
+            events.keep(self.database, [events.Event(*each) for each in happened])
+        except DeeprotectError:
+            unkept.extendleft(reversed(happened))
+            raise
+
+    def _told(self) -> Told:
+        states = self.mediator.states()
+        return Told(self.mediator.status(states), states)
+
     def _tell_replaced(self, told: set[str]) -> set[str]:
         """Bundles that were changed on disk, each told once."""
         replaced = self.bundles.replaced()
-        for name in sorted(replaced - told) if self.place.index == 0 else ():
+        for name in sorted(replaced - told):
             event("a bundle was changed on disk; restart the gateway to serve it", bundle=name)
         return replaced

@@ -3,23 +3,24 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
+from typing import get_args
 
 from deeprotect.bundle import Bundle
 from deeprotect.errors import BundleError, InputError
 from deeprotect.gateway.mediation.turns import Allowance, Turns
-from deeprotect.gateway.operation.logs import event, failure
-from deeprotect.gateway.operation.metrics import Metrics
+from deeprotect.gateway.operation import Health, Metrics, event, failure
+from deeprotect.gateway.registration.addresses import GatewayPlace
 from deeprotect.gateway.registration.device_registry import App, Device
 from deeprotect.gateway.registration.directory import Directory
-from deeprotect.gateway.streams.hub import MOST_WAITING, Hub, Subscription
-from deeprotect.gateway.streams.releaser import FAILED, Order, Releaser
-from deeprotect.gateway.streams.session import Due, Session
-from deeprotect.gateway.streams.status import AppStatus, Receipt, StreamStatus
+from deeprotect.gateway.streams.hub import MOST_WAITING, Hub, Kind, Readers, Subscription, topic_of
+from deeprotect.gateway.streams.releaser import BROKEN, NO_ACCOUNT, UNPAID, Order, Releaser
+from deeprotect.gateway.streams.session import LIVE_SECONDS, AppStatus, Due, Receipt, Session, State, StreamStatus
 from deeprotect.gateway.streams.track import LONGEST_SECONDS
 from deeprotect.gateway.wire.message import Message, ReleasedWindow
 from deeprotect.signals.schema import Schema
@@ -27,12 +28,15 @@ from deeprotect.signals.ticks import SECOND
 
 BATCH_SECONDS = (0.005, 0.1)  # that windows of other streams are waited for: as long as the last batch took
 IDLE_SECONDS = 30.0  # after which a session that sends nothing is over
+STAY_SECONDS = 1.0  # that readers stay after the last message where another gateway has the stream now
 MOST_SESSIONS = 4  # of one stream; the one that was silent longest ends when there would be more
 AT_ONCE = MOST_WAITING // 4  # windows that are handed on before those who read them have their turn
 MOST_QUEUED = 20_000  # orders; more are refused, for memory is finite
 BATCH_WINDOWS = 64  # of one stream in one batch: nobody waits for more of another's
 WINDOWS_A_SECOND = 4096  # that one device may make due, in the long run
 MOST_WINDOWS = 2 * WINDOWS_A_SECOND  # of one message
+NO_BUNDLE = "bundle not served"
+_FAILING = (UNPAID, NO_ACCOUNT, BROKEN)
 SHORT_BYTES, SHORT_WINDOWS = 1 << 13, 16  # what is read or cut in a millisecond
 _Ordered = list[asyncio.Future[Order]]
 _Queue = list[tuple[Order, asyncio.Future[Order]]]
@@ -43,30 +47,35 @@ class Mediator:
     """Sessions belong to whoever has their stream's turn, episodes to the releaser's thread; between them go orders."""
 
     def __init__(
-        self, directory: Directory, bundle_of: Callable[[App], Bundle], *, releaser: Releaser, metrics: Metrics
+        self,
+        directory: Directory,
+        bundle_of: Callable[[App], Bundle],
+        *,
+        releaser: Releaser,
+        metrics: Metrics,
+        health: Health,
+        grace: float,
+        place: GatewayPlace,
     ) -> None:
         self._directory, self._bundle_of, self._releaser = directory, bundle_of, releaser
-        self._metrics, self.allowance, self._turns = metrics, Allowance(), Turns()
+        self._metrics, self._health, self.allowance, self._turns = metrics, health, Allowance(), Turns()
         # Two hubs: no name of a stream or an app leads from one to the other.
         self._hub, self._raw = Hub(metrics.lost.labels("slow").inc), Hub()
+        self.readers, self._place = Readers(grace, self._hub.heard), place
         self._sessions: dict[tuple[str, str], Session] = {}
         self._tallies: dict[tuple[str, str], AppStatus] = {}
         self._queue: _Queue = []
         self._queued = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="release")
         self._task: asyncio.Task[None] | None = None
-        self._stopping = False
-
-    @property
-    def stopping(self) -> bool:
-        return self._stopping
+        self.stopping = False
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
         """What has begun is finished or dropped; nothing more comes in or out afterwards, whoever asks."""
-        self._stopping = True
+        self.stopping = True
         await asyncio.gather(*map(self._end_in_turn, list(self._sessions.values())))
         task, self._task = self._task, None
         if task is not None:
@@ -74,7 +83,7 @@ class Mediator:
             with suppress(asyncio.CancelledError):
                 await task
         for hub in (self._hub, self._raw):
-            hub.close_all_but(())
+            hub.close_where(lambda *_: True)
         self._thread.shutdown(wait=True)
         self._turns.close()
 
@@ -91,12 +100,12 @@ class Mediator:
             if self.allowance.left(device.stream) < -1.0:  # what came before it cost more than was known
                 return Receipt(0, busy=True)
             message = await self._turns.work(read, is_long=size > SHORT_BYTES)
-            if message.is_test or self._stopping:
+            if message.is_test or self.stopping:
                 return Receipt(0, busy=not message.is_test)
             receipt, ordered = await self._take(device, message, size=size)
         if any(order.released for order in await asyncio.gather(*ordered)):
             self._metrics.latency.observe(time.monotonic() - came)
-        return receipt if receipt.refusal else replace(receipt, refusal=self._refusal(device.stream))
+        return receipt if receipt.refusal else self._told(receipt, device.stream)
 
     async def _take(self, device: Device, message: Message, *, size: int) -> tuple[Receipt, _Ordered]:
         """A message on the clock, and its windows on their way; the stream's turn is the caller's."""
@@ -110,15 +119,16 @@ class Mediator:
         session.last_seen = time.monotonic()
         session.note()
         self._show_raw(session, due)
-        readings, late = sum(map(len, message.readings)), session.late - late_before
+        names = dict.fromkeys(name for schema in schemas for name in schema.names)
+        # What no app of this stream reads can never leave.
+        readings = sum(len(each) for each in message.readings if not names.keys().isdisjoint(each.channels))
+        missing, late = session.missing_then if readings else tuple(names), session.late - late_before
         self._metrics.readings.inc(readings)
         self._metrics.late.inc(late)
-        return Receipt(max(0, readings - late), late, refused), ordered + self._order(session, apps, due)
-
-    async def end_session(self, device: Device, name: str) -> None:
-        session = self._sessions.get((device.stream, name))
-        if session is not None:
-            await self._end_in_turn(session)
+        whole = any(each.samples is not None for windows in due.values() for each in windows)
+        waits = f"readings of {', '.join(missing)}" if missing and not whole else None
+        receipt = Receipt(max(0, readings - late), late, refused, waits=waits)
+        return receipt, ordered + self._order(session, apps, due)
 
     async def end_idle(self) -> None:
         """Sessions that have been silent for long, or whose device was revoked; one that is worked on is not silent."""
@@ -127,13 +137,22 @@ class Mediator:
         over = [each for each in idle if each.last_seen < oldest or self._directory.device(each.stream) is None]
         await asyncio.gather(*(future for each in over for future in self._end(each)))
 
-    def close_revoked(self) -> None:
-        """Subscriptions of apps that are no more."""
-        self._hub.close_all_but({_topic(app) for app in self._directory.apps()})
+    def close_revoked(self, has: Callable[[str, float], bool] = lambda *_: True) -> None:
+        """Subscriptions of apps that are no more, or whose stream another gateway has and this one has none of."""
+        apps, recent = self._directory.apps(), time.monotonic() - STAY_SECONDS
+        known = {topic_of(app, kind) for app in apps for kind in get_args(Kind)}
+        here = {each.stream for each in self._sessions.values() if each.last_seen > recent}
+        self._hub.close_where(lambda topic, at: topic not in known or not (topic[1] in here or has(topic[1], at)))
+        self.readers.forget_all_but(apps)
 
-    def subscribe(self, app: App, *, most: int = MOST_WAITING) -> Subscription:
+    def subscribe(self, app: App, kind: Kind = "reads", *, most: int = MOST_WAITING) -> Subscription:
         """What this app is to get, from now on."""
-        return self._hub.subscribe(_topic(app), most=most)
+        return self._hub.subscribe(topic_of(app, kind), most=most, wanted=partial(self._is_wanted, app))
+
+    def lose(self, app: App, why: str) -> None:
+        """A window was drawn for an app that did not get it."""
+        self._metrics.lost.labels(why).inc()
+        self._tally(app).dropped += 1
 
     def watch_raw(self, stream: str) -> Subscription:
         """Raw windows, for their owner's eyes: they stay in this process unless its console hands them on."""
@@ -163,35 +182,66 @@ class Mediator:
             took = time.monotonic() - began
 
     async def _release(self, queue: _Queue) -> None:
-        orders = [order for order, _ in queue]
+        orders = [order for order, _ in queue if self._is_wanted(order.app)]
+        for order in orders:
+            order.is_read = self.readers.are_there(order.app)
         try:
             with self._metrics.batch.time():
                 await asyncio.get_running_loop().run_in_executor(self._thread, self._releaser.run, orders)
         except Exception as error:
             failure("release failed", error)
             for order in orders:
-                order.released, order.refusal = [], FAILED
+                order.fail()
+        self._health.note(
+            paid=any(order.is_paid for order in orders), unpaid=any(order.why == UNPAID for order in orders)
+        )
         for order, future in queue:
             try:
-                await self._publish(order)
+                if self._is_wanted(order.app):
+                    await self._publish(order)
             except Exception as error:
                 failure("a delivery failed", error)
             if not future.done():
                 future.set_result(order)
 
     async def _publish(self, order: Order) -> None:
-        app, tally = order.app, self._tally(order.app)
-        if order.refusal and order.refusal != tally.refusal:
-            event("refused", stream=app.stream, app=app.name, reason=order.refusal)
-        if order.refusal or order.released:
-            tally.refusal = order.refusal
+        app = order.app
+        self._tell(app, order.why, order.refusal, order.withheld, left=bool(order.released))
         for place, window in enumerate(order.released):
             if place % AT_ONCE == AT_ONCE - 1:  # an app that reads must not lose any of many windows
                 await asyncio.sleep(0)
-            tally.released += 1
-            tally.placeholders += int(window.placeholder)
-            self._metrics.windows.inc()
-            self._hub.publish(_topic(app), window)
+            self._hand_out(app, window)
+
+    def _hand_out(self, app: App, window: ReleasedWindow) -> None:
+        """To all that can have it; what was drawn and finds nobody is lost."""
+        tally, topics = self._tally(app), [topic_of(app, kind) for kind in get_args(Kind)]
+        tally.released += 1
+        tally.placeholders += int(window.placeholder)
+        self._metrics.windows.inc()
+        if not any(map(self._hub.heard, topics[:2])):
+            self.lose(app, "absent")
+            self._hub.keep(topics[0], window)
+        for topic in topics:
+            self._hub.publish(topic, window)
+
+    def _tell(self, app: App, why: str, refusal: str | None, withheld: Mapping[str, int], *, left: bool) -> None:
+        """Why windows do not leave: each counted, and each reason said when it begins and when all are over."""
+        tally = self._tally(app)
+        for reason, windows in withheld.items():
+            self._metrics.withheld.labels(reason).inc(windows)
+            tally.withheld[reason] = tally.withheld.get(reason, 0) + windows
+        whys = tuple(dict.fromkeys([why, *withheld] if why else withheld))
+        for each in (each for each in whys if each not in tally.whys):
+            reason = refusal if each == why and refusal else each
+            event("nothing leaves", stream=app.stream, app=app.name, why=each, reason=reason)
+        if tally.whys and left and not whys:
+            event("windows leave again", stream=app.stream, app=app.name)
+        if whys or left:
+            tally.whys, tally.refusal = whys, refusal
+
+    def _is_wanted(self, app: App) -> bool:
+        """Not if it was revoked, or its person halted it, while the order waited."""
+        return app in self._directory.apps_of(app.stream)
 
     def _order(self, session: Session, apps: _Served, due: Due, *, over: bool = False) -> _Ordered:
         futures = []
@@ -210,11 +260,13 @@ class Mediator:
     def _served(self, session: Session) -> tuple[_Served, str | None]:
         """Apps of a session with their bundles, and why one of them gets nothing."""
         apps, refused = [], None
-        for app in map(session.given, self._directory.apps_of(session.stream)):
+        for app in self._directory.apps_of(session.stream):
             try:
                 apps.append((app, session.bundle_of(app, self._bundle_of)))
             except BundleError as error:
-                refused = self._tally(app).refusal = str(error)
+                refused = str(error)
+                # How many windows there were is not known without the bundle: each message counts.
+                self._tell(app, NO_BUNDLE, refused, {NO_BUNDLE: 1}, left=False)
         return apps, refused
 
     def _session(self, device: Device, name: str) -> tuple[Session, _Ordered]:
@@ -224,6 +276,8 @@ class Mediator:
             return self._sessions[key], []
         own = self._sessions_of(device)
         session = self._sessions[key] = Session(device, name, time.monotonic())
+        for app in () if self._place.owns(device.stream) else self._directory.apps_of(device.stream):
+            self.readers.expect(app)
         self._metrics.sessions.set(len(self._sessions))
         most = len(own) >= MOST_SESSIONS
         return session, self._end(min(own, key=lambda each: each.last_seen)) if most else []
@@ -245,14 +299,28 @@ class Mediator:
         apps, _ = self._served(session)
         return self._order(session, apps, session.finish(), over=True)
 
-    def status(self) -> list[StreamStatus]:
-        return [self._status(device) for device in self._directory.devices()]
+    def status(self, streams: Collection[str]) -> list[StreamStatus]:
+        """Of those that are registered."""
+        found = (self._directory.device(stream) for stream in streams)
+        return [self._status(device) for device in found if device is not None]
+
+    def states(self) -> dict[str, State]:
+        """In a word, of every stream that has sent: many at once, at little cost."""
+        newest: dict[str, float] = {}
+        for each in self._sessions.values():
+            newest[each.stream] = max(each.last_seen, newest.get(each.stream, 0.0))
+        refused = {stream for (stream, _), tally in self._tallies.items() if tally.refusal}
+        oldest = time.monotonic() - LIVE_SECONDS
+        return {
+            stream: "quiet" if seen < oldest else "refused" if stream in refused else "live"
+            for stream, seen in newest.items()
+        }
 
     def _status(self, device: Device) -> StreamStatus:
-        sessions, apps = self._sessions_of(device), self._directory.apps_of(device.stream)
+        sessions, apps = self._sessions_of(device), self._directory.registered(device.stream)
         newest = max(sessions, key=lambda each: each.last_seen, default=None)
         seen = None if newest is None else time.time() - (time.monotonic() - newest.last_seen)
-        told = [replace(self._tally(app), bundle=app.bundle, dropped=self._hub.dropped(_topic(app))) for app in apps]
+        told = [self._app_status(app) for app in apps]
         return StreamStatus(
             device.stream,
             device.person,
@@ -267,9 +335,31 @@ class Mediator:
     def _tally(self, app: App) -> AppStatus:
         return self._tallies.setdefault((app.stream, app.name), AppStatus(app.name))
 
-    def _refusal(self, stream: str) -> str | None:
-        refusals = (self._tally(app).refusal for app in self._directory.apps_of(stream))
-        return next((each for each in refusals if each), None)
+    def reasons(self) -> Counter[str]:
+        """Apps of streams that send now and get nothing, by the reason."""
+        sending = {stream for stream, _ in self._sessions}
+        return Counter(
+            tally.whys[0] for (stream, _), tally in self._tallies.items() if tally.whys and stream in sending
+        )
+
+    def _app_status(self, app: App) -> AppStatus:
+        tally, topics = self._tally(app), (topic_of(app), topic_of(app, "is brought"))
+        dropped = tally.dropped + sum(map(self._hub.dropped, topics))
+        return replace(tally, bundle=app.bundle, dropped=dropped, is_read=self.readers.is_here(app))
+
+    def _told(self, receipt: Receipt, stream: str) -> Receipt:
+        """What the person should know, whichever app it is about."""
+        device = self._directory.device(stream)
+        if device is not None and self._directory.halt_of(device.person):
+            return replace(receipt, waits="its person, who has paused or stopped it")
+        told = [(app, self._tally(app)) for app in self._directory.apps_of(stream)]
+        refused = next((tally for _, tally in told if tally.refusal), None)
+        if refused is not None:
+            return replace(receipt, refusal=refused.refusal, failing=any(why in _FAILING for why in refused.whys))
+        if any(self.readers.are_there(app) for app, _ in told):
+            return receipt
+        reader = "a reader: nothing is drawn before one is there" if told else "an app: register one"
+        return replace(receipt, waits=f"{receipt.waits}; {reader}" if receipt.waits else reader)
 
 
 def next_batch(queue: _Queue) -> tuple[_Queue, _Queue]:
@@ -296,7 +386,3 @@ def count_windows(message: Message, schemas: Collection[Schema]) -> int:
     if seconds > longest:
         raise InputError(f"a message covers at most {longest:.4g} s; send smaller ones")
     return len(schemas) + round(seconds * in_second)
-
-
-def _topic(app: App) -> tuple[str, str]:
-    return app.stream, app.key

@@ -1,27 +1,34 @@
-"""Who may send and who may have what: devices and apps, by tokens that are stored as hashes."""
+"""Who may send, who may have what, and for whom nothing is drawn now; tokens are stored as hashes."""
 
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, Literal, Self
 
-from sqlalchemy import Connection, Row, Table, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Table, and_, delete, func, insert, select, update
 
 from deeprotect.errors import InputError, printable
-from deeprotect.gateway.registration.push_address import check_address
-from deeprotect.gateway.registration.registry_tables import admins, apps, create, devices, registry
-from deeprotect.gateway.registration.tokens import new_token, token_hash
-from deeprotect.gateway.wire.sensor_settings import SensorSettings
-from deeprotect.privacy.names import check_names
+from deeprotect.gateway.registration import registry_tables as tables
+from deeprotect.gateway.registration.addresses import check_address, new_token, token_hash
+from deeprotect.gateway.registration.events import record
+from deeprotect.gateway.registration.registry_tables import admins, apps, devices, halts, links, registry, served
+from deeprotect.gateway.wire.formats import Form
+from deeprotect.gateway.wire.sensor_layout import SensorSettings
+from deeprotect.privacy.size_limits import check_names
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import streams
 from deeprotect.release.ledger.ledger import Clock, microseconds, moment_of, utc_now
 
 _LOCK = "deeprotect: registry"
-_NO_STREAM = "no stream '{}' is registered; `deeprotect register list` shows them"
-_NO_APP = "stream '{}' has no app '{}'; `deeprotect register list` shows them"
+_NO_STREAM = "no stream '{}' is registered; `deeprotect gateway list` shows them"
+_NO_APP = "stream '{}' has no app '{}'; `deeprotect gateway list` shows them"
+_NOBODY = "nobody called '{}' has a stream here; `deeprotect gateway list` shows who has"
+_NO_GATEWAY = "{}: there is no gateway here; start it first with `deeprotect gateway serve`, or name its --ledger"
+LinkKind = Literal["person", "metrics"]
+_LINKS = {"person": "address of a person's page", "metrics": "token for metrics"}
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,11 @@ class Device:
     created: datetime
     sensors: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def topic(self) -> str | None:
+        """Of a broker, where it sends to one that is not the gateway's own."""
+        return self.sensors.get("topic")
+
 
 @dataclass(frozen=True)
 class App:
@@ -43,175 +55,249 @@ class App:
     bundle: str
     created: datetime
     push: str | None = None
-    epsilon: str | None = None
-    every: int | None = None
+    form: Form | None = None  # None: as receivers of Sensor Logger expect it, and rows for those that fetch
 
     @cached_property
     def key(self) -> str:
         """Another one when it was revoked and registered again under the same name."""
         return f"{self.name}\n{self.created.isoformat()}"
 
-    @cached_property
-    def terms(self) -> str:
-        """Another one whenever what it is given is chosen anew."""
-        return f"{self.key}\n{self.epsilon}\n{self.every}"
+
+@dataclass(frozen=True)
+class Halt:
+    """Nothing is drawn for a person: for good, or until they go on, or until a time."""
+
+    stopped: bool
+    since: datetime
+    until: datetime | None = None
+
+    def holds(self, now: datetime) -> bool:
+        return self.until is None or now < self.until
 
 
 @dataclass(frozen=True)
 class Known:
-    """All that is valid at one moment, by the hash of its token."""
+    """All that is valid at one moment, by the hash of its token; a rotated token ends at its time in `until`."""
 
     devices: dict[bytes, Device]
     apps: dict[bytes, App]
+    until: dict[bytes, datetime]
+    halts: dict[str, Halt]
 
 
 class Registry:
-    """Devices and apps in the ledger's own database; many processes may hold it at once."""
+    """Devices, apps and people in the ledger's own database; many processes may hold it at once."""
 
     def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database, self._clock = database, clock
+        self.database, self._clock = database, clock
         self._read: tuple[int, Known] | None = None
         with database.writing(_LOCK) as connection:
-            create(connection)
+            tables.create(connection, now=self._now())
 
     @classmethod
-    def at(cls, address: str) -> Self:
-        """In a ledger that is there, or in a new one."""
-        return cls(Database.existing_or_new(address))
+    def existing(cls, address: str) -> Self:
+        """Of a gateway that has been started; in the wrong folder nothing is made."""
+        if "://" not in address and not Path(address).exists():
+            raise InputError(_NO_GATEWAY.format(printable(address, 200)))
+        database = Database.existing(address)
+        with database.reading() as connection:
+            if not tables.exists(connection):
+                raise InputError(_NO_GATEWAY.format(database.where))
+        return cls(database)
 
     def add_device(self, stream: str, *, person: str | None = None, sensors: dict[str, Any] | None = None) -> str:
         """Its token, shown this once."""
         owner = stream if person is None else person
         check_names([stream, owner], "the name of a stream or a person")
-        SensorSettings.of(sensors or {})  # a mistake is told now, and not with every message
+        topic = SensorSettings.of(sensors or {}).topic  # a mistake is told now, and not with every message
         columns = {"stream": stream, "person": owner, "sensors": json.dumps(sensors or {})}
-        with self._database.writing(_LOCK) as connection:
+        with self.database.writing(_LOCK) as connection:
             if self._valid(connection, devices, stream=stream):
                 raise InputError(f"stream '{printable(stream)}' has a device; revoke it first, or choose another name")
             if _owner(connection, stream) not in (None, owner):
                 raise InputError(f"stream '{printable(stream)}' was another person's; choose another name")
+            if topic and any(_device(row).topic == topic for row in self._valid(connection, devices)):
+                raise InputError(f"topic '{printable(topic)}' is another device's; each has one of its own")
+            self._changed(connection, "device registered", stream=stream, person=owner)
             return self._add(connection, devices, **columns)
 
-    def add_app(
-        self,
-        name: str,
-        *,
-        stream: str,
-        bundle: str,
-        push: str | None = None,
-        epsilon: str | None = None,
-        every: int | None = None,
-        served: Collection[str] | None = None,
-    ) -> str:
-        """Its token, shown this once; good for this stream and this bundle, which is among those `served`, if known."""
+    def add_app(self, name: str, *, stream: str, bundle: str, push: str | None = None, form: Form | None = None) -> str:
+        """Its token, shown this once; good for this stream and this bundle, which is among those that are served."""
         check_names([name, stream, bundle], "the name of an app, a stream or a bundle")
-        if served is not None and bundle not in served:
-            there = ", ".join(map(printable, served)) or "none"
-            raise InputError(f"no bundle '{printable(bundle)}' is served; there is: {there}")
         if push is not None:
             check_address(push)
-        columns = {"name": name, "stream": stream, "bundle": bundle, "push": push, "epsilon": epsilon, "every": every}
-        with self._database.writing(_LOCK) as connection:
+        columns = {"name": name, "stream": stream, "bundle": bundle, "push": push, "form": form}
+        with self.database.writing(_LOCK) as connection:
+            known = connection.execute(select(served.c.bundle).distinct().order_by(served.c.bundle)).scalars().all()
+            if known and bundle not in known:
+                there = printable(", ".join(known), 300)
+                raise InputError(f"no bundle '{printable(bundle)}' is served; there is: {there}")
             if not self._valid(connection, devices, stream=stream):
                 raise InputError(f"no stream '{printable(stream)}' is registered; register its device first")
             if self._valid(connection, apps, stream=stream, name=name):
                 raise InputError(f"stream '{printable(stream)}' has an app '{printable(name)}'; revoke it first")
+            self._changed(connection, "app registered", stream=stream, app=name, bundle=bundle)
             return self._add(connection, apps, **columns)
+
+    def serve(self, gateway: str, bundles: Collection[str]) -> None:
+        """The bundles of a gateway that starts; apps are registered for one of those."""
+        with self.database.writing(_LOCK) as connection:
+            connection.execute(delete(served).where(served.c.gateway == gateway))
+            connection.execute(insert(served), [{"gateway": gateway, "bundle": name} for name in bundles])
+
+    def rotate(self, stream: str, *, app: str | None = None, overlap: timedelta) -> str:
+        """A new token for a device or an app, shown this once; those before it are good for a while longer."""
+        table, named = (devices, {"stream": stream}) if app is None else (apps, {"stream": stream, "name": app})
+        end = microseconds(self._clock() + overlap)
+        over = {"until": end} if overlap else {"revoked": end}
+        with self.database.writing(_LOCK) as connection:
+            rows = self._valid(connection, table, **named)
+            if not rows:
+                raise InputError(_missing(stream, app))
+            ending = update(table).where(self._is(table, named), tables.is_valid(table, end))
+            connection.execute(ending.values(**over))
+            same = {name: value for name, value in rows[-1]._mapping.items() if name not in ("id", "until")}
+            self._changed(connection, "token rotated", stream=stream, app=app, overlap=f"{overlap.total_seconds():g} s")
+            return self._add(connection, table, **same)
+
+    def revoke_device(self, stream: str) -> None:
+        """And with it all apps of its stream."""
+        with self.database.writing(_LOCK) as connection:
+            if not self._end(connection, devices, stream=stream):
+                raise InputError(_missing(stream, None))
+            self._end(connection, apps, stream=stream)
+            self._changed(connection, "device and its apps revoked", stream=stream)
+
+    def revoke_app(self, name: str, *, stream: str) -> None:
+        with self.database.writing(_LOCK) as connection:
+            if not self._end(connection, apps, stream=stream, name=name):
+                raise InputError(_missing(stream, name))
+            self._changed(connection, "app revoked", stream=stream, app=name)
+
+    def new_link(self, kind: LinkKind, name: str = "") -> str:
+        """For a person's own page, or for reading metrics; shown this once, and the one before ends."""
+        with self.database.writing(_LOCK) as connection:
+            if kind == "person" and not self._valid(connection, devices, person=name):
+                raise InputError(_NOBODY.format(printable(name)))
+            self._end(connection, links, kind=kind, name=name)
+            self._changed(connection, f"{_LINKS[kind]} made", person=name or None)
+            return self._add(connection, links, kind=kind, name=name)
+
+    def revoke_link(self, kind: LinkKind, name: str = "") -> None:
+        with self.database.writing(_LOCK) as connection:
+            if not self._end(connection, links, kind=kind, name=name):
+                raise InputError(f"there is no such link; make one with `deeprotect gateway register {kind}`")
+            self._changed(connection, f"{_LINKS[kind]} revoked", person=name or None)
+
+    def has_link(self, kind: LinkKind, name: str = "") -> bool:
+        with self.database.reading() as connection:
+            return bool(self._valid(connection, links, kind=kind, name=name))
+
+    def linked(self, kind: LinkKind, token: str) -> str | None:
+        """The name for which a link was made, unless it was revoked."""
+        row = self._found(links, token)
+        return None if row is None or row.kind != kind else row.name
+
+    def halt(self, person: str, *, stop: bool, until: datetime | None = None) -> None:
+        """From now on nothing is drawn for a person: for good, or for a while; a stop is no pause any more."""
+        end = None if until is None else microseconds(until)
+        row = {"person": person, "stopped": int(stop), "since": self._now(), "until": end}
+        with self.database.writing(_LOCK) as connection:
+            connection.execute(delete(halts).where(halts.c.person == person, halts.c.stopped <= int(stop)))
+            if connection.execute(select(halts.c.person).where(halts.c.person == person)).one_or_none() is None:
+                connection.execute(insert(halts).values(**row))
+                self._changed(connection, "stopped by the person" if stop else "paused by the person", person=person)
+
+    def resume(self, person: str, *, by_operator: bool = False) -> None:
+        """Drawn for again; what was stopped, only the operator starts."""
+        allowed = halts.c.stopped <= int(by_operator)
+        with self.database.writing(_LOCK) as connection:
+            if connection.execute(delete(halts).where(halts.c.person == person, allowed)).rowcount:
+                self._changed(connection, f"resumed by the {'operator' if by_operator else 'person'}", person=person)
 
     def new_admin(self) -> str:
         """The admin's token, shown this once; it replaces the one before."""
         token = new_token()
-        with self._database.writing(_LOCK) as connection:
+        with self.database.writing(_LOCK) as connection:
             connection.execute(admins.delete())
             connection.execute(insert(admins).values(token_hash=token_hash(token), created=self._now()))
+            self._changed(connection, "admin's token made")
         return token
 
     def has_admin(self) -> bool:
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return bool(connection.execute(select(func.count()).select_from(admins)).scalar())
 
     def is_admin(self, token: str) -> bool:
-        with self._database.reading() as connection:
-            return self._found(connection, admins, token) is not None
+        asked = select(admins.c.id).where(admins.c.token_hash == token_hash(token))
+        with self.database.reading() as connection:
+            return connection.execute(asked).one_or_none() is not None
 
     def device_of(self, token: str) -> Device | None:
         """The device with this token, unless it was revoked."""
-        with self._database.reading() as connection:
-            row = self._found(connection, devices, token)
-        return None if row is None or row.revoked is not None else _device(row)
+        row = self._found(devices, token)
+        return None if row is None else _device(row)
 
     def app_of(self, token: str) -> App | None:
         """The app with this token, unless it was revoked."""
-        with self._database.reading() as connection:
-            row = self._found(connection, apps, token)
-        return None if row is None or row.revoked is not None else _app(row)
+        row = self._found(apps, token)
+        return None if row is None else _app(row)
 
     def known(self) -> Known:
         """Everything that was not revoked, at one moment; the same object as long as nothing changes."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             changes = connection.execute(select(registry.c.changes)).scalar_one()
             if self._read is None or self._read[0] != changes:
+                senders, getters = self._valid(connection, devices), self._valid(connection, apps)
                 found = Known(
-                    {bytes(row.token_hash): _device(row) for row in self._valid(connection, devices)},
-                    {bytes(row.token_hash): _app(row) for row in self._valid(connection, apps)},
+                    {bytes(row.token_hash): _device(row) for row in senders},
+                    {bytes(row.token_hash): _app(row) for row in getters},
+                    {bytes(row.token_hash): moment_of(row.until) for row in (*senders, *getters) if row.until},
+                    {row.person: _halt(row) for row in connection.execute(select(halts))},
                 )
                 self._read = changes, found
             return self._read[1]
 
     def devices(self) -> Sequence[Device]:
-        return list(self.known().devices.values())
+        return list({each.stream: each for each in self.known().devices.values()}.values())
 
     def apps(self) -> Sequence[App]:
-        return list(self.known().apps.values())
-
-    def revoke_device(self, stream: str) -> None:
-        """And with it all apps of its stream."""
-        if not self._change(devices, revoked=self._now(), stream=stream):
-            raise InputError(_NO_STREAM.format(printable(stream)))
-        self._change(apps, revoked=self._now(), stream=stream)
-
-    def revoke_app(self, name: str, *, stream: str) -> None:
-        if not self._change(apps, revoked=self._now(), name=name, stream=stream):
-            raise InputError(_NO_APP.format(printable(stream), printable(name)))
-
-    def choose(self, name: str, *, stream: str, epsilon: str | None, every: int | None) -> None:
-        """What an app is given from now on; the caller has seen that its bundle allows it."""
-        if not self._change(apps, epsilon=epsilon, every=every, name=name, stream=stream):
-            raise InputError(_NO_APP.format(printable(stream), printable(name)))
+        return list(dict.fromkeys(self.known().apps.values()))
 
     def _add(self, connection: Connection, table: Table, **columns: Any) -> str:
-        token = new_token()
-        row = {"token_hash": token_hash(token), "created": self._now(), **columns}
+        token = new_token(columns.get("stream"))
+        row = {"created": self._now(), **columns, "token_hash": token_hash(token)}
         connection.execute(insert(table).values(**row))
-        _changed(connection)
         return token
 
-    def _change(self, table: Table, *, stream: str, name: str | None = None, **columns: Any) -> bool:
-        """Whether there was anything to change: what is revoked stays so, with the time at which it was."""
-        same = [table.c.stream == stream, *([] if name is None else [table.c.name == name])]
-        with self._database.writing(_LOCK) as connection:
-            done = connection.execute(update(table).where(table.c.revoked.is_(None), *same).values(**columns))
-            _changed(connection)
-            return bool(done.rowcount)
+    def _end(self, connection: Connection, table: Table, **named: str) -> bool:
+        """Whether there was anything to revoke: what is revoked stays so, with the time at which it was."""
+        return bool(
+            connection.execute(update(table).where(self._is(table, named)).values(revoked=self._now())).rowcount
+        )
 
-    @staticmethod
-    def _valid(connection: Connection, table: Table, **named: str) -> Sequence[Row[Any]]:
-        same = [table.c[column] == value for column, value in named.items()]
-        return connection.execute(select(table).where(table.c.revoked.is_(None), *same).order_by(table.c.id)).all()
+    def _is(self, table: Table, named: dict[str, Any]) -> ColumnElement[bool]:
+        """Good now, and called so."""
+        return and_(tables.is_valid(table, self._now()), *(table.c[column] == value for column, value in named.items()))
 
-    @staticmethod
-    def _found(connection: Connection, table: Table, token: str) -> Row[Any] | None:
-        row: Row[Any] | None = connection.execute(
-            select(table).where(table.c.token_hash == token_hash(token))
-        ).one_or_none()
-        return row
+    def _valid(self, connection: Connection, table: Table, **named: Any) -> Sequence[Row[Any]]:
+        return connection.execute(select(table).where(self._is(table, named)).order_by(table.c.id)).all()
+
+    def _found(self, table: Table, token: str) -> Row[Any] | None:
+        with self.database.reading() as connection:
+            return next(iter(self._valid(connection, table, token_hash=token_hash(token))), None)
+
+    def _changed(self, connection: Connection, what: str, **facts: str | None) -> None:
+        """So that who has read it reads it again, and who asks what happened is told."""
+        connection.execute(update(registry).values(changes=registry.c.changes + 1))
+        record(connection, what, at=self._now(), **facts)
 
     def _now(self) -> int:
         return microseconds(self._clock())
 
 
-def _changed(connection: Connection) -> None:
-    connection.execute(update(registry).values(changes=registry.c.changes + 1))
+def _missing(stream: str, app: str | None) -> str:
+    return _NO_STREAM.format(printable(stream)) if app is None else _NO_APP.format(printable(stream), printable(app))
 
 
 def _owner(connection: Connection, stream: str) -> str | None:
@@ -225,4 +311,8 @@ def _device(row: Row[Any]) -> Device:
 
 
 def _app(row: Row[Any]) -> App:
-    return App(row.name, row.stream, row.bundle, moment_of(row.created), row.push, row.epsilon, row.every)
+    return App(row.name, row.stream, row.bundle, moment_of(row.created), row.push, row.form)
+
+
+def _halt(row: Row[Any]) -> Halt:
+    return Halt(bool(row.stopped), moment_of(row.since), None if row.until is None else moment_of(row.until))

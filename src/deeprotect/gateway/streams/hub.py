@@ -1,23 +1,31 @@
-"""Released windows on their way to whoever subscribed; a slow reader loses the oldest, and holds nobody up."""
+"""Released windows on their way to whoever subscribed, and who is there to get them: only then is anything drawn.
+
+A slow reader loses the oldest, and holds nobody up. What nobody was there for waits a few seconds: a reader whose
+connection broke gets it when it is back."""
 
 import asyncio
+import time
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Collection, Hashable
 from contextlib import AbstractContextManager
+from typing import Any, Literal
 
+from deeprotect.gateway.registration.device_registry import App
 from deeprotect.gateway.wire.message import ReleasedWindow
 
 MOST_WAITING = 256  # windows that one reader may be behind
+KEPT_SECONDS = 5.0  # that a window waits where there is no reader
 MOST_LISTENERS = 16  # on one topic; the one that came first makes way for one more
 
 
 class Subscription(AbstractContextManager["Subscription"], AsyncIterator[ReleasedWindow]):
-    """Windows as they are released, from now on; to be closed."""
+    """Windows as they are released, from now on, and before them what nobody has had; to be closed."""
 
-    def __init__(self, hub: "Hub", topic: Hashable, most: int) -> None:
-        self._hub, self._topic = hub, topic
+    def __init__(self, hub: "Hub", topic: Hashable, most: int, wanted: Callable[[], bool]) -> None:
+        self._hub, self._topic, self._wanted = hub, topic, wanted
         self._waiting: deque[ReleasedWindow] = deque(maxlen=most)
         self._there = asyncio.Event()
+        self.since = time.monotonic()
         self.closed = False
 
     def put(self, window: ReleasedWindow) -> None:
@@ -35,12 +43,15 @@ class Subscription(AbstractContextManager["Subscription"], AsyncIterator[Release
         self.close()
 
     async def __anext__(self) -> ReleasedWindow:
-        while not self._waiting:
-            if self.closed:
-                raise StopAsyncIteration
-            self._there.clear()
-            await self._there.wait()
-        return self._waiting.popleft()
+        while True:
+            while not self._waiting:
+                if self.closed:
+                    raise StopAsyncIteration
+                self._there.clear()
+                await self._there.wait()
+            window = self._waiting.popleft()
+            if self._wanted():  # also of those that waited for a slow reader
+                return window
 
 
 class Hub:
@@ -49,18 +60,32 @@ class Hub:
     def __init__(self, lost: Callable[[], None] | None = None) -> None:
         self._lost = lost
         self._listeners: defaultdict[Hashable, list[Subscription]] = defaultdict(list)
+        self._kept: dict[Hashable, deque[tuple[float, ReleasedWindow]]] = {}
         self._dropped: defaultdict[Hashable, int] = defaultdict(int)
 
-    def subscribe(self, topic: Hashable, *, most: int = MOST_WAITING) -> Subscription:
-        subscription = Subscription(self, topic, most)
+    def subscribe(
+        self, topic: Hashable, *, most: int = MOST_WAITING, wanted: Callable[[], bool] = lambda: True
+    ) -> Subscription:
+        """`wanted` says whether a window may leave, at the moment at which it would."""
+        subscription = Subscription(self, topic, most, wanted)
         if len(self._listeners[topic]) >= MOST_LISTENERS:
             self._listeners[topic][0].close()
         self._listeners[topic].append(subscription)
+        for at, window in self._kept.pop(topic, ()):
+            if at >= subscription.since - KEPT_SECONDS:
+                subscription.put(window)
         return subscription
 
     def publish(self, topic: Hashable, window: ReleasedWindow) -> None:
         for subscription in self._listeners.get(topic, ()):
             subscription.put(window)
+
+    def keep(self, topic: Hashable, window: ReleasedWindow) -> None:
+        """Where nobody listens: for who comes next, if that is soon."""
+        kept, now = self._kept.setdefault(topic, deque(maxlen=MOST_WAITING)), time.monotonic()
+        while kept and kept[0][0] < now - KEPT_SECONDS:
+            kept.popleft()
+        kept.append((now, window))
 
     def heard(self, topic: Hashable) -> bool:
         return bool(self._listeners.get(topic))
@@ -74,16 +99,71 @@ class Hub:
             self._lost()
 
     def leave(self, topic: Hashable, subscription: Subscription) -> None:
-        others = [each for each in self._listeners.get(topic, ()) if each is not subscription]
-        if others:
-            self._listeners[topic] = others
-        else:
-            self._listeners.pop(topic, None)
+        self._listeners[topic] = [each for each in self._listeners[topic] if each is not subscription]
+        if not self._listeners[topic]:
+            del self._listeners[topic]
 
-    def close_all_but(self, topics: Collection[Hashable]) -> None:
-        """Whoever listens to another is done: the app was revoked, or the gateway stops."""
-        for subscription in [each for topic, some in self._listeners.items() if topic not in topics for each in some]:
+    def close_where(self, is_over: Callable[[Any, float], bool]) -> None:
+        """By topic and since when: the app was revoked, its stream is another gateway's, or this one stops."""
+        every = [(topic, each) for topic, some in self._listeners.items() for each in some]
+        for subscription in [each for topic, each in every if is_over(topic, each.since)]:
             subscription.close()
 
-    def topics(self) -> list[Hashable]:
-        return list(self._listeners)
+
+Kind = Literal["reads", "is brought", "looks on"]
+"""How windows get to somebody: fetched by the app, brought to where it said, or shown on a page, which is no reader."""
+Topic = tuple[Kind, str, str]
+
+
+def topic_of(app: App, kind: Kind = "reads") -> Topic:
+    return kind, app.stream, app.key
+
+
+class Readers:
+    """Connections that are open, and places that took the last thing that was brought there.
+
+    Whoever was there a moment ago still counts, for so many seconds of grace.
+    """
+
+    def __init__(
+        self, grace: float, is_heard: Callable[[Topic], bool], *, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._grace, self._is_heard, self._now = grace, is_heard, now
+        self._answering: set[str] = set()  # by the apps' keys with their streams
+        self._seen: dict[str, float] = {}
+        self._wanted: set[str] = set()
+
+    def is_here(self, app: App) -> bool:
+        """Now, without any grace."""
+        return _name(app) in self._answering or self._is_heard(topic_of(app))
+
+    def are_there(self, app: App) -> bool:
+        """Whether a draw may be made; where not, somebody may want to look for a reader."""
+        name, now = _name(app), self._now()
+        if self.is_here(app):
+            self._seen[name] = now
+        there = name in self._seen and now - self._seen[name] <= self._grace
+        (self._wanted.discard if there else self._wanted.add)(name)
+        return there
+
+    def expect(self, app: App) -> None:
+        """It was there a moment ago, at another gateway that is gone."""
+        self._seen[_name(app)] = self._now()
+
+    def answers(self, app: App, *, is_so: bool) -> None:
+        """An address that took what was posted, or a topic that somebody has subscribed to; or not any more."""
+        (self._answering.add if is_so else self._answering.discard)(_name(app))
+
+    def are_wanted(self, app: App) -> bool:
+        """Whether something could have been drawn, had there been a reader."""
+        return _name(app) in self._wanted and not self.is_here(app)
+
+    def forget_all_but(self, apps: Collection[App]) -> None:
+        names = set(map(_name, apps))
+        self._answering &= names
+        self._wanted &= names
+        self._seen = {name: seen for name, seen in self._seen.items() if name in names}
+
+
+def _name(app: App) -> str:
+    return f"{app.stream}\n{app.key}"

@@ -1,12 +1,13 @@
 """Windows of many sessions through the engine at once; runs in one thread of its own, which alone touches ledgers."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.network import one_thread
 from deeprotect.errors import BudgetError, DeeprotectError, LedgerError, LedgerUnavailableError
-from deeprotect.gateway.operation.logs import event_seldom, failure
+from deeprotect.gateway.operation import event_seldom, failure
 from deeprotect.gateway.registration.device_registry import App
 from deeprotect.gateway.streams.session import Session
 from deeprotect.gateway.streams.track import ClockWindow
@@ -22,6 +23,8 @@ _Key = tuple[str, str, str, str]
 """Stream, person, app and bundle: what an account and its price are known by."""
 FAILED = "nothing was released: the gateway failed"
 UNREACHABLE = "nothing is released now: the ledger that pays for it cannot be used; the operator's log says why"
+UNREAD, UNPAID, NO_ACCOUNT, BROKEN = "nobody reads", "ledger failing", "no account", "gateway failed"
+"""Why windows do not leave, beside a gap and a spent budget."""
 
 
 @dataclass(eq=False)
@@ -36,8 +39,12 @@ class Order:
     bundle: Bundle
     windows: Sequence[ClockWindow]
     over: bool = False
+    is_read: bool = True  # somebody is there to get what is drawn
+    is_paid: bool = False  # a draw was made for it
     released: list[ReleasedWindow] = field(default_factory=list)
     refusal: str | None = None
+    why: str = ""  # of the refusal
+    withheld: Counter[str] = field(default_factory=Counter)  # windows that do not leave, by the reason
 
     @property
     def key(self) -> _Key:
@@ -45,7 +52,15 @@ class Order:
 
     @property
     def episodes(self) -> Episodes:
-        return self.session.episodes[self.app.terms]
+        return self.session.episodes[self.app.key]
+
+    def refuse(self, why: str, refusal: str) -> None:
+        self.why, self.refusal = why, refusal
+
+    def fail(self) -> None:
+        """Nobody foresaw it: none of its windows leaves."""
+        self.released, self.withheld = [], Counter({BROKEN: len(self.windows)})
+        self.refuse(BROKEN, FAILED)
 
     def take(self) -> None:
         """Its windows into the episodes."""
@@ -86,30 +101,34 @@ class Releaser:
 
     def _alone(self, order: Order) -> None:
         """What was drawn for it before is kept in the ledger, and found there again."""
-        order.released, order.refusal = [], None
+        order.released, order.refusal, order.why, order.withheld = [], None, "", Counter()
         try:
             self._together([order])
         except Exception as error:
             failure("an order failed", error)
-            order.session.episodes.pop(order.app.terms, None)
-            order.released, order.refusal = [], FAILED
+            order.session.episodes.pop(order.app.key, None)
+            order.fail()
 
     def _together(self, orders: Sequence[Order]) -> None:
         """Whatever goes wrong for one app leaves the others alone; nothing raw leaves."""
         closed = self._open_ledgers(orders)
         for order in orders:
             if order.key in closed:
-                reason = str(closed[order.key])
-                event_seldom("no account", stream=order.session.stream, app=order.app.name, reason=reason)
-                order.refusal = UNREACHABLE
-            elif order.app.terms not in order.session.episodes:
+                self._refuse(order, closed[order.key])
+            elif order.app.key not in order.session.episodes:
                 self._begin(order)
         release_orders([order for order in orders if order.key not in closed], entropy=self._entropy)
+
+    def _refuse(self, order: Order, reason: DeeprotectError) -> None:
+        why = UNPAID if isinstance(reason, LedgerUnavailableError) else NO_ACCOUNT
+        event_seldom(why, stream=order.session.stream, app=order.app.name, reason=str(reason))
+        order.refuse(why, UNREACHABLE)
+        order.withheld[why] += len(order.windows)
 
     def _begin(self, order: Order) -> None:
         bundle, ledger = order.bundle, self._ledgers[order.key].of_session(order.session.name)
         fill_gaps = bundle.policy.stream.when_missing == "placeholder"
-        order.session.episodes[order.app.terms] = Episodes(bundle, ledger, live_observing(bundle), fill_gaps=fill_gaps)
+        order.session.episodes[order.app.key] = Episodes(bundle, ledger, live_observing(bundle), fill_gaps=fill_gaps)
 
     def _open_ledgers(self, orders: Sequence[Order]) -> dict[_Key, DeeprotectError]:
         """Of accounts that were not met before, all in one transaction; why not, where one cannot be used."""
@@ -117,8 +136,8 @@ class Releaser:
         asked = [(Account(*key[:3]), Price.of_bundle(order.bundle)) for key, order in new.items()]
         try:
             opened = dict(zip(new, StoredLedger.several(self._database, asked) if asked else (), strict=True))
-        except DeeprotectError as error:
-            return dict.fromkeys(new, error)
+        except DeeprotectError as error:  # the ledger's own trouble, and no account's
+            return dict.fromkeys(new, LedgerUnavailableError(str(error)))
         self._ledgers |= {key: each for key, each in opened.items() if isinstance(each, StoredLedger)}
         return {key: each for key, each in opened.items() if isinstance(each, DeeprotectError)}
 
@@ -133,23 +152,28 @@ def release_orders(orders: Sequence[Order], *, entropy: SystemEntropy) -> None:
         for leaving in order.episodes.leaving(entropy):
             order.leave(leaving)
     for order in orders:
-        order.episodes.expire()
+        order.episodes.expire(over=order.over)
+        order.withheld.update(order.episodes.withheld)
+        order.episodes.withheld.clear()
 
 
 def _draw(orders: Sequence[Order], *, entropy: SystemEntropy) -> None:
-    """Make all draws that are due; an order is told why not."""
+    """Make all draws that are due and that somebody can receive; an order is told why not."""
     first: dict[int, Order] = {}  # two orders may have the same episodes
     for order in orders:
         first.setdefault(id(order.episodes), order)
-    asked = [(order, *due) for order in first.values() for due in order.episodes.due()]
+    for order in first.values():
+        order.episodes.postpone(UNPAID if order.is_read else UNREAD)
+    asked = [(order, *due) for order in first.values() if order.is_read for due in order.episodes.due()]
     try:
         answers = release([request for *_, request in asked], entropy=entropy)
     except (LedgerError, LedgerUnavailableError) as failed:  # nothing was drawn, or it is kept: it is asked again
-        event_seldom("ledger unavailable", reason=str(failed))
+        event_seldom(UNPAID, reason=str(failed))
         for order, *_ in asked:
-            order.refusal = UNREACHABLE
+            order.refuse(UNPAID, UNREACHABLE)
         return
     for (order, episode, _), answer in zip(asked, answers, strict=True):
         Episodes.settle(episode, answer)
+        order.is_paid |= not isinstance(answer, BudgetError)
         if isinstance(answer, BudgetError):
-            order.refusal = f"budget spent: {answer}"
+            order.refuse(episode.why, f"{episode.why}: {answer}")

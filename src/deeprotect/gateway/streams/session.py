@@ -1,43 +1,35 @@
-"""A live session of a device: its readings on the clock, and the episodes of each app that gets them."""
+"""A live session of a device: its readings on the clock, the episodes of each app that gets them, how it is doing."""
 
-import hashlib
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
 
 from deeprotect.bundle import Bundle
+from deeprotect.gateway.registration.addresses import phase_of
 from deeprotect.gateway.registration.device_registry import App, Device
 from deeprotect.gateway.streams.track import ClockWindow, Track
 from deeprotect.gateway.wire.message import Message
 from deeprotect.release.episodes import Episodes
 from deeprotect.signals.schema import Schema
 
-MOST_PHASE = 1 << 20
 Due = dict[Schema, list[ClockWindow]]
 """Windows that are due, for each form in which somebody wants them."""
 
 
-def phase_of(stream: str) -> int:
-    """Ticks after the clock's own at which a stream's windows and episodes begin: public, by its name alone.
-
-    So that not all streams of a gateway draw in the same instant.
-    """
-    return int.from_bytes(hashlib.sha256(stream.encode("utf-8", "surrogatepass")).digest()[:4]) % MOST_PHASE
-
-
 @dataclass(eq=False)
 class Session:
-    """On the terms that it began with. Readings belong to whoever has its stream's turn, episodes to the thread that
-    releases; what is told of it is of its last message, for the next may be in work."""
+    """Under the bundles that it began with. Readings belong to whoever has its stream's turn, episodes to the thread
+    that releases; what is told of it is of its last message, for the next may be in work."""
 
     device: Device
     name: str  # the producer's
     last_seen: float
     released_as: str = field(default_factory=lambda: str(uuid.uuid4()))  # nothing of the producer's own name
     tracks: dict[Schema, Track] = field(default_factory=dict)
-    begun_with: dict[str, App] = field(default_factory=dict)  # by key
-    bundles: dict[str, Bundle] = field(default_factory=dict)  # by terms
-    episodes: dict[str, Episodes] = field(default_factory=dict)  # by terms
+    bundles: dict[str, Bundle] = field(default_factory=dict)  # by the app's key
+    episodes: dict[str, Episodes] = field(default_factory=dict)  # by the app's key
     numbers: dict[str, int] = field(default_factory=dict)  # messages that left, by app
     late_then: int = 0
     missing_then: tuple[str, ...] = ()
@@ -46,18 +38,11 @@ class Session:
     def stream(self) -> str:
         return self.device.stream
 
-    def given(self, app: App) -> App:
-        """The app on the terms that this session began with: another ε or hold is for the next one.
-
-        Else two draws would be made for one episode. docs/claims.md#choices-below-a-bundle
-        """
-        return self.begun_with.setdefault(app.key, app)
-
     def bundle_of(self, app: App, current: Callable[[App], Bundle]) -> Bundle:
         """The one that it began with, whatever was put in its place since."""
-        if app.terms not in self.bundles:
-            self.bundles[app.terms] = current(app)
-        return self.bundles[app.terms]
+        if app.key not in self.bundles:
+            self.bundles[app.key] = current(app)
+        return self.bundles[app.key]
 
     def take(self, message: Message, schemas: Iterable[Schema]) -> Due:
         """Windows that are due now."""
@@ -81,3 +66,49 @@ class Session:
         """What may be told from now on; while nobody works on it."""
         missing = (name for track in self.tracks.values() for name in track.missing)
         self.late_then, self.missing_then = self.late, tuple(dict.fromkeys(missing))
+
+
+LIVE_SECONDS = 10.0
+"""A stream that was heard from no longer ago is live."""
+State = Literal["live", "quiet", "refused"]
+
+
+@dataclass
+class AppStatus:
+    """One app's part of a stream, since the gateway started."""
+
+    name: str
+    bundle: str = ""
+    released: int = 0
+    placeholders: int = 0
+    refusal: str | None = None
+    dropped: int = 0  # windows that were drawn, and did not reach it
+    whys: tuple[str, ...] = ()  # reasons for which windows do not leave now
+    withheld: dict[str, int] = field(default_factory=dict)  # windows that did not leave, by the reason
+    is_read: bool = False  # somebody is there to get them
+
+
+@dataclass(frozen=True)
+class StreamStatus:
+    """One registered stream; `missing` are channels that are awaited in the window that is open."""
+
+    stream: str
+    person: str
+    session: str | None
+    last_reading: datetime | None
+    missing: tuple[str, ...]
+    late: int
+    windows: int
+    apps: tuple[AppStatus, ...]
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What became of a message: how many readings are in time, and what the person should know."""
+
+    accepted: int
+    late: int = 0
+    refusal: str | None = None
+    busy: bool = False
+    failing: bool = False  # it is not the budget that refuses, but the ledger that cannot be used
+    waits: str | None = None  # for what, where nothing is wrong and nothing leaves

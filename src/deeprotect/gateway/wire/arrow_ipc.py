@@ -1,7 +1,11 @@
-"""Rows as Arrow IPC: a column for the time and one for each channel; values in policy units."""
+"""Rows as Arrow IPC: a column for the time and one for each channel; values in policy units.
+
+Frames from strangers are opened one by one, and refused before they could fill the memory."""
 
 import io
-from collections.abc import Mapping
+import json
+import struct
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,19 +13,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deeprotect.errors import WireError, printable
-from deeprotect.gateway.wire import arrow_frames, strict_json
-from deeprotect.gateway.wire.channel_columns import readings_of, rows_of
+from deeprotect.gateway.wire import strict_json
+from deeprotect.gateway.wire.channel_columns import TIME, names_of, readings_of, rows_of
 from deeprotect.gateway.wire.message import Message, ReleasedWindow
+from deeprotect.gateway.wire.times import in_range
 from deeprotect.signals.schema import Floats, Schema
 from deeprotect.signals.ticks import Nanoseconds
+from deeprotect.tables.flat_buffer import field
 
-TIME = "time"
 STAMP = pa.timestamp("ns", tz="UTC")
 
 
 def read(body: bytes, schema: Schema, sensors: Mapping[str, Any]) -> Message:
     """A stream whose schema may name the session in its metadata; other columns are not looked at."""
-    columns, batches = arrow_frames.batches(body)
+    columns, batches = _opened(body)
     if columns.get_all_field_indices(TIME) == []:
         raise WireError("an Arrow message must have a column 'time', as timestamps or whole nanoseconds since 1970")
     wanted = [name for name in schema.names if name in columns.names]
@@ -71,12 +76,7 @@ def _batch(window: ReleasedWindow) -> pa.RecordBatch:
 
 
 def _names(window: ReleasedWindow) -> dict[str, str]:
-    return {
-        "stream": window.stream,
-        "session": window.session,
-        "message": str(window.number),
-        "placeholder": str(window.placeholder).lower(),
-    }
+    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in names_of(window).items()}
 
 
 def _session(columns: pa.Schema) -> str:
@@ -90,11 +90,11 @@ def _session(columns: pa.Schema) -> str:
 def _times(column: pa.Array) -> Nanoseconds:
     kind = column.type
     flat = pa.types.is_integer(kind) or pa.types.is_timestamp(kind)
-    if not flat or arrow_frames.checked(column).null_count:
+    if not flat or _checked(column).null_count:
         raise WireError("'time' must be timestamps or whole nanoseconds of UTC since 1970, with none missing")
     try:
         whole = column.cast(pa.timestamp("ns", tz=kind.tz)) if pa.types.is_timestamp(kind) else column
-        return strict_json.in_range(np.asarray(whole.cast(pa.int64())))
+        return in_range(np.asarray(whole.cast(pa.int64())))
     except pa.ArrowInvalid:  # beyond 2⁶³
         raise WireError("'time' must be timestamps or nanoseconds of this century") from None
 
@@ -103,9 +103,67 @@ def _values(column: pa.Array, name: str) -> Floats:
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise WireError(f"'{printable(name)}' must be numbers; cast it to float64")
-    whole = arrow_frames.checked(column)
+    whole = _checked(column)
     plain = whole if pa.types.is_float64(kind) else pc.cast(whole, pa.float64(), safe=False)
     values = np.asarray(plain.to_numpy(zero_copy_only=False), dtype=np.float64)
     if np.isinf(values).any():
         raise WireError(f"'{printable(name)}' must be numbers that a sensor can read; one is infinite")
     return values
+
+
+_FILE_MAGIC = b"ARROW1\0\0"  # a file is such a stream between a magic word and a footer
+_HEADER, _COMPRESSION = 2, 3  # fields of the tables Message and RecordBatch in Arrow's format/*.fbs
+_LEAST_ROW = 8  # bytes: every row has a time
+
+
+def _opened(body: bytes) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """The schema, and batches of no more rows than the body has room for; `_checked` is for their columns."""
+    stream = memoryview(body)[len(_FILE_MAGIC) :] if body.startswith(_FILE_MAGIC) else body
+    try:
+        reader = pa.ipc.MessageReader.open_stream(pa.py_buffer(stream))
+        message = reader.read_next_message()
+        if message.type != "schema":  # Arrow would take it for one, and the process would end
+            raise _not_arrow()
+        schema = pa.ipc.read_schema(message)
+        len(schema.names)  # which need not be UTF-8
+    except (StopIteration, pa.ArrowException, OSError, ValueError, NotImplementedError):
+        raise _not_arrow() from None
+    return schema, _batches(reader, schema, len(body))
+
+
+def _batches(reader: pa.ipc.MessageReader, schema: pa.Schema, size: int) -> Iterator[pa.RecordBatch]:
+    while True:
+        try:
+            batch = pa.ipc.read_record_batch(_plain(reader.read_next_message()), schema)
+        except StopIteration:
+            return
+        except (pa.ArrowException, OSError, ValueError, NotImplementedError, struct.error):
+            raise _not_arrow() from None
+        if batch.num_rows * _LEAST_ROW > size:
+            raise _not_arrow()
+        yield batch
+
+
+def _checked(column: pa.Array) -> pa.Array:
+    """A flat column that lies whole inside the body: a damaged one could show other memory.
+
+    Columns that nobody asked for are never touched: a few bytes can be a nested array of 2⁶² values.
+    """
+    try:
+        column.validate(full=True)
+    except pa.ArrowException:
+        raise _not_arrow() from None
+    return column
+
+
+def _plain(message: pa.Message) -> pa.Message:
+    if message.type != "record batch":
+        raise WireError("an Arrow message must be record batches without dictionaries; send plain columns")
+    # A few bytes could be a compressed gigabyte; Arrow would believe the size that they state.
+    if field(message.metadata.to_pybytes(), _HEADER, _COMPRESSION) is not None:
+        raise WireError("an Arrow message must not be compressed; write it without compression")
+    return message
+
+
+def _not_arrow() -> WireError:
+    return WireError("the message is not an Arrow IPC stream; write it with pyarrow.ipc.new_stream, and send it whole")

@@ -6,56 +6,85 @@ from typing import Any
 
 import numpy as np
 
+from deeprotect.gateway.wire import strict_json
+from deeprotect.gateway.wire.line_protocol import NAME, write_line
 from deeprotect.gateway.wire.message import Readings, ReleasedWindow
 from deeprotect.gateway.wire.sensor_layout import OTHER, ChannelGroup, layout
-from deeprotect.gateway.wire.wire_sensor import WireSensor
 from deeprotect.signals.schema import Floats, Schema
 from deeprotect.signals.ticks import Nanoseconds
+
+TIME = "time"
 
 
 def readings_of(
     times_ns: Nanoseconds, columns: Mapping[str, Floats], schema: Schema, *, sensors: Mapping[str, Any]
 ) -> tuple[Readings, ...]:
-    """By the sensors that the phone app would have; a row is left out of a group where one of its channels is NaN."""
+    """By the sensors that the phone app would have; where a value is NaN, its sensor has no reading."""
     groups = _groups(layout(schema, sensors), tuple(name for name in schema.names if name in columns))
-    found = (_group(times_ns, columns, channels, sensor=sensor) for channels, sensor in groups)
+    found: list[Readings] = []
+    for group in groups:
+        values = np.stack([columns[name] for name in group.channels], axis=1)
+        found += group.readings(times_ns, values, group.usual)
     return tuple(readings for readings in found if len(readings))
 
 
 @lru_cache(maxsize=1024)
-def _groups(known: tuple[ChannelGroup, ...], names: tuple[str, ...]) -> tuple[tuple[tuple[str, ...], str], ...]:
-    """Channels and sensor of each group that is there, and one more for channels that no sensor of the app has."""
-    whole = [(group.channels, group.sensor(group.usual)) for group in known if set(group.channels) <= set(names)]
-    grouped = {channel for channels, _ in whole for channel in channels}
+def _groups(known: tuple[ChannelGroup, ...], names: tuple[str, ...]) -> tuple[ChannelGroup, ...]:
+    """Each sensor that is there, and the channels that no sensor of the app has."""
+    whole = [group for group in known if set(group.channels) <= set(names)]
+    grouped = {channel for group in whole for channel in group.channels}
     rest = tuple(name for name in names if name not in grouped)
-    return (*whole, (rest, str(WireSensor(((OTHER, 1.0),), rest)))) if rest else tuple(whole)
+    other = ChannelGroup(rest, rest, {OTHER: (1.0,) * len(rest)}, usual=(OTHER,))
+    return (*whole, other) if rest else tuple(whole)
 
 
 def rows_of(window: ReleasedWindow) -> tuple[Nanoseconds, Floats]:
     """Times and values (row, channel): at the producer's own stamps where it reads all channels at once, at the clock's
     ticks otherwise."""
-    together = _together(window)
-    return together if together is not None else (window.times_ns, window.values)
-
-
-def _together(window: ReleasedWindow) -> tuple[Nanoseconds, Floats] | None:
-    places = {channel: (each, place) for each in window.readings for place, channel in enumerate(each.channels)}
-    read = sum(len(each.channels) for each in window.readings)
-    if read != len(window.channels) or set(places) != set(window.channels):
-        return None
+    names = [name for each in window.readings for name in each.channels]
+    if sorted(names) != sorted(window.channels):
+        return window.times_ns, window.values
     times = window.readings[0].times_ns
     if not all(each.times_ns is times or np.array_equal(each.times_ns, times) for each in window.readings):
-        return None
-    values = np.empty((len(times), len(window.channels)))
-    for column, name in enumerate(window.channels):
-        readings, place = places[name]
-        values[:, column] = readings.values[:, place]
-    return times, values
+        return window.times_ns, window.values
+    together = np.concatenate([each.values for each in window.readings], axis=1)
+    return times, together[:, [names.index(name) for name in window.channels]]
 
 
-def _group(times_ns: Nanoseconds, columns: Mapping[str, Floats], channels: tuple[str, ...], *, sensor: str) -> Readings:
-    """Groups without gaps share the array of times, which tells that they were read together."""
-    values = np.empty((len(times_ns), len(channels)))
-    for place, name in enumerate(channels):
-        values[:, place] = columns[name]
-    return Readings(sensor, channels, times_ns, values).numbers()
+def names_of(window: ReleasedWindow) -> dict[str, Any]:
+    return {
+        "stream": window.stream,
+        "session": window.session,
+        "message": window.number,
+        "placeholder": window.placeholder,
+    }
+
+
+def columns(window: ReleasedWindow) -> bytes:
+    """A list for the time and one for each channel: what `records` reads again."""
+    times, values = rows_of(window)
+    listed = strict_json.finite(np.ascontiguousarray(values.T) + 0.0, "released values")
+    return strict_json.text(names_of(window) | {TIME: times} | dict(zip(window.channels, listed, strict=True)))
+
+
+def flat(window: ReleasedWindow) -> bytes:
+    """A line for each reading: `{"time": …, "acc_x": …}`."""
+    return b"\n".join(strict_json.text({TIME: time, **values}) for time, values in _readings(window))
+
+
+def lines(window: ReleasedWindow) -> bytes:
+    """The same as line protocol."""
+    return "\n".join(write_line(NAME, values, time) for time, values in _readings(window)).encode()
+
+
+def latest(window: ReleasedWindow) -> bytes:
+    """The window's last reading, as the state of things that show one value."""
+    time, values = _readings(window)[-1]
+    return strict_json.text(names_of(window) | {TIME: time, **values})
+
+
+def _readings(window: ReleasedWindow) -> list[tuple[int, dict[str, float]]]:
+    times, values = rows_of(window)
+    rows = strict_json.finite(values + 0.0, "released values").tolist()
+    named = (dict(zip(window.channels, row, strict=True)) for row in rows)
+    return list(zip(times.tolist(), named, strict=True))

@@ -1,36 +1,63 @@
-"""The wire formats by content type and by name."""
+"""The wire formats: one table of what is read, by what it looks like, and one of what is written, by name."""
 
+import time
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from deeprotect.gateway.wire import arrow_ipc, rows_json, sensor_logger, strict_json
+from deeprotect.gateway.wire import arrow_ipc, channel_columns, records, sensor_logger, strict_json
 from deeprotect.gateway.wire.message import Message, ReleasedWindow
+from deeprotect.gateway.wire.sensor_layout import settings_of
 from deeprotect.signals.schema import Schema
 
-Form = Literal["rows", "sensor-logger", "arrow"]
+Form = Literal["rows", "flat", "sensor-logger", "arrow", "line-protocol", "home-assistant"]
+USUAL: Form = "sensor-logger"
+"""What is brought to an app that was registered without a form."""
+FORMS: tuple[Form, ...] = get_args(Form)
 JSON_TYPE, ARROW_TYPE = "application/json", "application/vnd.apache.arrow.stream"
+LINES_TYPE, TEXT_TYPE = "application/x-ndjson", "text/plain; charset=utf-8"
 _ARROW_TYPES = (ARROW_TYPE, "application/vnd.apache.arrow.file")
-_WRITERS: dict[Form, Callable[[ReleasedWindow], bytes]] = {
-    "rows": rows_json.write,
-    "sensor-logger": sensor_logger.write,
-    "arrow": arrow_ipc.write,
+
+
+_WRITERS: dict[Form, tuple[Callable[[ReleasedWindow], bytes], str]] = {
+    "rows": (channel_columns.columns, JSON_TYPE),
+    "flat": (channel_columns.flat, LINES_TYPE),
+    "sensor-logger": (sensor_logger.write, JSON_TYPE),
+    "arrow": (arrow_ipc.write, ARROW_TYPE),
+    "line-protocol": (channel_columns.lines, TEXT_TYPE),
+    "home-assistant": (channel_columns.latest, JSON_TYPE),
 }
-FORMS: tuple[Form, ...] = tuple(_WRITERS)
+_BY_LINES = ("flat", "line-protocol")
 
 
-def read(body: bytes, content_type: str | None, schema: Schema, sensors: Mapping[str, Any]) -> Message:
-    """Arrow by its type; everything else is JSON, of the phone app where it has a payload."""
+def read(
+    body: bytes, content_type: str | None, schema: Schema, sensors: Mapping[str, Any], *, came_ns: int | None = None
+) -> Message:
+    """Arrow by its type, everything else by what it looks like; `came_ns` is when it came, for a device without a
+    clock."""
+    came = time.time_ns() if came_ns is None else came_ns
     if (content_type or "").partition(";")[0].strip().lower() in _ARROW_TYPES:
         return arrow_ipc.read(body, schema, sensors)
-    message = strict_json.parse(body)
-    from_json = sensor_logger.from_json if isinstance(message, dict) and "payload" in message else rows_json.from_json
-    return from_json(message, schema, sensors)
+    text, settings = strict_json.decoded(body), settings_of(sensors)
+    if records.is_line_protocol(text):
+        sent = records.from_lines(text, schema, settings, came_ns=came)
+    else:
+        message = strict_json.parse(text)
+        if isinstance(message, dict) and "payload" in message and not settings.fields:
+            return sensor_logger.from_json(message, schema, sensors)
+        sent = records.from_json(message, schema, settings, came_ns=came)
+    return Message(sent.session, channel_columns.readings_of(sent.times_ns, sent.columns, schema, sensors=sensors))
 
 
 def write(window: ReleasedWindow, form: Form) -> bytes:
-    """One whole message."""
-    return _WRITERS[form](window)
+    """One window, whole."""
+    return _WRITERS[form][0](window)
+
+
+def write_messages(window: ReleasedWindow, form: Form) -> list[bytes]:
+    """The same for a broker: a form that has a line for each reading is as many messages."""
+    body = write(window, form)
+    return body.split(b"\n") if form in _BY_LINES else [body]
 
 
 def content_type_of(form: Form) -> str:
-    return ARROW_TYPE if form == "arrow" else JSON_TYPE
+    return _WRITERS[form][1]

@@ -1,4 +1,5 @@
-"""Which of the app's sensors stand for which channels of a policy, with units and signs; the rest is denied."""
+"""How a device's messages are read: its settings, and which of the app's sensors stand for which channels of a policy,
+with units and signs; the rest is denied."""
 
 import json
 import math
@@ -7,21 +8,116 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import Field, ValidationError, field_validator
 
 from deeprotect.errors import InputError, printable
-from deeprotect.gateway.wire.sensor_settings import SensorSettings
-from deeprotect.gateway.wire.wire_sensor import Kind, Style, WireSensor
+from deeprotect.gateway.wire.message import Readings
+from deeprotect.gateway.wire.times import TimeUnit
 from deeprotect.policy.known_sensors import recognise
 from deeprotect.policy.known_sensors import spelt as unit_spelt
-from deeprotect.signals.channel import Channel
-from deeprotect.signals.schema import Schema
+from deeprotect.policy.mistakes import one_line
+from deeprotect.policy.sections import Name, Section
+from deeprotect.signals.schema import Channel, Floats, Schema
+from deeprotect.signals.ticks import Nanoseconds
+
+WirePlace = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,60}\.[A-Za-z0-9_-]{1,60}$")]
+FieldPlace = Annotated[str, Field(pattern=r"^(\.|[^.\x00-\x1f]{1,60}(\.[^.\x00-\x1f]{1,60}){0,7})$")]
+Topic = Annotated[str, Field(pattern=r"^[^+#$\x00-\x1f][^+#\x00-\x1f]{0,199}$")]
+OWN_TOPICS = "deeprotect/"  # the gateway's own, among them what is released
+
+
+class SensorSettings(Section):
+    """`standardised`: the app's "Standardise Units & Frames" is on. `channels` names a sensor and a value, `light.lux`,
+    for channels that are not recognised by their names. `fields` says where in a message of another producer a channel
+    is, the time or the session: `payload.ax`."""
+
+    platform: Literal["android", "ios"] = "android"
+    standardised: bool = False
+    acceleration: Literal["total", "linear", "uncalibrated"] | None = None  # None: by the channels' names
+    channels: dict[Name, WirePlace] = Field(default_factory=dict)
+    time: TimeUnit | None = None  # None: nanoseconds, ISO 8601, or what can be nothing else
+    fields: dict[Name, FieldPlace] = Field(default_factory=dict)
+    topic: Topic | None = None  # of a broker, beside the stream's own
+
+    @field_validator("topic")
+    @classmethod
+    def _is_of_others(cls, topic: str | None) -> str | None:
+        if (topic or "").startswith(OWN_TOPICS):
+            raise ValueError(f"topics that begin with {OWN_TOPICS} are the gateway's own; leave it out")
+        return topic
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Self:
+        """As they were registered; a mistake is told in one line."""
+        try:
+            return cls.model_validate(dict(settings))
+        except ValidationError as error:
+            raise InputError(f"sensors: {one_line(error, cls)}") from None
+
+    @property
+    def apple_frame(self) -> bool:
+        """Whether acceleration has the opposite sign, and uncalibrated acceleration is in g."""
+        return self.platform == "ios" and not self.standardised
+
+
+def settings_of(sensors: Mapping[str, Any]) -> SensorSettings:
+    """The same, once for all messages of a device."""
+    return _settings(_text(sensors))
+
+
+def _text(sensors: Mapping[str, Any]) -> str:
+    return json.dumps(dict(sensors), sort_keys=True)
+
+
+@lru_cache(maxsize=4096)
+def _settings(text: str) -> SensorSettings:
+    return SensorSettings.of(json.loads(text))
+
+
+Kind = Literal["plain", "total"]
+Style = Literal["apple", "android"]
+"""How the app writes a reading: name, time, values; or name, values, accuracy, time."""
+
+
+@dataclass(frozen=True)
+class WireSensor:
+    """The app's sensors that stand for some channels, spelt as one line: a release needs nothing else to go out.
+
+    Names under which the same readings are sent, each with the factors from policy units to its own, by channel.
+
+    `total`: channels are acceleration with gravity, of which `accelerometer` and `gravity` are parts.
+    """
+
+    factors: tuple[tuple[str, tuple[float, ...]], ...]
+    keys: tuple[str, ...]  # of the app's `values`, one for each channel
+    kind: Kind = "plain"
+    style: Style = "apple"
+
+
+@lru_cache(maxsize=4096)
+def spell(sensor: WireSensor) -> str:
+    return json.dumps([sensor.kind, sensor.style, dict(sensor.factors), list(sensor.keys)], separators=(",", ":"))
+
+
+@lru_cache(maxsize=4096)
+def spelt(text: str) -> WireSensor:
+    """What a line says; lines repeat with every window."""
+    kind, style, factors, keys = json.loads(text)
+    return WireSensor(tuple((name, tuple(each)) for name, each in factors.items()), tuple(keys), kind, style)
+
 
 STANDARD_GRAVITY = 9.80665
 _SI = {
     "accelerometer": {"m/s²": 1.0, "g": STANDARD_GRAVITY, "mg": STANDARD_GRAVITY / 1000},
     "gyroscope": {"rad/s": 1.0, "°/s": math.radians(1)},
     "magnetic_field": {"µT": 1.0, "gauss": 100.0},
+    "air pressure": {"hPa": 1.0, "kPa": 10.0, "Pa": 0.01, "mmHg": 1.33322387415},
+    "relative altitude": {"m": 1.0},
+    "illuminance": {"lx": 1.0},
+    "heart rate": {"bpm": 1.0},
 }
 TOTAL, LINEAR, GRAVITY, UNCALIBRATED = "totalacceleration", "accelerometer", "gravity", "accelerometeruncalibrated"
 NAMES = {
@@ -30,8 +126,19 @@ NAMES = {
     "magnetic_field": ("magnetometer", "magnetometeruncalibrated"),
 }
 """Of the app, by the quantity; the first that a message has is read."""
+_SINGLE = {
+    "air pressure": ("barometer", "pressure"),
+    "relative altitude": ("barometer", "relativeAltitude"),
+    "illuminance": ("light", "lux"),
+    "heart rate": ("heartrate", "bpm"),
+}
+"""Sensors of the app without axes, each with the key of its value."""
 _QUANTITY = {name: quantity for quantity, names in NAMES.items() for name in names}
+_QUANTITY |= {".".join(place): quantity for quantity, place in _SINGLE.items()}
 OTHER = "custom"  # channels that the app has no sensor for, from a producer of another kind
+Series = tuple[Nanoseconds, Floats]
+APART_NS = 100_000_000
+"""Gravity changes little in a tenth of a second."""
 _WITHOUT_GRAVITY = re.compile(r"user|linear", re.IGNORECASE)
 
 
@@ -41,22 +148,35 @@ class ChannelGroup:
 
     channels: tuple[str, ...]
     keys: tuple[str, ...]
-    factors: dict[str, float]
+    factors: dict[str, tuple[float, ...]]  # from the policy's unit to the app's, one for each channel
     kind: Kind = "plain"
     usual: tuple[str, ...] = ()  # names for readings that came in another wire format
 
-    def sensor(self, names: tuple[str, ...], style: Style = "apple") -> str:
-        return str(WireSensor(tuple((name, self.factors[name]) for name in names), self.keys, self.kind, style))
+    def readings(
+        self, times_ns: Nanoseconds, values: Floats, names: tuple[str, ...], *, style: Style = "apple"
+    ) -> Iterator[Readings]:
+        """(reading, channel) in the policy's units. Channels that never come together are read one by one."""
+        whole = Readings(self._sensor(names, slice(None), style), self.channels, times_ns, values).numbers()
+        if len(whole) or not len(times_ns):
+            yield whole
+            return
+        for place, channel in enumerate(self.channels):
+            own = slice(place, place + 1)
+            yield Readings(self._sensor(names, own, style), (channel,), times_ns, values[:, own]).numbers()
+
+    def _sensor(self, names: tuple[str, ...], own: slice, style: Style) -> str:
+        factors = tuple((name, self.factors[name][own]) for name in names)
+        return spell(WireSensor(factors, self.keys[own], self.kind, style))
 
 
 def layout(schema: Schema, sensors: Mapping[str, Any]) -> tuple[ChannelGroup, ...]:
     """Every channel is in at most one group; those in none cannot come from the app."""
-    return _layout(schema, json.dumps(dict(sensors), sort_keys=True))
+    return _layout(schema, _text(sensors))
 
 
 @lru_cache(maxsize=1024)
-def _layout(schema: Schema, sensors: str) -> tuple[ChannelGroup, ...]:
-    settings = SensorSettings.of(json.loads(sensors))
+def _layout(schema: Schema, text: str) -> tuple[ChannelGroup, ...]:
+    settings = _settings(text)
     members: dict[tuple[str, ...], list[tuple[Channel, str]]] = {}
     for names, key, channel in _places(schema, settings):
         members.setdefault(names, []).append((channel, key))
@@ -78,7 +198,12 @@ def _places(schema: Schema, settings: SensorSettings) -> Iterator[tuple[tuple[st
 
 def _recognised(channel: Channel, settings: SensorSettings) -> tuple[tuple[str, ...], str] | None:
     sensor, axis = recognise(channel.name), _axis(channel.name)
-    if sensor is None or axis is None or unit_spelt(channel.unit) not in _SI.get(sensor.kind, {}):
+    if sensor is None:
+        return None
+    if sensor.short in _SINGLE:
+        name, key = _SINGLE[sensor.short]
+        return ((name,), key) if unit_spelt(channel.unit) in _SI[sensor.short] else None
+    if axis is None or unit_spelt(channel.unit) not in _SI.get(sensor.kind, {}):
         return None
     if sensor.kind != "accelerometer":
         return NAMES[sensor.kind], axis
@@ -92,22 +217,21 @@ def _axis(name: str) -> str | None:
 
 
 def _group(names: tuple[str, ...], found: list[tuple[Channel, str]], settings: SensorSettings) -> ChannelGroup:
-    first = found[0][0]  # one sensor has one unit; a channel of another unit is none of its values
-    kept = [(channel, key) for channel, key in found if unit_spelt(channel.unit) == unit_spelt(first.unit)]
+    """Channels of one sensor may have different units, as a barometer's pressure and altitude do."""
     total = names == NAMES["accelerometer"]
     usual = names[:1] if not total else (LINEAR, GRAVITY) if settings.platform == "ios" else (LINEAR, GRAVITY, TOTAL)
     return ChannelGroup(
-        tuple(channel.name for channel, _ in kept),
-        tuple(key for _, key in kept),
-        {name: _factor(name, first.unit, settings) for name in names},
+        tuple(channel.name for channel, _ in found),
+        tuple(key for _, key in found),
+        {name: tuple(_factor(name, key, channel.unit, settings=settings) for channel, key in found) for name in names},
         "total" if total else "plain",
         usual,
     )
 
 
-def _factor(name: str, unit: str, settings: SensorSettings) -> float:
+def _factor(name: str, key: str, unit: str, *, settings: SensorSettings) -> float:
     """From the policy's unit to that of the app's sensor; other sensors are taken as they are."""
-    quantity = _QUANTITY.get(name)
+    quantity = _QUANTITY.get(name) or _QUANTITY.get(f"{name}.{key}")
     if quantity is None:
         return 1.0
     own = _SI[quantity].get(unit_spelt(unit) or "")
@@ -119,3 +243,45 @@ def _factor(name: str, unit: str, settings: SensorSettings) -> float:
     if quantity != "accelerometer" or not settings.apple_frame:
         return own
     return -own / STANDARD_GRAVITY if name == UNCALIBRATED else -own
+
+
+def total_of(series: Mapping[str, Series]) -> Series | tuple[None, None]:
+    """The sensor that has gravity in it, or the sum of the two that are its parts, joined by time stamp."""
+    if TOTAL in series:
+        return series[TOTAL]
+    if LINEAR in series and GRAVITY in series:
+        return _sum(series[LINEAR], series[GRAVITY])
+    return series.get(UNCALIBRATED, (None, None))
+
+
+def parts_of_total(released: Floats) -> dict[str, Floats]:
+    """Released acceleration (reading, axis) as motion and gravity, which add up to it.
+
+    Gravity is its mean: both parts are functions of the release alone, so that no difference of theirs is raw.
+    """
+    gravity = np.broadcast_to(released.mean(axis=0, keepdims=True), released.shape) if len(released) else released
+    return {LINEAR: released - gravity, GRAVITY: gravity}
+
+
+def _sum(linear: Series, gravity: Series) -> Series:
+    """Pairs that are nearest to each other: each reading goes into one sum at most, and so into one window."""
+    (times, values), (stamps, pulls) = _in_order(linear), _in_order(gravity)
+    if not len(stamps) or not len(times):
+        return times[:0], values[:0]
+    nearest = _nearest(stamps, times)
+    paired = _nearest(times, stamps)[nearest] == np.arange(len(times))
+    paired &= np.abs(stamps[nearest] - times) <= APART_NS
+    return times[paired], values[paired] + pulls[nearest[paired]]
+
+
+def _in_order(series: Series) -> Series:
+    order = np.argsort(series[0], kind="stable")
+    return series[0][order], series[1][order]
+
+
+def _nearest(stamps: Nanoseconds, times: Nanoseconds) -> Nanoseconds:
+    """The place of the nearest stamp for each time; the one at the very time, where there is one."""
+    after = np.clip(np.searchsorted(stamps, times), 1, max(1, len(stamps) - 1))
+    before = after - 1
+    after = np.minimum(after, len(stamps) - 1)
+    return np.where(times - stamps[before] < stamps[after] - times, before, after)

@@ -8,10 +8,17 @@ import numpy as np
 
 from deeprotect.errors import WireError
 from deeprotect.gateway.wire import strict_json
-from deeprotect.gateway.wire.acceleration import parts_of_total, total_of
 from deeprotect.gateway.wire.message import Message, Readings, ReleasedWindow
-from deeprotect.gateway.wire.sensor_layout import ChannelGroup, layout
-from deeprotect.gateway.wire.wire_sensor import Style, WireSensor, spelt
+from deeprotect.gateway.wire.sensor_layout import (
+    ChannelGroup,
+    Style,
+    WireSensor,
+    layout,
+    parts_of_total,
+    spelt,
+    total_of,
+)
+from deeprotect.gateway.wire.times import read_times
 from deeprotect.signals.schema import Floats, Schema
 from deeprotect.signals.ticks import Nanoseconds
 
@@ -21,7 +28,7 @@ ACCURACY = 3  # of Android's scale from 0 to 3; what the phone said about its ow
 
 def read(body: bytes, schema: Schema, sensors: Mapping[str, Any]) -> Message:
     """One pushed message."""
-    return from_json(strict_json.parse(body), schema, sensors)
+    return from_json(strict_json.parse(strict_json.decoded(body)), schema, sensors)
 
 
 def from_json(message: Any, schema: Schema, sensors: Mapping[str, Any]) -> Message:
@@ -33,8 +40,8 @@ def from_json(message: Any, schema: Schema, sensors: Mapping[str, Any]) -> Messa
     if payload and payload[0].get("name") == TEST:
         return Message(session, (), is_test=True)
     by_name = _by_name(payload)
-    found = (_readings(group, by_name) for group in layout(schema, sensors))
-    return Message(session, tuple(readings for readings in found if readings is not None))
+    found = (readings for group in layout(schema, sensors) for readings in _readings(group, by_name))
+    return Message(session, tuple(readings for readings in found if len(readings)))
 
 
 def write(window: ReleasedWindow) -> bytes:
@@ -59,32 +66,35 @@ def _by_name(payload: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     return by_name
 
 
-def _readings(group: ChannelGroup, by_name: dict[str, list[dict[str, Any]]]) -> Readings | None:
+def _readings(group: ChannelGroup, by_name: dict[str, list[dict[str, Any]]]) -> Iterator[Readings]:
     """Of one group, by the first of its names that came; they go out under all that came."""
     came = tuple(name for name in group.factors if name in by_name)
     series = {name: _series(by_name[name], group, name) for name in came}
     times, values = total_of(series) if group.kind == "total" else next(iter(series.values()), (None, None))
-    if times is None or values is None or not len(times):
-        return None
-    style: Style = "android" if "accuracy" in by_name[came[0]][0] else "apple"
-    return Readings(group.sensor(came, style), group.channels, times, values)
+    if times is not None and values is not None:
+        style: Style = "android" if "accuracy" in by_name[came[0]][0] else "apple"
+        yield from group.readings(times, values, came, style=style)
 
 
 def _series(entries: list[dict[str, Any]], group: ChannelGroup, name: str) -> tuple[Nanoseconds, Floats]:
-    """Times, and values in the policy's units; a reading that lacks one of them is left out."""
+    """Times, and values in the policy's units; NaN where a reading lacks one, and no row where it has none."""
     rows, times = [], []
     for entry in entries:
         values = entry.get("values")
         if not isinstance(values, dict):
             raise WireError("a reading must have values, an object of numbers")
         row = [values.get(key) for key in group.keys]
-        if None not in row:
+        if any(value is not None for value in row):
             rows.append(row)
             times.append(entry.get("time"))
-    flat = strict_json.numbers([value for row in rows for value in row], "values of a sensor")
+    flat = [value for row in rows for value in row]
+    found = np.full(len(flat), np.nan)
+    there = np.array([value is not None for value in flat], dtype=bool)
+    found[there] = strict_json.numbers([value for value in flat if value is not None], "values of a sensor")
     with np.errstate(over="ignore"):
-        scaled = flat.reshape(len(rows), len(group.keys)) / group.factors[name]
-    return strict_json.stamps(times), strict_json.finite(scaled, "values of a sensor")
+        scaled = found.reshape(len(rows), len(group.keys)) / group.factors[name]
+    strict_json.finite(scaled.ravel()[there], "values of a sensor")
+    return read_times(times, "ns", came_ns=0), scaled
 
 
 def _entries(readings: Readings) -> Iterator[dict[str, Any]]:
@@ -107,4 +117,4 @@ def _released(sensor: WireSensor, values: Floats) -> Iterator[tuple[str, Floats]
     """Under each name, in its unit; adding 0.0 leaves no -0.0, which tells nothing and looks odd."""
     parts = parts_of_total(values) if sensor.kind == "total" else {}
     for name, factor in sensor.factors:
-        yield name, strict_json.finite(parts.get(name, values) * factor + 0.0, "released values")
+        yield name, strict_json.finite(parts.get(name, values) * np.array(factor) + 0.0, "released values")

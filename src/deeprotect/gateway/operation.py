@@ -1,0 +1,186 @@
+"""What operators see: logs on standard error, counts for Prometheus, and whether a draw can be paid for."""
+
+import asyncio
+import json
+import logging
+import sys
+import time
+import traceback
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from deeprotect.errors import DeeprotectError, printable
+
+unkept: deque[tuple[datetime, str, dict[str, Any]]] = deque(maxlen=1000)
+"""Events that are not in the list of the console yet: the database may be what fails."""
+
+
+def event(what: str, **facts: Any) -> None:
+    """Something that an operator may want to know."""
+    now = datetime.now(UTC)
+    line = {"time": now.isoformat(timespec="milliseconds"), "event": what}
+    shown = {name: printable(value, 300) if isinstance(value, str) else value for name, value in facts.items()}
+    unkept.append((now, what, shown))
+    with suppress(OSError, ValueError):  # a full disk or a closed pipe stops the log, and nothing else
+        print(json.dumps(line | shown, ensure_ascii=True), file=sys.stderr, flush=True)
+
+
+_said: dict[str, float] = {}
+
+
+def event_seldom(what: str, **facts: Any) -> None:
+    """Something that may be so for every batch: said once a second at most."""
+    now = time.monotonic()
+    if now - _said.get(what, -1.0) >= 1.0:
+        _said[what] = now
+        event(what, **facts)
+
+
+@asynccontextmanager
+async def beside(*work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    """While something else is done: what goes wrong in it is told by whoever does it."""
+    tasks = [asyncio.create_task(each) for each in work]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def failure(what: str, error: BaseException) -> None:
+    """Something that nobody foresaw: its kind and its place, never its words, which may quote a sample."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{frames[-1].filename.rpartition('deeprotect/')[2]}:{frames[-1].lineno}" if frames else ""
+    event(what, kind=type(error).__name__, place=place)
+
+
+class JsonHandler(logging.Handler):
+    """Lines of the server itself, in the same form; of an exception only its kind."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and record.exc_info[1] is not None:
+            failure("server", record.exc_info[1])
+        elif record.levelno >= logging.WARNING:
+            event("server", level=record.levelname.lower(), text=str(record.msg).split("%")[0])
+
+
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "handlers": {"json": {"class": "deeprotect.gateway.operation.JsonHandler"}},
+    "root": {"handlers": ["json"], "level": "WARNING"},
+    "loggers": {
+        "uvicorn": {"handlers": ["json"], "level": "WARNING", "propagate": False},
+        "uvicorn.error": {"level": "WARNING"},
+        "uvicorn.access": {"handlers": [], "level": "CRITICAL", "propagate": False},
+        "mqtt": {"handlers": ["json"], "level": "WARNING", "propagate": False},
+    },
+}
+"""For uvicorn: no line for each request, because addresses hold tokens."""
+
+
+_SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+
+
+class Metrics:
+    """Of one process."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        of: Any = {"registry": self._registry, "namespace": "deeprotect"}
+        self.messages = Counter("messages", "Messages by what became of them", ["answer"], **of)
+        self.readings = Counter("readings", "Readings of sensors taken in", **of)
+        self.late = Counter("late_readings", "Readings that came after their window was closed, or twice", **of)
+        self.windows = Counter("released_windows", "Windows released to apps", **of)
+        self.lost = Counter("lost_windows", "Released windows that a slow or absent app did not get", ["why"], **of)
+        self.withheld = Counter("withheld_windows", "Windows that came and did not leave", ["why"], **of)
+        self.sessions = Gauge("sessions", "Sessions that are going on", **of)
+        self.ready = Gauge("ready", "1 while a draw can be paid for", **of)
+        self.batch = Histogram(
+            "batch_seconds", "Encoding, charging, drawing and decoding a batch", buckets=_SECONDS, **of
+        )
+        self.latency = Histogram(
+            "latency_seconds", "From a message to the release of windows that it made due", buckets=_SECONDS, **of
+        )
+
+    def text(self) -> bytes:
+        return generate_latest(self._registry)
+
+
+PROBE_SECONDS = 3.0  # between two payments
+PATIENCE_SECONDS = 3.0  # after which one that has not come back counts as failed
+DRAWS_SECONDS = 10.0  # that a draw which could not be paid for counts, unless one after it could
+
+
+class Health:
+    """Pays on an account that is nobody's, unless draws were paid for just now; what they say goes before it."""
+
+    def __init__(self, pay: Callable[[], None], *, now: Callable[[], float] = time.monotonic) -> None:
+        self._pay, self._now = pay, now
+        self._trouble: str | None = "no draw was paid for yet"
+        self._asked: float | None = None  # when the payment began that is on its way
+        self._paid = self._unpaid = -DRAWS_SECONDS
+        self._told: str | None = None
+
+    @property
+    def trouble(self) -> str | None:
+        """Why no draw can be paid for; None while one can."""
+        now = self._now()
+        if self._asked is not None and now - self._asked > PATIENCE_SECONDS:
+            return f"the ledger has not answered for {now - self._asked:.0f} s"
+        if self._trouble is None and self._paid < self._unpaid > now - DRAWS_SECONDS:
+            return "the last draw could not be paid for"
+        return self._trouble
+
+    def note(self, *, paid: bool, unpaid: bool) -> None:
+        """What draws of real streams showed."""
+        if paid:
+            self._paid, self._trouble = self._now(), None
+        elif unpaid:
+            self._unpaid = self._now()
+
+    async def watch(self) -> None:
+        """Until it is cancelled."""
+        while True:
+            await self.look()
+            await asyncio.sleep(PROBE_SECONDS)
+
+    async def look(self) -> None:
+        """Pay now, unless somebody did; what changed is told."""
+        if self._now() - self._paid >= PROBE_SECONDS:
+            await self._try()
+        trouble = self.trouble
+        if trouble != self._told:
+            self._told = trouble
+            event("ready") if trouble is None else event("not ready", reason=trouble)
+
+    async def _try(self) -> None:
+        self._asked = self._now()
+        try:
+            await asyncio.to_thread(self._pay)
+            self._trouble = None
+        except DeeprotectError as error:
+            self._trouble = str(error)
+        except Exception as error:
+            failure("the ledger cannot be tried", error)
+            self._trouble = "the ledger failed; the operator's log says where"
+        finally:
+            self._asked = None
+
+
+def in_words(trouble: str | None, *, live: int, streams: int, withheld: Mapping[str, int]) -> str:
+    """The state of a gateway in a line; `withheld` are apps that get nothing now, by the reason."""
+    if trouble is not None:
+        return f"Nothing leaves: no draw can be paid for. {trouble[:1].upper()}{trouble[1:]}."
+    heard = f"{live:,} of {streams:,} streams are heard from" if streams else "nothing is registered yet"
+    apps = sum(withheld.values())
+    if not apps:
+        return f"All is well: draws are paid for, and {heard}."
+    reasons = ", ".join(f"{why} ({count:,})" for why, count in sorted(withheld.items()))
+    return f"Draws are paid for, and {heard}; {apps:,} {'app gets' if apps == 1 else 'apps get'} nothing: {reasons}."

@@ -1,1 +1,0 @@
-"""What operators see: logs and counts, nothing of it a sample."""

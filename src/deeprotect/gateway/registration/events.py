@@ -1,0 +1,56 @@
+"""What happened, newest first: in the database, for the console and for whoever asks; the newest few thousand."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, insert, or_, select
+
+from deeprotect.gateway.registration.registry_tables import events
+from deeprotect.release.ledger.database import Database
+from deeprotect.release.ledger.ledger import microseconds, moment_of
+
+MOST_KEPT = 10_000
+_LOCK = "deeprotect: events"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that an operator may want to know; `facts` name streams, people and apps, never samples or tokens."""
+
+    at: datetime
+    what: str
+    facts: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"time": self.at.isoformat(timespec="milliseconds"), "event": self.what, **self.facts}
+
+
+def record(connection: Connection, what: str, *, at: int, **facts: Any) -> None:
+    """In the transaction of what happened; `at` in microseconds of UTC since 1970."""
+    told = {name: value for name, value in facts.items() if value is not None}
+    connection.execute(insert(events).values(at=at, what=what, facts=json.dumps(told, ensure_ascii=False)))
+
+
+def keep(database: Database, happened: Sequence[Event]) -> None:
+    """All of them, in one transaction; the oldest make way."""
+    if not happened:
+        return
+    with database.writing(_LOCK) as connection:
+        for each in happened:
+            record(connection, each.what, at=microseconds(each.at), **each.facts)
+        newest = connection.execute(select(func.max(events.c.id))).scalar() or 0
+        connection.execute(delete(events).where(events.c.id <= newest - MOST_KEPT))
+
+
+def read(database: Database, *, most: int, skip: int = 0, about: str = "") -> Sequence[Event]:
+    """The newest that hold a text, whatever they are about."""
+    asked = select(events).order_by(events.c.at.desc(), events.c.id.desc()).limit(most).offset(skip)
+    if about:
+        asked = asked.where(
+            or_(*(column.icontains(about, autoescape=True) for column in (events.c.what, events.c.facts)))
+        )
+    with database.reading() as connection:
+        return [Event(moment_of(row.at), row.what, json.loads(row.facts)) for row in connection.execute(asked)]

@@ -1,0 +1,253 @@
+"""Where devices send, apps receive and operators look, by HTTP or WebSocket; and what OpenAPI says about it."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from functools import partial
+from typing import Any
+
+from fastapi import APIRouter, Request, Response, WebSocket
+from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
+from starlette.status import WS_1008_POLICY_VIOLATION, WS_1012_SERVICE_RESTART
+from starlette.websockets import WebSocketDisconnect
+
+from deeprotect.gateway.mediation.gateway import OK, Answer, Gateway
+from deeprotect.gateway.registration.addresses import bearer_token
+from deeprotect.gateway.registration.device_registry import App
+from deeprotect.gateway.wire.formats import ARROW_TYPE, FORMS, JSON_TYPE, LINES_TYPE, Form, content_type_of, write
+from deeprotect.gateway.wire.requests import BODY_SECONDS, UNREAD, is_local, read_body
+
+Replies = dict[int | str, dict[str, Any]]
+_TIME = {"type": "integer", "minimum": 0, "maximum": 2**62 - 1, "description": "nanoseconds of UTC since 1970"}
+_NAME = {"type": "string", "maxLength": 200, "pattern": "^[A-Za-z0-9._-]*$"}
+_COLUMNS = {
+    "type": "object",
+    "description": "a list for the time, and one of the same length for each channel of the policy",
+    "properties": {"session": _NAME, "time": {"type": "array", "items": _TIME}},
+    "required": ["time"],
+    "additionalProperties": {"type": "array", "items": {"type": ["number", "null"]}},
+}
+_VALUES = {"type": "object", "additionalProperties": {"type": "number"}}
+_READING = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "time": _TIME, "values": _VALUES},
+    "required": ["name", "time", "values"],
+}
+_READINGS = {"type": "array", "items": _READING}
+_PUSHED = {
+    "type": "object",
+    "description": "as the phone app Sensor Logger pushes it",
+    "properties": {"messageId": {"type": "integer"}, "sessionId": _NAME, "payload": _READINGS},
+    "required": ["payload"],
+}
+_MESSAGE = {
+    JSON_TYPE: {"schema": {"anyOf": [_COLUMNS, _PUSHED]}},
+    ARROW_TYPE: {"schema": {"type": "string", "format": "binary"}},
+}
+_ACCEPTED = {
+    "type": "object",
+    "properties": {
+        "accepted": {"type": "integer", "minimum": 0},
+        "waits": {"type": "string", "description": "for what, where nothing leaves yet"},
+    },
+}
+
+
+def said(why: str, *kinds: str) -> dict[str, Any]:
+    """Text; a refusal is one line of it."""
+    return {"description": why, "content": {kind: {"schema": {"type": "string"}} for kind in kinds or ("text/plain",)}}
+
+
+NO_DEVICE, NO_APP = "no device has this address; register one", "no app has this token; register one"
+NO_FORM = f"form is one of {', '.join(FORMS)}"
+REPLIES_IN: Replies = {
+    200: {"description": "readings that were in time", "content": {JSON_TYPE: {"schema": _ACCEPTED}}},
+    404: said(NO_DEVICE),
+    408: said("a message that does not come to its end"),
+    413: said("a message that is too large"),
+    422: said("a message that is not what it should be"),
+    429: said("messages that come too often"),
+    499: said("the budget is spent; the text is for the person"),
+    503: said("too much is waiting, or the ledger that pays for releases cannot be used"),
+}
+REPLIES_OUT: Replies = {
+    200: said("released windows, as they are made", LINES_TYPE, ARROW_TYPE),
+    404: said(NO_APP),
+    422: said("no such form"),
+}
+REPLIES_METRICS: Replies = {404: said("for this machine, and who has a token for it")}
+
+
+def router_in(gateway: Gateway) -> APIRouter:
+    """Where devices send to: `/in/{token}`, one unguessable address each."""
+    router = APIRouter(tags=["devices"])
+    body_in = {"requestBody": {"required": True, "content": _MESSAGE}}
+
+    @router.post("/in/{token}", responses=REPLIES_IN, response_class=Response, openapi_extra=body_in)
+    async def send(token: str, request: Request) -> Response:
+        """A message: Sensor Logger's JSON, another known form of JSON, line protocol, or an Arrow stream."""
+        device = await gateway.directory.newest(partial(gateway.directory.device_of, token))
+        if device is None:
+            return PlainTextResponse(NO_DEVICE, status_code=404)
+        body = await read_body(request, gateway.settings.most_bytes)
+        if body is None:
+            return _reply(Answer(408, f"a message must arrive within {BODY_SECONDS:g} s; send it again"))
+        return _reply(await gateway.take(device, body, request.headers.get("content-type")))
+
+    @router.websocket("/in/{token}")
+    async def stream(socket: WebSocket, token: str) -> None:
+        """The same messages one after the other, text for JSON and bytes for Arrow; each is answered."""
+        await socket.accept()
+        since = time.monotonic()
+        await gateway.directory.newest(partial(gateway.directory.device_of, token))
+        try:
+            while gateway.directory.device_of(token) is not None:
+                body, content_type = await _message(socket)
+                device = gateway.directory.device_of(token)
+                if device is None:  # it was revoked while nothing came
+                    break
+                answer = await gateway.take(device, body, content_type)
+                await socket.send_text(json.dumps({"status": answer.status, **_facts(answer)}, ensure_ascii=False))
+                if not gateway.fleet.has(device.stream, since):
+                    await socket.close(WS_1012_SERVICE_RESTART, "it goes on at another gateway; connect again")
+                    return
+            await socket.close(WS_1008_POLICY_VIOLATION, NO_DEVICE)
+        except WebSocketDisconnect:
+            return
+
+    return router
+
+
+async def _message(socket: WebSocket) -> tuple[bytes, str | None]:
+    message = await socket.receive()
+    if message["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(message.get("code", 1000))
+    if message.get("bytes") is not None:
+        return message["bytes"], ARROW_TYPE
+    return message["text"].encode("utf-8", "surrogatepass"), None
+
+
+def _facts(answer: Answer) -> dict[str, object]:
+    """What was taken, and what is awaited before anything leaves; or what is wrong."""
+    if answer.status != OK:
+        return {"error": answer.text}
+    return {"accepted": answer.accepted} | ({"waits": answer.waits} if answer.waits else {})
+
+
+def _reply(answer: Answer) -> Response:
+    """Plain text where something is wrong: it is shown to people as it is."""
+    if answer.status == OK:
+        return JSONResponse(_facts(answer))
+    headers = {"connection": "close"} if answer.status in UNREAD else None
+    return PlainTextResponse(answer.text, status_code=answer.status, headers=headers)
+
+
+def router_out(gateway: Gateway) -> APIRouter:
+    """Where apps receive: `/out` with the token in a header, or `/out/{token}` where no header can be set."""
+    router = APIRouter(tags=["apps"])
+
+    @router.get("/out", responses=REPLIES_OUT, response_class=Response)
+    @router.get("/out/{token}", responses=REPLIES_OUT, response_class=Response)
+    async def receive(request: Request, token: str = "", form: str = "") -> Response:
+        """JSON lines, or with `form=arrow` (or by Accept) Arrow streams one after the other."""
+        app, chosen, secret = await asked(request, token, form)
+        if app is None:
+            return PlainTextResponse(NO_APP, status_code=404)
+        if chosen is None:
+            return PlainTextResponse(NO_FORM, status_code=422)
+        media = LINES_TYPE if content_type_of(chosen) == JSON_TYPE else content_type_of(chosen)
+        lines = _parts(gateway, app, secret, form=chosen, end=b"" if chosen == "arrow" else b"\n")
+        return StreamingResponse(lines, media_type=media, headers={"cache-control": "no-store"})
+
+    @router.websocket("/out")
+    @router.websocket("/out/{token}")
+    async def stream(socket: WebSocket, token: str = "", form: str = "") -> None:
+        """One message for each window."""
+        await socket.accept()
+        app, chosen, secret = await asked(socket, token, form)
+        if app is None or chosen is None:
+            await socket.close(WS_1008_POLICY_VIOLATION, NO_APP if app is None else NO_FORM)
+            return
+        await _hand_on(socket, _parts(gateway, app, secret, form=chosen), form=chosen)
+
+    async def asked(connection: Request | WebSocket, in_address: str, form: str) -> tuple[App | None, Form | None, str]:
+        """Who asks, for which form, and with which token."""
+        in_header = bearer_token(connection.headers.get("authorization", ""))
+        token = in_address if in_header is None else in_header
+        app = await gateway.directory.newest(partial(gateway.directory.app_of, token))
+        return app, _form(connection, form, app), token
+
+    return router
+
+
+async def _parts(gateway: Gateway, app: App, token: str, *, form: Form, end: bytes = b"") -> AsyncGenerator[bytes]:
+    """What the app gets, as long as the token is good that it came with."""
+    with gateway.mediator.subscribe(app) as windows:
+        async for window in windows:
+            if gateway.directory.app_of(token) is None:  # it was rotated, and its time is over
+                return
+            yield write(window, form) + end
+
+
+async def _hand_on(socket: WebSocket, parts: AsyncGenerator[bytes], *, form: Form) -> None:
+    """Until there is no more, or nobody is there any more: a socket that was closed keeps nothing in memory."""
+    tasks = [asyncio.create_task(each) for each in (_send_all(socket, parts, form=form), _gone(socket))]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _send_all(socket: WebSocket, parts: AsyncGenerator[bytes], *, form: Form) -> None:
+    async with aclosing(parts):
+        async for part in parts:
+            await (socket.send_bytes(part) if form == "arrow" else socket.send_text(part.decode()))
+    await socket.close(WS_1012_SERVICE_RESTART, "revoked, or it goes on at another gateway; connect again")
+
+
+async def _gone(socket: WebSocket) -> None:
+    """Whatever an app sends here is not looked at."""
+    while (await socket.receive())["type"] != "websocket.disconnect":
+        continue
+
+
+def _form(connection: Request | WebSocket, asked: str, app: App | None) -> Form | None:
+    """As it asks now, or as it was registered."""
+    if not asked:
+        usual = app.form if app else None
+        return "arrow" if ARROW_TYPE in connection.headers.get("accept", "") else usual or "rows"
+    return next((form for form in FORMS if form == asked), None)
+
+
+def router_operator(gateway: Gateway) -> APIRouter:
+    """`/healthz`, `/readyz`, and `/metrics` for this machine, the admin, and who has a token to read it."""
+    router = APIRouter(tags=["operators"])
+
+    @router.get("/healthz")
+    def alive() -> dict[str, str]:
+        return {"status": "alive"}
+
+    @router.get("/readyz", responses={503: {"description": "no draw can be paid for"}})
+    async def ready() -> Response:
+        """Whether a draw can be paid for: a moment ago one was, on an account that is nobody's."""
+        if (reason := gateway.health.trouble) is not None:
+            return JSONResponse({"status": "not ready", "reason": reason}, status_code=503)
+        return JSONResponse({"status": "ready"})
+
+    @router.get("/metrics", responses=REPLIES_METRICS, response_class=PlainTextResponse)
+    async def metrics(request: Request) -> Response:
+        """Of this gateway; others that share its ledger have their own."""
+        token = bearer_token(request.headers.get("authorization", ""))
+        if not is_local(request) and not await asyncio.to_thread(may_read, token):
+            return PlainTextResponse("not found", status_code=404)
+        return PlainTextResponse(gateway.metrics.text(), media_type="text/plain; version=0.0.4")
+
+    def may_read(token: str | None) -> bool:
+        registry = gateway.registry
+        return token is not None and (registry.linked("metrics", token) is not None or registry.is_admin(token))
+
+    return router

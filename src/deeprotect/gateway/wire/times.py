@@ -1,0 +1,112 @@
+"""Times as producers write them: whole nanoseconds, other units since 1970, ISO 8601; never guessed where two fit."""
+
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from deeprotect.errors import WireError
+from deeprotect.signals.ticks import SECOND, Nanoseconds
+
+TimeUnit = Literal["ns", "us", "ms", "s", "iso", "arrival"]
+LATEST_NS = 2**62  # the year 2116: differences of two stamps stay inside 64 bits
+_EARLIEST_NS = 10**18  # 2001: from then on no two units have a number in common
+_NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": SECOND}
+_MOST_DIGITS = 19
+_LIVE_NS = 24 * 3600 * SECOND
+_LOOKS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds"}
+_EPOCH = "epoch"  # a form that says since when, and not in which unit
+
+
+def read_times(values: list[Any], unit: TimeUnit | Literal["epoch"] | None, *, came_ns: int) -> Nanoseconds:
+    """Nanoseconds since 1970. Without a unit: nanoseconds, ISO 8601, or the one unit in which it is about now."""
+    if unit == "iso" or (unit is None and _is_text(values)):
+        return in_range(_iso(values))
+    numbers = _numbers(values)
+    if unit is None or unit == _EPOCH:
+        unit = _unit_of(numbers, came_ns=came_ns if unit is None else None)
+    return in_range(_nanoseconds(numbers, unit))
+
+
+def write_time(time_ns: int, unit: TimeUnit | None) -> int | float | str:
+    """The same the other way round; without a unit, whole nanoseconds."""
+    if unit == "iso":
+        return str(np.datetime64(time_ns, "ns")) + "Z"
+    if unit == "s":
+        return time_ns / SECOND
+    return time_ns // _NS.get(unit or "ns", 1)
+
+
+def in_range(times_ns: Nanoseconds) -> Nanoseconds:
+    """The same, if all lie between 1970 and 2116."""
+    if len(times_ns) and not (times_ns.min() >= 0 and times_ns.max() < LATEST_NS):
+        raise _wrong()
+    return times_ns
+
+
+def _is_text(values: list[Any]) -> bool:
+    return any(type(value) is str and not value.isdigit() for value in values)
+
+
+def _numbers(values: list[Any]) -> list[int] | list[float]:
+    """All whole, as JSON integers or as text of digits, which never pass through a float; or all with decimals."""
+    kinds = set(map(type, values))
+    if kinds <= {int}:
+        return values
+    if kinds <= {float, int}:
+        return [float(value) if abs(value) < LATEST_NS else np.inf for value in values]
+    return [_whole(value) for value in values]
+
+
+def _whole(value: Any) -> int:
+    if type(value) is int:
+        return value
+    if isinstance(value, str) and len(value) <= _MOST_DIGITS and value.isascii() and value.isdigit():
+        return int(value)
+    raise _wrong()
+
+
+def _unit_of(numbers: list[int] | list[float], *, came_ns: int | None) -> TimeUnit:
+    """By their size. A device that counts from its start could look like another unit; near now it does not."""
+    low, high = min(numbers, default=_EARLIEST_NS), max(numbers, default=_EARLIEST_NS)
+    fitting = next((unit for unit, ns in _NS.items() if low * ns >= _EARLIEST_NS and high * ns < LATEST_NS), None)
+    if fitting is None:
+        raise _wrong()
+    ns = _NS[fitting]
+    if fitting == "ns" or came_ns is None or (abs(low * ns - came_ns) < _LIVE_NS > abs(high * ns - came_ns)):
+        return fitting  # type: ignore[return-value]
+    raise WireError(
+        f"the times look like {_LOOKS[fitting]} and are not of today, so this is not taken for granted; register the "
+        f"device with --time {fitting}, or --time arrival if it has no clock"
+    )
+
+
+def _nanoseconds(numbers: list[int] | list[float], unit: str) -> Nanoseconds:
+    ns = _NS[unit]
+    if any(type(value) is float for value in numbers):
+        if unit == "ns" or not np.isfinite(numbers).all():
+            raise _wrong()
+        # A float of seconds holds no more than microseconds.
+        return np.asarray(np.rint(np.array(numbers) * (ns // 1000)).astype(np.int64) * 1000)
+    if numbers and not 0 <= min(numbers) <= max(numbers) < LATEST_NS // ns:
+        raise _wrong()
+    return np.array(numbers, dtype=np.int64) * ns
+
+
+def _iso(values: list[Any]) -> Nanoseconds:
+    """With a zone, or else UTC; one message has times of one kind."""
+    if not all(type(value) is str and len(value) <= 40 for value in values):
+        raise _wrong()
+    for kind in (pa.timestamp("ns", tz="UTC"), pa.timestamp("ns")):
+        try:
+            return np.asarray(pa.array(values, type=pa.string()).cast(kind).cast(pa.int64()))
+        except pa.ArrowException:
+            continue
+    raise _wrong()
+
+
+def _wrong() -> WireError:
+    return WireError(
+        "a time must be whole nanoseconds of UTC since 1970, or ISO 8601; for another unit register the device with "
+        "--time ms, us or s, and with --time arrival if it has no clock"
+    )
