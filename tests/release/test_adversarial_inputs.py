@@ -13,12 +13,10 @@ from tests.networks import affine, clipped, largest
 
 from deeprotect import Protector
 from deeprotect.bundle import Bundle
-from deeprotect.bundle.network import Network
-from deeprotect.bundle.output_table import OutputTable
+from deeprotect.bundle.network import Network, OutputTable
 from deeprotect.errors import TableError
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.design import design
-from deeprotect.privacy.channel.rounding import make
+from deeprotect.privacy.channel.design import design, make
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.mechanisms import laplace
 from deeprotect.privacy.mechanisms.relaxed import basis

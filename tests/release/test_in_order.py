@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from deeprotect.release.in_order import encoding_threads, in_order
+from deeprotect.release.engine import encoding_threads, in_order
 
 
 def test_results_come_in_the_order_of_items_whoever_is_done_first():

@@ -30,6 +30,7 @@ def large(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_two_million_rows_need_less_than_600_mb(bundle, large, tmp_path, kind):
     bundle.save(tmp_path / "protector")

@@ -91,6 +91,7 @@ def nanoseconds(table, fraction_at=50_000):
     return table.append_column("time", pa.array(stamps)).append_column("recording", pa.array(names))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [".csv", ".parquet", ".arrow"])
 @pytest.mark.parametrize("options", [{}, {"relative_time": True}, {"keep_names": True, "relative_time": True}])
 def test_a_file_is_the_same_to_the_last_byte_whatever_digits_the_raw_samples_have(constant, tmp_path, kind, options):

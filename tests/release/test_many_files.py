@@ -12,10 +12,11 @@ from tests.conftest import walk
 
 from deeprotect import Protector
 from deeprotect.errors import InputError, TableError
-from deeprotect.release.many_files import UNFINISHED
+from deeprotect.release.releasing import UNFINISHED
 from deeprotect.tables.atomic import LEFT_BEHIND
 
 PLACES = ["a.parquet", "b/c.parquet", "b/d.parquet"]
+RELEASED = ["1.parquet", "2/1.parquet", "2/2.parquet"]
 PROTECT = (sys.executable, "-c", "from deeprotect.cli import main; main()", "protect")
 
 
@@ -46,9 +47,9 @@ def states(folder):
 
 def test_every_file_is_released_in_its_place(protector, data, tmp_path):
     summary = protector.protect([data], tmp_path / "out")
-    assert written(tmp_path / "out") == PLACES
-    for place in PLACES:
-        released, private = pa_parquet.read_table(tmp_path / "out" / place), pa_parquet.read_table(data / place)
+    assert written(tmp_path / "out") == RELEASED
+    for name, place in zip(RELEASED, PLACES, strict=True):
+        released, private = pa_parquet.read_table(tmp_path / "out" / name), pa_parquet.read_table(data / place)
         assert released.column_names == ["time", "acc_x", "acc_y", "recording"]
         assert released["time"] == private["time"]
         assert released["acc_x"] != private["acc_x"]
@@ -61,20 +62,40 @@ def test_a_file_that_cannot_be_used_breaks_the_run_off_and_the_next_goes_on(prot
     (data / PLACES[1]).write_bytes(whole[:-50])
     with pytest.raises(TableError, match=r"c\.parquet"):
         protector.protect([data], tmp_path / "out")
-    assert written(tmp_path / "out") == [UNFINISHED, PLACES[0]]
+    assert written(tmp_path / "out") == [UNFINISHED, RELEASED[0]]
     first = states(tmp_path / "out")
     (data / PLACES[1]).write_bytes(whole)
     summary = protector.protect([data], tmp_path / "out")
     assert (summary.files, summary.kept) == (2, 1)
-    assert written(tmp_path / "out") == PLACES
+    assert written(tmp_path / "out") == RELEASED
     assert first.items() <= states(tmp_path / "out").items()
+
+
+def test_names_of_files_and_folders_leave_only_where_that_is_asked_for(protector, tmp_path):
+    (tmp_path / "data" / "ann").mkdir(parents=True)
+    pa_parquet.write_table(walk(30), tmp_path / "data" / "ann" / "walking at home.parquet")
+    protector.protect(tmp_path / "data", tmp_path / "out")
+    assert written(tmp_path / "out") == ["1/1.parquet"]
+    protector.protect(tmp_path / "data", tmp_path / "named", keep_names=True)
+    assert written(tmp_path / "named") == ["ann/walking at home.parquet"]
+
+
+def test_numbers_of_a_broken_run_are_never_taken_by_other_files(protector, data, tmp_path):
+    (data / PLACES[1]).write_bytes(b"no table")
+    with pytest.raises(TableError):
+        protector.protect([data], tmp_path / "out")
+    pa_parquet.write_table(walk(30), data / PLACES[1])
+    pa_parquet.write_table(walk(30), data / "Zoe.parquet")  # sorts before all others
+    with pytest.raises(InputError, match="other files"):
+        protector.protect([data], tmp_path / "out")
+    assert written(tmp_path / "out") == [UNFINISHED, RELEASED[0]]
 
 
 def test_only_what_this_run_released_is_counted_as_spent(protector, data, tmp_path):
     everything = protector.protect([data], tmp_path / "all").spending.draws
     first = protector.protect([data / PLACES[0]], tmp_path / "one").spending.draws
     (tmp_path / "out").mkdir()
-    (tmp_path / "one" / PLACES[0]).rename(tmp_path / "out" / PLACES[0])
+    (tmp_path / "one" / RELEASED[0]).rename(tmp_path / "out" / RELEASED[0])
     (tmp_path / "out" / UNFINISHED).touch()
     assert protector.protect([data], tmp_path / "out").spending.draws == everything - first
 
@@ -122,13 +143,13 @@ def test_an_output_folder_is_never_among_the_inputs(protector, data, folder):
 
 def test_a_file_may_be_released_into_a_folder_beside_it(protector, data):
     protector.protect([data / PLACES[0]], data / "out")
-    assert written(data / "out") == [PLACES[0]]
+    assert written(data / "out") == [RELEASED[0]]
 
 
 def killed_at_the_second_file(command, out):
     """kill -9 when one file is finished and the next is being written."""
     work = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    while not ((out / PLACES[0]).exists() and any(part.stat().st_size for part in left_behind(out))):
+    while not ((out / RELEASED[0]).exists() and any(part.stat().st_size for part in left_behind(out))):
         assert work.poll() is None, "it finished before it could be killed"
         time.sleep(0.001)
     work.send_signal(signal.SIGKILL)
@@ -139,16 +160,17 @@ def left_behind(out):
     return [path for path in out.rglob(".*") if LEFT_BEHIND.fullmatch(path.name)]
 
 
+@pytest.mark.long
 def test_a_killed_run_goes_on_and_keeps_what_was_finished(bundle, tmp_path):
     bundle.save(tmp_path / "protector")
     data, out = made(tmp_path / "data", rows=300_000), tmp_path / "out"
     command = [*PROTECT, str(tmp_path / "protector"), str(data), str(out)]
     killed_at_the_second_file(command, out)
-    assert set(written(out)) >= {UNFINISHED, PLACES[0]}
+    assert set(written(out)) >= {UNFINISHED, RELEASED[0]}
     assert left_behind(out)
     before = states(out)
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert "of 2 files, 1 files were finished before" in done.stderr
-    assert written(out) == PLACES
+    assert written(out) == RELEASED
     assert before.items() <= states(out).items()
-    assert [pa_parquet.read_table(out / place).num_rows for place in PLACES] == [300_000, 300_001, 300_002]
+    assert [pa_parquet.read_table(out / place).num_rows for place in RELEASED] == [300_000, 300_001, 300_002]

@@ -5,8 +5,7 @@ import pytest
 from scipy import stats
 
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.design import design
-from deeprotect.privacy.channel.rounding import make
+from deeprotect.privacy.channel.design import design, make
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.privacy.mechanisms.laplace import certified
 from deeprotect.privacy.mechanisms.subspace import subspace

@@ -10,16 +10,12 @@ from tests.gateway.conftest import message
 from tests.gateway.test_mediator import draws, listening, made
 from tests.mutations import protectors
 
-from deeprotect.audit import isolation
-from deeprotect.audit.candidates import candidates
+from deeprotect.auditing import isolation
+from deeprotect.auditing.pairs import candidates
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.verification.verify import steps
 from deeprotect.errors import BundleError, InputError
-from deeprotect.exporting.browser import export_browser
-from deeprotect.exporting.device import export_device
-from deeprotect.exporting.onnx import export_onnx
-from deeprotect.gateway.offers import consequences
-from deeprotect.gateway.offers.choices import varied
+from deeprotect.exporting.targets import export_browser, export_device, export_onnx
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.protector import Protector
 from deeprotect.release.engine import Request, encode, one, release, stream
@@ -81,6 +77,7 @@ def test_no_window_touches_another_episode(certain):
         assert (np.arange(4) == episode).tolist() == (after != before)[:, 0].tolist()
 
 
+@pytest.mark.long
 def test_the_audit_finds_no_window_that_touches_another():
     bundle = protectors.scripted(slot=2, variants=3)
     assert isolation.isolation(bundle, candidates(bundle), streams=((2,), (5, 4))).holds
@@ -170,17 +167,6 @@ def test_scripts_that_are_not_the_policys_are_refused(certain, altered, says):
 def test_a_device_refuses_a_script_in_one_line(certain, export, tmp_path):
     with pytest.raises(BundleError, match="scripts are not drawn on devices"):
         export(certain, tmp_path / "out")
-
-
-def test_a_smaller_epsilon_may_be_chosen_and_another_length_may_not():
-    bundle = protectors.scripted(8.0, slot=2)
-    less = varied(bundle, "3", None)
-    assert less.mechanism.real_epsilon <= 3.0 < bundle.mechanism.real_epsilon
-    assert less.mechanism.expected_error() == pytest.approx(1 - consequences.accuracy_at(bundle, 3.0))
-    assert [each.epsilon for each in consequences.accuracy_curve(bundle)][-1] == 8.0
-    assert [windows for windows, _ in consequences.holds_of(bundle)] == [HELD]
-    with pytest.raises(InputError, match="a script is as long as the bundle's"):
-        varied(bundle, None, 2 * HELD)
 
 
 def test_a_shorter_last_episode_shows_its_own_slots(certain):

@@ -138,6 +138,7 @@ def test_an_episode_shows_one_output_and_is_paid_for_once(listen_to):
     assert stream.spending.per_stream == stream.spending.draws * protectors.EPSILON
 
 
+@pytest.mark.long
 def test_what_is_listened_to_decides_what_is_drawn():
     """A draw keeps its code with probability e²/(e² + 3) = 0.71; one that listened elsewhere, a quarter of the time."""
     rows = np.zeros((2 * HELD, CODES, 1))

@@ -10,9 +10,8 @@ from tests.mutations import protectors
 
 from deeprotect import Protector
 from deeprotect.errors import TableError
-from deeprotect.privacy.channel.design import design
+from deeprotect.privacy.channel.design import design, make
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
-from deeprotect.privacy.channel.rounding import make
 from deeprotect.release import engine
 
 CODES, WINDOWS = 4, 150_000

@@ -4,14 +4,14 @@ A file's episode is drawn from its own windows once it is whole. Live, nobody wa
 beginning of its episode, or at the end of the one before. docs/claims.md#draws-of-a-live-stream
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from deeprotect.errors import BudgetError, InputError
+from deeprotect.errors import BudgetError, InputError, ReleasedBeforeError
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.engine import Pipeline, Released, Request
 from deeprotect.release.ledger.ledger import Ledger
@@ -20,6 +20,8 @@ from deeprotect.signals.schema import Floats
 
 Observe = Literal["whole", "beginning", "before"]
 State = Literal["observing", "due", "drawn", "given up"]
+GAP, SPENT, REPEATED = "gap", "budget spent", "released before"
+"""Why windows of an episode do not leave; those who ask for draws know more reasons."""
 LISTEN = 3
 """Windows of an episode, where the policy does not say: as good as ten on the wrist data, and soon there."""
 
@@ -72,6 +74,7 @@ class Episode:
     waiting: list[tuple[int, Any]] = field(default_factory=list)  # place in the episode, ticket
     windows: Floats | None = None  # (place, time, channel) in units, what each place shows
     placeholder: bool = False
+    why: str = GAP  # nothing of it leaves, if nothing does
 
     def __post_init__(self) -> None:
         if self.observed:
@@ -128,6 +131,7 @@ class Episodes:
         self._open: deque[Episode] = deque()
         self._before: list[Floats] = []  # the last windows, for the next episode
         self._last: tuple[int, int] | None = None  # part and number of the window that came last
+        self.withheld: Counter[str] = Counter()  # windows that came and do not leave, by the reason
 
     def take(self, ticket: Any, samples: Floats | None, *, part: int, number: int) -> None:
         """One window more, (time, channel) in units; None where samples are missing."""
@@ -167,6 +171,7 @@ class Episodes:
     def settle(episode: Episode, answer: Released | BudgetError) -> None:
         """What became of a draw; a refusal gives the episode up."""
         if isinstance(answer, BudgetError):
+            episode.why = REPEATED if isinstance(answer, ReleasedBeforeError) else SPENT
             episode.give_up()
         else:
             episode.show(answer.windows, placeholder=bool(answer.placeholder[0]))
@@ -182,15 +187,30 @@ class Episodes:
             waiting, episode.waiting = episode.waiting, []
             if episode.windows is not None:
                 yield from (Leaving(ticket, episode.windows[place], episode.placeholder) for place, ticket in waiting)
+            self._withhold(episode, len(waiting))
             if len(self._open) == 1:
                 return
             self._open.popleft()
 
-    def expire(self) -> None:
-        """Draws that could not be made while their time lasted are not made later."""
-        for episode in list(self._open)[:-1]:
+    def postpone(self, why: str) -> None:
+        """Draws that are due cannot be made now; should their time pass, this is the reason."""
+        for episode in self._open:
+            if episode.state == "due":
+                episode.why = why
+
+    def expire(self, *, over: bool = False) -> None:
+        """Draws that could not be made while their time lasted are not made later; `over`: there is no later."""
+        for episode in list(self._open)[: None if over else -1]:
             if episode.state == "due":
                 episode.give_up()
+            if over or not self._fill_gaps:
+                waiting, episode.waiting = episode.waiting, []
+                self._withhold(episode, len(waiting))
+
+    def _withhold(self, episode: Episode, windows: int) -> None:
+        """Where there is nothing to show, so many windows do not leave."""
+        if episode.windows is None and windows:
+            self.withheld[episode.why] += windows
 
     def _episode(self, part: int, number: int, *, follows: bool) -> Episode:
         current = self._open[-1] if self._open else None

@@ -5,6 +5,7 @@ from datetime import timedelta
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
@@ -126,6 +127,7 @@ def machine(address):
     return Ledgers
 
 
+@pytest.mark.long
 def test_the_ledger_does_what_the_model_says(address):
     steps = settings(max_examples=20, stateful_step_count=12, deadline=None, derandomize=True)
     run_state_machine_as_test(machine(address), settings=steps)

@@ -12,11 +12,13 @@ from tests.release.ledger.prices import price
 from deeprotect.errors import BudgetError
 from deeprotect.release.ledger import Account
 from deeprotect.release.ledger.database import Database
-from deeprotect.release.ledger.database_tables import VERSION, limits, totals
+from deeprotect.release.ledger.database_tables import VERSION, archives, closed, limits, quarters, totals
 from deeprotect.release.ledger.limits import Limits
 from deeprotect.release.ledger.people import limits_of, set_limits
 from deeprotect.release.ledger.stored import StoredLedger
 from deeprotect.signals import Run
+
+NEWER = (quarters, closed, archives)  # tables that came with the fourth version
 
 
 def draws(first, count):
@@ -121,7 +123,8 @@ def test_a_ledger_of_the_second_version_goes_on_with_the_totals_of_its_charges(a
     charge(ann("spent", in_all=60.0, when_spent="placeholder"), draws(0, 4), count=4)
     with Database.existing(address).writing("test") as connection:
         before = sorted(map(tuple, connection.execute(select(totals))))
-        totals.drop(connection)
+        for table in (totals, *NEWER):
+            table.drop(connection)
         connection.execute(text("UPDATE deeprotect_ledger SET version = 2"))
     for opened in (Database.existing, Database.existing_or_new):
         with opened(address).reading() as connection:
@@ -131,14 +134,31 @@ def test_a_ledger_of_the_second_version_goes_on_with_the_totals_of_its_charges(a
         charge(ann("one", in_all=100.0), draws(10, 1), count=1)
 
 
+def test_a_ledger_of_the_third_version_goes_on_with_what_was_paid_in_each_quarter_of_an_hour(ann, address, clock):
+    for number in range(40):
+        charge(ann("one", per_day=205.0), draws(number, 1), count=1)
+        clock.move(minutes=7)
+    with Database.existing(address).writing("test") as connection:
+        before = sorted(map(tuple, connection.execute(select(quarters))))
+        for table in NEWER:
+            table.drop(connection)
+        connection.execute(text("UPDATE deeprotect_ledger SET version = 3"))
+    with Database.existing(address).reading() as connection:
+        assert sorted(map(tuple, connection.execute(select(quarters)))) == before
+        assert len(before) == 19
+    charge(ann("one", per_day=205.0), draws(40, 1), count=1)
+    with pytest.raises(BudgetError, match="spent ε = 205 of per_day = 205"):
+        charge(ann("one", per_day=205.0), draws(41, 1), count=1)
+
+
 def test_a_ledger_of_the_first_version_goes_on_with_the_tightest_limits_that_it_charged(ann, address):
     one = ann("one", in_all=100.0)
     charge(one, draws(0, 10), count=10)
     charge(ann("two", per_hour=80.0, in_all=200.0), draws(0, 2), count=2)
     charge(ann("none"), draws(0, 2), count=2)
     with Database.existing(address).writing("test") as connection:
-        limits.drop(connection)
-        totals.drop(connection)
+        for table in (limits, totals, *NEWER):
+            table.drop(connection)
         connection.execute(text("UPDATE deeprotect_ledger SET version = 1"))
     for opened in (Database.existing, Database.existing_or_new):
         opened(address)

@@ -8,8 +8,7 @@ from tests.recordings import promises
 
 from deeprotect.policy.sections import Budget
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.design import design
-from deeprotect.privacy.channel.rounding import make
+from deeprotect.privacy.channel.design import design, make
 from deeprotect.privacy.mechanisms.laplace import baseline, paper_mode2
 from deeprotect.privacy.mechanisms.subspace import subspace
 from deeprotect.release.ledger import Price

@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import asdict
 from pathlib import Path
 
+import pytest
 from sqlalchemy import select
 from tests.release.ledger.writers import Work
 
@@ -61,6 +62,7 @@ def check(address, lines, recordings):
     return len(counts)
 
 
+@pytest.mark.long
 def test_writers_of_one_person_never_pass_its_limit(address):
     limit = 250
     works = [
@@ -73,6 +75,7 @@ def test_writers_of_one_person_never_pass_its_limit(address):
     assert limit - 4 * 5 < spent <= limit  # all that is allowed, and no more
 
 
+@pytest.mark.long
 def test_writers_of_one_table_release_the_same(address):
     """Each cuts the same recordings into other batches, so that charges and draws meet in the middle of runs."""
     works = [Work("s", "ann", tuple(_cut(size=4 + writer)), {}) for writer in range(WRITERS)]
@@ -86,6 +89,7 @@ def _cut(size):
         yield (("a", first, count), ("b", first, count))
 
 
+@pytest.mark.long
 def test_a_writer_that_dies_at_any_statement_is_made_good_by_the_next(address):
     work = Work("s", "ann", ((("a", 0, 3), ("b", 0, 1)),), {"in_all": 1e6})
     lines = run(address, [work], kind="at every point")

@@ -74,6 +74,7 @@ def test_long_runs_are_kept_in_short_rows(open_ledger, address, clock):
     assert spent(address, clock=clock) == 5 * count
 
 
+@pytest.mark.long
 def test_many_recordings_at_once_keep_their_own_draws(open_ledger):
     runs = [Run(str(number), 0, 1) for number in range(1200)]
     first, second = open_ledger(), open_ledger()
@@ -93,6 +94,7 @@ def test_draws_come_back_bit_for_bit(open_ledger, values):
     assert record(open_ledger(), [Run("", 0, 2)], np.zeros_like(given)).tobytes() == given.tobytes()
 
 
+@pytest.mark.long
 @given(counts=st.lists(st.integers(1, 7), min_size=1, max_size=12), cut=st.integers(0, 12), values=st.integers(1, 3))
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_episodes_of_any_length_come_back_window_by_window(open_ledger, counts, cut, values):

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, func, insert, select
 
-from deeprotect.errors import BudgetError
+from deeprotect.errors import BudgetError, LedgerUnavailableError, ReleasedBeforeError
 from deeprotect.release.ledger import database_tables as schema
-from deeprotect.release.ledger.ledger import Booking, DrawCounts, Paid
-from deeprotect.release.ledger.limits import Limits
+from deeprotect.release.ledger.ledger import Booking, DrawCounts, Paid, microseconds
+from deeprotect.release.ledger.limits import LONGEST, Limits
 from deeprotect.release.ledger.people import StoredHistory, limits_of, parts, spent_by
 from deeprotect.signals.schema import Floats
 
@@ -43,6 +43,7 @@ class Page:
 
     def __post_init__(self) -> None:
         self.charge, self.paid, self.is_kept = (np.zeros(len(self.numbers), kind) for kind in (np.int64, bool, bool))
+        self.is_gone = np.zeros(len(self.numbers), bool)  # was drawn once, and is not kept any more
 
     def places(self, first: int, count: int) -> slice:
         """Of those among so many draws from the first on that are asked for."""
@@ -51,6 +52,10 @@ class Page:
     def keep(self, place: slice, drawn: Floats) -> None:
         self.kept.append((place.start, drawn))
         self.is_kept[place] = True
+
+    def close(self, last: int) -> None:
+        """Up to that number nothing is ever drawn."""
+        self.is_gone = (self.numbers <= last) & ~self.is_kept
 
     def overwrite(self, own: Floats, place: slice) -> None:
         """Draws of which something is kept become what it is."""
@@ -80,10 +85,13 @@ class StoredBooks:
         self._paid: list[Paid | BudgetError] = []
         self._new = [0] * len(bookings)
         self._read_charges()
+        self._read_kept()
+        self._read_closed()  # the last: what is not kept any more was closed before
 
     def charge(self) -> list[Paid | BudgetError]:
         """Which draws of each booking may look at the data: charged now, or before; or why none is."""
-        refused: dict[int, BudgetError] = {}
+        gone = (any(page.is_gone[place].any() for page, place, _ in pieces) for pieces in self._pieces)
+        refused: dict[int, BudgetError] = {place: _released_before() for place, is_so in enumerate(gone) if is_so}
         for turn in self._turns():
             self._charge(turn, refused)
         none = np.empty(0, dtype=bool)
@@ -93,7 +101,6 @@ class StoredBooks:
 
     def record(self, drawn: Sequence[Floats | None]) -> list[Floats | None]:
         """Keep what was drawn for charged draws; what comes back is what was kept first, and that is what leaves."""
-        self._read_kept()
         released = [None if each is None else each.copy() for each in drawn]
         asked = zip(self._pieces, released, strict=True)
         rows = [row for pieces, each in asked if each is not None for row in _kept_once(pieces, each)]
@@ -149,6 +156,19 @@ class StoredBooks:
                 places = pages[number].numbers[place] - first
                 pages[number].keep(place, from_bytes(bytes(content), draws)[places])
 
+    def _read_closed(self) -> None:
+        """And refuse a clock that is behind what was archived: charges that should count are not here any more."""
+        horizon = self._connection.execute(select(func.max(schema.archives.c.before))).scalar()
+        if horizon is not None and horizon > microseconds(self._now - LONGEST):
+            raise LedgerUnavailableError("the clock is behind charges that were archived; correct it")
+        rows = schema.closed.c
+        for part in parts(list(self._pages)):
+            streams, keys = zip(*part, strict=True)
+            asked = select(rows.stream, rows.key, rows.last).where(rows.stream.in_(set(streams)), rows.key.in_(keys))
+            for stream, key, last in self._connection.execute(asked):
+                if page := self._pages.get((stream, bytes(key))):
+                    page.close(last)
+
     def _turns(self) -> list[list[int]]:
         """One booking of each person at a time, so that what it is weighed against has all that came before it."""
         turns: defaultdict[int, list[int]] = defaultdict(list)
@@ -164,7 +184,7 @@ class StoredBooks:
         charged: list[tuple[Page, Places]] = []
         people = {self._ledgers[booking].person for booking in turn}
         held, spent = limits_of(self._connection, people), cache(partial(spent_by, self._connection, people))
-        for booking in turn:
+        for booking in (each for each in turn if each not in refused):
             ledger, fresh = self._ledgers[booking], list(_uncharged(self._pieces[booking]))
             history, limits = StoredHistory(self._connection, ledger.person, spent), held.get(ledger.person, Limits())
             try:
@@ -181,6 +201,12 @@ class StoredBooks:
             for (page, places), number in zip(charged, self._connection.execute(inserted, rows).scalars(), strict=True):
                 page.charge[places] = number
             schema.add_up(self._connection, rows)
+
+
+def _released_before() -> ReleasedBeforeError:
+    return ReleasedBeforeError(
+        "this was released before, and what left then is not kept any more; it is never drawn a second time"
+    )
 
 
 def _alike(*columns: NDArray[Any]) -> list[tuple[int, int]]:
@@ -228,6 +254,8 @@ def _kept_once(pieces: Sequence[Piece], drawn: Floats) -> Iterator[dict[str, Any
         count = place.stop - place.start
         end = start + count * windows
         own, start = drawn[start:end].reshape(count, -1), end  # a view
+        if page.is_gone[place].any():
+            raise _released_before()
         if not page.charge[place].all():
             raise BudgetError("draws must be charged before they are recorded; nothing was released")
         page.overwrite(own, place)

@@ -2,21 +2,23 @@
 
 import hashlib
 import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, inspect, make_url
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, inspect, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
 from deeprotect.errors import DeeprotectError, LedgerError, LedgerUnavailableError, printable
 from deeprotect.release.ledger import database_tables as schema
 from deeprotect.tables.atomic import private_file
 
-WAIT_SECONDS = 60
+WAIT_SECONDS, _UPGRADE_SECONDS = 60, 3600
+_PATIENCE = 1.5  # times as long as for a lock, which the server itself gives up
 POSTGRES = "postgresql+psycopg"
 _CREATING = "deeprotect: tables"
 _LOCK_ALL = "SELECT pg_advisory_xact_lock(n) FROM (SELECT unnest(%s::bigint[]) AS n ORDER BY 1) AS locks"
@@ -63,7 +65,10 @@ class Database:
             if path is None or not inspect(connection).get_table_names():
                 schema.create(connection)
             schema.check(connection, database.where)
-            schema.upgrade(connection)
+            is_old = schema.version_of(connection) != schema.VERSION
+        if is_old:  # with much to add up, it may take longer than anything else
+            with cls._at(address, _UPGRADE_SECONDS).writing(_CREATING) as connection:
+                schema.upgrade(connection)
         if path is not None:
             database._let_readers_be()
         return database
@@ -78,6 +83,7 @@ class Database:
             # What was kept is asked before use whether it still is: the server may have been restarted.
             kept = partial(server, pool_pre_ping=True, pool_timeout=wait_seconds)
             engine = kept() if keep_connections else server(poolclass=NullPool)
+            event.listen(engine, "do_connect", partial(_connected, wait_seconds))
             return cls(engine, printable(url.render_as_string(hide_password=True), 200), wait_seconds)
         path, where = Path(url.database or ""), printable(address, 200)
         if path.exists() and not path.is_file():
@@ -104,7 +110,8 @@ class Database:
         """Alone among all that hold these locks, from the first look to the commit; SQLite has one lock for all."""
         with self._said_in_one_line(), self.engine.begin() as connection:
             if self._path is None:
-                connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{math.ceil(1000 * self.wait_seconds)}ms'")
+                wait = f"'{math.ceil(1000 * self.wait_seconds)}ms'"
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = {wait}")
                 connection.exec_driver_sql(_LOCK_ALL, (sorted({_number(lock) for lock in locks}),))
             else:
                 # A commit that is reported has reached the disk, log and journal included: no release without charge.
@@ -131,6 +138,29 @@ class Database:
             yield
         except DBAPIError as error:
             raise _explained(error, self.where) from None
+
+
+def _connected(wait_seconds: float, _: Any, __: Any, where: Any, options: Any) -> Any:
+    """A connection that gives a server up which does not answer; one that is stopped would keep it waiting for ever."""
+    from psycopg import Connection, OperationalError
+
+    class Patient(Connection[Any]):
+        def wait(self, gen: Any, *times: Any, **more: Any) -> Any:
+            return super().wait(self._in_time(gen, time.monotonic() + _PATIENCE * wait_seconds), *times, **more)
+
+        def _in_time(self, gen: Any, end: float) -> Any:
+            """The same conversation with the server, looked at whenever nothing has come for a while."""
+            ready = None
+            while True:
+                try:
+                    ready = yield gen.send(ready)
+                except StopIteration as done:
+                    return done.value
+                if not ready and time.monotonic() > end:
+                    self.pgconn.finish()
+                    raise OperationalError("the server does not answer")
+
+    return Patient.connect(*where, **options)
 
 
 def _url(address: str) -> URL:

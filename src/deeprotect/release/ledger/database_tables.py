@@ -1,179 +1,226 @@
 """The tables of a stored ledger, and those of earlier versions brought up to date.
 
-Rows are added and read, never changed or removed; the version is, and totals are added to.
+Releasing adds rows and reads them; sums are added to. What is old may be removed (`archive.py`), and is closed then.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Connection,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Select,
-    SmallInteger,
-    Table,
-    Text,
-    UniqueConstraint,
-    case,
-    func,
-    insert,
-    inspect,
-    select,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from deeprotect.errors import LedgerError
-from deeprotect.release.ledger.limits import Limits
-from deeprotect.release.ledger.price import Price
+from deeprotect.release.ledger.limits import Limits, Price
 
-VERSION = 3
+VERSION = 4
+QUARTER = 15 * 60 * 10**6  # microseconds; draws of the last hour and day are added up by quarters of an hour
+NOBODY = ""  # no stream and no person can be called so; their draws show whether the ledger works
 LONGEST_RUN = 4096
 """Draws in one row at most, so that rows that may touch a key are found in a bounded part of an index."""
 
-_tables = MetaData()
-_Id = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows by itself in a column of this type only
+_tables = sa.MetaData()
+_Id = sa.BigInteger().with_variant(sa.Integer, "sqlite")  # SQLite numbers rows by itself in a column of this type only
 
-ledger = Table("deeprotect_ledger", _tables, Column("version", Integer, nullable=False))
+ledger = sa.Table("deeprotect_ledger", _tables, sa.Column("version", sa.Integer, nullable=False))
 
-streams = Table(
+streams = sa.Table(
     "deeprotect_streams",
     _tables,
-    Column("id", _Id, primary_key=True),
-    Column("name", Text, nullable=False, unique=True),
-    Column("person", Text, nullable=False, index=True),
+    sa.Column("id", _Id, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("person", sa.Text, nullable=False, index=True),
 )
 
-prices = Table(
+prices = sa.Table(
     "deeprotect_prices",
     _tables,
-    Column("id", _Id, primary_key=True),
-    Column("digest", LargeBinary, nullable=False, unique=True),
-    Column("body", Text, nullable=False),  # event, ε counted for one draw, bundle, limits; JSON
+    sa.Column("id", _Id, primary_key=True),
+    sa.Column("digest", sa.LargeBinary, nullable=False, unique=True),
+    sa.Column("body", sa.Text, nullable=False),  # event, ε counted for one draw, bundle, limits; JSON
 )
 
-charges = Table(
+charges = sa.Table(
     "deeprotect_charges",
     _tables,
-    Column("id", _Id, primary_key=True),
-    Column("stream", _Id, ForeignKey(streams.c.id), nullable=False),
-    Column("app", Text, nullable=False),
-    Column("price", _Id, ForeignKey(prices.c.id), nullable=False),
-    Column("key", LargeBinary, nullable=False),  # of app, bundle, source and recording
-    Column("first", BigInteger, nullable=False),  # draw of that recording, and how many from it on
-    Column("draws", Integer, nullable=False),
-    Column("paid", SmallInteger, nullable=False),  # 1: looks at the data; 0: a placeholder, which costs nothing
-    Column("at", BigInteger, nullable=False),  # microseconds of UTC since 1970
-    UniqueConstraint("stream", "key", "first"),
+    sa.Column("id", _Id, primary_key=True),
+    sa.Column("stream", _Id, sa.ForeignKey(streams.c.id), nullable=False),
+    sa.Column("app", sa.Text, nullable=False),
+    sa.Column("price", _Id, sa.ForeignKey(prices.c.id), nullable=False),
+    sa.Column("key", sa.LargeBinary, nullable=False),  # of app, bundle, source and recording
+    sa.Column("first", sa.BigInteger, nullable=False),  # draw of that recording, and how many from it on
+    sa.Column("draws", sa.Integer, nullable=False),
+    sa.Column("paid", sa.SmallInteger, nullable=False),  # 1: looks at the data; 0: a placeholder, which costs nothing
+    sa.Column("at", sa.BigInteger, nullable=False),  # microseconds of UTC since 1970
+    sa.UniqueConstraint("stream", "key", "first"),
 )
-Index("deeprotect_spent", charges.c.stream, charges.c.at, charges.c.paid, charges.c.price, charges.c.draws)
+sa.Index("deeprotect_spent", charges.c.stream, charges.c.at, charges.c.paid, charges.c.price, charges.c.draws)
 
-totals = Table(
+totals = sa.Table(
     "deeprotect_totals",
     _tables,
-    Column("stream", _Id, ForeignKey(streams.c.id), primary_key=True),
-    Column("app", Text, primary_key=True),
-    Column("price", _Id, ForeignKey(prices.c.id), primary_key=True),
-    Column("draws", BigInteger, nullable=False),  # that were paid, of all charges so far,
-    Column("placeholders", BigInteger, nullable=False),  # and those that were not
-    Column("last", BigInteger, nullable=False),  # when the newest of these charges was made
+    sa.Column("stream", _Id, sa.ForeignKey(streams.c.id), primary_key=True),
+    sa.Column("app", sa.Text, primary_key=True),
+    sa.Column("price", _Id, sa.ForeignKey(prices.c.id), primary_key=True),
+    sa.Column("draws", sa.BigInteger, nullable=False),  # that were paid, of all charges so far,
+    sa.Column("placeholders", sa.BigInteger, nullable=False),  # and those that were not
+    sa.Column("last", sa.BigInteger, nullable=False),  # when the newest of these charges was made
 )
 
-draws = Table(
+quarters = sa.Table(
+    "deeprotect_quarters",
+    _tables,
+    sa.Column("stream", _Id, sa.ForeignKey(streams.c.id), primary_key=True),
+    sa.Column("quarter", sa.BigInteger, primary_key=True),  # of an hour, counted since 1970
+    sa.Column("app", sa.Text, primary_key=True),
+    sa.Column("price", _Id, sa.ForeignKey(prices.c.id), primary_key=True),
+    sa.Column("draws", sa.BigInteger, nullable=False),  # that were paid in it
+    sa.Column("at", sa.BigInteger, nullable=False),  # when the oldest of these charges was made
+)
+
+closed = sa.Table(
+    "deeprotect_closed",
+    _tables,
+    sa.Column("stream", _Id, sa.ForeignKey(streams.c.id), primary_key=True),
+    sa.Column("key", sa.LargeBinary, primary_key=True),
+    sa.Column("last", sa.BigInteger, nullable=False),  # up to this number no draw is ever made for the key
+)
+
+archives = sa.Table(
+    "deeprotect_archives",
+    _tables,
+    sa.Column("id", _Id, primary_key=True),
+    sa.Column("before", sa.BigInteger, nullable=False),  # charges made earlier than that were taken out,
+    sa.Column("charges", sa.BigInteger, nullable=False),  # so many of them
+    sa.Column("at", sa.BigInteger, nullable=False),
+)
+
+draws = sa.Table(
     "deeprotect_draws",
     _tables,
-    Column("charge", _Id, ForeignKey(charges.c.id), primary_key=True),  # nothing is kept, or leaves, without its charge
-    Column("first", BigInteger, primary_key=True),
-    Column("draws", Integer, nullable=False),
-    Column("content", LargeBinary, nullable=False),
+    sa.Column("charge", _Id, sa.ForeignKey(charges.c.id), primary_key=True),  # nothing is kept or leaves without it
+    sa.Column("first", sa.BigInteger, primary_key=True),
+    sa.Column("draws", sa.Integer, nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
 )
 
-limits = Table(
+limits = sa.Table(
     "deeprotect_limits",
     _tables,
-    Column("id", _Id, primary_key=True),
-    Column("person", Text, nullable=False),
-    Column("price", _Id, ForeignKey(prices.c.id)),  # of the bundle that tightened them; none: the operator's word
-    Column("per_hour", Text),  # ε as a fraction, from then on; none: no limit
-    Column("per_day", Text),
-    Column("in_all", Text),
-    Column("at", BigInteger, nullable=False),
+    sa.Column("id", _Id, primary_key=True),
+    sa.Column("person", sa.Text, nullable=False),
+    sa.Column("price", _Id, sa.ForeignKey(prices.c.id)),  # of the bundle that tightened them; none: the operator's word
+    sa.Column("per_hour", sa.Text),  # ε as a fraction, from then on; none: no limit
+    sa.Column("per_day", sa.Text),
+    sa.Column("in_all", sa.Text),
+    sa.Column("at", sa.BigInteger, nullable=False),
 )
-Index("deeprotect_held", limits.c.person, limits.c.id)
+sa.Index("deeprotect_held", limits.c.person, limits.c.id)
 
 
-def create(connection: Connection) -> None:
+def create(connection: sa.Connection) -> None:
     """Make the tables where there are none; the caller holds a lock, so that one of many does it."""
-    if not inspect(connection).has_table(ledger.name):
+    if not sa.inspect(connection).has_table(ledger.name):
         _tables.create_all(connection, checkfirst=False)
-        connection.execute(insert(ledger).values(version=VERSION))
+        connection.execute(sa.insert(ledger).values(version=VERSION))
 
 
-def version_of(connection: Connection) -> int | None:
-    return connection.execute(select(ledger.c.version)).scalar()
+def version_of(connection: sa.Connection) -> int | None:
+    return connection.execute(sa.select(ledger.c.version)).scalar()
 
 
-def check(connection: Connection, where: str) -> None:
+def check(connection: sa.Connection, where: str) -> None:
     """Refuse what is no ledger, or one that a later version wrote."""
-    if not inspect(connection).has_table(ledger.name):
+    if not sa.inspect(connection).has_table(ledger.name):
         raise LedgerError(f"{where}: not a ledger of DEEProtect; give one that `deeprotect protect --ledger` made")
     version = version_of(connection)
     if version is None or not 1 <= version <= VERSION:
         raise LedgerError(f"{where}: its version {version} is not the one this program knows ({VERSION}); upgrade")
 
 
-def add_up(connection: Connection, charged: Iterable[Mapping[str, Any]]) -> None:
-    """What rows of charges add to the totals, in the transaction that adds them."""
-    added: dict[tuple[int, str, int], dict[str, int]] = {}
+def add_up(connection: sa.Connection, charged: Iterable[Mapping[str, Any]]) -> None:
+    """What rows of charges add to the totals and to the quarter of an hour, in the transaction that adds them."""
+    sums: dict[tuple[Any, ...], dict[str, int]] = {}
+    recent: dict[tuple[Any, ...], dict[str, int]] = {}
     for row in charged:
-        sums = added.setdefault((row["stream"], row["app"], row["price"]), {"draws": 0, "placeholders": 0, "last": 0})
-        sums["draws" if row["paid"] else "placeholders"] += row["draws"]
-        sums["last"] = max(sums["last"], row["at"])
-    upsert: Any = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(totals)
-    both = {name: totals.c[name] + upsert.excluded[name] for name in ("draws", "placeholders")}
-    newest = case((totals.c.last > upsert.excluded.last, totals.c.last), else_=upsert.excluded.last)
-    upsert = upsert.on_conflict_do_update(index_elements=totals.primary_key.columns, set_={**both, "last": newest})
-    rows = [dict(zip(("stream", "app", "price"), who, strict=True)) | sums for who, sums in added.items()]
-    connection.execute(upsert, rows)
+        who = row["stream"], row["app"], row["price"]
+        all_of = sums.setdefault(who, {"draws": 0, "placeholders": 0, "last": 0})
+        all_of["draws" if row["paid"] else "placeholders"] += row["draws"]
+        all_of["last"] = max(all_of["last"], row["at"])
+        if row["paid"]:
+            now = recent.setdefault((*who, row["at"] // QUARTER), {"draws": 0, "at": row["at"]})
+            now |= {"draws": now["draws"] + row["draws"], "at": min(now["at"], row["at"])}
+    _merge(connection, totals, ("stream", "app", "price"), sums)
+    _merge(connection, quarters, ("stream", "app", "price", "quarter"), recent)
 
 
-def upgrade(connection: Connection) -> None:
+def close(connection: sa.Connection, last: Mapping[tuple[Any, ...], int]) -> None:
+    """No draw is made any more for a stream and key up to the number that is given for them."""
+    _merge(connection, closed, ("stream", "key"), {who: {"last": number} for who, number in last.items()})
+
+
+def _merge(
+    connection: sa.Connection, table: sa.Table, names: tuple[str, ...], rows: Mapping[tuple[Any, ...], dict[str, int]]
+) -> None:
+    """Added to rows that are there: counts as sums, of moments and numbers the last, or the first."""
+    if not rows:
+        return
+    upsert: Any = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table)
+    both = {}
+    for name in next(iter(rows.values())):
+        old, new = table.c[name], upsert.excluded[name]
+        either = {"last": old > new, "at": old < new}.get(name)
+        both[name] = old + new if either is None else sa.case((either, old), else_=new)
+    upsert = upsert.on_conflict_do_update(index_elements=table.primary_key.columns, set_=both)
+    connection.execute(upsert, [dict(zip(names, who, strict=True)) | values for who, values in rows.items()])
+
+
+def upgrade(connection: sa.Connection) -> None:
     """Add what this version keeps, version by version; the caller holds a lock, so that one of many does it."""
-    version = version_of(connection)
-    if version == 1:
+    version = version_of(connection) or VERSION
+    if version < 2:
         limits.create(connection)
         _enter_limits(connection)
-    if version != VERSION:
+    if version < 3:
         totals.create(connection)
-        connection.execute(insert(totals).from_select([column.name for column in totals.columns], _summed()))
-        connection.execute(update(ledger).values(version=VERSION))
+        _fill(connection, totals, _summed())
+    if version < 4:
+        for table in (quarters, closed, archives):
+            table.create(connection)
+        _fill(connection, quarters, _by_quarter())
+    if version != VERSION:
+        connection.execute(sa.update(ledger).values(version=VERSION))
 
 
-def _enter_limits(connection: Connection) -> None:
+def _fill(connection: sa.Connection, table: sa.Table, rows: sa.Select[Any]) -> None:
+    connection.execute(sa.insert(table).from_select([column.name for column in table.columns], rows))
+
+
+def _enter_limits(connection: sa.Connection) -> None:
     """Version 2 keeps the limits of people: the tightest that was charged for each of them."""
     charged = (
-        select(streams.c.person, charges.c.price, prices.c.body, func.max(charges.c.at).label("at"))
+        sa.select(streams.c.person, charges.c.price, prices.c.body, sa.func.max(charges.c.at).label("at"))
         .select_from(charges.join(streams).join(prices))
         .group_by(streams.c.person, charges.c.price, prices.c.body)
-        .order_by(func.min(charges.c.id))
+        .order_by(sa.func.min(charges.c.id))
     )
     held: defaultdict[str, Limits] = defaultdict(Limits)
     for person, price, body, at in connection.execute(charged).all():
         stated = Price.from_json(body).limits
         if stated.epsilons:
             held[person] = stated.within(held[person])
-            connection.execute(insert(limits).values(person=person, price=price, at=at, **held[person].columns()))
+            connection.execute(sa.insert(limits).values(person=person, price=price, at=at, **held[person].columns()))
 
 
-def _summed() -> Select[Any]:
+def _summed() -> sa.Select[Any]:
     """Version 3 keeps running totals: what all charges add up to."""
     who, row = (charges.c.stream, charges.c.app, charges.c.price), charges.c
-    paid = func.sum(row.draws * row.paid)
-    return select(*who, paid, func.sum(row.draws) - paid, func.max(row.at)).group_by(*who)
+    paid = sa.func.sum(row.draws * row.paid)
+    return sa.select(*who, paid, sa.func.sum(row.draws) - paid, sa.func.max(row.at)).group_by(*who)
+
+
+def _by_quarter() -> sa.Select[Any]:
+    """Version 4 keeps what was paid in each quarter of an hour."""
+    row, quarter = charges.c, (charges.c.at - charges.c.at % QUARTER) / QUARTER
+    by = (row.stream, sa.cast(quarter, sa.BigInteger), row.app, row.price)
+    return sa.select(*by, sa.func.sum(row.draws), sa.func.min(row.at)).where(row.paid == 1).group_by(*by)

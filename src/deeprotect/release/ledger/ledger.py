@@ -1,23 +1,28 @@
-"""The face of a ledger, bound to one account and one price: one transaction charges draws and records them."""
+"""The face of a ledger, bound to one account and one price: one transaction charges draws and records them.
+
+And the ledger that forgets with the process: limits hold for one run, and every draw is a new one.
+"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from operator import add, sub
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.errors import BudgetError
+from deeprotect.errors import BudgetError, InputError
 from deeprotect.privacy.accounting import Spending, totals
-from deeprotect.privacy.names import check_names
-from deeprotect.release.ledger.price import Price
+from deeprotect.privacy.size_limits import check_names
+from deeprotect.release.ledger.limits import LONGEST, Price, covered
 from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
-from deeprotect.signals.windows import Run
+from deeprotect.signals.windowing import Run
 
 Clock = Callable[[], datetime]
 Paid = NDArray[np.bool_]
@@ -48,6 +53,16 @@ class Account:
     stream: str
     person: str | None = None
     app: str = ""  # the apps of one person may compare what they got, so they are never counted apart
+
+    @classmethod
+    def at(cls, address: object, stream: str | None, *, person: str | None, app: str | None) -> "Account | None":
+        """Who is charged in the ledger at an address; None where there is none. Half of a ledger is refused."""
+        given = [name for name, value in (("stream", stream), ("person", person), ("app", app)) if value is not None]
+        if address is None and given:
+            raise InputError(f"--{given[0]} names an entry of a ledger; add --ledger FILE, or leave it out")
+        if address is not None and stream is None:
+            raise InputError("a ledger needs to know whose data it is; add --stream NAME (stream= in Python)")
+        return None if address is None else cls(stream or "", person, app or "")
 
     def __post_init__(self) -> None:
         check_names([self.stream], "the name of a stream")
@@ -89,6 +104,16 @@ class Ledger(ABC):
     def of_table(self, table: Any, columns: Sequence[str]) -> "Ledger":
         """A ledger for the recordings of one table, read from these columns; other tables may use the same names."""
 
+    @property
+    def is_by_person(self) -> bool:
+        """Whether the people of one table are charged each to their own account."""
+        return False
+
+    def of_person(self, person: str) -> "Ledger":
+        """The account of one of several people in a table."""
+        del person
+        return self
+
     @abstractmethod
     def open(self, bookings: Sequence["Booking"]) -> AbstractContextManager["Books"]:
         """One transaction for draws of this account, and of others that are kept in the same place.
@@ -122,3 +147,63 @@ class Books(Protocol):
         Each is (window, value), one draw's windows after the other's; None where a booking was refused.
         """
         ...
+
+
+class MemoryLedger(Ledger):
+    """Counts draws, in constant memory but for limits that roll; keys are not looked at."""
+
+    person, loosen = "this run", "raise [privacy.budget] {}"
+
+    def __init__(self, price: Price, *, clock: Clock = utc_now) -> None:
+        super().__init__(price, clock)
+        self._rolls = any(limit.span is not None for limit in price.limits)
+        self._recent: deque[tuple[datetime, Fraction]] = deque()
+
+    def of_table(self, table: Any, columns: Sequence[str]) -> Self:
+        del table, columns
+        return self
+
+    @contextmanager
+    def open(self, bookings: Sequence[Booking]) -> Iterator["MemoryBooks"]:
+        """Nothing is taken back when the block fails."""
+        yield MemoryBooks(bookings)
+
+    def charge(self, count: int) -> Paid | BudgetError:
+        """Whether each of so many new draws may look at the data; or why none may."""
+        now, epsilon = self._clock(), self._price.epsilon
+        try:
+            room = covered(self._price.limits, count, epsilon, now=now, history=self)
+        except BudgetError as refusal:
+            return refusal
+        if self._rolls:
+            self._remember(now, room * epsilon)
+        self.tally += DrawCounts(charged=room, placeholders=count - room)
+        return np.arange(count) < room
+
+    def _remember(self, now: datetime, epsilon: Fraction) -> None:
+        """For limits that roll, and no longer than the longest of them."""
+        while self._recent and self._recent[0][0] <= now - LONGEST:
+            self._recent.popleft()
+        self._recent.append((now, epsilon))
+
+    def spent(self, since: datetime | None) -> Fraction:
+        if since is None:
+            return self.tally.charged * self._price.epsilon
+        return sum((epsilon for _, epsilon in self.charges(since)), Fraction(0))
+
+    def charges(self, since: datetime) -> list[tuple[datetime, Fraction]]:
+        """Oldest first, whatever the clock did."""
+        return sorted(each for each in self._recent if each[0] > since)
+
+
+class MemoryBooks:
+    """Every draw is a new one, and nobody will ask for it again."""
+
+    def __init__(self, bookings: Sequence[Booking]) -> None:
+        self._bookings = bookings
+
+    def charge(self) -> list[Paid | BudgetError]:
+        return [booking.ledger.charge(len(booking.shown)) for booking in self._bookings]
+
+    def record(self, drawn: Sequence[Floats | None]) -> list[Floats | None]:
+        return list(drawn)

@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from functools import cache
-from typing import ClassVar, TypeVar, cast
+from typing import ClassVar, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, func, insert, select, true
+from sqlalchemy import ColumnElement, Connection, FromClause, func, insert, select, true
 
 from deeprotect.release.ledger.database import Database
-from deeprotect.release.ledger.database_tables import charges, limits, prices, streams, totals
+from deeprotect.release.ledger.database_tables import QUARTER, charges, limits, prices, quarters, streams, totals
 from deeprotect.release.ledger.ledger import Clock, microseconds, moment_of, utc_now
-from deeprotect.release.ledger.limits import SPANS, Limits
-from deeprotect.release.ledger.price import Price
+from deeprotect.release.ledger.limits import SPANS, Limits, Price
 
 PriceOf = Callable[[int], Price]
 Some = TypeVar("Some")
@@ -45,20 +44,25 @@ def prices_in(connection: Connection) -> PriceOf:
     return price_of
 
 
+def later_than(at: int) -> tuple[tuple[FromClause, ColumnElement[bool]], ...]:
+    """What was paid later than that: quarters of an hour that are wholly so, and charges of the one that it is in."""
+    quarter, row = at // QUARTER, charges.c
+    own = (row.paid == 1) & (row.at > at) & (row.at < (quarter + 1) * QUARTER)
+    return (quarters, quarters.c.quarter > quarter), (charges, own)
+
+
 def spent_by(connection: Connection, people: Collection[str], since: datetime | None) -> dict[str, Fraction]:
     """ε of each person's paid draws over all streams and apps, in one question for many people; sums are exact.
 
-    Of all time it is the running totals that say it, however many charges there are.
+    It is running totals that say it, however many charges there are.
     """
-    table, counts = totals, cast("ColumnElement[bool]", true())
-    if since is not None:
-        table, counts = charges, (charges.c.paid == 1) & (charges.c.at > microseconds(since))
-    who = (streams.c.person, table.c.price)
-    asked = select(*who, func.sum(table.c.draws)).select_from(table.join(streams)).where(counts).group_by(*who)
     spent, price_of = defaultdict[str, Fraction](Fraction), prices_in(connection)
-    for part in parts(list(people)):
-        for person, price, draws in connection.execute(asked.where(streams.c.person.in_(part))).all():
-            spent[person] += price_of(price).epsilon * int(draws)
+    for table, counts in ((totals, true()),) if since is None else later_than(microseconds(since)):
+        who = (streams.c.person, table.c.price)
+        asked = select(*who, func.sum(table.c.draws)).select_from(table.join(streams)).where(counts).group_by(*who)
+        for part in parts(list(people)):
+            for person, price, draws in connection.execute(asked.where(streams.c.person.in_(part))).all():
+                spent[person] += price_of(price).epsilon * int(draws)
     return spent
 
 

@@ -1,20 +1,19 @@
 """A statement of a ledger: who spent what, on which promise, what is left, and when it frees; all of it computed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, select, true
 
 from deeprotect.release.ledger.database import Database
-from deeprotect.release.ledger.database_tables import charges, streams, totals
+from deeprotect.release.ledger.database_tables import streams, totals
 from deeprotect.release.ledger.ledger import Clock, microseconds, moment_of, utc_now
-from deeprotect.release.ledger.limits import SPANS, Limit, Limits
-from deeprotect.release.ledger.people import limits_of, prices_in
-from deeprotect.release.ledger.price import Price
+from deeprotect.release.ledger.limits import SPANS, Limit, Limits, Price
+from deeprotect.release.ledger.people import later_than, limits_of, prices_in
 
 SCHEMA = 2
 _NAMES = {"per_hour": "hour", "per_day": "day", "in_all": "all"}
@@ -109,29 +108,29 @@ class Statement:
         return {"schema": SCHEMA, "ledger": self.where, "at": self.at.isoformat(), "people": people}
 
 
-def statement(database: Database, *, clock: Clock = utc_now) -> Statement:
-    """What the ledger says now, all of it of one moment."""
+def statement(database: Database, *, people: Sequence[str] | None = None, clock: Clock = utc_now) -> Statement:
+    """What the ledger says now, of some people or of all, all of it of one moment."""
     with database.reading() as connection:
         now = clock()
-        lines, limits = list(_lines(connection, now)), limits_of(connection)
+        lines, limits = list(_lines(connection, people, now)), limits_of(connection, people)
     by_person: dict[str, list[Line]] = {name: [] for name in limits}
     for line in sorted(lines, key=lambda each: (each.person, each.stream, each.app, each.last)):
         by_person.setdefault(line.person, []).append(line)
-    people = (
+    found = (
         Person(name, tuple(some), tuple(some), limits.get(name, Limits())) for name, some in sorted(by_person.items())
     )
-    return Statement(database.where, now, tuple(people))
+    return Statement(database.where, now, tuple(found))
 
 
 _Account = tuple[int, str, int]
 """Numbers of a stream and a price, and between them the name of an app."""
 
 
-def _lines(connection: Connection, now: datetime) -> Iterator[Line]:
-    """From the running totals, and from the charges of the last day: however many came before, none is read."""
-    price_of = prices_in(connection)
-    recent = {name: _since(connection, now - span) for name, span in SPANS.items() if span is not None}
-    sums = select(totals, streams.c.person, streams.c.name).select_from(totals.join(streams))
+def _lines(connection: Connection, people: Sequence[str] | None, now: datetime) -> Iterator[Line]:
+    """From running totals, and few charges: however many there are, no more are read."""
+    price_of, wanted = prices_in(connection), true() if people is None else streams.c.person.in_(people)
+    recent = {name: _since(connection, wanted, now - span) for name, span in SPANS.items() if span is not None}
+    sums = select(totals, streams.c.person, streams.c.name).select_from(totals.join(streams)).where(wanted)
     for each in connection.execute(sums).all():
         account, price = (each.stream, each.app, each.price), price_of(each.price)
         counts = {name: found.get(account, (0, None)) for name, found in recent.items()} | {
@@ -141,13 +140,20 @@ def _lines(connection: Connection, now: datetime) -> Iterator[Line]:
         yield Line(each.person, each.name, each.app, price, each.draws, each.placeholders, spent, moment_of(each.last))
 
 
-def _since(connection: Connection, moment: datetime) -> dict[_Account, tuple[int, datetime]]:
+def _since(
+    connection: Connection, wanted: ColumnElement[bool], moment: datetime
+) -> dict[_Account, tuple[int, datetime]]:
     """How many draws were paid later than that, and when the first of them was."""
-    row, at = charges.c, microseconds(moment)
-    live = select(totals.c.stream).where(totals.c.last > at)  # so that an index finds the few of all charges
-    asked = select(row.stream, row.app, row.price, func.sum(row.draws), func.min(row.at))
-    found = asked.where(row.stream.in_(live), row.at > at, row.paid == 1).group_by(row.stream, row.app, row.price)
-    return {tuple(who): (int(draws), moment_of(first)) for *who, draws, first in connection.execute(found)}
+    found: dict[_Account, tuple[int, datetime]] = {}
+    live = select(totals.c.stream).join(streams).where(wanted, totals.c.last > microseconds(moment))
+    for table, counts in later_than(microseconds(moment)):
+        row = table.c
+        asked = select(row.stream, row.app, row.price, func.sum(row.draws), func.min(row.at))
+        asked = asked.where(row.stream.in_(live), counts).group_by(row.stream, row.app, row.price)
+        for *who, draws, first in connection.execute(asked):
+            known, oldest = found.get(tuple(who), (0, moment_of(first)))
+            found[tuple(who)] = known + int(draws), min(oldest, moment_of(first))
+    return found
 
 
 def _is(line: Line, wanted: dict[str, str]) -> bool:

@@ -7,25 +7,25 @@ from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
-from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Table, delete, func, insert, select
 
 from deeprotect.errors import LedgerError, printable
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger.books import Page, Places, StoredBooks
 from deeprotect.release.ledger.database import Database
-from deeprotect.release.ledger.database_tables import prices, streams
+from deeprotect.release.ledger.database_tables import NOBODY, charges, draws, prices, streams
 from deeprotect.release.ledger.ledger import Account, Booking, Clock, DrawCounts, Ledger, microseconds, utc_now
-from deeprotect.release.ledger.limits import Limits, covered
+from deeprotect.release.ledger.limits import Limits, Price, covered
 from deeprotect.release.ledger.people import StoredHistory, enter_limits, is_entered, lock_of
-from deeprotect.release.ledger.price import Price
+from deeprotect.tables.files import opened
 from deeprotect.tables.several import paths_of
 from deeprotect.tables.sources import is_of_paths
 
 KEY_BYTES = 16
-_ENTERING = "deeprotect: names"
+_ENTERING, _PROBING = "deeprotect: names", "deeprotect: probe"
+_PROBE_BYTES = 8192  # two pages of SQLite's
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,18 @@ class StoredLedger(Ledger):
 
     def of_table(self, table: Any, columns: Sequence[str]) -> "StoredLedger":
         return self._of("\n".join((_source_of(table), *columns)))
+
+    @property
+    def is_by_person(self) -> bool:
+        """Unless all of it was said to be one person's."""
+        return self._account.person is None
+
+    def of_person(self, person: str) -> "StoredLedger":
+        """Their part is a stream of its own, `walks/ann`, and counts among all that is theirs."""
+        account = Account(f"{self._account.stream}/{person}", person, self._account.app)
+        other = StoredLedger(self._database, account, self._price, clock=self._clock)
+        other._source = self._source
+        return other
 
     def of_session(self, session: str) -> "StoredLedger":
         """A ledger for a live session, under a name that lasts: its draws are known again after a restart."""
@@ -142,8 +154,8 @@ def _source_of(table: Any) -> str:
 
 
 def _content(path: str) -> bytes:
-    with Path(path).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").digest()
+    with opened(path) as stream:
+        return hashlib.file_digest(cast("Any", stream), "sha256").digest()
 
 
 def _entries(database: Database, asked: Sequence[tuple[Account, Price]]) -> list[Entry | LedgerError]:
@@ -170,7 +182,33 @@ def _entry(database: Database, connection: Connection, account: Account, *, pric
 def _price(connection: Connection, price: Price) -> int:
     body = price.to_json()
     digest = hashlib.sha256(body.encode("utf-8", "surrogatepass")).digest()
-    asked = select(prices.c.id).where(prices.c.digest == digest)
-    if connection.execute(asked).scalar() is None:
-        connection.execute(insert(prices).values(digest=digest, body=body))
-    return int(connection.execute(asked).scalar_one())
+    return _number(connection, prices, digest=digest, body=body)
+
+
+def pay(database: Database, *, clock: Clock = utc_now) -> None:
+    """A draw that is nobody's, paid for and kept like any other: whether the ledger works is seen by using it.
+
+    It is on disk when this returns, in place of the one before, which goes last; no total counts it. A draw fills pages
+    of its own: where there is no page left for others, there is none for it.
+    """
+    with database.writing(_PROBING) as connection:
+        stream = _number(connection, streams, name=NOBODY, person=NOBODY)
+        price = _number(connection, prices, digest=b"probe", body="{}")
+        own, at = charges.c.stream == stream, microseconds(clock())
+        before = connection.execute(select(charges.c.id).where(own)).scalars().all()
+        number = connection.execute(select(func.coalesce(func.max(charges.c.first), 0) + 1).where(own)).scalar_one()
+        row = {"stream": stream, "app": "", "price": price, "key": b"", "first": number, "draws": 1, "paid": 0}
+        charge = connection.execute(insert(charges).values(**row, at=at).returning(charges.c.id)).scalar_one()
+        connection.execute(insert(draws).values(charge=charge, first=number, draws=1, content=bytes(_PROBE_BYTES)))
+        for table, one in ((draws, draws.c.charge), (charges, charges.c.id)):
+            connection.execute(delete(table).where(one.in_(before)))
+
+
+def _number(connection: Connection, table: Table, **row: object) -> int:
+    """Of what is written down once."""
+    name, value = next(iter(row.items()))
+    asked = select(table.c.id).where(table.c[name] == value)
+    if (found := connection.execute(asked).scalar()) is None:
+        connection.execute(insert(table).values(**row))
+        found = connection.execute(asked).scalar_one()
+    return int(found)

@@ -1,0 +1,146 @@
+"""What is old leaves the ledger: charges into a file, draws for good. What was drawn once is never drawn again.
+
+docs/claims.md#what-a-ledger-forgets
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from sqlalchemy import Connection, Row, delete, func, insert, select
+
+from deeprotect.errors import InputError
+from deeprotect.release.ledger import database_tables as schema
+from deeprotect.release.ledger.database import Database
+from deeprotect.release.ledger.database_tables import charges, draws, quarters, streams
+from deeprotect.release.ledger.ledger import Clock, microseconds, moment_of, utc_now
+from deeprotect.release.ledger.limits import LONGEST
+from deeprotect.release.ledger.people import PriceOf, prices_in
+from deeprotect.tables.sinks import open_sink
+
+LEAST = 2 * LONGEST  # that is always kept: limits of an hour and a day look at the charges of so long
+AT_ONCE = 2000  # rows in one transaction, so that nobody waits long
+_LOCK = "deeprotect: archive"
+_EXPORTED = pa.schema(
+    [
+        ("charge", pa.int64()),
+        ("at", pa.timestamp("us", tz="UTC")),
+        ("person", pa.string()),
+        ("stream", pa.string()),
+        ("app", pa.string()),
+        ("bundle", pa.string()),
+        ("counted_as", pa.string()),
+        ("epsilon", pa.string()),  # of one draw, as a fraction: exactly
+        ("draws", pa.int64()),
+        ("paid", pa.bool_()),
+        ("key", pa.string()),  # and the first number under it: what a draw is known by
+        ("first", pa.int64()),
+    ]
+)
+
+
+def export_charges(
+    database: Database, out: str | Path, *, before: datetime | None = None, newest: int | None = None
+) -> int:
+    """Charges as a table, in the order in which they were made; how many there were."""
+    written = 0
+    with database.reading() as connection, open_sink(out, _EXPORTED) as sink:
+        price_of = prices_in(connection)
+        for rows in _walk(connection, before, newest):
+            columns = zip(*(_exported(row, price_of) for row in rows), strict=True)
+            arrays = [pa.array(each, kind) for each, kind in zip(columns, _EXPORTED.types, strict=True)]
+            sink.write(pa.table(arrays, schema=_EXPORTED))
+            written += len(rows)
+    return written
+
+
+def archive_charges(database: Database, out: str | Path, *, older_than: timedelta, clock: Clock = utc_now) -> int:
+    """Old charges into a file, and when it is on disk out of the ledger, with their draws; all totals stay.
+
+    Each of their keys is closed up to the last draw, in the transaction that takes the charge out.
+    """
+    before = clock() - check_age(older_than)
+    if str(out) == "-" or Path(out).exists():
+        raise InputError(f"{out}: charges are taken out of the ledger, so they need a new file; choose another name")
+    with database.reading() as connection:
+        newest = connection.execute(select(func.max(charges.c.id))).scalar() or 0
+    count = export_charges(database, out, before=before, newest=newest)
+    horizon = microseconds(before)
+    with database.writing(_LOCK) as connection:  # first: from now on a clock that is too far behind is refused
+        connection.execute(insert(schema.archives).values(before=horizon, charges=count, at=microseconds(clock())))
+    done = 0
+    while (last := _take_out(database, horizon, after=done, newest=newest)) is not None:
+        done = last
+    with database.writing(_LOCK) as connection:
+        connection.execute(delete(quarters).where(quarters.c.quarter < horizon // schema.QUARTER))
+    return count
+
+
+def forget_draws(database: Database, *, older_than: timedelta, clock: Clock = utc_now) -> int:
+    """Old draws are removed and their keys closed, together; their charges stay. How many rows there were."""
+    horizon, removed = microseconds(clock() - check_age(older_than)), 0
+    while (some := _forget(database, horizon)) > 0:
+        removed += some
+    return removed
+
+
+def check_age(older_than: timedelta) -> timedelta:
+    """Limits of an hour and a day look at what is younger."""
+    if older_than < LEAST:
+        raise InputError(f"limits look at the last day: keep {LEAST.days} days or more")
+    return older_than
+
+
+def _walk(connection: Connection, before: datetime | None, newest: int | None) -> Iterator[Sequence[Row[Any]]]:
+    """Charges with whose they are, some at a time; the one that only tries the ledger is nobody's."""
+    asked = select(charges, streams.c.person, streams.c.name).select_from(charges.join(streams))
+    asked = asked.where(streams.c.name != schema.NOBODY).order_by(charges.c.id).limit(AT_ONCE)
+    asked = asked if before is None else asked.where(charges.c.at < microseconds(before))
+    asked = asked if newest is None else asked.where(charges.c.id <= newest)
+    last = 0
+    while rows := connection.execute(asked.where(charges.c.id > last)).all():
+        yield rows
+        last = rows[-1].id
+
+
+def _exported(row: Row[Any], price_of: PriceOf) -> tuple[Any, ...]:
+    price = price_of(row.price)
+    who = (row.id, moment_of(row.at), row.person, row.name, row.app)
+    what = (price.bundle, price.counted, str(price.epsilon), row.draws, bool(row.paid))
+    return (*who, *what, bytes(row.key).hex(), row.first)
+
+
+def _take_out(database: Database, horizon: int, *, after: int, newest: int) -> int | None:
+    """Some charges more; the number of the last that was looked at, None when all were."""
+    row = charges.c
+    with database.writing(_LOCK) as connection:
+        some = select(charges).where(row.id > after, row.id <= newest, row.at < horizon).order_by(row.id).limit(AT_ONCE)
+        found = connection.execute(some).all()
+        if not found:
+            return None
+        _close(connection, found)
+        numbers = [each.id for each in found]
+        for table, number in ((draws, draws.c.charge), (charges, row.id)):
+            connection.execute(delete(table).where(number.in_(numbers)))
+        return int(numbers[-1])
+
+
+def _forget(database: Database, horizon: int) -> int:
+    """Of the draws that were kept first, those that are too old; none when the rest is younger."""
+    with database.writing(_LOCK) as connection:
+        first = select(draws.c.charge).order_by(draws.c.charge).limit(AT_ONCE)
+        found = connection.execute(select(charges).where(charges.c.id.in_(first), charges.c.at < horizon)).all()
+        if found:
+            _close(connection, found)
+            connection.execute(delete(draws).where(draws.c.charge.in_([each.id for each in found])))
+        return len(found)
+
+
+def _close(connection: Connection, found: Sequence[Row[Any]]) -> None:
+    last: dict[tuple[Any, ...], int] = {}
+    for row in found:
+        key = row.stream, bytes(row.key)
+        last[key] = max(last.get(key, 0), row.first + row.draws - 1)
+    schema.close(connection, last)
