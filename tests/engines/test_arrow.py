@@ -100,9 +100,9 @@ def test_time_as_text_is_refused_for_texts_sort_otherwise(bundle, rows):
 
 
 def test_half_a_ledger_and_an_unshared_one_are_refused():
-    with pytest.raises(InputError, match="stream=NAME"):
+    with pytest.raises(InputError, match="add --stream NAME"):
         LedgerPlace.of("ledger.db", None, person=None, app="")
-    with pytest.raises(InputError, match="ledger=ADDRESS"):
+    with pytest.raises(InputError, match="add --ledger FILE"):
         LedgerPlace.of(None, "walk", person=None, app="")
     with pytest.raises(InputError, match="cannot be shared"):
         refuse_file("ledger.db", "the cluster")

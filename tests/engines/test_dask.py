@@ -56,7 +56,7 @@ def test_an_attempt_made_again_finds_the_file_of_the_first(engine, bundle, rows,
     jobs = []
     written = engine._written
     monkeypatch.setattr(engine, "_written", lambda *given: jobs.append(given) or written(*given))
-    engine.protect(files, bundle, out=tmp_path / "out")
+    engine.protect(dd.read_parquet(files), bundle, out=tmp_path / "out")
     frame, job, path = jobs[0]
     path = tmp_path / "out" / path.name
     before = path.read_bytes()

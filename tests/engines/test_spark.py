@@ -27,6 +27,7 @@ def _draws(address):
     return sum(line.draws for person in statement(Database.existing(str(address))).people for line in person.lines)
 
 
+@pytest.mark.long
 def test_a_table_leaves_as_protect_gives_it_once_and_under_its_name_only_when_whole(
     spark, engine, bundle, rows, folder, tmp_path
 ):
@@ -116,6 +117,7 @@ def test_no_master_and_no_java_are_said_at_once(monkeypatch):
         pass
 
 
+@pytest.mark.long
 def test_a_table_of_the_catalogue_is_read_and_written(spark, engine, bundle, folder):
     spark.read.parquet(folder).write.mode("overwrite").saveAsTable("walks")
     released = engine.protect(engine.read(spark, "table:walks"), bundle, out="table:released_walks")

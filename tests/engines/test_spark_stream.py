@@ -67,6 +67,7 @@ def query(spark, engine, bundle, tmp_path):
     return Query(spark, engine, bundle, tmp_path)
 
 
+@pytest.mark.long
 def test_a_restart_goes_on_and_late_and_duplicate_rows_change_nothing(query):
     query.add("1", _rows(0, 43))
     first = query.run()
@@ -110,32 +111,37 @@ def test_a_silent_device_ends_and_leaves_no_state(query):
 def test_state_of_another_bundle_is_refused_and_a_flood_grows_no_state(engine, spark, bundle, tmp_path):
     from deeprotect.engines.job import Job
 
-    class Kept:
-        exists, content = False, None
-
-        def update(self, value):
-            self.exists, self.content = True, value[0]
-
-        def remove(self):
-            self.exists, self.content = False, None
-
     schema = _rows(0, 4).schema
     Database.existing_or_new(str(tmp_path / "ledger.db"))
     job = Job.of(bundle, schema, map={"recording": "device"}, keep_names=True)
     plan = engine.StreamJob(job, str(tmp_path / "ledger.db"), "walks", "", None)
-    state, kept = engine.DeviceState.new(plan, "d1"), Kept()
-    content = state.to_bytes(plan)
+    stored, start_ns = {}, BEGIN_US * 1000
+    engine.step(stored, {"d1": (start_ns + np.arange(10) * 100_000_000, np.zeros((10, 2)))}, plan, now=1)
     later = bundle.manifest.model_copy(update={"created": "2027-01-01T00:00:00+00:00"})
     other = replace(plan, job=replace(job, bundle=replace(bundle, manifest=later)))
     with pytest.raises(StreamError, match="another bundle"):
-        engine.DeviceState.from_bytes(content, other, "d1")
-    state.take(BEGIN_US * 1000 + np.arange(10) * 100_000_000, np.zeros((10, 2)), ("acc_x", "acc_y"))
-    engine._keep(state, kept, plan)
-    assert kept.exists
-    flood = BEGIN_US * 1000 + 1_000_000_000 + np.arange(200_000)  # all in one window that does not end
-    state.take(flood, np.zeros((200_000, 2)), ("acc_x", "acc_y"))
-    engine._keep(state, kept, plan)
-    assert not kept.exists
+        engine.step(dict(stored), {"d1": (np.array([start_ns + 10**9]), np.zeros((1, 2)))}, other, now=2)
+    flood = start_ns + 1_000_000_000 + np.arange(200_000)  # all in one window that does not end
+    engine.step(stored, {"d1": (flood, np.zeros((200_000, 2))), "d2": (flood[:1], np.zeros((1, 2)))}, plan, now=3)
+    assert list(stored) == ["d2"]
+
+
+def test_devices_of_a_group_are_charged_together_and_end_apart(engine, spark, bundle, tmp_path):
+    from deeprotect.engines.job import Job
+
+    database = Database.existing_or_new(str(tmp_path / "ledger.db"))
+    job = Job.of(bundle, _rows(0, 4).schema, map={"recording": "device"}, keep_names=True)
+    plan = engine.StreamJob(job, str(tmp_path / "ledger.db"), "walks", "", 60.0)
+    times, values = BEGIN_US * 1000 + np.arange(43) * 100_000_000, np.zeros((43, 2))
+    stored = {}
+    left = engine.step(stored, dict.fromkeys(("d1", "d2", None), (times, values)), plan, now=0)
+    assert all(left.values())
+    assert set(stored) == {"d1", "d2", None}
+    assert {person.name for person in statement(database).people} == {"d1", "d2", "None"}
+    more = {"d1": (times[-1:] + 100_000_000, values[:1])}
+    assert set(engine.step(stored, more, plan, now=59_999)) == {"d1"}
+    engine.step(stored, {}, plan, now=60_000)  # the others have been silent for a minute
+    assert set(stored) == {"d1"}
 
 
 def test_a_stream_without_real_time_stamps_is_refused(spark, engine, bundle, folder, tmp_path):

@@ -21,24 +21,30 @@ THREAD = "deeprotect release"
 
 def release_batches(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
     """Batches of whole recordings, each in one piece and in order of time; released ones with the job's columns."""
-    columns = job.columns
-    kept = pa.schema([job.source.field(name) for name in columns.kept])
+    for table in _pulled(lambda open_sink: release_into(open_sink, batches, job)):
+        yield from table.to_batches()
+
+
+def release_into(open_sink: OpenSink, batches: Iterable[pa.RecordBatch], job: Job) -> None:
+    """The same, pushed into a sink."""
+    kept = pa.schema([job.source.field(name) for name in job.columns.kept])
     reader = pa.RecordBatchReader.from_batches(kept, (_as(batch, kept) for batch in batches))
 
-    def release(open_sink: OpenSink) -> None:
-        passing = Passing("named", job.passing.time)  # numbers are the job's: a worker has seen some recordings only
-        release_table(
-            reader,
-            open_sink,
-            job.bundle,
-            mapping=job.mapping,
-            ledger=job.ledger(),
-            entropy=SystemEntropy(),
-            passing=passing,
-        )
+    @contextmanager
+    def numbering(schema: pa.Schema) -> Iterator[Sink]:
+        del schema
+        with open_sink(job.output) as sink:
+            yield _Numbering(sink, job)
 
-    for table in _pulled(release):
-        yield from _numbered(table, job).to_batches()
+    release_table(
+        reader,
+        numbering,
+        job.bundle,
+        mapping=job.mapping,
+        ledger=job.ledger(),
+        entropy=SystemEntropy(),
+        passing=Passing("named", job.passing.time),  # numbers are the job's: a worker has seen some recordings only
+    )
 
 
 def _as(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
@@ -46,15 +52,21 @@ def _as(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([batch.column(field.name).cast(field.type) for field in schema], schema=schema)
 
 
-def _numbered(table: pa.Table, job: Job) -> pa.Table:
+class _Numbering:
     """Recordings under their numbers among all of the table, where they leave so."""
-    if job.passing.recording == "named":
-        return table.cast(job.output)
-    place = table.schema.get_field_index(job.recording)
-    names = table.column(place).combine_chunks().dictionary_encode()
-    kind = job.output.field(place).type
-    numbers = pa.array([job.parts[str(name)].number for name in names.dictionary.to_pylist()], pa.int64()).cast(kind)
-    return table.set_column(place, job.output.field(place), numbers.take(names.indices))
+
+    def __init__(self, sink: Sink, job: Job) -> None:
+        self._sink, self._job, self._output = sink, job, job.output
+        self._place = self._output.get_field_index(job.recording)
+
+    def write(self, rows: pa.Table) -> None:
+        self._sink.write(rows.cast(self._output) if self._job.passing.recording == "named" else self._numbered(rows))
+
+    def _numbered(self, rows: pa.Table) -> pa.Table:
+        field = self._output.field(self._place)
+        names = rows.column(self._place).combine_chunks().dictionary_encode()
+        numbers = [self._job.parts[str(name)].number for name in names.dictionary.to_pylist()]
+        return rows.set_column(self._place, field, pa.array(numbers, pa.int64()).cast(field.type).take(names.indices))
 
 
 class _StoppedError(Exception):

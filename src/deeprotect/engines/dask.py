@@ -1,11 +1,9 @@
 """Tables on Dask: every partition holds whole recordings, and is released by one task."""
 
-import os
 import re
-import secrets
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deeprotect.bundle import Bundle
+from deeprotect.engines import files
 from deeprotect.engines.arrow import release_batches
 from deeprotect.engines.job import WHERE, Job, Part, refuse_no_place
 from deeprotect.engines.part_ledger import LedgerPlace, refuse_file
@@ -58,6 +57,13 @@ def protect(
         refuse_existing(Path(out))
     if place is not None:
         _refuse_unshared(place, client)
+    paths = [] if isinstance(source, dd.DataFrame) or out is None else _paths(source)
+    if out is not None and paths:
+        options = {"map": map, "keep_names": keep_names, "relative_time": relative_time}
+        by_file = files.planned(paths, bundle, partial(_run, client=client), place=place, **options)
+        if by_file is not None:
+            files.write(paths, by_file, Path(out).absolute(), partial(_run, client=client))
+            return dd.read_parquet(out)
     frame = source if isinstance(source, dd.DataFrame) else dd.read_parquet(source)
     schema = pa.Schema.from_pandas(frame._meta, preserve_index=False)
     job = Job.of(bundle, schema, place=place, map=map, keep_names=keep_names, relative_time=relative_time)
@@ -117,16 +123,25 @@ def _released(frame: Any, job: Job) -> Any:
 
 
 def _written(frame: Any, job: Job, path: Path) -> None:
-    """The first attempt to finish is the one that stays; a later one finds it and draws nothing."""
-    if path.exists():
-        return
-    own = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        pq.write_table(_table(frame, job), own)
-        with suppress(FileExistsError):
-            os.link(own, path)
-    finally:
-        own.unlink(missing_ok=True)
+    with files.first_stays(path) as own:
+        if own is not None:
+            pq.write_table(_table(frame, job), own)
+
+
+def _paths(source: Any) -> list[Path]:
+    """Files on a disk, which workers open themselves; none where the source is anything else."""
+    given = [source] if isinstance(source, str | Path) else list(source)
+    found = [
+        [each] if each.is_file() else files.parquet_files(each) for each in (Path(each).absolute() for each in given)
+    ]
+    return [path for each in found for path in each]
+
+
+def _run(work: Callable[[Any], Any], each: Sequence[Any], *, client: "Client | None") -> list[Any]:
+    from dask import delayed
+
+    shared = delayed(work, traverse=False, pure=False)
+    return _computed([shared(one) for one in each], client)
 
 
 def _refuse_unshared(place: LedgerPlace, client: "Client | None") -> None:

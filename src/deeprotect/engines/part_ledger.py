@@ -23,13 +23,8 @@ class LedgerPlace:
     @classmethod
     def of(cls, address: str | None, stream: str | None, *, person: str | None, app: str) -> "LedgerPlace | None":
         """None where there is no ledger; half of one is refused."""
-        if address is None and (stream or person or app):
-            raise InputError("stream, person and app are names in a ledger; say where it is: ledger=ADDRESS")
-        if address is None:
-            return None
-        if stream is None:
-            raise InputError("a ledger needs to know whose data it is; add stream=NAME")
-        return cls(address, Account(stream, person, app))
+        account = Account.at(address, stream, person=person, app=app or None)
+        return None if address is None or account is None else cls(address, account)
 
     def open(self, price: Price) -> StoredLedger:
         """On the driver: one is made where there is none."""

@@ -1,19 +1,22 @@
 """Tables on Spark: recordings are shared out, each sorted by time on one worker, and released there."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from deeprotect import errors
 from deeprotect.bundle import Bundle
+from deeprotect.engines import files
 from deeprotect.engines.arrow import release_batches
 from deeprotect.engines.job import WHERE, Job, Part, refuse_no_place, refuse_speculation
 from deeprotect.engines.part_ledger import LedgerPlace, refuse_file
 from deeprotect.errors import DeeprotectError, InputError, TableError, printable
+from deeprotect.tables.output_checks import refuse_existing
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -56,6 +59,35 @@ def protect(
     return read(dataframe.sparkSession, out)
 
 
+def protect_folder(
+    session: "SparkSession",
+    source: str,
+    out: str,
+    bundle: Bundle | str | Path,
+    *,
+    place: LedgerPlace | None,
+    **options: Any,
+) -> Job:
+    """What `source` names, released into `out`: each a folder of Parquet, or table:NAME.
+
+    Files on a disk that all workers share are released one by one where every recording lies whole and in order in
+    one of them; anything else is shared out by recording, and sorted.
+    """
+    run, paths = partial(_run, session), _files(source, out)
+    job = None
+    if paths:
+        refuse_existing(Path(out))
+        _refuse_unsafe(session, place)
+        job = files.planned(paths, bundle, run, place=place, **options)
+    if job is not None:
+        files.write(paths, job, Path(out).absolute(), run)
+        return job
+    table = read(session, source)
+    job = planned(table, bundle, place=place, **options)
+    write(release(table, job), out)
+    return job
+
+
 def planned(
     dataframe: "DataFrame",
     bundle: Bundle | str | Path,
@@ -66,11 +98,7 @@ def planned(
     relative_time: bool = False,
 ) -> Job:
     """The job and its parts, after every refusal that needs no worker of ours."""
-    context = dataframe.sparkSession.sparkContext
-    if place is None and context.getConf().get(SPECULATION, "false") == "true":
-        refuse_speculation(SPECULATION)
-    if place is not None and not is_local(context.master):
-        refuse_file(place.address, f"the cluster at {printable(context.master)}")
+    _refuse_unsafe(dataframe.sparkSession, place)
     source = arrow_schema(dataframe)
     job = Job.of(bundle, source, place=place, map=map, keep_names=keep_names, relative_time=relative_time)
     return replace(job, parts=_parts(dataframe, job))
@@ -147,6 +175,10 @@ def _explained(text: str) -> DeeprotectError:
         return InputError("there is no such input; give a folder of Parquet, or table:NAME")
     if "UNABLE_TO_INFER_SCHEMA" in text or "CANNOT_READ_FILE_FOOTER" in text or "is not a Parquet file" in text:
         return InputError("the input is not a folder of Parquet; convert it, or give table:NAME")
+    if "FileNotFoundError" in text or "PermissionError" in text:
+        return InputError(
+            "a worker cannot use the folders under these names; put them on a disk that all machines share"
+        )
     kind = re.search(r"\b([A-Z]\w+(?:Error|Exception))\b", text)
     return DeeprotectError(f"Spark failed ({kind[1] if kind else 'unknown'}); its log says why. Nothing is shown of it")
 
@@ -161,6 +193,28 @@ def column(name: str | None) -> "Column":
     from pyspark.sql import functions
 
     return functions.col(f"`{str(name).replace('`', '``')}`")
+
+
+def _refuse_unsafe(session: "SparkSession", place: LedgerPlace | None) -> None:
+    """What would be drawn twice: two attempts without a ledger, or one ledger for each machine."""
+    context = session.sparkContext
+    if place is None and context.getConf().get(SPECULATION, "false") == "true":
+        refuse_speculation(SPECULATION)
+    if place is not None and not is_local(context.master):
+        refuse_file(place.address, f"the cluster at {printable(context.master)}")
+
+
+def _files(source: str, out: str) -> list[Path]:
+    """Parquet files of a folder that this machine sees; none for tables and addresses."""
+    if any(TABLE in each or "://" in each for each in (source, out)) or not Path(source).is_dir():
+        return []
+    return files.parquet_files(Path(source).absolute())
+
+
+def _run(session: "SparkSession", work: Callable[[Any], Any], each: Sequence[Any]) -> list[Any]:
+    with said_in_one_line():
+        found = session.sparkContext.parallelize(each, len(each)).map(work).collect()
+    return list(found)
 
 
 def _parts(dataframe: "DataFrame", job: Job) -> dict[str, Part]:

@@ -1,13 +1,14 @@
 """Streams on Spark: each device's rows on the clock as the gateway takes them, its episodes drawn by the one engine.
 
-A device's state is one value in Spark's state store: `applyInPandasWithState` keeps one, in any store, and hands a
-group to Python once a batch. `transformWithState` has maps, lists and timers that nothing here would use, and needs
-RocksDB.
+Devices are grouped by a hash of their name, and a group's draws of one batch are one transaction of the ledger: with
+a transaction for each device, two thousand devices waited for the disk. A group's state is one value in Spark's state
+store: `applyInPandasWithState` keeps one, in any store, and hands a group to Python once a batch.
+`transformWithState` has maps, lists and timers that nothing here would use, and needs RocksDB.
 """
 
 import io
 import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,8 +22,8 @@ from deeprotect.bundle.network import one_thread
 from deeprotect.engines.job import Job
 from deeprotect.engines.part_ledger import refuse_file
 from deeprotect.engines.spark import arrow_schema, column, is_local
-from deeprotect.errors import StreamError, TableError, printable
-from deeprotect.gateway.streams.session import phase_of
+from deeprotect.errors import LedgerError, StreamError, TableError, printable
+from deeprotect.gateway.registration.addresses import phase_of
 from deeprotect.gateway.streams.track import LONGEST_SECONDS, ClockWindow, Track
 from deeprotect.gateway.wire.message import Message, Readings
 from deeprotect.privacy.entropy import SystemEntropy
@@ -41,7 +42,13 @@ if TYPE_CHECKING:
 SILENCE_SECONDS = 60.0
 MOST_READINGS = 64
 """For each sample that a device may have waiting: one that sends more begins anew, so that no state grows for ever."""
-_TIME, _NANOSECONDS = "__deeprotect_time_us", 1000
+MOST_ACCOUNTS = 1 << 16
+"""That a worker knows at once; beyond them it looks them up again."""
+GROUPS = 128
+"""Of devices: enough for the cores of a cluster, and few enough that a group has many draws to make at once."""
+_GROUP, _DEVICE, _TIME, _NANOSECONDS = "__deeprotect_group", "__deeprotect_device", "__deeprotect_time_us", 1000
+Stored = dict[str | None, tuple[int, bytes]]
+"""A group between two batches: when each device was last heard of, in milliseconds, and its state."""
 
 
 def protect_stream(
@@ -80,56 +87,54 @@ class StreamJob:
     app: str
     silence_seconds: float | None
 
-    def ledger(self, device: str) -> StoredLedger:
-        """The device is its own person. Draws go by the name that lasts, so that they are known again."""
-        account = Account(device, None, self.app)
-        return _ledger(self.address, account, Price.of_bundle(self.job.bundle)).of_session(self.name)
+    def ledgers(self, devices: Iterable[str | None]) -> dict[str | None, StoredLedger]:
+        """Each device is its own person. Draws go by the name that lasts, so that they are known again."""
+        known, devices = _known(self.address, self.app, Price.of_bundle(self.job.bundle)), list(devices)
+        new = [device for device in devices if device not in known]
+        if new:
+            if len(known) > MOST_ACCOUNTS:
+                known.clear()
+                new = devices
+            accounts = [(Account(str(device), None, self.app), Price.of_bundle(self.job.bundle)) for device in new]
+            for device, ledger in zip(new, StoredLedger.several(_database(self.address), accounts), strict=True):
+                if isinstance(ledger, LedgerError):
+                    raise ledger
+                known[device] = ledger
+        return {device: known[device].of_session(self.name) for device in devices}
 
 
 @dataclass(eq=False)
 class DeviceState:
-    """One device between two batches: its readings on the clock, and its episodes."""
+    """One device in a batch: its readings on the clock, and its episodes."""
 
     track: Track
     episodes: Episodes
 
     @classmethod
-    def new(cls, plan: StreamJob, device: str) -> "DeviceState":
+    def new(cls, plan: StreamJob, device: str | None, ledger: StoredLedger) -> "DeviceState":
         bundle = plan.job.bundle
         fill = bundle.policy.stream.when_missing == "placeholder"
-        episodes = Episodes(bundle, plan.ledger(device), live_observing(bundle), fill_gaps=fill)
-        return cls(Track(bundle.schema, phase=phase_of(device)), episodes)
+        episodes = Episodes(bundle, ledger, live_observing(bundle), fill_gaps=fill)
+        return cls(Track(bundle.schema, phase=phase_of(str(device))), episodes)
 
-    def take(self, times_ns: Any, values: Any, channels: tuple[str, ...]) -> list[Leaving]:
-        """Rows of one batch in order of time, as messages of the gateway; windows that may leave now."""
+    def take(self, times_ns: Any, values: Any, channels: tuple[str, ...]) -> None:
+        """Rows of one batch, in any order, as messages of the gateway."""
         order = np.argsort(times_ns, kind="stable")
         times_ns, values = times_ns[order], values[order]
         for low, high in _messages(times_ns):
             readings = Readings("rows", channels, times_ns[low:high], values[low:high])
             self._through(self.track.take(Message("", (readings,))))
-        return self._leaving()
 
-    def finish(self) -> list[Leaving]:
+    def finish(self) -> None:
         """Nothing more comes; of a window whose end was never sent, the draw is made from what came before."""
         self._through(self.track.finish(), over=True)
         self.episodes.end()
-        return self._leaving()
 
     def _through(self, windows: list[ClockWindow], *, over: bool = False) -> None:
         for window in windows:
             if over and window.samples is None:
                 self.episodes.end()
             self.episodes.take(window, window.samples, part=window.part, number=window.number)
-
-    def _leaving(self) -> list[Leaving]:
-        """Charged, drawn and recorded before anything leaves; a refusal gives its episode up."""
-        entropy = SystemEntropy()
-        due = self.episodes.due()
-        for (episode, _), answer in zip(due, release([each for _, each in due], entropy=entropy), strict=True):
-            Episodes.settle(episode, answer)
-        left = [each for each in self.episodes.leaving(entropy) if each.ticket.own]
-        self.episodes.expire()
-        return left
 
     def to_bytes(self, plan: StreamJob) -> bytes:
         """Without the bundle and the ledger, which every worker has."""
@@ -138,8 +143,8 @@ class DeviceState:
         return out.getvalue()
 
     @classmethod
-    def from_bytes(cls, content: bytes, plan: StreamJob, device: str) -> "DeviceState":
-        version, digest, track, episodes = _Unpickler(io.BytesIO(content), plan, device).load()
+    def from_bytes(cls, content: bytes, plan: StreamJob, ledger: StoredLedger) -> "DeviceState":
+        version, digest, track, episodes = _Unpickler(io.BytesIO(content), plan.job.bundle, ledger).load()
         if (version, digest) != (__version__, plan.job.bundle.digest):
             raise StreamError("another bundle or version of deeprotect began this checkpoint; begin a new one")
         return cls(track, episodes)
@@ -157,12 +162,12 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, plan: StreamJob, device: str) -> None:
+    def __init__(self, file: io.BytesIO, bundle: Bundle, ledger: StoredLedger) -> None:
         super().__init__(file)
-        self._plan, self._device = plan, device
+        self._bundle, self._ledger = bundle, ledger
 
     def persistent_load(self, name: str) -> Any:
-        return self._plan.job.bundle if name == "bundle" else self._plan.ledger(self._device)
+        return self._bundle if name == "bundle" else self._ledger
 
 
 def _messages(times_ns: Any) -> Iterator[tuple[int, int]]:
@@ -178,78 +183,125 @@ def _released(dataframe: "DataFrame", job: Job, plan: "Broadcast[StreamJob]") ->
     from pyspark.sql import functions as f
     from pyspark.sql.pandas.types import from_arrow_schema
     from pyspark.sql.streaming.state import GroupStateTimeout
-    from pyspark.sql.types import LongType, StructField, StructType
+    from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-    columns = job.columns
-    wanted = [column(columns.recording_name), f.unix_micros(column(columns.time_name)).alias(_TIME)]
+    columns, device = job.columns, column(job.columns.recording_name)
+    group = f.pmod(f.xxhash64(device), f.lit(GROUPS)).alias(_GROUP)
+    wanted = [group, device.cast("string").alias(_DEVICE), f.unix_micros(column(columns.time_name)).alias(_TIME)]
     rows = dataframe.select(*wanted, *map(column, columns.channels))
     output = from_arrow_schema(pa.schema([job.output.field(job.recording), *map(job.output.field, columns.channels)]))
-    schema = StructType([*output.fields, StructField(_TIME, LongType())])
+    own = [StructField(_DEVICE, StringType()), StructField(_TIME, LongType())]
     ends = plan.value.silence_seconds is not None
     timeout = GroupStateTimeout.ProcessingTimeTimeout if ends else GroupStateTimeout.NoTimeout
-    released = rows.groupBy(column(job.recording)).applyInPandasWithState(
-        _on_worker(plan), schema, "state binary", "append", timeout
+    released = rows.groupBy(_GROUP).applyInPandasWithState(
+        _on_worker(plan), StructType([*output.fields[1:], *own]), "state binary", "append", timeout
     )
-    stamps = f.timestamp_micros(column(_TIME)).alias(job.time)
-    return released.select(*(stamps if name == job.time else column(name) for name in columns.kept))
+    names = column(_DEVICE).cast(output.fields[0].dataType).alias(job.recording)
+    replaced = {job.time: f.timestamp_micros(column(_TIME)).alias(job.time), job.recording: names}
+    return released.select(*(replaced.get(name, column(name)) for name in columns.kept))
 
 
 def _on_worker(shared: "Broadcast[StreamJob]") -> Callable[..., Iterator[Any]]:
     def work(key: tuple[Any], frames: Iterator[Any], state: Any) -> Iterator[Any]:
-        plan, device = shared.value, str(key[0])
-        known = DeviceState.from_bytes(state.get[0], plan, device) if state.exists else DeviceState.new(plan, device)
+        del key
+        plan, now = shared.value, state.getCurrentProcessingTimeMs()
+        stored: Stored = pickle.loads(state.get[0]) if state.exists else {}  # noqa: S301 (docs/scale.md#streams)
+        rows = {} if state.hasTimedOut else dict(_by_device(list(frames), plan))
         with one_thread():
-            if state.hasTimedOut:
-                left = known.finish()
-                state.remove()
-            else:
-                left = _taken(known, list(frames), plan)
-                _keep(known, state, plan)
-        if left:
-            yield _frame(key[0], left, plan.job)
+            left = step(stored, rows, plan, now=now)
+        if stored:
+            state.update((pickle.dumps(stored, protocol=5),))
+            if plan.silence_seconds is not None:
+                first = min(seen for seen, _ in stored.values()) + int(1000 * plan.silence_seconds)
+                state.setTimeoutDuration(max(1, first - now))
+        elif state.exists:
+            state.remove()
+        released = [_released_rows(device, some, plan.job) for device, some in left.items() if some]
+        if released:
+            yield pa.concat_tables(released).to_pandas()
 
     return work
 
 
-def _taken(known: DeviceState, frames: list[Any], plan: StreamJob) -> list[Leaving]:
-    columns, names = plan.job.columns, plan.job.bundle.schema.names
-    times = np.concatenate([frame[_TIME].to_numpy(np.float64, na_value=np.nan) for frame in frames])
-    values = np.concatenate([frame[list(columns.channels)].to_numpy(np.float64, na_value=np.nan) for frame in frames])
-    there = np.isfinite(times)  # a row without a time belongs to no window
-    return known.take(times[there].astype(np.int64) * _NANOSECONDS, values[there], tuple(names))
+def step(
+    stored: Stored, rows: Mapping[str | None, tuple[Any, Any]], plan: StreamJob, *, now: int
+) -> dict[str | None, list[Leaving]]:
+    """One batch of a group: `stored` becomes what is kept of it; windows of each device that leave.
+
+    Draws of all devices are charged, made and recorded in one transaction before anything leaves; a refusal gives its
+    own episode up, and no other.
+    """
+    silence = None if plan.silence_seconds is None else 1000 * plan.silence_seconds
+    ended = {each for each, (seen, _) in stored.items() if silence is not None and now - seen >= silence} - set(rows)
+    ledgers = plan.ledgers([*rows, *ended])
+    live = {
+        device: DeviceState.from_bytes(stored[device][1], plan, ledger)
+        if device in stored
+        else DeviceState.new(plan, device, ledger)
+        for device, ledger in ledgers.items()
+    }
+    for device, (times_ns, values) in rows.items():
+        live[device].take(times_ns, values, plan.job.bundle.schema.names)
+    for device in ended:
+        live[device].finish()
+    left = _drawn({device: state.episodes for device, state in live.items()})
+    for device, state in live.items():
+        content = state.to_bytes(plan)
+        if device in ended or len(content) > _most_bytes(plan):
+            stored.pop(device, None)
+        else:
+            stored[device] = now, content
+    return left
 
 
-def _keep(known: DeviceState, state: Any, plan: StreamJob) -> None:
+def _drawn(live: Mapping[str | None, Episodes]) -> dict[str | None, list[Leaving]]:
+    entropy = SystemEntropy()
+    due = [each for episodes in live.values() for each in episodes.due()]
+    for (episode, _), answer in zip(due, release([each for _, each in due], entropy=entropy), strict=True):
+        Episodes.settle(episode, answer)
+    left = {name: [each for each in own.leaving(entropy) if each.ticket.own] for name, own in live.items()}
+    for episodes in live.values():
+        episodes.expire()
+    return left
+
+
+def _by_device(frames: list[Any], plan: StreamJob) -> Iterator[tuple[str | None, tuple[Any, Any]]]:
+    """Times in nanoseconds and values of each device's rows; a row without a time belongs to no window."""
+    import pandas as pd
+
+    rows = pd.concat(frames).dropna(subset=[_TIME])
+    values = rows[list(plan.job.columns.channels)].to_numpy(np.float64, na_value=np.nan)
+    times = rows[_TIME].to_numpy(np.int64) * _NANOSECONDS
+    for device, places in rows.groupby(rows[_DEVICE].to_numpy(object), dropna=False, sort=False).indices.items():
+        yield (device if isinstance(device, str) else None), (times[places], values[places])
+
+
+def _most_bytes(plan: StreamJob) -> int:
     schema, hold = plan.job.bundle.schema, plan.job.bundle.hold.windows
-    content = known.to_bytes(plan)
-    if len(content) > 8 * MOST_READINGS * schema.window * (len(schema.channels) + 1) * (hold + 8) + (1 << 16):
-        state.remove()
-        return
-    state.update((content,))
-    if plan.silence_seconds is not None:
-        state.setTimeoutDuration(int(1000 * plan.silence_seconds))
+    return 8 * MOST_READINGS * schema.window * (len(schema.channels) + 1) * (hold + 8) + (1 << 16)
 
 
-def _frame(device: Any, left: list[Leaving], job: Job) -> Any:
-    """Rows with the devices' own stamps and released values, in the types that came in."""
+def _released_rows(device: str | None, left: list[Leaving], job: Job) -> pa.Table:
+    """Rows with the device's own stamps and released values, in the types that came in."""
     readings = [each for one in left for each in one.ticket.with_values(one.window, job.bundle.schema.names)]
     times = np.concatenate([each.times_ns for each in readings])
     values = np.concatenate([each.values for each in readings])
     fields = [job.output.field(name) for name in job.columns.channels]
     channels = {field.name: saturated(values[:, place], field.type) for place, field in enumerate(fields)}
-    names = pa.array([device] * len(times), job.output.field(job.recording).type)
-    return pa.table({job.recording: names, **channels, _TIME: times // _NANOSECONDS}).to_pandas()
+    names = pa.array([device] * len(times), pa.string())
+    return pa.table({**channels, _DEVICE: names, _TIME: times // _NANOSECONDS})
 
 
-@lru_cache(maxsize=1 << 16)
-def _ledger(address: str, account: Account, price: Price) -> StoredLedger:
-    """A worker enters each account once."""
-    return StoredLedger(_database(address), account, price)
+@lru_cache(maxsize=4)
+def _known(address: str, app: str, price: Price) -> dict[str | None, StoredLedger]:
+    """Accounts that a worker has entered, each once."""
+    del address, app, price
+    return {}
 
 
 @lru_cache(maxsize=4)
 def _database(address: str) -> Database:
-    """One that is there; connections are kept, for every draw of every device is a transaction."""
+    """One that is there; connections are kept, for every batch of every group is a transaction."""
     Database.existing(address)
     return Database.existing_or_new(address, keep_connections=True)
 
