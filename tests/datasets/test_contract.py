@@ -20,6 +20,7 @@ COUNTS = {  # rows at the default rate, recordings
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_columns_are_recording_time_channels_then_labels(name: str, loaded: Loader) -> None:
     dataset = loaded(name)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from deeprotect.datasets import fetching, load, registry
-from deeprotect.datasets.registry import Entry
+from deeprotect.datasets.registry import DatasetEntry
 from deeprotect.errors import DatasetError
 
 
@@ -36,7 +36,7 @@ def publisher(tmp_path: Path) -> Iterator[tuple[Path, str]]:
 
 
 @pytest.fixture
-def entry(monkeypatch: pytest.MonkeyPatch) -> Entry:
+def entry(monkeypatch: pytest.MonkeyPatch) -> DatasetEntry:
     """A small data set in the registry: two files, at the top or below one folder."""
     small = registry.entry("hapt").model_copy(
         update={
@@ -50,7 +50,7 @@ def entry(monkeypatch: pytest.MonkeyPatch) -> Entry:
     return _register(monkeypatch, small)
 
 
-def _register(monkeypatch: pytest.MonkeyPatch, small: Entry) -> Entry:
+def _register(monkeypatch: pytest.MonkeyPatch, small: DatasetEntry) -> DatasetEntry:
     monkeypatch.setattr(registry, "_known", lambda: {"small": small})
     return small
 
@@ -75,7 +75,7 @@ TOP = ("top/data/1.txt", "top/data/2.txt")
 
 
 def test_a_publishers_zip_with_a_top_folder_is_downloaded_unpacked_and_kept(
-    publisher: tuple[Path, str], entry: Entry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    publisher: tuple[Path, str], entry: DatasetEntry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder, address = publisher
     archive = _zip(folder / "small.zip", TOP)
@@ -90,7 +90,7 @@ def test_a_publishers_zip_with_a_top_folder_is_downloaded_unpacked_and_kept(
 
 
 def test_a_download_that_is_not_the_known_one_is_refused_and_not_kept(
-    publisher: tuple[Path, str], entry: Entry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    publisher: tuple[Path, str], entry: DatasetEntry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder, address = publisher
     _zip(folder / "small.zip", TOP)
@@ -102,7 +102,7 @@ def test_a_download_that_is_not_the_known_one_is_refused_and_not_kept(
 
 
 def test_an_incomplete_download_is_refused_and_tried_anew_next_time(
-    publisher: tuple[Path, str], entry: Entry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    publisher: tuple[Path, str], entry: DatasetEntry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder, address = publisher
     _register(monkeypatch, entry.model_copy(update={"address": f"{address}/small.zip"}))
@@ -114,14 +114,14 @@ def test_an_incomplete_download_is_refused_and_tried_anew_next_time(
     assert fetching.fetch("small", cache=tmp_path / "cache").is_dir()
 
 
-def test_an_unreachable_publisher_gives_one_line_with_the_way_out(entry: Entry, tmp_path: Path) -> None:
+def test_an_unreachable_publisher_gives_one_line_with_the_way_out(entry: DatasetEntry, tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"datasets fetch small \(or --from DIR") as caught:
         fetching.fetch("small", cache=tmp_path / "cache")
     assert "\n" not in str(caught.value)
 
 
 def test_a_local_archive_must_have_the_known_hash(
-    entry: Entry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    entry: DatasetEntry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     archive = _tar(tmp_path / "small.tar.xz", TOP)
     sha256 = hashlib.sha256(archive.read_bytes()).hexdigest()
@@ -132,7 +132,7 @@ def test_a_local_archive_must_have_the_known_hash(
         fetching.fetch("small", source=tmp_path, cache=tmp_path / "cache")
 
 
-def test_an_archive_that_writes_outside_its_folder_is_refused(entry: Entry, tmp_path: Path) -> None:
+def test_an_archive_that_writes_outside_its_folder_is_refused(entry: DatasetEntry, tmp_path: Path) -> None:
     (tmp_path / "from").mkdir()
     _tar(tmp_path / "from" / "small.tar.xz", (*TOP, "../../../escaped.txt"))
     with pytest.raises(DatasetError, match="cannot be unpacked"):
@@ -140,7 +140,7 @@ def test_an_archive_that_writes_outside_its_folder_is_refused(entry: Entry, tmp_
     assert not list(tmp_path.rglob("escaped.txt"))
 
 
-def test_a_cut_off_archive_is_refused_and_leaves_no_half_data_set(entry: Entry, tmp_path: Path) -> None:
+def test_a_cut_off_archive_is_refused_and_leaves_no_half_data_set(entry: DatasetEntry, tmp_path: Path) -> None:
     archive = _tar(tmp_path / "small.tar.xz", TOP)
     archive.write_bytes(archive.read_bytes()[:100])
     with pytest.raises(DatasetError, match="cannot be unpacked"):
@@ -148,7 +148,7 @@ def test_a_cut_off_archive_is_refused_and_leaves_no_half_data_set(entry: Entry, 
     assert list((tmp_path / "cache").iterdir()) == []
 
 
-def test_an_unpacked_folder_is_read_where_it_is(entry: Entry, tmp_path: Path) -> None:
+def test_an_unpacked_folder_is_read_where_it_is(entry: DatasetEntry, tmp_path: Path) -> None:
     (tmp_path / "small" / "data").mkdir(parents=True)
     for number in (1, 2):
         (tmp_path / "small" / "data" / f"{number}.txt").touch()
@@ -158,7 +158,7 @@ def test_an_unpacked_folder_is_read_where_it_is(entry: Entry, tmp_path: Path) ->
     assert not (tmp_path / "cache").exists()
 
 
-def test_a_folder_without_the_data_set_says_what_was_looked_for(entry: Entry, tmp_path: Path) -> None:
+def test_a_folder_without_the_data_set_says_what_was_looked_for(entry: DatasetEntry, tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"no small\.tar\.xz, no folder"):
         fetching.fetch("small", source=tmp_path, cache=tmp_path / "cache")
 

@@ -7,7 +7,8 @@ from typing import BinaryIO
 import pytest
 from pyarrow import csv, parquet
 
-from deeprotect.datasets import Dataset, load, save, saving
+from deeprotect.datasets import Dataset, load, save
+from deeprotect.datasets import dataset as saving
 from deeprotect.errors import DatasetError, InputError
 
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deeprotect.errors import TableError
-from deeprotect.tables.csv_layout import CsvLayout, decimal_point
-from deeprotect.tables.csv_reader import CsvRequest, column_names, read_csv
+from deeprotect.tables.csv_reader import CsvLayout, CsvRequest, column_names, decimal_point, read_csv
 from deeprotect.tables.sources import open_source
 from deeprotect.tables.text_lines import whole_lines
 

@@ -16,8 +16,9 @@ def made(folder, *names):
         (folder / name).touch()
 
 
-def places(*inputs, passing=PASSING):
-    return {str(part.source): str(part.place) for part in parts_of([str(each) for each in inputs], passing=passing)}
+def places(*inputs, passing=PASSING, numbered=False):
+    parts = parts_of([str(each) for each in inputs], passing=passing, numbered=numbered)
+    return {str(part.source): str(part.place) for part in parts}
 
 
 def test_a_folder_keeps_its_structure_without_notes_of_other_programs(tmp_path):
@@ -44,7 +45,22 @@ def test_several_inputs_keep_the_structure_below_what_they_share(tmp_path, monke
 
 def test_text_of_other_kinds_is_written_as_csv(tmp_path):
     made(tmp_path, "a.tsv", "b.csv.gz", "c.txt", "d.feather")
-    assert sorted(places(tmp_path).values()) == ["a.csv", "b.csv", "c.csv", "d.feather"]
+    assert sorted(places(tmp_path).values()) == ["a.csv", "b.csv.gz", "c.csv", "d.feather"]
+
+
+def test_numbered_files_keep_nothing_but_their_order_structure_and_kind(tmp_path):
+    made(tmp_path, "ann/walk.tsv", "ann/run.csv.gz", "person=bob/x/2.parquet", "person=bob/x/2.csv", "zoe.arrow")
+    found = {
+        Path(source).relative_to(tmp_path).as_posix(): place
+        for source, place in places(tmp_path, numbered=True).items()
+    }
+    assert found == {
+        "ann/run.csv.gz": "1/1.csv.gz",
+        "ann/walk.tsv": "1/2.csv",
+        "person=bob/x/2.csv": "2/1/1.csv",
+        "person=bob/x/2.parquet": "2/1/2.parquet",
+        "zoe.arrow": "3.arrow",
+    }
 
 
 def test_two_files_that_would_be_written_under_one_name_are_refused(tmp_path):

@@ -16,7 +16,6 @@ from deeprotect.errors import TableError
 from deeprotect.tables.fields import check_names
 from deeprotect.tables.source import BATCH_CELLS
 from deeprotect.tables.sources import open_source
-from deeprotect.tables.survey import survey
 from deeprotect.tables.text_lines import HEAD_BYTES
 
 SECRET = "31337.25"
@@ -49,6 +48,7 @@ def symlink_to_itself(path):
     path.symlink_to(path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow"])
 @pytest.mark.parametrize("make", [fifo, endless, folder, a_socket, symlink_to_itself])
 def test_what_is_no_regular_file_is_refused_in_one_line(tmp_path, monkeypatch, make, suffix):
@@ -109,7 +109,7 @@ def test_a_first_line_without_end_is_not_read_to_its_end(monkeypatch):
 def test_a_column_with_a_name_that_does_not_print_is_refused(tmp_path, name):
     (tmp_path / "in.csv").write_text(f"acc_x,{name},time\n1,2,3\n", encoding="utf-8")
     with pytest.raises(TableError) as refused:
-        survey(tmp_path / "in.csv")
+        read(tmp_path / "in.csv")
     assert str(refused.value).isprintable()
 
 

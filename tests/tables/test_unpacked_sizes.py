@@ -6,11 +6,11 @@ import pyarrow.parquet as pa_parquet
 import pytest
 
 from deeprotect import Protector
-from deeprotect.benchmark.own_process import run
 from deeprotect.errors import TableError
 from deeprotect.tables import unpacked_sizes
 from deeprotect.tables.fields import LONGEST_CELL
 from deeprotect.tables.sources import open_source
+from studies.benchmark.own_process import run
 
 MEGABYTE = "x" * (1 << 20)
 ROWS = 300
@@ -61,6 +61,7 @@ def protector(bundle, tmp_path):
     return Protector(bundle)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("column", [once, nested])
 def test_a_column_that_stays_behind_stays_packed(protector, tmp_path, kind, column):
@@ -77,6 +78,7 @@ def _plain(kind):
     return {"use_dictionary": False} if kind == ".parquet" else {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "column", "how"),
     [
@@ -154,6 +156,7 @@ def test_numbers_that_do_not_compress_so_well_are_read_however_many(protector, t
     assert protector.protect(source, tmp_path / f"out{kind}").rows == ROWS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [".parquet", ".arrow", ".csv"])
 def test_a_table_of_very_many_columns_is_read_where_few_are_needed(protector, tmp_path, kind):
     wide = pa.table({**{f"c{number}": np.zeros(8) for number in range(20_000)}, **samples(8)})

@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING, Any
 from deeprotect.datasets import registry
 
 if TYPE_CHECKING:
-    from deeprotect.datasets.dataset import Dataset
-    from deeprotect.datasets.fetching import fetch
-    from deeprotect.datasets.loading import load
-    from deeprotect.datasets.saving import save
+    from deeprotect.datasets.dataset import Dataset, save
+    from deeprotect.datasets.fetching import fetch, load
 
-_HOMES = {"Dataset": "dataset", "fetch": "fetching", "load": "loading", "save": "saving"}
+_HOMES = {"Dataset": "dataset", "fetch": "fetching", "load": "fetching", "save": "dataset"}
 
 __all__ = ["Dataset", "fetch", "load", "registry", "save"]
 

@@ -1,17 +1,24 @@
-"""A data set as the tidy table: one row per sample, its channels with units and public ranges, its labels."""
+"""A data set as the tidy table: one row per sample, its channels with units and public ranges, its labels.
+
+It is written as a Parquet or CSV file: whole under its name, or not at all.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import pi
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import csv, parquet
 
-from deeprotect.datasets.registry import Entry
+from deeprotect.datasets.registry import DatasetEntry
 from deeprotect.errors import DatasetError
 from deeprotect.signals import Channel, Schema
 from deeprotect.signals.resampling import middles, slower
 from deeprotect.signals.schema import Floats
+from deeprotect.tables.atomic import whole_file
 
 Label = str | NDArray[np.object_] | None  # for the whole recording, or row by row
 
@@ -44,7 +51,7 @@ class Dataset:
     channels: tuple[Channel, ...]
     labels: tuple[str, ...]
     rate_hz: float
-    entry: Entry
+    entry: DatasetEntry
 
     @property
     def schema(self) -> Schema:
@@ -93,3 +100,31 @@ def _label_column(value: Label, count: int) -> pa.Array:
     if isinstance(value, np.ndarray):
         return pa.array(value, type=pa.string(), from_pandas=True)
     return pa.repeat(pa.scalar(value, type=pa.string()), count)
+
+
+def save(dataset: Dataset, path: Path | str) -> Path:
+    """The tidy table as .parquet (with units in the field metadata) or .csv (without)."""
+    final = Path(path)
+    check_name(final)
+    write = parquet.write_table if final.suffix == ".parquet" else csv.write_csv
+    with whole_file(final) as stream:
+        write(dataset.table, stream)
+    return final
+
+
+def check_name(path: Path) -> None:
+    """The suffix says how it is written."""
+    if path.suffix not in (".parquet", ".csv"):
+        raise DatasetError(f"{path.name}: name the file .parquet or .csv")
+
+
+STANDARD_GRAVITY = 9.80665  # m/s² in one g (CGPM 1901)
+# Android Compatibility Definition: 7.3.1 an accelerometer must measure up to four times gravity on any axis;
+# 7.3.4 a gyroscope must measure up to 1,000 degrees per second. Every compatible device covers these.
+ACCELEROMETER_G = 4.0
+GYROSCOPE_RAD_S = 1000 * pi / 180
+
+
+def triaxial(name: str, unit: str, limit: float, *, resolution: float | None = None) -> tuple[Channel, ...]:
+    """Three axes with the same symmetric range."""
+    return tuple(Channel(f"{name}_{axis}", unit, -limit, limit, resolution) for axis in "xyz")

@@ -1,16 +1,19 @@
-"""Getting a data set: from the publisher or from a local copy, verified, unpacked once into a cache."""
+"""Getting a data set: from the publisher or from a local copy, verified, unpacked once into a cache; and loading it."""
 
 import hashlib
 import shutil
 import tarfile
 import tempfile
 import zipfile
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pooch
 
 from deeprotect.datasets import registry, watch
-from deeprotect.datasets.registry import Entry
+from deeprotect.datasets.dataset import Dataset, tidy
+from deeprotect.datasets.registry import DatasetEntry
 from deeprotect.errors import DatasetError
 
 
@@ -49,7 +52,29 @@ def locate(name: str, directory: Path | None = None) -> Path:
     return root
 
 
-def find_root(entry: Entry, folder: Path) -> Path | None:
+def load(name: str, *, directory: Path | str | None = None, rate_hz: float | None = None) -> Dataset:
+    """The tidy table of a data set that is in the cache or in `directory`; never downloads.
+
+    A `rate_hz` below the recorded rate averages over each new sample's time cell, so nothing aliases.
+    """
+    entry = registry.entry(name)
+    rate = entry.rate_hz if rate_hz is None else float(rate_hz)
+    if not 0 < rate < float("inf"):
+        raise DatasetError(f"rate_hz = {rate:g} must be a positive number")
+    root = locate(name, None if directory is None else Path(directory))
+    reader = _reader(name)
+    table = tidy(reader.read(root, rate_hz=rate), reader.CHANNELS, labels=reader.LABELS, rate_hz=rate)
+    if not table.num_rows:
+        raise DatasetError(f"rate_hz = {rate:g} leaves no row of any recording; choose a higher one")
+    return Dataset(name, table, tuple(reader.CHANNELS), tuple(reader.LABELS), rate, entry)
+
+
+def _reader(name: str) -> Any:
+    """The file of the same name: each has CHANNELS, LABELS and read(root, *, rate_hz)."""
+    return import_module(f"deeprotect.datasets.{name}")
+
+
+def find_root(entry: DatasetEntry, folder: Path) -> Path | None:
     """Where all of the entry's files are, in the order of its roots."""
     for pattern in entry.roots:
         candidates = [folder] if pattern == "." else sorted(folder.glob(pattern))
@@ -59,7 +84,7 @@ def find_root(entry: Entry, folder: Path) -> Path | None:
     return None
 
 
-def require_root(entry: Entry, folder: Path) -> Path:
+def require_root(entry: DatasetEntry, folder: Path) -> Path:
     root = find_root(entry, folder)
     if root is None:
         wanted = ", ".join(f"{files.at_least} × {files.pattern}" for files in entry.files)
@@ -67,7 +92,7 @@ def require_root(entry: Entry, folder: Path) -> Path:
     return root
 
 
-def _from_local(entry: Entry, source: Path, home: Path) -> Path:
+def _from_local(entry: DatasetEntry, source: Path, home: Path) -> Path:
     for path in (source / f"{entry.name}.tar.xz", source / f"{entry.name}.zip", source):
         if path.is_file():
             if not path.name.endswith((".tar.xz", ".zip")):
@@ -80,7 +105,7 @@ def _from_local(entry: Entry, source: Path, home: Path) -> Path:
     return require_root(entry, folder if folder.is_dir() else source)
 
 
-def _download(entry: Entry, folder: Path) -> Path:
+def _download(entry: DatasetEntry, folder: Path) -> Path:
     pooch.get_logger().setLevel("WARNING")  # whoever calls reports progress
     known_hash = f"sha256:{entry.address_sha256}" if entry.address_sha256 else None
     try:
@@ -100,7 +125,7 @@ def _verify(path: Path, sha256: str | None) -> None:
         raise DatasetError(f"{path.name} is not the known archive (sha256 {found[:12]}…); get it again")
 
 
-def _unpack(entry: Entry, archive: Path, home: Path) -> Path:
+def _unpack(entry: DatasetEntry, archive: Path, home: Path) -> Path:
     """Into a temporary folder first: the cache never holds half a data set."""
     try:
         home.parent.mkdir(parents=True, exist_ok=True)
@@ -128,7 +153,7 @@ def _extract(archive: Path, folder: Path) -> None:
         raise DatasetError(f"{archive.name} cannot be unpacked ({type(error).__name__}); get it again") from error
 
 
-def _how_to_get(entry: Entry, what: str) -> str:
+def _how_to_get(entry: DatasetEntry, what: str) -> str:
     return (
         f"data set '{entry.name}' {what}; run: deeprotect datasets fetch {entry.name} "
         f"(or --from DIR with {entry.name}.tar.xz)"

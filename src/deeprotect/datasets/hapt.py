@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pyarrow import csv
 
-from deeprotect.datasets.dataset import Label, Recording
-from deeprotect.datasets.sensors import triaxial
+from deeprotect.datasets.dataset import Label, Recording, triaxial
 from deeprotect.errors import DatasetError
 from deeprotect.signals.schema import Floats
 

@@ -23,7 +23,7 @@ class Files(_Facts):
     at_least: int = Field(gt=0)
 
 
-class Entry(_Facts):
+class DatasetEntry(_Facts):
     """One data set; `archive_sha256` is the known NAME.tar.xz, `address_sha256` the publisher's own archive.
 
     A publisher's archive whose hash we do not know has none: then the files are checked by name and count.
@@ -49,17 +49,17 @@ class Entry(_Facts):
     files: tuple[Files, ...] = ()
 
 
-def parse(text: str) -> dict[str, Entry]:
+def parse(text: str) -> dict[str, DatasetEntry]:
     """Entries by name from TOML; a wrong registry is refused as a whole."""
     try:
         tables = tomllib.loads(text)
-        return {name: Entry(name=name, **table) for name, table in tables.items()}
+        return {name: DatasetEntry(name=name, **table) for name, table in tables.items()}
     except (tomllib.TOMLDecodeError, ValidationError, TypeError) as error:
         raise DatasetError(f"the data set registry is damaged: {_first_line(error)}") from error
 
 
 @cache
-def _known() -> dict[str, Entry]:
+def _known() -> dict[str, DatasetEntry]:
     return parse(files("deeprotect.datasets").joinpath("registry.toml").read_text("utf-8"))
 
 
@@ -67,7 +67,7 @@ def names() -> tuple[str, ...]:
     return tuple(_known())
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> DatasetEntry:
     if name not in _known():
         raise DatasetError(f"data set '{name}' is unknown; known: {', '.join(names())}")
     return _known()[name]

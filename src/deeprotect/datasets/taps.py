@@ -9,8 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv
 
-from deeprotect.datasets.dataset import Recording
-from deeprotect.datasets.sensors import ACCELEROMETER_G, GYROSCOPE_RAD_S, STANDARD_GRAVITY, triaxial
+from deeprotect.datasets.dataset import ACCELEROMETER_G, GYROSCOPE_RAD_S, STANDARD_GRAVITY, Recording, triaxial
 from deeprotect.signals.resampling import forward_only, interpolate
 from deeprotect.signals.schema import Floats
 

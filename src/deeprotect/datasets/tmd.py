@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from deeprotect.datasets.dataset import Recording
-from deeprotect.datasets.sensors import ACCELEROMETER_G, STANDARD_GRAVITY, triaxial
+from deeprotect.datasets.dataset import ACCELEROMETER_G, STANDARD_GRAVITY, Recording, triaxial
 from deeprotect.errors import DatasetError
 from deeprotect.signals.resampling import grid, interpolate, monotone_segments
 from deeprotect.signals.schema import Floats

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from deeprotect.datasets.dataset import Recording
-from deeprotect.datasets.sensors import ACCELEROMETER_G, GYROSCOPE_RAD_S, triaxial
+from deeprotect.datasets.dataset import ACCELEROMETER_G, GYROSCOPE_RAD_S, Recording, triaxial
 from deeprotect.errors import DatasetError
 
 NATIVE_HZ = 50.0

@@ -7,8 +7,7 @@ the data.
 import numpy as np
 
 from deeprotect.errors import TableError, printable
-from deeprotect.signals.channel import Channel
-from deeprotect.signals.schema import Floats, Schema
+from deeprotect.signals.schema import Channel, Floats, Schema
 
 OUTSIDE_SHARE = 0.5  # more than this outside the public range: the unit is wrong, not the sensor saturated
 

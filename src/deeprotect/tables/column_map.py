@@ -30,22 +30,20 @@ class ColumnMap(Mapping[str, str]):
     @classmethod
     def of(cls, policy: Policy, here: Mapping[str, str] | None = None) -> Self:
         """As the policy says, and `here`, for the table at hand: `{"time": "Timestamp", "recording": ""}`."""
-        columns = _checked(here or {}, known=(*policy.stream.channels, TIME, RECORDING))
+        columns = _checked(here or {}, known=(*policy.stream.channels, TIME, RECORDING, PERSON))
         _check_uses(columns, policy)
-        people = [policy.training.people] if policy.training.people else []
-        labels = frozenset([*policy.inferences.useful, *policy.inferences.sensitive, *people])
-        return cls({**policy.stream.columns, **columns}, labels, frozenset(columns))
+        people = {PERSON: policy.training.people} if policy.training.people else {}
+        labels = frozenset([*policy.inferences.useful, *policy.inferences.sensitive, *people.values()])
+        return cls({**people, **policy.stream.columns, **columns}, labels, frozenset(columns))
 
     @classmethod
     def of_release(cls, policy: Policy, here: Mapping[str, str] | None = None) -> Self:
-        """Channels as the bundle's policy says; time and recording only as `here` does, or under these very names.
+        """Channels as the bundle's policy says; time, recording and person as `here` does, or under these very names.
 
-        They leave, and whoever made the bundle could otherwise choose which column of another's table does.
+        They leave, or are charged: whoever made the bundle could otherwise choose which column of another's table is.
         """
-        said = cls.of(policy, here)
-        columns = {
-            name: column for name, column in said.items() if name not in (TIME, RECORDING) or name in said.demanded
-        }
+        said, uses = cls.of(policy, here), (TIME, RECORDING, PERSON)
+        columns = {name: column for name, column in said.items() if name not in uses or name in said.demanded}
         return replace(said, columns=columns, guesses=False)
 
     @classmethod

@@ -5,17 +5,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from deeprotect.errors import TableError, printable
-from deeprotect.policy.usual_names import RECORDING, TIME, FoundColumns
+from deeprotect.policy.usual_names import PERSON, RECORDING, TIME
 from deeprotect.signals import Schema
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.fields import check_names, decoded, is_text, stated_unit, to_floats
+from deeprotect.tables.roles import missing_column, roles_of
 from deeprotect.tables.timestamps import Timeline
 
-MOST_LISTED = 300  # characters of column names in one message
+BETWEEN = "\n"  # a person and a recording: no name in a ledger holds it
 
 
 @dataclass(frozen=True)
@@ -28,10 +30,17 @@ class Columns:
     where: str
     time_name: str | None = None  # the table's own names; None where it has no such column
     recording_name: str | None = None
+    person_name: str | None = None  # where people are told apart, who otherwise stay behind unread
 
     @classmethod
-    def of(cls, table: pa.Schema, schema: Schema, *, mapping: Mapping[str, str], where: str) -> "Columns":
-        """Find every channel, or say which is missing and what the table has instead."""
+    def of(
+        cls, table: pa.Schema, schema: Schema, *, mapping: Mapping[str, str], where: str, by_person: bool = False
+    ) -> "Columns":
+        """Find every channel, or say which is missing and what the table has instead.
+
+        To train on, time is also found under one of its usual names, for its cells must be time stamps. What leaves,
+        a recording, whose cells may be anything, and who is charged is asked about where a column is only called so.
+        """
         check_names(table, where)
         mapping = ColumnMap.from_mapping(mapping)
         channels = tuple(mapping.get(name, name) for name in schema.names)
@@ -39,13 +48,19 @@ class Columns:
             if column not in table.names:
                 raise TableError(missing_column(column, table.names, where))
             _check_field(table.field(column), channel.unit, where)
-        time, recording = beside_columns(table.names, mapping, channels=channels, where=where)
-        if recording is not None:
-            _check_recording(table.field(recording), where)
-        wanted = {*channels, time, recording}
+        said = (*(() if mapping.guesses else (TIME,)), RECORDING, *((PERSON,) if by_person else ()))
+        roles = roles_of(table.names, mapping, channels=channels, where=where).settled(where, said=said)
+        _check_beside(table, roles.columns, channels, where)
+        wanted = {*channels, roles.time, roles.recording}
         kept = tuple(name for name in table.names if name in wanted)
         dropped = tuple(name for name in table.names if name not in wanted)
-        return cls(channels, kept, dropped, where, time, recording)
+        person = roles.person if by_person else None
+        return cls(channels, kept, dropped, where, roles.time, roles.recording, person)
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """What is read: what leaves, and who is charged."""
+        return (*self.kept, *((self.person_name,) if self.person_name and self.person_name not in self.kept else ()))
 
     def samples(self, batch: pa.RecordBatch) -> Floats:
         """Channel values (row, channel); missing values are NaN. A channel's values lie together, as they came."""
@@ -56,35 +71,22 @@ class Columns:
         return [decoded(batch.column(name)) for name in self.kept if name not in self.channels]
 
     def recording(self, batch: pa.RecordBatch) -> NDArray[np.generic] | None:
-        """Recording names, or None where the table has none."""
-        return None if self.recording_name is None else names_of(batch.column(self.recording_name))
+        """Recording names, behind those of their people where these are told apart; None where the table has none."""
+        own = None if self.recording_name is None else batch.column(self.recording_name)
+        if self.person_name is None:
+            return None if own is None else names_of(own)
+        person = _as_text(batch.column(self.person_name))
+        if pc.any(pc.match_substring_regex(pc.fill_null(person, ""), f"^$|{BETWEEN}")).as_py():
+            raise TableError(
+                f"{self.where}: rows without a person's name in '{printable(self.person_name)}', one printable line, "
+                "can be charged to nobody; drop them, or charge all to one with --person NAME"
+            )
+        parts = [person, *([] if own is None else [_as_text(own)]), pa.scalar(BETWEEN, pa.large_string())]
+        return names_of(pc.binary_join_element_wise(*parts))
 
     def timeline(self) -> Timeline | None:
         """A reader of the time column, for the batches of one source; None where the table has none."""
         return None if self.time_name is None else Timeline(self.time_name, self.where)
-
-
-def beside_columns(
-    names: list[str], mapping: ColumnMap, *, channels: tuple[str, ...], where: str
-) -> tuple[str | None, str | None]:
-    """The columns of time and recording, neither of them a channel.
-
-    To train on, time is also found under one of its usual names, for its cells must be time stamps. What leaves, and
-    a recording, whose cells may be anything, is asked about where a column is only called so.
-    """
-    found = FoundColumns.among(names, but={*channels, *mapping.labels, *mapping.values()})
-    time = _said(TIME, names, mapping, where)
-    if time is None:
-        if len(found.time) > (1 if mapping.guesses else 0):
-            raise TableError(_ask(TIME, found.time, where))
-        time = found.time[0] if found.time else ""
-    recording = _said(RECORDING, names, mapping, where)
-    if recording is None and found.recording:
-        raise TableError(_ask(RECORDING, found.recording, where))
-    for name, column in ((TIME, time), (RECORDING, recording)):
-        if column in channels:
-            raise TableError(f"{where}: column '{printable(column)}' is a channel, and cannot be the {name} as well")
-    return time or None, recording or None
 
 
 def names_of(column: pa.Array) -> NDArray[np.generic]:
@@ -103,27 +105,18 @@ def _texts_of(column: pa.Array) -> NDArray[np.object_]:
     return np.asarray(texts[np.from_dlpack(encoded.indices)])
 
 
-def missing_column(column: str, names: list[str], where: str) -> str:
-    """One line: what is missing, what is there, and the ways out."""
-    return (
-        f"column '{printable(column)}' is missing from {where}; it has: "
-        f"{printable(', '.join(names), MOST_LISTED) or 'no columns'}. Map it with [stream.columns], or with --map"
-    )
+def _as_text(column: pa.Array) -> pa.Array:
+    plain = decoded(column) if pa.types.is_dictionary(column.type) else column
+    return plain.cast(pa.large_string())
 
 
-def _said(name: str, names: list[str], mapping: ColumnMap, where: str) -> str | None:
-    """The column that the policy or the command line says, or the one of that very name; "" for none, None for open."""
-    column = mapping.get(name)
-    if column is not None and name in mapping.demanded:
-        if column and column not in names:
-            raise TableError(missing_column(column, names, where))
-        return column
-    return next((each for each in (column, name) if each in names), None)
-
-
-def _ask(name: str, candidates: tuple[str, ...], where: str) -> str:
-    many, first = " or ".join(f"'{printable(each)}'" for each in candidates[:3]), printable(candidates[0])
-    return f"{where}: is {many} the {name}? Say so with --map {name}='{first}', or --map {name}= if there is none"
+def _check_beside(table: pa.Schema, uses: dict[str, str], channels: tuple[str, ...], where: str) -> None:
+    """Neither time nor recording is a channel, and names are text or numbers."""
+    for name, column in uses.items():
+        if column in channels:
+            raise TableError(f"{where}: column '{printable(column)}' is a channel, and cannot be the {name} as well")
+        if name == RECORDING:
+            _check_recording(table.field(column), where)
 
 
 def _check_recording(field: pa.Field, where: str) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deeprotect.errors import InputError, TableError, printable
-from deeprotect.tables.files import READERS, kind_of
-from deeprotect.tables.several import refuse_blank
+from deeprotect.tables.addresses import is_address
+from deeprotect.tables.several import files_at, refuse_blank
 from deeprotect.tables.sinks import WRITERS
 
 _PARTITION = re.compile(r"([^=]+)=.*")
@@ -26,20 +26,23 @@ class DataSetPart:
 def is_folder(output: str) -> bool:
     """Whether an output is a folder of tables: it is one already, ends in a slash, or has no suffix."""
     refuse_blank(output)
+    if is_address(output) and (output.endswith("/") or not Path(output).suffix):
+        raise InputError(f"{output}: a folder of tables is written on this machine; give the address of a file")
     return output != "-" and (Path(output).is_dir() or output.endswith("/") or not Path(output).suffix)
 
 
-def parts_of(inputs: Sequence[str], *, passing: Collection[str]) -> list[DataSetPart]:
+def parts_of(inputs: Sequence[str], *, passing: Collection[str], numbered: bool) -> list[DataSetPart]:
     """The files of folders (with all that is in them), patterns and paths, in order of their names.
 
-    A folder `person=3` is a column of the data set, and leaves with its name: only those in `passing` may.
+    Names of files and folders tell who or what it was as recordings' do, so they are `numbered` in their order. Where
+    they are kept, a folder `person=3` is a column of the data set: only those in `passing` may leave.
     """
     found = {path: root for given in inputs for root, path in _found(given)}
     common = os.path.commonpath([root.resolve() for root in found.values()])
-    parts = [
-        DataSetPart(path, _place(root.resolve().relative_to(common) / path.relative_to(root)))
-        for path, root in sorted(found.items())
-    ]
+    inside = {path: root.resolve().relative_to(common) / path.relative_to(root) for path, root in sorted(found.items())}
+    if numbered:
+        return [DataSetPart(path, place) for path, place in zip(inside, _numbered(inside.values()), strict=True)]
+    parts = [DataSetPart(path, _place(name)) for path, name in inside.items()]
     written = Counter(part.place for part in parts)
     for part in parts:
         _check_partitions(part, passing)
@@ -48,34 +51,33 @@ def parts_of(inputs: Sequence[str], *, passing: Collection[str]) -> list[DataSet
     return parts
 
 
+def _numbered(names: Collection[Path]) -> Iterator[Path]:
+    """Each file and each folder by its place in the folder around it."""
+    among: dict[Path, dict[str, int]] = {}
+    for name in sorted(names):
+        for part in (name, *name.parents[:-1]):
+            siblings = among.setdefault(part.parent, {})
+            siblings.setdefault(part.name, len(siblings) + 1)
+    for name in names:
+        numbers = [str(among[part.parent][part.name]) for part in reversed((name, *name.parents[:-1]))]
+        kind = "".join(_place(name).suffixes[-2 if name.suffix.lower() == ".gz" else -1 :])
+        yield Path(*numbers[:-1], numbers[-1] + kind)
+
+
 def _found(given: str) -> Iterator[tuple[Path, Path]]:
     """The folder that structure is counted from, with each file in it."""
     refuse_blank(given)
-    path = Path(given)
+    if is_address(given):
+        raise TableError(f"{given}: what lies at an address goes into a file; give OUTPUT the name of one")
     if given == "-":
         raise TableError("standard input is one table; give the name of a file to write, or - for standard output")
-    if path.is_dir():
-        files = [each for each in path.rglob("*") if each.is_file() and _is_table(each.relative_to(path))]
-        root = path
-    elif any(mark in given for mark in "*?[") and not path.exists():
-        fixed = list(path.parts)[: next(n for n, part in enumerate(path.parts) if re.search(r"[*?\[]", part))]
-        root = Path(*fixed)
-        files = [each for each in root.glob(str(path.relative_to(root))) if each.is_file()]
-    else:
-        root, files = path.parent, [path]
-    if not files:
-        raise TableError(f"{given}: no table is there; it looks for {', '.join(READERS)}")
+    root, files = files_at(given, deep=True)
     yield from ((root, each) for each in files)
 
 
-def _is_table(inside: Path) -> bool:
-    """Names that begin with a dot or a line are notes of other programs, by custom."""
-    return kind_of(inside) in READERS and not any(part.startswith((".", "_")) for part in inside.parts)
-
-
 def _place(inside: Path) -> Path:
-    """The same name, for kinds that are written; `.csv` for text that is not."""
-    if inside.suffix.lower() in WRITERS:
+    """The same name, for kinds that are written; `.csv` for those that are only read."""
+    if inside.suffix.lower() in WRITERS or "".join(inside.suffixes[-2:]).lower() in WRITERS:
         return inside
     return inside.with_name(inside.name[: -len(".gz")] if inside.suffix == ".gz" else inside.name).with_suffix(".csv")
 

@@ -1,25 +1,29 @@
-"""One file or standard input as a source: CSV, Parquet, Arrow; closed when reading ends, however it ends."""
+"""One file or standard input as a source: CSV, Parquet, Arrow, Excel; closed when reading ends, however it ends."""
 
+import csv
+import io
 import os
 import stat
 import sys
+import tempfile
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from deeprotect.errors import TableError, printable
-from deeprotect.tables.csv_reader import Batches, CsvRequest, read_csv
+from deeprotect.errors import InputError, TableError, printable
+from deeprotect.tables.addresses import is_address, reading, size_of
+from deeprotect.tables.csv_reader import TEXT, Batches, CsvRequest, read_csv
 from deeprotect.tables.fields import LONGEST_CELL, is_text, refuse_long
 from deeprotect.tables.source import Scan, Source, rows_at_a_time
-from deeprotect.tables.unpacked_sizes import MOST_UNPACKED, check_record_batches, check_row_groups
+from deeprotect.tables.unpacked_sizes import MOST_UNPACKED, check_record_batches, check_row_groups, refuse_far
 
 _IN_PIECES: Any = {"buffer_size": 1 << 16, "pre_buffer": False}
 """Bytes of each Parquet column that are read at a time, instead of the whole column of a row group."""
 STANDARD_INPUT = "standard input"
-CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 
 
 @contextmanager
@@ -34,14 +38,20 @@ def open_path(path: str, request: CsvRequest) -> Iterator[Source]:
     kind = kind_of(path)
     if kind not in READERS:
         raise TableError(f"{path}: unknown kind of table '{kind}'; use {', '.join(READERS)}, or - for CSV")
-    with _regular_file(path) as stream, READERS[kind](stream, request, path, size=_size(stream)) as source:
+    with opened(path) as stream, READERS[kind](stream, request, path, size=_size(path, stream)) as source:
         yield source
 
 
 def kind_of(path: str | Path) -> str:
     """The suffix that decides; `.csv.gz` is CSV."""
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    name = str(path).partition("?")[0] if is_address(path) else str(path)
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
     return suffixes[-2] if suffixes[-1:] == [".gz"] and suffixes[-2:-1] else "".join(suffixes[-1:])
+
+
+def opened(path: str) -> AbstractContextManager[BinaryIO]:
+    """A file of this machine or at an address."""
+    return reading(path) if is_address(path) else _regular_file(path)
 
 
 @contextmanager
@@ -63,8 +73,8 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe that nobody writes to would wait forever
 
 
-def _size(stream: BinaryIO) -> int:
-    return os.fstat(stream.fileno()).st_size
+def _size(path: str, stream: BinaryIO) -> int:
+    return size_of(path) if is_address(path) else os.fstat(stream.fileno()).st_size
 
 
 @contextmanager
@@ -123,6 +133,41 @@ def _arrow(stream: BinaryIO, _: CsvRequest, where: str, *, size: int) -> Iterato
 
 
 @contextmanager
+def _excel(stream: BinaryIO, request: CsvRequest, where: str, *, size: int) -> Iterator[Source]:
+    """The first sheet of a workbook, as if it had been exported as CSV."""
+    try:
+        import openpyxl
+    except ImportError:
+        raise InputError(
+            f"{where}: Excel files need openpyxl: pip install 'deeprotect[prepare]', or export the sheet as CSV"
+        ) from None
+    with tempfile.TemporaryFile() as text:
+        try:
+            parts = zipfile.ZipFile(stream).infolist()
+            refuse_far(sum(each.file_size for each in parts), size, what=f"{where}: the workbook")
+            book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+            _write_sheet(book.worksheets[0].iter_rows(values_only=True), text)
+        except (zipfile.BadZipFile, KeyError, IndexError, ValueError, OSError, SyntaxError):  # of XML
+            raise TableError(f"{where}: it cannot be read as Excel; is it whole, and of that kind?") from None
+        text.seek(0)
+        with _csv(text, request, where, size=0) as source:
+            yield source
+
+
+def _write_sheet(rows: Iterable[tuple[Any, ...]], text: BinaryIO) -> None:
+    """Cells as text; rows and last cells that are empty are formatting, not data."""
+    lines = io.TextIOWrapper(text, encoding="utf-8", newline="", write_through=True)
+    writer, width = csv.writer(lines, lineterminator="\n"), 0
+    for row in rows:
+        filled = 1 + max((place for place, cell in enumerate(row) if cell is not None), default=-1)
+        width = width or filled
+        if filled:
+            cells = [*row, *[None] * width][: max(width, filled)]
+            writer.writerow(["" if cell is None else getattr(cell, "isoformat", lambda c=cell: c)() for cell in cells])
+    lines.detach()
+
+
+@contextmanager
 def closed_in_the_end(scan: Callable[[Sequence[str] | None], Batches]) -> Iterator[Scan]:
     """Whatever was read is closed with the source, be it half-way."""
     with ExitStack() as opened:
@@ -148,4 +193,9 @@ def _share(stream: BinaryIO, size: int) -> Callable[[], float]:
     return lambda: 0.0 if stream.closed or not size else min(1.0, stream.tell() / size)
 
 
-READERS = dict.fromkeys(CSV_SUFFIXES, _csv) | {".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow}
+READERS = dict.fromkeys(TEXT, _csv) | {
+    ".parquet": _parquet,
+    ".arrow": _arrow,
+    ".feather": _arrow,
+    ".xlsx": _excel,
+}

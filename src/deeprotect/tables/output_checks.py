@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from deeprotect.errors import InputError
-from deeprotect.tables.sinks import WRITERS
+from deeprotect.tables.addresses import is_address, is_same, is_there
+from deeprotect.tables.sinks import written_kind
 
 STANDARD = "-"
 
@@ -28,7 +29,7 @@ def refuse_folder(path: Path, inputs: Iterable[str | Path], *, force: bool) -> N
 
 def refuse_existing(path: str | Path) -> None:
     """What is there is somebody's work."""
-    if str(path) != STANDARD and os.path.lexists(path):
+    if str(path) != STANDARD and (is_there(str(path)) if is_address(path) else os.path.lexists(path)):
         raise InputError(f"{path}: it exists already; choose another name, or overwrite it with --force")
 
 
@@ -49,7 +50,7 @@ def refuse_among_inputs(folder: Path, inputs: Iterable[Path]) -> None:
 
 def refuse_unwritable(path: str | Path) -> None:
     """A name that no file can have, or a folder that takes none."""
-    if str(path) == STANDARD:
+    if str(path) == STANDARD or is_address(path):
         return
     place = Path(path)
     if not place.name or place.name == ".." or place.is_dir():
@@ -83,12 +84,13 @@ def refuse_existing_in(folder: str | Path, names: Iterable[str]) -> None:
 
 def refuse_unknown_kind(path: str | Path) -> None:
     """A table's suffix says how it is written."""
-    kind = Path(path).suffix.lower()
-    if str(path) != STANDARD and kind not in WRITERS:
-        raise InputError(f"{path}: unknown kind of table '{kind}'; use {', '.join(WRITERS)}, or - for CSV")
+    if str(path) != STANDARD:
+        written_kind(path)
 
 
 def _same_file(one: str | Path, other: str | Path) -> bool:
+    if is_address(one) or is_address(other):
+        return is_same(str(one), str(other))
     try:
         return Path(one).samefile(other)
     except (OSError, ValueError):

@@ -1,24 +1,25 @@
-"""What each column of a table is for, before or without a policy: time, recording, person, channels."""
+"""What each column of a table is for: time, recording, person, channels; found here for every verb."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deeprotect.errors import TableError, printable
-from deeprotect.policy import Policy
 from deeprotect.policy.known_sensors import recognise
 from deeprotect.policy.usual_names import PERSON, RECORDING, TIME, FoundColumns
 from deeprotect.tables.column_map import ColumnMap
-from deeprotect.tables.columns import missing_column
+
+MOST_LISTED = 300  # characters of column names in one message
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Columns by their use; `unclear` says where several columns may be meant."""
+    """Columns by their use. `guessed` maps the uses that a column has by its name alone to what might be meant."""
 
     time: str | None
     recording: str | None
     person: str | None
     channels: tuple[str, ...]
-    unclear: tuple[str, ...] = ()
+    guessed: dict[str, tuple[str, ...]]
 
     @property
     def columns(self) -> dict[str, str]:
@@ -26,45 +27,55 @@ class Roles:
         named = {TIME: self.time, RECORDING: self.recording, PERSON: self.person}
         return {name: column for name, column in named.items() if column}
 
-    def settled(self, where: str) -> "Roles":
-        """For verbs that must not guess."""
-        if self.unclear:
-            raise TableError(f"{where}: {self.unclear[0]}")
+    @property
+    def unclear(self) -> tuple[str, ...]:
+        """Questions where several columns may be meant; of people, the first is taken."""
+        return tuple(
+            _ask(name, self.guessed[name]) for name in (TIME, RECORDING) if len(self.guessed.get(name, ())) > 1
+        )
+
+    def settled(self, where: str, *, said: Sequence[str] = ()) -> "Roles":
+        """For verbs that must not guess: not between columns, and not at all what has to be `said`."""
+        questions = [_ask(name, self.guessed[name]) for name in said if name in self.guessed]
+        for question in (*questions, *self.unclear):
+            raise TableError(f"{where}: {question}")
         return self
 
 
-def roles_of(names: list[str], mapping: ColumnMap, *, policy: Policy | None = None, where: str) -> Roles:
-    """By what was said, else by the usual names; channels are the policy's, or the columns named like sensors."""
+def roles_of(names: list[str], mapping: ColumnMap, *, channels: Sequence[str] | None = None, where: str) -> Roles:
+    """By what was said, else by the usual names; without `channels`, they are the columns named like sensors."""
     for name in mapping.demanded:
         if mapping[name] and mapping[name] not in names:
             raise TableError(missing_column(mapping[name], names, where))
-    wanted = [mapping.get(name, name) for name in policy.stream.channels] if policy else []
-    found = FoundColumns.among(names, but={*wanted, *mapping.labels, *mapping.values()})
-    unclear: list[str] = []
-    time = _one(TIME, found.time, names, mapping, unclear)
-    recording = _one(RECORDING, found.recording, names, mapping, unclear)
-    people = (policy.training.people if policy else None) or next(iter(_among(names, found, mapping)), None)
-    taken = {time, recording, people, *mapping.labels}
-    channels = wanted if policy else [name for name in names if name not in taken and recognise(name)]
-    return Roles(time, recording, people, tuple(name for name in channels if name in names), tuple(unclear))
+    free = {*(channels or ()), *mapping.labels, *mapping.values()}
+    found, labels = FoundColumns.among(names, but=free), FoundColumns.among(n for n in names if n in mapping.labels)
+    candidates = {TIME: found.time, RECORDING: found.recording, PERSON: found.person or labels.person}
+    uses = {name: _said(name, names, mapping) for name in candidates}
+    guessed = {name: those for name, those in candidates.items() if uses[name] is None and those}
+    for name, those in guessed.items():
+        uses[name] = those[0] if len(those) == 1 or name == PERSON else None
+    taken = {*uses.values(), *mapping.labels}
+    wanted = [name for name in names if name not in taken and recognise(name)] if channels is None else channels
+    known = tuple(name for name in wanted if name in names)
+    return Roles(uses[TIME] or None, uses[RECORDING] or None, uses[PERSON] or None, known, guessed)
 
 
-def _among(names: list[str], found: FoundColumns, mapping: ColumnMap) -> tuple[str, ...]:
-    """The person's column, which may well be a label."""
-    said = mapping.get(PERSON)
-    if said is not None:
-        return (said,) if said else ()
-    return found.person or FoundColumns.among(name for name in names if name in mapping.labels).person
+def missing_column(column: str, names: list[str], where: str) -> str:
+    """One line: what is missing, what is there, and the ways out."""
+    return (
+        f"column '{printable(column)}' is missing from {where}; it has: "
+        f"{printable(', '.join(names), MOST_LISTED) or 'no columns'}. Map it with [stream.columns], or with --map"
+    )
 
 
-def _one(
-    name: str, candidates: tuple[str, ...], names: list[str], mapping: ColumnMap, unclear: list[str]
-) -> str | None:
-    said = mapping.get(name)
-    if said is not None and (said in names or name in mapping.demanded):
-        return said or None
-    if len(candidates) > 1:
-        many = ", ".join(f"'{printable(each)}'" for each in candidates[:4])
-        unclear.append(f"several columns may be the {name}: {many}; say which with --map {name}=COLUMN")
-        return None
-    return candidates[0] if candidates else None
+def _said(name: str, names: list[str], mapping: ColumnMap) -> str | None:
+    """The column that was said, or the one of that very name; "" for none, None for open."""
+    column = mapping.get(name)
+    if column is not None and name in mapping.demanded:
+        return column
+    return next((each for each in (column, name) if each in names), None)
+
+
+def _ask(name: str, candidates: tuple[str, ...]) -> str:
+    many, first = " or ".join(f"'{printable(each)}'" for each in candidates[:3]), printable(candidates[0])
+    return f"is {many} the {name}? Say so with --map {name}='{first}', or --map {name}= if there is none"

@@ -1,5 +1,6 @@
 """Several files as one table: each is a piece of its own, so that no window spans two of them."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ import pyarrow.compute as pc
 
 from deeprotect.errors import TableError, printable
 from deeprotect.policy.usual_names import RECORDING, FoundColumns
+from deeprotect.tables.addresses import addresses_of, is_address
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.csv_reader import Batches, CsvRequest
 from deeprotect.tables.fields import plain_field
@@ -27,12 +29,39 @@ def paths_of(table: str | Path | Sequence[str | Path]) -> list[str]:
             raise TableError("give at least one file; standard input (-) cannot be joined with others")
         return paths
     refuse_blank(table)
-    path = Path(table)
-    if str(table) != "-" and _is_folder(path) and not kind_of(path):
-        return _tables_in(path)
-    if any(mark in str(table) for mark in "*?[") and not path.exists():
-        return _matching(path)
-    return [str(table)]
+    if is_address(table):
+        kinds = [*READERS]
+        return [each for each in addresses_of(str(table)) if each == table or kind_of(each) in kinds]
+    if str(table) == "-" or (_is_folder(Path(table)) and kind_of(table)):
+        return [str(table)]
+    return [str(path) for path in files_at(str(table))[1]]
+
+
+def files_at(given: str, *, deep: bool = False) -> tuple[Path, list[Path]]:
+    """The file, those of a folder (`deep`: and of all in it), or those that match a pattern; and the folder around."""
+    path, marks = Path(given), re.compile(r"[*?\[]")
+    if _is_folder(path):
+        kinds = [kind for kind in READERS if deep or kind != ".txt"]  # beside tables, that is a note on them
+        inside = sorted(path.rglob("*") if deep else path.iterdir())
+        files = [
+            each for each in inside if kind_of(each) in kinds and is_own(each.relative_to(path)) and each.is_file()
+        ]
+        if not files:
+            raise TableError(f"{given}: the folder holds no table; it looks for {', '.join(kinds)}")
+        return path, files
+    if marks.search(given) and not path.exists():
+        fixed = next(place for place, part in enumerate(path.parts) if marks.search(part))
+        root = Path(*path.parts[:fixed])
+        files = sorted(each for each in root.glob(str(path.relative_to(root))) if each.is_file())
+        if not files:
+            raise TableError(f"{given}: no file matches")
+        return root, files
+    return path.parent, [path]
+
+
+def is_own(inside: Path) -> bool:
+    """Names that begin with a dot or a line are notes of other programs, by custom."""
+    return not any(part.startswith((".", "_")) for part in inside.parts)
 
 
 def refuse_blank(name: str | Path) -> None:
@@ -117,20 +146,3 @@ def _is_folder(path: Path) -> bool:
         return path.is_dir()
     except (OSError, ValueError):
         return False
-
-
-def _tables_in(folder: Path) -> list[str]:
-    kinds = [kind for kind in READERS if kind != ".txt"]  # in a folder, that is a note on the others
-    found = sorted(path for path in folder.iterdir() if kind_of(path) in kinds and not path.name.startswith("."))
-    if not found:
-        raise TableError(f"{folder}: the folder holds no table; it looks for {', '.join(kinds)}")
-    return [str(path) for path in found]
-
-
-def _matching(pattern: Path) -> list[str]:
-    root = Path(pattern.anchor) if pattern.is_absolute() else Path()
-    relative = str(pattern.relative_to(root)) if pattern.is_absolute() else str(pattern)
-    found = sorted(path for path in root.glob(relative) if path.is_file())
-    if not found:
-        raise TableError(f"{pattern}: no file matches")
-    return [str(path) for path in found]

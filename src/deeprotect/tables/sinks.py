@@ -1,18 +1,20 @@
 """Where released tables go: written under a temporary name and renamed only when whole."""
 
 import csv
+import gzip
 import io
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deeprotect.errors import TableError
+from deeprotect.errors import InputError
+from deeprotect.tables.addresses import is_address, writing
 from deeprotect.tables.atomic import whole_file
 from deeprotect.tables.fields import is_text
 
@@ -108,11 +110,19 @@ def _writer(path: str | Path, schema: pa.Schema) -> Iterator[Sink]:
     if str(path) == "-":
         yield _Csv(sys.stdout.buffer, schema)
         return
-    kind = Path(path).suffix.lower()
-    if kind not in WRITERS:
-        raise TableError(f"{path}: unknown kind of table '{kind}'; use {', '.join(WRITERS)}, or - for CSV")
-    with whole_file(Path(path)) as stream, WRITERS[kind](stream, schema) as writer:
+    kind, place = written_kind(path), str(path)
+    whole = writing(place) if is_address(place) else whole_file(Path(path))
+    with whole as stream, WRITERS[kind](stream, schema) as writer:
         yield writer
+
+
+def written_kind(path: str | Path) -> str:
+    """The suffix that says how a table is written."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    kind = "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
+    if kind not in WRITERS:
+        raise InputError(f"{path}: unknown kind of table '{kind}'; use {', '.join(WRITERS)}, or - for CSV")
+    return kind
 
 
 class _Csv:
@@ -171,6 +181,13 @@ def _quoted(column: pa.ChunkedArray) -> pa.ChunkedArray:
     )
 
 
+@contextmanager
+def _packed(stream: BinaryIO, schema: pa.Schema) -> Iterator[Sink]:
+    """CSV in gzip, whose head names neither a file nor a time."""
+    with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed:
+        yield _Csv(cast("BinaryIO", packed), schema)
+
+
 def _parquet(stream: BinaryIO, schema: pa.Schema) -> Any:
     import pyarrow.parquet as pa_parquet
 
@@ -193,4 +210,4 @@ class _WholeBatches:
         self._writer.write_table(rows.combine_chunks())
 
 
-WRITERS = {".csv": _Csv, ".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow}
+WRITERS: dict[str, Any] = {".csv": _Csv, ".csv.gz": _packed, ".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow}

@@ -7,8 +7,8 @@ from functools import cached_property
 import pyarrow as pa
 
 from deeprotect.errors import TableError, printable
-from deeprotect.tables.columns import missing_column
 from deeprotect.tables.fields import LONGEST_CELL, plain_column, plain_field, refuse_long
+from deeprotect.tables.roles import missing_column
 
 Scan = Callable[[Sequence[str] | None], Iterator[pa.RecordBatch]]
 BATCH_ROWS, BATCH_CELLS = 1 << 16, 1 << 18

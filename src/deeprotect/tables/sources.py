@@ -9,13 +9,14 @@ from typing import Any
 import pyarrow as pa
 
 from deeprotect.errors import TableError
+from deeprotect.tables.addresses import is_address
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.csv_reader import CsvRequest, Ragged
 from deeprotect.tables.files import open_path
 from deeprotect.tables.several import open_several, paths_of
 from deeprotect.tables.source import Source, rows_at_a_time
 
-__all__ = ["Source", "as_arrow", "is_of_paths", "open_source"]
+__all__ = ["Source", "as_arrow", "is_address", "is_of_paths", "open_source"]
 
 
 @contextmanager

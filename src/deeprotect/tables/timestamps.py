@@ -92,7 +92,7 @@ class Timeline:
         if missing:
             offsets[pc.is_null(numbers).to_numpy(zero_copy_only=False)] = np.nan
         if self.per_second is None:
-            self.per_second = _unit_of(column.type) if temporal else self._unit_of_numbers(offsets)
+            self.per_second = _PER_SECOND_OF[column.type.unit] if temporal else self._unit_of_numbers(offsets)
         return offsets
 
     def _unit_of_numbers(self, offsets: Floats) -> float | None:
@@ -109,10 +109,6 @@ class Timeline:
             return None
         rate_hz = units[0] / median(steps)  # of Android's nanoseconds since boot, 12 days look like µs
         return units[0] if SENSIBLE_RATES_HZ[0] <= rate_hz <= SENSIBLE_RATES_HZ[1] else None
-
-
-def _unit_of(kind: Any) -> float:
-    return _PER_SECOND_OF[kind.unit]
 
 
 def _whole_numbers(column: pa.Array) -> pa.Array | None:
@@ -168,10 +164,11 @@ def _time_of_day(column: pa.Array) -> pa.Array | None:
 def _understood(column: pa.Array) -> pa.Array:
     """The cells of the kind that most cells have, numbers or stamps or times of day; null for the others."""
     text = column.cast(pa.large_string())
-    masks = [_matches(text, kind) for kind in (_NUMBER, _STAMP, _TIME_OF_DAY)]
+    masks = [matches(text, kind) for kind in (_NUMBER, _STAMP, _TIME_OF_DAY)]
     most = max(masks, key=lambda mask: pc.sum(mask).as_py() or 0)
     return pc.if_else(most, text, pa.scalar(None, text.type))
 
 
-def _matches(text: pa.Array, pattern: str) -> pa.Array:
+def matches(text: pa.Array, pattern: str) -> pa.Array:
+    """Which cells do; an empty one does not."""
     return pc.fill_null(pc.match_substring_regex(text, pattern), pa.scalar(value=False))

@@ -31,7 +31,7 @@ def check_row_groups(file: Any, names: Collection[str] | None, *, where: str) ->
         columns = [group.column(place) for place in places]
         unpacked = sum(each.total_uncompressed_size for each in columns)
         packed = sum(each.total_compressed_size for each in columns)
-        _refuse(unpacked, packed, what=f"{where}: a row group")
+        refuse_far(unpacked, packed, what=f"{where}: a row group")
 
 
 def check_record_batches(stream: BinaryIO, schema: pa.Schema, *, fields: Collection[int], where: str) -> None:
@@ -59,7 +59,7 @@ def _check_block(
     if field(flat, *path, _COMPRESSION) is not None:
         buffers = wanted(vector(flat, *path, _VARIADIC, form="<q"), vector(flat, *path, _BUFFERS, form="<qq"))
         unpacked = sum(_stated_size(stream, offset + head + at) for at, size in buffers if size)
-        _refuse(unpacked, sum(size for _, size in buffers), what=f"{where}: a record batch")
+        refuse_far(unpacked, sum(size for _, size in buffers), what=f"{where}: a record batch")
 
 
 def _of_fields(schema: pa.Schema, fields: Collection[int], /, variadic: list[Any], buffers: list[Any]) -> list[Any]:
@@ -94,7 +94,8 @@ def _stated_size(stream: BinaryIO, start: int) -> int:
     return max(0, int(struct.unpack("<q", stream.read(8))[0]))  # -1: it is not compressed
 
 
-def _refuse(unpacked: int, packed: int, *, what: str) -> None:
+def refuse_far(unpacked: int, packed: int, *, what: str) -> None:
+    """More than fits into memory, out of so little that it can only be a trick."""
     if unpacked > MOST_UNPACKED and unpacked > MOST_TIMES * packed:
         raise TableError(
             f"{what} unpacks to more than {MOST_UNPACKED >> 20} MB; write it in smaller ones, or leave out "

@@ -124,6 +124,7 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux, to measure memory")
 def test_memory_does_not_grow_with_a_table_in_order(tmp_path):
     peaks = []

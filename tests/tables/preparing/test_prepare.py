@@ -7,7 +7,7 @@ import pytest
 from deeprotect.errors import InputError, TableError
 from deeprotect.tables.checking.check import check
 from deeprotect.tables.column_map import ColumnMap
-from deeprotect.tables.preparing.units import UnitChange
+from deeprotect.tables.preparing.tidy import UnitChange
 
 RATE = 50
 

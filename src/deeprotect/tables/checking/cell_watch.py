@@ -7,8 +7,8 @@ import numpy as np
 from deeprotect.signals import Channel
 from deeprotect.signals.checks import OUTSIDE_SHARE
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.checking.problems import Problem, ProblemCount
-from deeprotect.tables.checking.seen import Seen
+from deeprotect.tables.checking.report import Problem, ProblemCount, some
+from deeprotect.tables.reader import Seen
 
 CLIPPED_SHARE = 0.01  # beyond it, clipping is no accident of a saturated sensor
 STUCK_ROWS = 100
@@ -25,6 +25,7 @@ class CellWatch:
     missing: ProblemCount = field(default_factory=ProblemCount)
     infinite: ProblemCount = field(default_factory=ProblemCount)
     text: ProblemCount = field(default_factory=ProblemCount)
+    grouped: ProblemCount = field(default_factory=ProblemCount)
     _outside: dict[str, ProblemCount] = field(default_factory=dict)
     _low: Floats = field(init=False)
     _high: Floats = field(init=False)
@@ -37,6 +38,7 @@ class CellWatch:
         for index, name in enumerate(self.channels):
             values, text = seen.samples[:, index], seen.text[:, index]
             self.text.add(text, seen.first_row, name)
+            self.grouped.add(seen.grouped[:, index], seen.first_row, name)
             self.missing.add(np.isnan(values) & ~text, seen.first_row, name)
             self.infinite.add(np.isinf(values), seen.first_row, name)
             finite = values[np.isfinite(values)]
@@ -54,7 +56,10 @@ class CellWatch:
             *self.missing.problem("missing", "missing cells", _DROPS),
             *self.infinite.problem("infinite", "infinite cells", _DROPS),
             *self.text.problem("text", "cells of text where a number is needed", f"correct them; {_DROPS}"),
-            *(_stuck(stuck) if stuck else []),
+            *self.grouped.problem(
+                "thousands", "numbers with thousands separators", "`deeprotect prepare` removes them"
+            ),
+            *some("stuck", "channels that never change", stuck, "leave them out of the policy"),
             *(each for name in self._outside for each in self._clipped(name) if self._share(name) > CLIPPED_SHARE),
         ]
 
@@ -71,7 +76,3 @@ class CellWatch:
         fix = "is it in another unit? Convert it with `deeprotect prepare --unit`" if many else "they will be clipped"
         tally.columns[name] = None
         return tally.problem("outside", what, fix)
-
-
-def _stuck(names: tuple[str, ...]) -> list[Problem]:
-    return [Problem("stuck", "channels that never change", len(names), "leave them out of the policy", names)]

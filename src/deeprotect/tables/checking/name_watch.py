@@ -1,18 +1,21 @@
-"""Names: of columns, and of recordings, which leave with a release if that is asked for."""
+"""Names: of columns, of labels, and of recordings, which leave with a release if that is asked for."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from deeprotect.errors import printable
 from deeprotect.policy.usual_names import is_telling
-from deeprotect.tables.checking.problems import Problem
-from deeprotect.tables.checking.seen import Seen
+from deeprotect.tables.checking.report import Problem, some
+from deeprotect.tables.fields import is_text
+from deeprotect.tables.reader import Seen, plain
 
 SHORTEST_LABEL = 2  # characters; a single digit stands in any name by chance
 MOST_OF_THEM = 0.5
+MOST_LABELS = 1000  # a column with more distinct cells holds no labels
 
 
 def name_problems(names: list[str]) -> list[Problem]:
@@ -21,20 +24,16 @@ def name_problems(names: list[str]) -> list[Problem]:
     odd = tuple(name for name in names if not name.isprintable())
     empty = [place for place, name in enumerate(names) if not name and place > 0]
     return [
-        *(_one("names", "column names that are there twice", twice, "rename one of each") if twice else []),
-        *(_one("names", "column names with characters that do not print", odd, "rename them") if odd else []),
+        *some("names", "column names that are there twice", map(printable, twice), "rename one of each"),
+        *some("names", "column names with characters that do not print", map(printable, odd), "rename them"),
         *([Problem("names", "columns without a name", len(empty), "name them")] if empty else []),
     ]
 
 
 def column_notes(names: list[str]) -> list[Problem]:
-    telling = tuple(name for name in names if is_telling(name))
+    telling = (printable(name) for name in names if is_telling(name))
     fix = "no release carries them, but whoever holds the table does; drop what is not needed"
-    return _one("telling", "columns named like what tells who somebody is", telling, fix) if telling else []
-
-
-def _one(kind: str, what: str, names: tuple[str, ...], fix: str) -> list[Problem]:
-    return [Problem(kind, what, len(names), fix, tuple(map(printable, names)))]
+    return some("telling", "columns named like what tells who somebody is", telling, fix)
 
 
 @dataclass
@@ -62,13 +61,46 @@ class RecordingNames:
                 self._told[label] += 1
 
     def notes(self) -> list[Problem]:
-        told = tuple(
-            label for label, count in self._told.items() if self._seen > 1 and count > MOST_OF_THEM * self._seen
-        )
+        told = (label for label, count in self._told.items() if self._seen > 1 and count > MOST_OF_THEM * self._seen)
         fix = "recordings leave as 1, 2, …; do not let their names leave with --keep-names"
-        return [Problem("telling", "columns that recordings are named after", len(told), fix, told)] if told else []
+        return some("telling", "columns that recordings are named after", told, fix)
 
 
-def labels_among(names: list[str], taken: set[str]) -> tuple[str, ...]:
-    """Columns that are nothing else."""
-    return tuple(name for name in names if name not in taken)
+@dataclass
+class Spellings:
+    """Labels over the batches of a source: `Walk`, `walk ` and `WALK` are one class, and would be learnt as three."""
+
+    _seen: dict[str, Counter[str] | None] = field(default_factory=dict)
+
+    def see(self, name: str, column: pa.Array | pa.ChunkedArray) -> None:
+        known = self._seen.setdefault(name, Counter())
+        if known is None or not is_text(column.type):
+            return
+        for each in pc.value_counts(plain(column)).to_pylist():
+            if each["values"] is not None:
+                known[each["values"]] += each["counts"]
+        if len(known) > MOST_LABELS:
+            self._seen[name] = None
+
+    def unusual(self) -> dict[str, dict[str, str]]:
+        """By column: spellings that differ from the usual one only by case or blanks, and that one."""
+        found = {name: _unusual(counts) for name, counts in self._seen.items() if counts}
+        return {name: spellings for name, spellings in found.items() if spellings}
+
+
+def respelt(column: pa.ChunkedArray, usual: dict[str, str]) -> pa.ChunkedArray:
+    """The column with its usual spellings."""
+    places = pc.index_in(column, pa.array(usual, column.type))
+    return pc.coalesce(pc.take(pa.array(usual.values(), column.type), places), column)
+
+
+def _unusual(counts: Counter[str]) -> dict[str, str]:
+    usual: dict[str, str] = {}
+    for text, _ in counts.most_common():
+        usual.setdefault(_plain(text).casefold(), _plain(text))
+    ways = Counter(_plain(text).casefold() for text in counts)
+    return {text: usual[key] for text in counts if ways[key := _plain(text).casefold()] > 1 and text != usual[key]}
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())

@@ -6,12 +6,20 @@ import numpy as np
 
 from deeprotect.signals.clock import GAP_STEPS, SLACK
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.cells import UNNAMED, Indices, Mask
-from deeprotect.tables.checking.problems import Problem, ProblemCount
-from deeprotect.tables.checking.seen import Seen
+from deeprotect.tables.checking.report import Problem, ProblemCount
+from deeprotect.tables.reader import UNNAMED, Indices, Mask, Seen
 
 UNEVEN_STEP = 0.5  # of a sample away from one sample
 UNEVEN_SHARE = 0.05
+COARSE_SHARE = 0.2  # of rows that share their time with others: then the clock is too coarse to tell rows apart
+WRITTEN = (
+    "export them as 2026-01-31T12:00:00.125 (in a spreadsheet, the format yyyy-mm-ddThh:mm:ss.000) or as seconds, or "
+    "say that there is none with `deeprotect prepare --map time=`"
+)
+ROUNDED = (
+    "a spreadsheet or a logger has rounded it: export it again with milliseconds, or say that there is none with "
+    "`deeprotect prepare --map time=`, and what one row after the other is with `deeprotect init --rate-hz`"
+)
 _PREPARE = "`deeprotect prepare`"
 
 
@@ -71,18 +79,23 @@ class OrderWatch:
             old = self._last_samples.reshape(-1, channels) if channels else np.empty((len(self._last_samples), 0))
             self._last_samples = np.concatenate([old, np.full((more, channels), np.nan)])
 
+    @property
+    def unsorted(self) -> bool:
+        """Whether time does not always grow."""
+        return bool(self.backward.count or self.doubles.count or self.repeated.count)
+
     def problems(self) -> list[Problem]:
+        coarse = self.repeated.count > COARSE_SHARE * self.steps
+        first = f"{_PREPARE} keeps the first"
         uneven = self.uneven if self.uneven.count > UNEVEN_SHARE * self.steps else ProblemCount()
         split, rate = f"{_PREPARE} splits recordings there", f"resample with {_PREPARE} --rate-hz"
         return [
             *self.missing.problem("time missing", "rows without a time", f"{_PREPARE} drops them"),
-            *self.unread.problem(
-                "time not understood", "time stamps that are neither numbers nor ISO 8601", "convert them"
-            ),
+            *self.unread.problem("time not understood", "time stamps that are neither numbers nor ISO 8601", WRITTEN),
             *self.backward.problem("order", "rows earlier than the one before", f"{_PREPARE} sorts them"),
             *self.doubles.problem("duplicates", "rows that repeat the one before", f"{_PREPARE} drops them"),
             *self.repeated.problem(
-                "repeated time", "other rows with the time of the one before", f"{_PREPARE} keeps the first"
+                "repeated time", "other rows with the time of the one before", ROUNDED if coarse else first
             ),
             *self.gaps.problem("gaps", f"gaps of more than {GAP_STEPS:g} samples", split),
             *uneven.problem("uneven rate", "steps that are half a sample too long or short", rate),

@@ -1,13 +1,75 @@
-"""What a check says: what the table is, what is wrong with it, and what one should know."""
+"""What a check says: problems and notes, how often, where first, and what to do; never what a cell holds."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from deeprotect.errors import printable
-from deeprotect.tables.checking.problems import Problem
-from deeprotect.tables.roles import Roles
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
-MOST_LISTED = 300  # characters of column names in one line
+from deeprotect.errors import InputError, printable
+from deeprotect.signals.clock import RATE_TOLERANCE
+from deeprotect.tables.roles import MOST_LISTED, Roles
+
+MOST_COLUMNS = 8  # named in one line
+
+
+@dataclass(frozen=True)
+class Problem:
+    """`count` is None where there is nothing to count."""
+
+    kind: str
+    what: str
+    count: int | None
+    fix: str
+    columns: tuple[str, ...] = ()
+    first_row: int | None = None
+
+    def __str__(self) -> str:
+        more = len(self.columns) - MOST_COLUMNS
+        names = ", ".join(map(printable, self.columns[:MOST_COLUMNS])) + (f" and {more} more" if more > 0 else "")
+        count = f": {self.count}" if self.count is not None else ""
+        place = f", first at row {self.first_row}" if self.first_row is not None else ""
+        return f"{self.what}{f' ({names})' if names else ''}{count}{place}; {self.fix}"
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def some(kind: str, what: str, columns: Iterable[str], fix: str) -> list[Problem]:
+    """One problem of all these columns; none where there are none."""
+    names = tuple(columns)
+    return [Problem(kind, what, len(names), fix, names)] if names else []
+
+
+@dataclass
+class ProblemCount:
+    """Counts rows over the batches of a source, and remembers the first."""
+
+    count: int = 0
+    first_row: int | None = None  # as people count, from 1
+    columns: dict[str, None] = field(default_factory=dict)
+
+    def add(self, hits: NDArray[np.bool_] | NDArray[np.int64], first_row: int, column: str | None = None) -> None:
+        """A mask over consecutive rows, or their numbers inside the batch; `first_row` is the batch's, from 0."""
+        rows = np.flatnonzero(hits) if hits.dtype == bool else hits
+        if not len(rows):
+            return
+        self.count += len(rows)
+        row = first_row + int(rows.min()) + 1
+        self.first_row = row if self.first_row is None else min(self.first_row, row)
+        if column is not None:
+            self.columns[column] = None
+
+    def one(self, _: object) -> None:
+        """One more, nobody knows where."""
+        self.count += 1
+
+    def problem(self, kind: str, what: str, fix: str) -> list[Problem]:
+        """None where nothing was counted."""
+        found = Problem(kind, what, self.count, fix, tuple(self.columns), self.first_row)
+        return [found] if self.count else []
 
 
 @dataclass(frozen=True)
@@ -19,8 +81,26 @@ class CheckReport:
     recordings: int
     rate_hz: float | None
     roles: Roles
+    schema: pa.Schema
     problems: tuple[Problem, ...]
     notes: tuple[Problem, ...]
+
+    def settled_rate(self, given_hz: float | None) -> float:
+        """The rate that is given or shown; both, where they agree."""
+        if given_hz is None:
+            unread = next((each for each in self.problems if each.kind == "time not understood"), None)
+            if unread is not None and self.roles.time is not None:
+                name = printable(self.roles.time)
+                raise InputError(f"{self.where}: column '{name}' is neither numbers nor ISO 8601; {unread.fix}")
+            if self.rate_hz is None:
+                raise InputError(f"{self.where}: no time column shows the sampling rate; give it with --rate-hz")
+            return self.rate_hz
+        if self.rate_hz is not None and not abs(given_hz / self.rate_hz - 1) <= RATE_TOLERANCE:
+            raise InputError(
+                f"{self.where}: --rate-hz {given_hz:g} is not what its time shows, about {self.rate_hz:g}; leave it "
+                "out, or resample with `deeprotect prepare --rate-hz`"
+            )
+        return given_hz
 
     def to_json(self) -> dict[str, Any]:
         return {

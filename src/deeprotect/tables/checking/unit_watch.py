@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from deeprotect.policy.known_sensors import Sensor, recognise
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.checking.problems import Problem
-from deeprotect.tables.checking.seen import Seen
+from deeprotect.tables.checking.report import Problem
+from deeprotect.tables.reader import Seen
 
 # What a magnitude over three axes usually is, by unit: the median of it for gravity and the Earth's field.
 USUAL = {

@@ -1,48 +1,61 @@
-"""Bringing recordings together: as they stand, one in memory at a time, or by way of the disk where they interleave."""
+"""Rows on their way through mending, and bringing the rows of a recording together.
+
+As they stand, one recording in memory at a time, or by way of the disk where recordings interleave.
+"""
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from deeprotect.signals.clock import usual_step
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.preparing.piece import Piece, joined
+from deeprotect.tables.reader import Indices
 
 BUCKETS = 64  # files on the disk; one of them is in memory at a time, and never less than a recording
 
 
-@dataclass
-class Order:
-    """How the rows of a table stand: whether recordings interleave, whether time always grows, and by how much."""
+@dataclass(frozen=True)
+class Piece:
+    """Consecutive rows; samples is (row, channel), `cells` are all other columns, time as it was written included."""
 
-    interleaved: bool = False
-    unsorted: bool = False
-    recordings: int = 0
-    period: float | None = None  # the usual step of time, in the column's unit
-    _last: Floats = field(default_factory=lambda: np.empty(0))
-    _current: int = -1
+    key: Indices  # number of the recording
+    time: Floats  # offset in the column's unit; place in the recording, where the table has no time
+    samples: Floats
+    cells: pa.Table
 
-    def see(self, piece: Piece) -> None:
-        if not len(piece):
-            return
-        if self.period is None:
-            self.period = usual_step(piece.time, piece.key)
-        for part in piece.by_recording():
-            self._see_recording(int(part.key[0]), part.time)
+    def __len__(self) -> int:
+        return len(self.key)
 
-    def _see_recording(self, key: int, time: Floats) -> None:
-        if key >= self.recordings:
-            self._last = np.concatenate([self._last, np.full(key + 1 - self.recordings, np.nan)])
-            self.recordings = key + 1
-        begun = np.isfinite(self._last[key])
-        self.interleaved |= bool(begun and key != self._current)
-        self.unsorted |= bool((np.diff(time) <= 0).any() or (begun and time[0] <= self._last[key]))
-        self._last[key], self._current = time[-1], key
+    def take(self, rows: Indices) -> "Piece":
+        return Piece(self.key[rows], self.time[rows], self.samples[rows], self.cells.take(pa.array(rows)))
+
+    def part(self, start: int, stop: int) -> "Piece":
+        rows = slice(start, stop)
+        return Piece(self.key[rows], self.time[rows], self.samples[rows], self.cells.slice(start, stop - start))
+
+    def by_recording(self) -> Iterator["Piece"]:
+        """Cut where the recording changes."""
+        borders = [0, *(np.flatnonzero(np.diff(self.key)) + 1), len(self)]
+        for start, stop in pairwise(borders):
+            if stop > start:
+                yield self.part(int(start), int(stop))
+
+
+def joined(pieces: Sequence[Piece]) -> Piece:
+    """One after the other."""
+    if len(pieces) == 1:
+        return pieces[0]
+    return Piece(
+        np.concatenate([piece.key for piece in pieces]),
+        np.concatenate([piece.time for piece in pieces]),
+        np.concatenate([piece.samples for piece in pieces]),
+        pa.concat_tables([piece.cells for piece in pieces]).combine_chunks(),
+    )
 
 
 def whole_recordings(pieces: Iterable[Piece]) -> Iterator[Piece]:
@@ -58,11 +71,11 @@ def whole_recordings(pieces: Iterable[Piece]) -> Iterator[Piece]:
         yield joined(held)
 
 
-def gathered_recordings(pieces: Iterable[Piece], order: Order, *, beside: Path | None) -> Iterator[Piece]:
+def gathered_recordings(pieces: Iterable[Piece], recordings: int, *, beside: Path | None) -> Iterator[Piece]:
     """Recordings whose rows stand anywhere, by way of files in a temporary folder `beside` the output."""
     with tempfile.TemporaryDirectory(prefix=".prepare-", dir=beside) as folder:
         files = [Path(folder) / str(index) for index in range(BUCKETS)]
-        _spill(pieces, order.recordings, files)
+        _spill(pieces, recordings, files)
         for file in files:
             if file.exists():
                 together = _load(file)

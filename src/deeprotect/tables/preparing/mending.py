@@ -1,4 +1,4 @@
-"""Mending one recording: doubles dropped, late rows sorted in, a restarted clock and gaps made borders."""
+"""Mending one recording: doubles dropped, late rows sorted in, restarts and gaps made borders; and another rate."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,14 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from deeprotect.errors import TableError
-from deeprotect.signals.clock import GAP_STEPS, RATE_TOLERANCE
-from deeprotect.signals.ordering import clock_runs
-from deeprotect.tables.cells import Indices, plain
+from deeprotect.errors import InputError, TableError
+from deeprotect.signals.clock import GAP_STEPS, RATE_TOLERANCE, clock_runs
+from deeprotect.signals.resampling import grid, interpolate, middles, slower
+from deeprotect.signals.schema import Floats
+from deeprotect.tables.checking.order import COARSE_SHARE, ROUNDED
 from deeprotect.tables.preparing.counts import Counts
-from deeprotect.tables.preparing.piece import Piece
+from deeprotect.tables.preparing.grouping import Piece
+from deeprotect.tables.reader import Indices, plain
 
-COARSE_SHARE = 0.2  # of rows that share their time with others: then the clock is too coarse to tell rows apart
 # Shorter than a gap by as much as a policy's rate may differ from the table's: no split table is refused for a gap.
 SPLIT_STEPS = GAP_STEPS / (1 + RATE_TOLERANCE)
 
@@ -36,8 +37,8 @@ class Mender:
             grows = np.concatenate([[True], np.diff(run.time) > 0])
             if np.count_nonzero(~grows) > COARSE_SHARE * len(run):
                 raise TableError(
-                    f"{self.where}: too many rows of a recording share their time; is the clock too coarse, or are "
-                    "there several recordings in one? Say --map recording=COLUMN, or --map time= and mend without it"
+                    f"{self.where}: too many rows of a recording share their time; if there are several recordings in "
+                    f"one, say --map recording=COLUMN; else {ROUNDED}"
                 )
             self.counts.repeated_times += int(np.count_nonzero(~grows))
             yield run.take(np.flatnonzero(grows))
@@ -88,3 +89,57 @@ def _codes(column: pa.ChunkedArray) -> Indices | None:
     encoded = plain(column.combine_chunks()).dictionary_encode()
     codes: Indices = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return codes if len(encoded.dictionary) < len(column) else None
+
+
+@dataclass(frozen=True)
+class Rate:
+    """The rate that is asked for, the one that the table has, and the units of its time column in a second."""
+
+    wanted_hz: float
+    found_hz: float
+    per_second: float
+
+    @property
+    def period(self) -> float:
+        """From one row to the next at the rate that is asked for, in the unit of the time column."""
+        return self.per_second / self.wanted_hz
+
+    def is_above(self, stretch: Piece) -> bool:
+        """Whether this stretch has fewer rows in a second than are asked for: some would be made up."""
+        span = float(stretch.time[-1] - stretch.time[0])
+        return (len(stretch) - 1) * (1 + RATE_TOLERANCE) * self.period < span
+
+
+def check_rate(wanted_hz: float, found_hz: float, where: str) -> None:
+    """Only downwards: samples between samples would be made up."""
+    if wanted_hz > (1 + RATE_TOLERANCE) * found_hz:
+        raise InputError(
+            f"{where}: --rate-hz {wanted_hz:g} is more than its about {found_hz:g} Hz; samples would be made up, so "
+            f"give {found_hz:g} or less"
+        )
+
+
+def resample(stretch: Piece, rate: Rate) -> Piece:
+    """One stretch without gaps: means over time for samples, the row in the middle for all else.
+
+    Rows every 1/wanted_hz from the stretch's first; none where the last one would be cut short.
+    """
+    seconds = stretch.time / rate.per_second
+    near = rate.wanted_hz > rate.found_hz / (1 + RATE_TOLERANCE)
+    steady_hz = rate.wanted_hz if near else rate.found_hz
+    at = grid(float(seconds[0]), float(seconds[-1]), steady_hz)
+    samples = interpolate(seconds, stretch.samples, at)
+    if not near:
+        at, samples = at[middles(len(at), steady_hz, rate.wanted_hz)], slower(samples, steady_hz, rate.wanted_hz)
+    along = stretch.take(_nearest(seconds, at))
+    return Piece(
+        along.key, (seconds[0] + np.arange(len(samples)) / rate.wanted_hz) * rate.per_second, samples, along.cells
+    )
+
+
+def _nearest(times: Floats, at: Floats) -> Indices:
+    """For each time the row that is nearest to it; times grow."""
+    if len(times) == 1:
+        return np.zeros(len(at), dtype=np.int64)
+    later = np.clip(np.searchsorted(times, at), 1, len(times) - 1)
+    return np.asarray(later - (at - times[later - 1] < times[later] - at))

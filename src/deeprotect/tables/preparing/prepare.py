@@ -11,23 +11,22 @@ import pyarrow as pa
 
 from deeprotect.errors import InputError, TableError
 from deeprotect.policy import Policy
+from deeprotect.policy.known_sensors import mapping_to_type
 from deeprotect.signals.clock import rate_of_step
+from deeprotect.signals.recordings import MOST_RECORDINGS
+from deeprotect.signals.schema import Floats
+from deeprotect.tables.checking.check import Checker
+from deeprotect.tables.checking.report import ProblemCount
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.fields import check_names
 from deeprotect.tables.output_checks import STANDARD
 from deeprotect.tables.preparing.counts import Counts
-from deeprotect.tables.preparing.grouping import Order, gathered_recordings, whole_recordings
-from deeprotect.tables.preparing.mending import GapSplitter, Mender
-from deeprotect.tables.preparing.piece import Piece, joined
-from deeprotect.tables.preparing.reading import PieceReader
-from deeprotect.tables.preparing.resample import Rate, check_rate, resample
-from deeprotect.tables.preparing.tidy import Tidy, factors, unit_changes
-from deeprotect.tables.preparing.units import UnitChange
-from deeprotect.tables.roles import roles_of
+from deeprotect.tables.preparing.grouping import Piece, gathered_recordings, joined, whole_recordings
+from deeprotect.tables.preparing.mending import GapSplitter, Mender, Rate, check_rate, resample
+from deeprotect.tables.preparing.tidy import Tidy, UnitChange, unit_changes
+from deeprotect.tables.reader import Indices, Reader, plain
 from deeprotect.tables.sinks import open_sink
-from deeprotect.tables.sources import open_source
-from deeprotect.tables.spellings import Spellings
-from deeprotect.tables.timestamps import Timeline
+from deeprotect.tables.sources import Source, is_address, open_source
 
 Stretches = Iterator[tuple[Piece, bool]]
 MAX_DROPPED = 0.1  # share of the rows
@@ -46,7 +45,7 @@ class PrepareRequest:
 
 
 def prepare(table: Any, out: str | Path, request: PrepareRequest) -> Counts:
-    """Reads the table twice: first how its rows stand, then the rows.
+    """Reads the table twice: first as `check` does, then the rows.
 
     Memory does not grow with the table where rows stand in order. A recording that must be sorted is in memory as a
     whole, and so is a stretch without gaps that is resampled; recordings that interleave go by way of the disk.
@@ -57,93 +56,110 @@ def prepare(table: Any, out: str | Path, request: PrepareRequest) -> Counts:
         raise InputError("--rate-hz: a rate is a positive number of samples in a second")
     if not 0 <= request.max_dropped <= 1:
         raise InputError("--max-dropped: a share of the rows lies between 0 and 1")
-    order, timeline, spellings = _order(table, request)
-    rate = _rate(order, timeline, request.rate_hz)
-    counts = Counts(resampled_to_hz=request.rate_hz, respelt={name: len(each) for name, each in spellings.items()})
-    with _opened(table, request, counts) as (schema, reader, batches):
-        written = timeline if rate else None
-        given: Any = {"timeline": written, "spellings": spellings, "where": reader.where}
-        tidy = Tidy.of(schema, reader.roles, request.units, **given)
+    first = _first_pass(table, request)
+    rate, spellings, counts = _rate(first, request.rate_hz), first.spellings.unusual(), Counts()
+    with _opened(table, request) as (source, again):
+        written = first.reader.timeline if rate else None
+        tidy = Tidy.of(
+            source, again.roles, request.units, timeline=written, spellings=spellings, mapping=request.mapping
+        )
+        counts.tell(tidy, request.rate_hz, spellings)
+        beside = None if str(out) == STANDARD or is_address(str(out)) else Path(out).parent
+        stretches = _stretches(_pieces(again.reader, counts, tidy), first, counts, rate=rate, beside=beside)
         with open_sink(out, tidy.schema) as sink:
-            beside = None if str(out) == STANDARD else Path(out).parent
-            for stretch, begins in _stretches(
-                reader.pieces(batches), order, counts, rate=rate, beside=beside, where=reader.where
-            ):
+            for stretch, begins in stretches:
                 counts.recordings_out += begins
                 counts.rows_out += len(stretch)
                 sink.write(tidy.table(stretch, counts.recordings_out))
-            counts.refuse_losses(request.max_dropped, reader.where)
-    counts.converted = {name: change.unit for name, change in tidy.changes.items()}
+            counts.ragged_lines = again.ragged.count
+            counts.refuse_losses(request.max_dropped, first.report())
+    counts.recordings_in = len(again.reader.recordings) or 1
     return counts
 
 
 @contextmanager
-def _opened(
-    table: Any, request: PrepareRequest, counts: Counts
-) -> Iterator[tuple[pa.Schema, PieceReader, Iterator[pa.RecordBatch]]]:
-    def ragged(_: int) -> None:
-        counts.ragged_lines += 1
-
-    with open_source(table, numbers=(), columns=request.columns, mapping=request.mapping, ragged=ragged) as source:
+def _opened(table: Any, request: PrepareRequest) -> Iterator[tuple[Source, Checker]]:
+    ragged = ProblemCount()
+    with open_source(table, numbers=(), columns=request.columns, mapping=request.mapping, ragged=ragged.one) as source:
         check_names(source.schema, source.where)
-        names = source.schema.names
-        roles = roles_of(names, request.mapping, policy=request.policy, where=source.where).settled(source.where)
-        if not roles.channels:
-            raise TableError(
-                f"{source.where}: no column is named like a sensor (acc_x, gyro_z, …); rename them, or give a policy "
-                "that names the channels"
-            )
-        scale = factors(roles.channels, unit_changes(roles.channels, request.units))
-        yield source.schema, PieceReader(roles, source.where, counts, scale), source.batches
+        checker = Checker(source, request.policy, request.mapping, ragged=ragged, by_person=True)
+        if not checker.roles.settled(source.where).channels:
+            fix = mapping_to_type(source.schema.names)
+            raise TableError(f"{source.where}: no column is named like a sensor; {fix}, or give a policy")
+        unit_changes(checker.roles.channels, request.units)  # said before anything is read
+        yield source, checker
 
 
-def _order(table: Any, request: PrepareRequest) -> tuple[Order, Timeline | None, dict[str, dict[str, str]]]:
-    """The first pass: how the rows stand, a time column that knows its unit, and labels in several spellings."""
-    order, spellings = Order(), Spellings()
-    with _opened(table, request, counts := Counts()) as (_, reader, batches):
-        for piece in reader.pieces(batches):
-            order.see(piece)
-            for name in piece.cells.column_names:
-                if name not in (reader.roles.time, reader.roles.recording):
-                    spellings.see(name, piece.cells.column(name))
-        if not order.recordings:
-            raise TableError(f"{reader.where}: it has no row that can be used; see `deeprotect check`")
-        counts.refuse_losses(request.max_dropped, reader.where)
-        return order, reader.timeline, spellings.unusual()
+def _first_pass(table: Any, request: PrepareRequest) -> Checker:
+    """How the rows stand, and whether enough of them can be used."""
+    counts = Counts()
+    with _opened(table, request) as (source, checker):
+        for seen in checker.reader.read():
+            checker.see(seen)
+            counts.usable(seen)
+    if checker.reader.recordings.is_full:
+        raise TableError(f"{source.where}: more than {MOST_RECORDINGS} recordings; is that column something else?")
+    counts.ragged_lines = checker.ragged.count
+    counts.refuse_losses(request.max_dropped, checker.report())
+    if not counts.rows_left:
+        raise TableError(f"{source.where}: it has no row that can be used; see `deeprotect check`")
+    return checker
 
 
-def _rate(order: Order, timeline: Timeline | None, rate_hz: float | None) -> Rate | None:
+def _rate(checker: Checker, rate_hz: float | None) -> Rate | None:
     """The rate that is asked for, beside the one that is there."""
+    timeline = checker.reader.timeline
     if rate_hz is None:
         return None
     if timeline is None:
         raise InputError("--rate-hz: without a time column nothing can be resampled; map one with --map time=COLUMN")
-    found = None if order.period is None else rate_of_step(order.period, timeline.per_second)
+    found = None if checker.step is None else rate_of_step(checker.step, timeline.per_second)
     if found is None:
         raise InputError("--rate-hz: the time column shows no rate that sensors have, in s, ms, µs or ns; convert it")
     check_rate(rate_hz, found[0], timeline.where)
     return Rate(rate_hz, *found)
 
 
+def _pieces(reader: Reader, counts: Counts, tidy: Tidy) -> Iterator[Piece]:
+    """The rows that can be used, in the units asked for; without time, by their place in the recording."""
+    places = np.zeros(0, dtype=np.int64)
+    for seen in reader.read():
+        time = seen.time
+        if time is None:
+            time, places = _place(seen.recording, places)
+        cells = pa.table({name: plain(seen.batch.column(name)) for name in tidy.beside})
+        yield Piece(seen.recording, time, seen.samples * tidy.factors, cells).take(counts.usable(seen))
+
+
+def _place(recording: Indices, before: Indices) -> tuple[Floats, Indices]:
+    """How many rows of the same recording came before, so that rows left out leave a gap; and how many have now."""
+    known = np.where(recording >= 0, recording, 0)
+    before = np.pad(before, (0, max(0, int(known.max()) + 1 - len(before))))
+    order = np.argsort(known, kind="stable")
+    place = np.empty(len(known))
+    place[order] = np.arange(len(known)) - np.searchsorted(known[order], known[order]) + before[known[order]]
+    return place, before + np.bincount(known, minlength=len(before))
+
+
 def _stretches(
-    pieces: Iterable[Piece], order: Order, counts: Counts, *, rate: Rate | None, beside: Path | None, where: str
+    pieces: Iterable[Piece], first: Checker, counts: Counts, *, rate: Rate | None, beside: Path | None
 ) -> Stretches:
     """Rows in their final order, each part with whether a new recording begins with it."""
-    period = order.period or 1.0
+    period = first.step or 1.0
     splitter = GapSplitter(period if rate is None else max(period, rate.period), counts)
-    parts = _split(pieces, order, splitter, Mender(where, counts), beside=beside)
+    parts = _split(pieces, first, splitter, beside=beside)
     return parts if rate is None else _resampled(parts, rate, counts)
 
 
-def _split(
-    pieces: Iterable[Piece], order: Order, splitter: GapSplitter, mender: Mender, *, beside: Path | None
-) -> Stretches:
-    if not (order.interleaved or order.unsorted):
+def _split(pieces: Iterable[Piece], first: Checker, splitter: GapSplitter, *, beside: Path | None) -> Stretches:
+    interleaved, mender = bool(first.pieces.interrupted.count), Mender(first.report().where, splitter.counts)
+    if not (interleaved or first.order.unsorted):
         for piece in pieces:
             if len(piece):
                 yield from splitter.split(piece)
         return
-    recordings = gathered_recordings(pieces, order, beside=beside) if order.interleaved else whole_recordings(pieces)
+    count = len(first.reader.recordings)
+    recordings = gathered_recordings(pieces, count, beside=beside) if interleaved else whole_recordings(pieces)
     for recording in recordings:
         for run in mender.mend(recording):
             splitter.begin()

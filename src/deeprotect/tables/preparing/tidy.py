@@ -1,5 +1,7 @@
 """The tidy table: recordings numbered, channels in the units asked for, labels in one spelling, the rest as it is."""
 
+import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,14 +9,80 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deeprotect.errors import InputError, TableError, printable
-from deeprotect.policy.usual_names import RECORDING, TIME
+from deeprotect.policy.known_sensors import recognise, spelt
+from deeprotect.policy.usual_names import RECORDING, TIME, FoundColumns
 from deeprotect.signals.schema import Floats
+from deeprotect.tables.checking.name_watch import respelt
+from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.fields import check_names, fresh_field, is_text, stated_unit
-from deeprotect.tables.preparing.piece import Piece
-from deeprotect.tables.preparing.units import UnitChange
+from deeprotect.tables.preparing.grouping import Piece
 from deeprotect.tables.roles import Roles
-from deeprotect.tables.spellings import respelt
+from deeprotect.tables.source import Source
 from deeprotect.tables.timestamps import Timeline
+
+# Each in units of a quantity; two units can be converted when the quantity is the same.
+_SIZES = {
+    "m/s²": ("acceleration", 1.0),
+    "g": ("acceleration", 9.80665),
+    "mg": ("acceleration", 9.80665e-3),
+    "rad/s": ("rate of turn", 1.0),
+    "°/s": ("rate of turn", math.pi / 180),
+    "µT": ("magnetic field", 1.0),
+    "gauss": ("magnetic field", 100.0),
+    "rad": ("angle", 1.0),
+    "°": ("angle", math.pi / 180),
+}
+_IN_NAME = re.compile(r"[\[(][^\])]+[\])]")
+
+
+@dataclass(frozen=True)
+class UnitChange:
+    """Multiply the columns of `what` (a sensor or a column) by `factor`; they are then in `unit`."""
+
+    what: str
+    old: str
+    unit: str
+    factor: float
+
+    @classmethod
+    def parse(cls, text: str) -> "UnitChange":
+        what, _, units = text.rpartition("=")
+        old, colon, new = units.partition(":")
+        if not (what.strip() and colon):
+            raise InputError(f"--unit {printable(text)}: write WHAT=FROM:TO, for example acc=m/s2:g")
+        old_unit, new_unit = _known(old, text), _known(new, text)
+        quantity, size = _SIZES[old_unit]
+        new_quantity, new_size = _SIZES[new_unit]
+        if quantity != new_quantity:
+            raise InputError(
+                f"--unit {printable(text)}: {old_unit} is {quantity}, {new_unit} is {new_quantity}; they do not convert"
+            )
+        return cls(what.strip(), old_unit, new_unit, size / new_size)
+
+    def columns(self, channels: tuple[str, ...]) -> tuple[str, ...]:
+        """The column of that very name, or all of that sensor."""
+        if self.what in channels:
+            return (self.what,)
+        sensors = {name: recognise(name) for name in channels}
+        word = self.what.lower()
+        found = tuple(
+            name for name, sensor in sensors.items() if sensor and word in (sensor.short, sensor.kind, *sensor.words)
+        )
+        if not found:
+            has = printable(", ".join(channels), 300) or "none"
+            raise InputError(f"--unit {printable(self.what)}: no such sensor or column; the channels are: {has}")
+        return found
+
+    def renamed(self, column: str) -> str:
+        """A name that states the old unit in brackets states the new one."""
+        return _IN_NAME.sub(f"({self.unit})", column)
+
+
+def _known(unit: str, text: str) -> str:
+    known = spelt(unit)
+    if known not in _SIZES:
+        raise InputError(f"--unit {printable(text)}: '{printable(unit)}' is not known; use {', '.join(_SIZES)}")
+    return known
 
 
 @dataclass(frozen=True)
@@ -26,26 +94,40 @@ class Tidy:
     changes: dict[str, UnitChange]
     timeline: Timeline | None  # None where time stays as it was written, or there is none
     spellings: dict[str, dict[str, str]]  # of labels, by column, and the usual ones
+    left_out: tuple[str, ...]  # columns called time though there is said to be none: others would take them for it
     where: str
 
     @classmethod
     def of(
         cls,
-        source: pa.Schema,
+        source: Source,
         roles: Roles,
         units: tuple[UnitChange, ...],
         *,
         timeline: Timeline | None,
         spellings: dict[str, dict[str, str]],
-        where: str,
+        mapping: ColumnMap,
     ) -> "Tidy":
+        names, where = source.schema.names, source.where
+        called = FoundColumns.among(names, but={*roles.channels, *mapping.labels}).time
+        left_out = called if mapping.get(TIME) == "" else ()
         for name, column in ((TIME, roles.time), (RECORDING, roles.recording)):
-            if name in source.names and column != name:
+            if name in names and column != name and name not in left_out:
                 raise TableError(f"{where}: column '{name}' is there and is not the {name}; rename or drop it")
-        changes = unit_changes(roles.channels, units)
-        tidy = cls(source, roles, changes, timeline, spellings, where)
+        kept = pa.schema([field for field in source.schema if field.name not in left_out])
+        tidy = cls(kept, roles, unit_changes(roles.channels, units), timeline, spellings, left_out, where)
         check_names(tidy.schema, where)
         return tidy
+
+    @property
+    def beside(self) -> list[str]:
+        """Columns that are no channels."""
+        return [name for name in self.source.names if name not in self.roles.channels]
+
+    @property
+    def factors(self) -> Floats:
+        """By which each channel is multiplied."""
+        return np.array([self.changes[name].factor if name in self.changes else 1.0 for name in self.roles.channels])
 
     @property
     def schema(self) -> pa.Schema:
@@ -103,8 +185,3 @@ def unit_changes(channels: tuple[str, ...], units: tuple[UnitChange, ...]) -> di
                 raise InputError(f"--unit: column '{printable(name)}' is converted twice; convert it once")
             changes[name] = change
     return changes
-
-
-def factors(channels: tuple[str, ...], changes: dict[str, UnitChange]) -> Floats:
-    """By which each channel is multiplied."""
-    return np.array([changes[name].factor if name in changes else 1.0 for name in channels])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeprotect.signals.ordering import RESTART_ROWS, clock_runs
+from deeprotect.signals.clock import RESTART_ROWS, clock_runs
 
 TIMES = st.lists(st.integers(0, 60), min_size=1, max_size=120).map(lambda times: np.array(times, dtype=float))
 
