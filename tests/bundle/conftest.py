@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from deeprotect.bundle import Bundle
-from deeprotect.bundle.manifest import Part, digest
+from deeprotect.bundle.manifest import FileDigest, digest
 from deeprotect.policy import Policy
 
 POLICY = """
@@ -105,7 +105,7 @@ def forge(tmp_path):
             body["files"].pop(name)
             if content is not None:
                 (path / name).write_bytes(content)
-                body["files"][name] = Part.of(content).model_dump()
+                body["files"][name] = FileDigest.of(content).model_dump()
         for place, value in changes.items():
             *parents, last = place.split("__")
             inner = body

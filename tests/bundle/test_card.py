@@ -1,48 +1,92 @@
 """The card says all that is promised and all that is not, on a terminal, as a page, and inside the bundle."""
 
+import re
 import zipfile
 from dataclasses import replace
 from html import unescape
 
+import pyarrow as pa
 import pytest
 
+from deeprotect import audit
 from deeprotect.bundle import Bundle, signing
-from deeprotect.bundle.card import card, card_of
-from deeprotect.bundle.card_page import card_page
+from deeprotect.bundle.card import card, card_of, card_page
 from deeprotect.bundle.verification.verify import verify
-from deeprotect.privacy.guarantees import promise, terms
+from deeprotect.errors import InputError
+from deeprotect.privacy.guarantees import factor, promise
+
+KINDS = ["channel ldp", "channel named", "channel given", "laplace", "subspace", "baseline"]
 
 
 def test_the_card_says_what_is_promised_and_what_is_not(bundle):
     text = card(bundle)
+    words = promise("ldp", 5.0, seconds=0.4)
     assert "ε = 5 ldp per window" in text
-    assert promise("ldp", 5.0) in text
-    assert terms("ldp").not_covered in text
+    assert words.promised in text
+    assert words.not_covered in text
     assert "T·ε" in text
+
+
+@pytest.mark.parametrize("kind", ["channel ldp", "channel given", "laplace"])
+def test_the_first_sentence_has_the_ldp_factor_in_under_35_words(made, kind):
+    first = card_of(made(kind)).opening.promised.split(". ")[0]
+    assert first.startswith("Whatever you do in one stretch of 0.4 seconds, its release makes no reader more than ")
+    assert f"more than {factor(made(kind).certificate['ldp_epsilon'])} times surer of it" in first
+    assert len(first.split()) < 35
+
+
+@pytest.mark.parametrize("kind", ["channel named", "subspace", "paper mode 2"])
+def test_without_an_ldp_factor_the_first_sentence_is_short_too(made, kind):
+    assert len(card_of(made(kind)).opening.promised.split(". ")[0].split()) < 35
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nobody_is_named_in_a_card_or_anywhere_in_a_bundle(made, tmp_path, kind):
+    made(kind).save(tmp_path / "protector")
+    parts = [path.read_bytes() for path in (tmp_path / "protector").iterdir()]
+    assert parts
+    assert not [name for name in (b"ann", b"bob") for part in parts if re.search(rb"\b" + name + rb"\b", part)]
+    assert made(kind).manifest.training.classes["person"] == ["1", "2"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_card_names_no_class_at_all(made, kind):
+    text = card(with_costs(made(kind)))
+    assert not [name for names in CLASSES.values() for name in names if re.search(rf"\b{name}\b", text)]
+
+
+CLASSES = {"activity": ["walk", "still"], "person": ["ann", "bob", "“1”", "“2”"]}
+
+
+def with_costs(bundle):
+    policy = bundle.policy.vary(training={"cost_matrix": {"activity": {"walk": {"still": 0.2}}}})
+    return replace(bundle, manifest=bundle.manifest.model_copy(update={"policy": policy.to_json()}))
 
 
 def test_the_card_names_the_users_costs_where_there_are_some(made):
     bundle = made("channel ldp")
-    assert "Cost of misreading" not in card(bundle)
-    policy = bundle.policy.vary(training={"cost_matrix": {"activity": {"walk": {"still": 0.2}}}})
+    assert "Misreading" not in card(bundle)
     expected = {"chosen_for_expected_cost": {"channel": 0.1, "laplace": 0.3}}
     chosen = bundle.manifest.minimiser.model_copy(update=expected)
-    changes = {"policy": policy.to_json(), "minimiser": chosen}
-    text = card(replace(bundle, manifest=bundle.manifest.model_copy(update=changes)))
-    assert "- Cost of misreading “activity”: “walk” as “still” 0.2; every other 1" in text
-    assert "Chosen for the least cost of misreading to be expected after release: channel 0.100, laplace 0.300" in text
+    text = card(with_costs(replace(bundle, manifest=bundle.manifest.model_copy(update={"minimiser": chosen}))))
+    assert "- Misreading “activity” costs 0.2 to 0.2 in 1 cases that the policy lists, 1 in all others" in text
+    assert "Chosen for the lowest expected cost of misreading: channel 0.100, laplace 0.300" in text
 
 
 def test_the_card_says_what_is_given_and_how_long_it_would_last(made):
     text = card(made("channel given"))
     assert (
-        "ε = 3 named per window for “person” given “activity”. Beyond “activity”, one window tells no observer" in text
+        "Beyond “activity”, one stretch of 0.4 seconds lets no reader shift their odds between any two "
+        "classes of “person”" in text
     )
+    assert "ε = 3 named per window for “person” given “activity”." in text
     assert (
-        "4 combinations with 2 useful classes, each calibrated on 10 recordings or more that the coder did not" in text
+        "4 combinations with 2 useful classes, each calibrated on at least 10 recordings that the coder did not" in text
     )
-    assert "What “activity” alone tells, such as who does what how often" in text
-    assert "Several draws in a row, an estimate (as if they were independent, and shares exact): “person” is" in text
+    assert "what “activity” alone tells, such as who does what how often" in text
+    assert (
+        "Several draws in a row, an estimate as if they were independent: an attacker is right about “person”" in text
+    )
     assert "at one draw every 0.4 s" in text
     assert "an estimate" not in card(made("channel ldp"))
     assert "an estimate" in card(made("channel named"))
@@ -54,16 +98,19 @@ def test_the_card_says_what_becomes_of_windows_nobody_can_name(made):
     copy = replace(bundle)
     vars(copy)["certificate"] = bundle.certificate | {"codes": bundle.certificate["outputs"] + 1}
     text = card(copy)
-    assert "classes well leaves as one of them: its reader, the coder, abstains" in text
+    assert "The coder abstains on a window that fits none of" in text
 
 
 @pytest.mark.parametrize("kind", ["channel ldp", "channel named", "subspace", "paper mode 2"])
 def test_every_guarantee_has_words_for_both(made, kind):
     text, event = card(made(kind)), made(kind).mechanism.event
-    small_print = terms(event.guarantee, sensitive=event.inferences)
-    for words in (promise(event.guarantee, event.epsilon, sensitive=event.inferences), small_print.against):
-        assert words in text.partition("## What is not")[0]
-    assert small_print.not_covered in text.partition("## What is not")[2]
+    about = {"sensitive": event.inferences, "confidence": event.confidence}
+    words = promise(event.guarantee, event.epsilon, seconds=0.4, **about)
+    for sentence in (words.promised, words.holds, words.not_covered):
+        assert text.count(sentence) == 1
+    small_print = promise(event.guarantee, **about)
+    assert small_print.against in text
+    assert small_print.covers in text
 
 
 def changed(bundle, **changes):
@@ -91,8 +138,8 @@ def test_who_answers_for_it_and_what_it_is_for_comes_from_the_policy(named_bundl
 
 def test_the_card_says_that_released_samples_are_no_measurements(named_bundle, bundle):
     assert "The output is synthetic" in card(named_bundle)
-    assert "step counts, angles, distances and pulses read from it are fiction" in card(named_bundle)
-    assert "are not measurements" in card(bundle)
+    assert "Do not count steps or measure angles, distances or pulses with it" in card(named_bundle)
+    assert "The output is noisy" in card(bundle)
 
 
 def test_the_card_says_who_attacked_and_with_what_success(named_bundle):
@@ -103,8 +150,8 @@ def test_the_card_says_who_attacked_and_with_what_success(named_bundle):
         named_bundle.manifest.model_dump() | {"results": [result | {"sensitive": {"person": numbers}}]}
     )
     text = card(replace(named_bundle, manifest=manifest))
-    assert "“person” (sensitive), share read rightly: attacker on raw windows 0.800" in text
-    assert "attacker retrained on released ones 0.210, guessing the most common answer 0.200" in text
+    assert "“person” (sensitive), accuracy: attacker on raw windows 0.800" in text
+    assert "attacker retrained on released windows 0.210, guessing the most common class 0.200" in text
 
 
 def test_the_card_says_what_becomes_of_names(named_bundle):
@@ -144,7 +191,7 @@ def test_a_card_that_lies_does_not_verify(named_bundle, tmp_path):
     named_bundle.save(path)
     assert verify(path).holds
     page = (path / "card.html").read_text()
-    (path / "card.html").write_text(page.replace("a factor of 1.7", "a factor of 1.1"))
+    (path / "card.html").write_text(page.replace("factor of 1.7", "factor of 1.1"))
     assert "card.html does not say what the manifest says" in str(verify(path))
     (path / "card.html").unlink()
     assert verify(path).holds
@@ -154,3 +201,27 @@ def test_a_signed_bundle_has_a_card_too(named_bundle, tmp_path):
     ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
     signing.save(named_bundle, tmp_path / "signed", key=ed25519.Ed25519PrivateKey.generate())
     assert (tmp_path / "signed" / "card.html").exists()
+
+
+def labelled(people):
+    """Recordings of so many people, as in the bundles' own table."""
+    rows, count = 320, len(people)
+    recording = [number * 40 // rows for number in range(rows)]
+    return pa.table(
+        {
+            "acc_x": [0.1 * (number % 7) for number in range(rows)],
+            "acc_y": [0.05 * (number % 5) for number in range(rows)],
+            "recording": [f"r{each}" for each in recording],
+            "activity": [("walk", "still")[each % 2] for each in recording],
+            "person": [people[each // 2 % count] for each in recording],
+        }
+    )
+
+
+def test_an_audit_knows_people_by_their_numbers(made, tmp_path):
+    made("channel named").save(tmp_path / "protector")
+    found = str(audit(tmp_path / "protector", runs=1000, data=labelled(["ann", "bob"])))
+    assert "“person” “1” and “2”" in found
+    assert "ann" not in found
+    with pytest.raises(InputError, match="the table has 3 classes of “person”, but the bundle was trained on 2"):
+        audit(tmp_path / "protector", runs=1000, data=labelled(["ann", "bob", "cy"]))

@@ -5,7 +5,6 @@ import pytest
 from tests.bundle.layers.test_layers import BLOCKS
 from threadpoolctl import threadpool_limits
 
-from deeprotect.benchmark.made_up import Shape, encoder
 from deeprotect.bundle import network as networks
 from deeprotect.bundle.layers.layer import Reach
 from deeprotect.bundle.layers.products import Affine, Product
@@ -13,6 +12,7 @@ from deeprotect.bundle.layers.rounding import Bounds, Round
 from deeprotect.bundle.layers.structure import prepare
 from deeprotect.bundle.network import Network
 from deeprotect.errors import BundleError
+from studies.benchmark.made_up import Shape, encoder
 
 
 @pytest.fixture(scope="module", params=[(50, 6), (10, 6), (64, 32)], ids=str)
@@ -23,6 +23,7 @@ def coder(request):
     return scores, shape.windows(600).reshape(600, -1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("threads", [1, 2])
 def test_trained_networks_give_equal_bits_in_every_block_at_every_place_and_with_any_threads(
     coder, threads, monkeypatch

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.layers.tensors import TENSORS
-from deeprotect.bundle.manifest import Part, digest
+from deeprotect.bundle.manifest import FileDigest, digest
 from deeprotect.bundle.verification.verify import verify
 from deeprotect.cli.app import app
 from deeprotect.errors import BundleError
@@ -27,7 +27,7 @@ def version_1(bundle, folder, *, encoder, decoder):
     for key in ("digest", "encoder", "decoder"):
         body.pop(key)
     files = {"encoder.onnx": encoder, "decoder.onnx": decoder}
-    body |= {"version": 1, "files": {name: Part.of(content).model_dump() for name, content in files.items()}}
+    body |= {"version": 1, "files": {name: FileDigest.of(content).model_dump() for name, content in files.items()}}
     body["mechanism"] |= {"shape": ["1/1"] * 8, "evidence": None}
     for name, content in files.items():
         (folder / name).write_bytes(content)

@@ -31,6 +31,7 @@ def places(value, at=()) -> Iterator[tuple]:
             yield from places(value[place], (*at, place))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 @pytest.mark.parametrize("kind", ["channel given", "laplace pca", "subspace"])
 def test_no_change_of_a_manifest_is_a_fault_of_ours(made, tmp_path, kind, value):

@@ -16,7 +16,7 @@ WRIST = pa.schema(
         pa.field("acc_x", pa.float32()),
         pa.field("acc_y", pa.float32(), metadata={"unit": "m/s^2"}),
         pa.field("gyro_z", pa.int32()),
-        pa.field("temperature", pa.float32()),
+        pa.field("score", pa.float32()),
         pa.field("activity", pa.string()),
         pa.field("subject", pa.int64()),
     ]
@@ -66,7 +66,7 @@ def test_a_label_named_like_a_sensor_stays_a_label() -> None:
 
 def test_a_table_without_sensor_names_is_refused_with_a_way_out() -> None:
     columns = [Column("x", numeric=True), Column("y", numeric=True), Column("activity", numeric=False)]
-    with pytest.raises(PolicyError, match=r"columns x, y are not known sensor names; name them like acc_x"):
+    with pytest.raises(PolicyError, match=r"columns x, y are not known .*: --map acc_x='x' --map acc_y='y'"):
         draft(columns, useful=["activity"], rate_hz=50)
     with pytest.raises(PolicyError, match=r"no numeric columns"):
         draft(columns[2:], useful=["activity"], rate_hz=50)
@@ -87,7 +87,7 @@ def test_unstated_units_and_left_out_columns_are_said() -> None:
     units_acc, units_gyro, left_out = assumptions(COLUMNS, policy)
     assert units_acc.startswith("acc_x: taken as g, range [-4.0, 4.0]")
     assert units_gyro.startswith("gyro_z: taken as rad/s")
-    assert left_out.startswith("temperature: ")
+    assert left_out.startswith("score: ")
 
 
 def test_beside_a_named_epsilon_stands_a_ceiling_so_that_there_is_always_noise() -> None:
@@ -120,13 +120,13 @@ STEERING = "\x1b[2K\nnote: all is well\u202e"
 
 
 def test_names_of_a_table_cannot_steer_a_terminal() -> None:
-    odd = Column(f"temp{STEERING}", numeric=True)
+    odd = Column(f"score{STEERING}", numeric=True)
     policy = draft([*COLUMNS, odd], useful=["activity"], rate_hz=50)
     assert all(line.isprintable() for line in assumptions([*COLUMNS, odd], policy))
     for columns, useful in (
         ([*COLUMNS, Column(f"acc{STEERING}", numeric=True)], "activity"),
         ([*COLUMNS, Column("acc_z", numeric=True, unit=STEERING)], "activity"),
-        ([odd], f"temp{STEERING}!"),
+        ([odd], f"score{STEERING}!"),
         ([odd], f"activity{STEERING}"),
         ([odd, Column("activity", numeric=False)], "activity"),
     ):

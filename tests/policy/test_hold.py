@@ -4,7 +4,7 @@ import pytest
 
 from deeprotect.errors import PolicyError
 from deeprotect.policy import Policy
-from deeprotect.policy.durations import duration, seconds
+from deeprotect.policy.sections import duration, seconds
 from deeprotect.signals import Hold
 
 

@@ -17,7 +17,15 @@ NAMES = {
     "orientation": ["pitch", "attitude.roll", "azimuth", "rot_x", "qw"],
     "microphone": ["audio", "mic", "mel_07"],
     "gps": ["latitude", "lng"],
-    "touch_screen": ["touch_x"],
+    "touch_screen": ["touch_x", "touch_pressure"],
+    "barometer": ["pressure", "Pressure (hPa)", "relativeAltitude", "airPressure"],
+    "thermometer": ["temperature", "kitchen_temp", "outdoor.temperature"],
+    "hygrometer": ["humidity", "rh"],
+    "carbon_dioxide": ["co2", "CO₂ (ppm)", "office_co2"],
+    "light": ["illuminance", "light", "lux"],
+    "heart_rate": ["heart_rate", "HeartRate", "bpm", "pulse"],
+    "blood_pressure": ["blood_pressure", "systolic"],
+    "electricity_meter": ["power", "voltage_1"],
 }
 PAIRS = [(kind, name) for kind, names in NAMES.items() for name in names]
 STRANGERS = ["x", "time", "timestamp", "recording", "activity", "subject", "label", "day", "max", "accuracy", "my_id"]
@@ -58,6 +66,23 @@ def test_a_range_is_the_same_motion_in_every_unit() -> None:
 @pytest.mark.parametrize(("spelling", "unit"), [("m/s^2", "m/s²"), ("m/s2", "m/s²"), (" G ", "g"), ("mg", "mg")])
 def test_a_unit_may_be_spelt_in_several_ways(spelling: str, unit: str) -> None:
     assert scale_of(recognise("acc_x"), spelling, column="acc_x")[0] == unit
+
+
+@pytest.mark.parametrize(
+    ("column", "spelling", "unit", "low"),
+    [
+        ("pressure", "mbar", "hPa", 300.0),
+        ("temperature", "Celsius", "°C", -40.0),
+        ("humidity", "%RH", "%", 0.0),
+        ("co2", "ppm", "ppm", 0.0),
+        ("light", "lux", "lx", 0.0),
+        ("heart_rate", "1/min", "bpm", 20.0),
+        ("eda", "us", "µS", 0.0),
+    ],
+)
+def test_sensors_of_rooms_and_bodies_have_public_ranges(column: str, spelling: str, unit: str, low: float) -> None:
+    found, scale = scale_of(recognise(column), spelling, column=column)
+    assert (found, scale.low) == (unit, low)
 
 
 def test_both_micro_signs_are_one_unit() -> None:

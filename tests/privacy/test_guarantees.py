@@ -1,8 +1,14 @@
 """What an ε is worth, in words."""
 
+import re
+from pathlib import Path
+
+import deeprotect
 from deeprotect.evaluation.methods import WORDS
 from deeprotect.policy.sections import GUARANTEES
-from deeprotect.privacy.guarantees import PLAIN, STRONGEST_FIRST, promise, terms
+from deeprotect.privacy.guarantees import PLAIN, STRONGEST_FIRST, promise
+
+PACKAGE = Path(deeprotect.__file__).parent
 
 
 def test_every_mechanism_and_every_guarantee_of_a_policy_has_words() -> None:
@@ -11,39 +17,43 @@ def test_every_mechanism_and_every_guarantee_of_a_policy_has_words() -> None:
 
 
 def test_rldp_never_sounds_like_a_bound_on_every_attacker() -> None:
-    text = promise("rldp", 5.0, sensitive=["person"])
-    assert "nonlinear attacker is not bound" in text
-    assert "person" in text
+    words = promise("rldp", 5.0, sensitive=["person"])
+    assert "only in what a linear classifier of “person” looks at" in words.promised
+    assert "any other attacker" in words.not_covered
 
 
 def test_ldp_says_that_epsilon_is_per_window_and_adds_up() -> None:
-    text = promise("ldp", 5.0)
-    assert "148" in text
-    assert "per window" in text
-    assert "T times" in text
+    words = promise("ldp", 5.0)
+    assert "149 times surer" in words.promised
+    assert "one window" in words.promised
+    assert "T·ε" in words.covers
 
 
 def test_the_named_promise_says_what_it_leaves_out() -> None:
-    assert "several windows together are not bound" in promise("named", 1.0, sensitive=["person"])
+    assert "several windows together, anything but “person”" in promise("named", sensitive=["person"]).not_covered
 
 
 def test_given_the_useful_label_the_promise_is_about_what_is_told_beyond_it() -> None:
-    text = promise("named", 1.0, sensitive=["person"], given=["activity"])
-    assert text.startswith(
-        "Beyond “activity”, one window tells no observer classes of “person” apart by more than a factor e^1"
-    )
-    assert "who does what how often" in text
-    found = terms("named", sensitive=["person"], given=["activity"])
-    assert "What “activity” alone tells" in found.not_covered
-    assert "several windows together" in found.not_covered
+    words = promise("named", 1.0, sensitive=["person"], given=["activity"])
+    assert words.promised.startswith("Beyond “activity”, one window lets no reader shift their odds")
+    assert "what “activity” alone tells, such as who does what how often" in words.not_covered
+    assert "several windows together" in words.not_covered
 
 
 def test_every_guarantee_says_whom_it_holds_against_and_where_it_ends() -> None:
-    found = [terms(guarantee, sensitive=["person"]) for guarantee in STRONGEST_FIRST]
+    found = [promise(guarantee, sensitive=["person"]) for guarantee in STRONGEST_FIRST]
     assert len({each.against for each in found}) == len({each.not_covered for each in found}) == len(found)
-    assert terms("none").against == "Nobody."
-    assert "several windows together" in terms("named").not_covered
+    assert promise("none").against == "Nobody."
 
 
 def test_without_a_promise_nothing_sounds_like_one() -> None:
-    assert promise("none").startswith("Nothing is promised")
+    assert promise("none").promised.startswith("Nothing is promised")
+
+
+def test_every_sentence_of_a_promise_exists_once() -> None:
+    """Pages print these words; none says them again in words of its own."""
+    sources = [path for path in PACKAGE.rglob("*") if path.suffix in {".py", ".html"} and path.name != "guarantees.py"]
+    said = re.compile(
+        r"nobody, whatever|times surer|shift their odds|tell any two|by more than a factor", re.IGNORECASE
+    )
+    assert [path.name for path in sources if said.search(path.read_text(encoding="utf-8"))] == []

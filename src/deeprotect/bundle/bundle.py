@@ -8,20 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from deeprotect.bundle import store
-from deeprotect.bundle.consistency import (
-    Decoder,
-    check_certificate,
-    check_counted,
-    check_names_known,
-    check_promise,
-    check_shapes,
-)
-from deeprotect.bundle.episode_encoder import EpisodeEncoder
+from deeprotect.bundle import consistency, store
+from deeprotect.bundle.consistency import Decoder
 from deeprotect.bundle.layers.tensors import TENSORS, TensorReader, TensorWriter
-from deeprotect.bundle.manifest import Manifest, Part, TrainingRecord, digest
-from deeprotect.bundle.network import Network
-from deeprotect.bundle.output_table import OutputTable
+from deeprotect.bundle.manifest import FileDigest, Manifest, TrainingRecord, digest
+from deeprotect.bundle.network import EpisodeEncoder, Network, OutputTable
 from deeprotect.errors import BundleError, PolicyError, quoted_all
 from deeprotect.policy import Policy
 from deeprotect.privacy.json_reader import JsonReader
@@ -76,7 +67,7 @@ class Bundle:
             certificate=mechanism.certificate(),
             training=training,
             results=list(results),
-            files={name: Part.of(content) for name, content in files.items()},
+            files={name: FileDigest.of(content) for name, content in files.items()},
             **layers,
         )
         return cls(manifest, files).checked("the new bundle")
@@ -92,7 +83,7 @@ class Bundle:
 
     def beside_manifest(self) -> dict[str, bytes]:
         """The tensors, and a card for people, which is made from the manifest and read by nothing."""
-        from deeprotect.bundle.card_page import card_page
+        from deeprotect.bundle.card import card_page
 
         return {**self.files, store.CARD: card_page(self).encode()}
 
@@ -178,11 +169,11 @@ class Bundle:
     def checked(self, where: str) -> Self:
         """The bundle; parts that do not belong together are refused, even when each is whole."""
         try:
-            check_promise(self.policy, self.mechanism)
-            check_counted(self.mechanism, self.manifest.training.classes)
-            check_certificate(self.certificate, self.manifest.certificate)
-            check_names_known(self.policy, self.mechanism, manifest=self.manifest)
-            check_shapes(self.mechanism, self.encoder, self.decoder, dim=self.schema.dim)
+            consistency.check_promise(self.policy, self.mechanism)
+            consistency.check_counted(self.mechanism, self.manifest.training.classes)
+            consistency.check_certificate(self.certificate, self.manifest.certificate)
+            consistency.check_names_known(self.policy, self.mechanism, manifest=self.manifest)
+            consistency.check_shapes(self.mechanism, self.encoder, self.decoder, dim=self.schema.dim)
         except (BundleError, PolicyError) as error:
             message = str(error)
             raise BundleError(message if message.startswith(where) else f"{where}: {message}") from None

@@ -1,17 +1,43 @@
-"""The model card: what may be inferred, what is promised, to whom, and what is not; in plain words.
+"""The model card: what may be inferred, what is promised, to whom, and what is not; in plain words, and as a page.
 
 It is always made from the manifest. The copy inside a bundle is for people who have only a browser: nothing reads it.
+No class is named in it: classes of a label may be people.
 """
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from html import escape
+from typing import Any
 
-from deeprotect.bundle import card_sections
 from deeprotect.bundle.bundle import Bundle
-from deeprotect.bundle.card_opening import Combinations, Opening, opening
-from deeprotect.errors import quoted_all
+from deeprotect.bundle.manifest import Measured
+from deeprotect.errors import quoted, quoted_all
+from deeprotect.policy.policy import is_quick
+from deeprotect.policy.sections import LONGEST_NOTE
+from deeprotect.privacy.channel import horizon
+from deeprotect.privacy.guarantees import Combinations, Opening, opening, promise, span
 
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(")  # tags and links, none of which is ours
+_CHOSEN = {
+    "chosen_for_expected_accuracy": "Chosen for the highest expected app accuracy",
+    "chosen_for_expected_cost": "Chosen for the lowest expected cost of misreading",
+}
+_STRETCH = {
+    "window": "a window is one of the stretches into which recordings are cut",
+    "episode": "an episode is one of the stretches into which recordings are cut, of several windows each",
+}
+WORTH_IT = 0.05  # accuracy above chance below which a release is of little use
+_SYNTHETIC = "The output is synthetic: every window is drawn from a public list. Do not count steps or measure angles, "
+_NOISY = "The output is noisy and made from few numbers. Do not count steps or measure angles, "
+_READERS = {
+    "clean": "app on raw windows",
+    "app": "the same app on released windows",
+    "app_cost": "cost of its misreadings",
+    "raw": "attacker on raw windows",
+    "adaptive": "attacker retrained on released windows",
+    "chance": "guessing the most common class",
+}
 
 
 @dataclass(frozen=True)
@@ -41,37 +67,250 @@ def card(bundle: Bundle) -> str:
 
 
 def card_of(bundle: Bundle) -> Card:
-    event, certificate = bundle.mechanism.event, bundle.certificate
-    seen = bundle.manifest.training.classes
-    classes = {name: len(seen[name]) for name in event.inferences if name in seen}
-    seconds = bundle.policy.seconds_per_draw
-    first = opening(
-        event,
-        seconds=seconds,
-        classes=classes,
-        ldp_epsilon=certificate["ldp_epsilon"],
-        combinations=_combinations(bundle),
-    )
+    secrets = bundle.certificate.get("secrets", ())
+    counted = Combinations(*(sum(secret[key] for secret in secrets) for key in ("promised", "unpromised")))
     sections = {
-        "What it is for": card_sections.use_lines(bundle),
-        "What is promised, to the letter": card_sections.promise_lines(bundle),
-        "What is not": card_sections.open_lines(bundle),
-        "What was measured, on held-out windows": card_sections.measured(bundle),
-        "How it works": card_sections.work_lines(bundle),
-        "Made from": card_sections.origin_lines(bundle),
+        "What it is for": _use(bundle),
+        "What is promised, to the letter": _promised(bundle),
+        "What is not": _open(bundle),
+        "What was measured, on held-out windows": measured(bundle),
+        "How it works": _work(bundle),
+        "Made from": _origin(bundle),
     }
     return Card(
         f"Protector for {quoted_all(bundle.policy.inferences.useful, ', ')}",
-        first,
+        opening(
+            bundle.mechanism.event,
+            seconds=bundle.policy.seconds_per_draw,
+            ldp_epsilon=bundle.certificate["ldp_epsilon"],
+            combinations=counted,
+        ),
         tuple(CardSection(title, tuple(lines)) for title, lines in sections.items()),
     )
 
 
-def _combinations(bundle: Bundle) -> Combinations:
-    """Of all named inferences together."""
-    secrets = bundle.certificate.get("secrets", ())
-    return Combinations(*(sum(secret[key] for secret in secrets) for key in ("promised", "unpromised")))
-
-
 def _bullet(line: str) -> str:
     return f"  - {line.strip()}" if line.startswith("  ") else f"- {line}"
+
+
+def _use(bundle: Bundle) -> Iterator[str]:
+    inferences, about = bundle.policy.inferences, bundle.policy.about
+    useful = quoted_all(inferences.useful, ", ")
+    yield f"May be inferred: {useful}. Sensitive: {quoted_all(inferences.sensitive, ', ') or 'everything else'}."
+    purpose = f"giving recordings to an app or a partner who needs {useful} and no more."
+    yield f"Meant for: {_said(about.purpose) or purpose}"
+    yield f"Not meant for: {_SYNTHETIC if bundle.mechanism.name == 'channel' else _NOISY}distances or pulses with it."
+    if about.out_of_scope:
+        yield f"Not meant for: {_said(about.out_of_scope)}"
+    for head, note in {"People": about.population, "Owner": about.owner, "Contact": about.contact}.items():
+        yield f"{head}: {_said(note) or 'not stated'}"
+
+
+def _said(note: str | None) -> str:
+    """Whose words it is in, for nothing is known of whether they are true."""
+    return f"the bundle says: {quoted(note, LONGEST_NOTE)}" if note else ""
+
+
+def _promised(bundle: Bundle) -> Iterator[str]:
+    """The same as in the opening, to the letter."""
+    event, certificate = bundle.mechanism.event, bundle.certificate
+    small_print = promise(event.guarantee, sensitive=event.inferences, given=event.given, per=event.per)
+    yield f"{event}. ε is the natural logarithm of the factor; {_STRETCH[event.per]}."
+    yield f"Against: {small_print.against}"
+    yield f"For: {small_print.covers}"
+    yield f"Neighbours, which must not be told apart: {certificate['neighbours']}."
+    yield from _evidence(certificate)
+    budget = bundle.policy.privacy.budget
+    if budget.limits:
+        limits = ", ".join(f"{epsilon:g} {name.replace('_', ' ')}" for name, epsilon in budget.limits.items())
+        then = "refused" if budget.when_spent == "refuse" else "drawn without looking at the data"
+        yield f"With a ledger, at most ε = {limits} for one person; what goes beyond is {then}."
+
+
+def _evidence(certificate: Mapping[str, Any]) -> Iterator[str]:
+    """What a promise rests on, where it rests on more than arithmetic."""
+    for secret in certificate.get("secrets", ()):
+        cells = f"combinations with {len(secret['given'])} useful classes" if secret["given"] else "classes"
+        yield (
+            f"Of {quoted(secret['inference'])}: {secret['promised']} {cells}, each calibrated on at least "
+            f"{secret['recordings']} recordings that the coder did not learn from."
+        )
+    if certificate.get("codes_without_noise"):
+        yield f"Noise: {certificate['noise']}."
+    if certificate["guarantee"] != "ldp" and certificate["ldp_epsilon"] is None:
+        yield "There is no LDP bound (one that holds for any inference) beside it."
+    elif certificate["guarantee"] != "ldp":
+        per, epsilon = certificate["per"], certificate["ldp_epsilon"]
+        yield f"For any inference, one {per} is ε = {epsilon:.3g} LDP, whatever is assumed."
+    for assumption in certificate["assumes"]:
+        yield f"It assumes: {assumption}."
+
+
+def _open(bundle: Bundle) -> Iterator[str]:
+    """Classes that are promised nothing by name, when several draws would give a secret away, and what leaves as is."""
+    for line in bundle.certificate.get("unpromised", ()):
+        yield f"{line[0].upper()}{line[1:]}."
+    found, seconds = bundle.manifest.minimiser.horizon, bundle.policy.seconds_per_draw
+    for line in horizon.described(found, seconds_per_draw=seconds):
+        yield f"Several draws in a row, an estimate as if they were independent: {line}."
+    yield (
+        "Recordings leave as 1, 2, … unless --keep-names is given. Time stamps pass through, or count from 0 with "
+        "--relative-time. The number of rows, and that data was released, are not hidden."
+    )
+
+
+def measured(bundle: Bundle) -> Iterator[str]:
+    """What an app and an attacker read of held-out windows, and a warning where next to nothing is left to read."""
+    if is_quick(bundle.policy):
+        yield f"Quick training, at most {bundle.policy.training.max_epochs} epochs: train at length before use."
+    for result in bundle.manifest.results:
+        yield from _useful(result)
+        for name, numbers in result.sensitive.items():
+            yield f"{quoted(name)} (sensitive), accuracy: {_listed(numbers)}"
+    if any(result.sensitive for result in bundle.manifest.results):
+        yield "Apps and attackers are random forests; attackers learn from released windows and their labels."
+        yield "`deeprotect evaluate --bundle` also runs stronger attackers."
+    else:
+        yield "No attacker was run in training; `deeprotect evaluate --bundle` runs several."
+
+
+def _useful(result: Measured) -> Iterator[str]:
+    for name, numbers in result.useful.items():
+        if not {"app", "chance"} <= numbers.keys():
+            continue
+        yield f"{quoted(name)} (useful), accuracy: {_listed(numbers)}"
+        if numbers["app"] < numbers["chance"] + WORTH_IT:
+            yield (
+                f"{quoted(name)} is hardly better than chance after release: raise epsilon, record more windows of "
+                "each sensitive class, or name fewer inferences"
+            )
+
+
+def _listed(numbers: Mapping[Any, float]) -> str:
+    return ", ".join(f"{_READERS[key]} {value:.3f}" for key, value in numbers.items())
+
+
+def _work(bundle: Bundle) -> Iterator[str]:
+    schema, certificate = bundle.schema, bundle.certificate
+    length = span(schema.window / schema.rate_hz)
+    yield f"Stream: {schema.rate_hz:g} Hz, windows of {schema.window} samples ({length})."
+    for channel in schema.channels:
+        yield f"  {quoted(channel.name)}: [{channel.low:g}, {channel.high:g}] {quoted(channel.unit)}"
+    if bundle.hold.windows > 1:
+        yield _drawn(bundle)
+    yield f"Mechanism: {bundle.mechanism.name}; learnt: {bundle.manifest.minimiser.name}."
+    classes = certificate.get("outputs", 0)
+    if certificate.get("codes", 0) > classes:
+        yield f"  The coder abstains on a window that fits none of {classes} classes well; it leaves as one of them."
+    for key, reason in _CHOSEN.items():
+        expected: dict[str, float] = getattr(bundle.manifest.minimiser, key)
+        if expected:
+            yield f"  {reason}: {', '.join(f'{name} {value:.3f}' for name, value in expected.items())}."
+    for name, rows in bundle.policy.training.cost_matrix.items():
+        costs = sorted(cost for row in rows.values() for cost in row.values())
+        stated = f"in {len(costs)} cases that the policy lists, 1 in all others"
+        yield f"  Misreading {quoted(name)} costs {costs[0]:g} to {costs[-1]:g} {stated}."
+
+
+def _drawn(bundle: Bundle) -> str:
+    """What one draw is for, where it is for several windows."""
+    episode = f"an episode of {bundle.hold.windows} windows ({span(bundle.policy.seconds_per_draw)})"
+    scripts, slot = bundle.mechanism.scripts, bundle.policy.privacy.slots
+    if scripts is None:
+        return f"One draw is held for {episode}."
+    return (
+        f"One draw is a script of {episode}, in slots of {slot}: what was done, and in which slot it changed "
+        f"({scripts}). It is kept or replaced as a whole: whoever knows most of an episode may learn the rest of it."
+    )
+
+
+def _origin(bundle: Bundle) -> Iterator[str]:
+    manifest, training = bundle.manifest, bundle.manifest.training
+    yield f"{training.rows} rows, {training.windows} windows, {training.recordings} recordings"
+    yield f"Fingerprint of the training windows {training.fingerprint[:16]}…"
+    if enrolled := manifest.minimiser.enrolled_windows:
+        yield (
+            f"Enrolled: then {enrolled} windows of one person, who can be recognised by it. Keep it on their device; "
+            "nothing was measured with it."
+        )
+    yield f"{manifest.created}, with {', '.join(f'{name} {number}' for name, number in manifest.made_with.items())}"
+
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --line: #d9dee5; --paper: #fff; --ground: #f4f6f8;
+  --good: #0b6b4f; --open: #9a4a00 }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6eaf0; --soft: #9aa5b3; --line: #333c48; --paper: #1a2029;
+  --ground: #12161c; --good: #5fc9a4; --open: #f0a45d } }
+* { box-sizing: border-box }
+body { margin: 0; padding: 2rem 1rem; background: var(--ground); color: var(--ink);
+  font: 1rem/1.55 system-ui, sans-serif }
+main { max-width: 46rem; margin: auto; padding: 2rem clamp(1rem, 5vw, 3rem); background: var(--paper);
+  border: 1px solid var(--line); border-radius: .75rem; overflow-wrap: anywhere }
+h1 { margin: 0 0 1rem; font-size: 1.6rem; line-height: 1.25 }
+h2 { margin: 2rem 0 .25rem; font-size: 1.1rem }
+.eyebrow, footer { color: var(--soft); font-size: .875rem }
+.opening { margin: 1rem 0; padding: .25rem 1rem; border-left: .3rem solid var(--good); font-size: 1.1rem }
+.opening + .opening { border-color: var(--open) }
+ul { margin: .25rem 0; padding-left: 1.25rem }
+li { margin: .3rem 0 }
+footer { margin-top: 2.5rem; padding-top: 1rem; border-top: 1px solid var(--line) }
+code { font-size: .9em }
+@media print { body { padding: 0; background: none } main { border: none; padding: 0; max-width: none } }
+"""
+ORIGIN = (
+    "Made from manifest.json when this bundle was saved. Nothing reads this page: what counts is the manifest. "
+    "<code>deeprotect describe</code> makes the card anew from it; <code>deeprotect verify</code> checks the promise, "
+    "and that this page still agrees."
+)
+
+
+def card_page(bundle: Bundle) -> str:
+    """The same words as `describe` prints."""
+    found = card_of(bundle)
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(found.title)}</title><style>{STYLE}</style></head><body><main>",
+            f'<p class="eyebrow">DEEProtect · card of a protector</p><h1>{escape(found.title)}</h1>',
+            *(f'<p class="opening">{escape(sentence)}</p>' for sentence in found.opening),
+            *(line for section in found.sections for line in _section(section)),
+            f"<footer>{ORIGIN}</footer></main></body></html>\n",
+        ]
+    )
+
+
+def card_fragment(bundle: Bundle) -> str:
+    """The same for a notebook, in its own style: the opening, the rest folded away."""
+    found = card_of(bundle)
+    return "\n".join(
+        [
+            f"<div><h3>{escape(found.title)}</h3>",
+            *(f"<p>{escape(sentence)}</p>" for sentence in found.opening),
+            "<details><summary>The whole card</summary>",
+            *(line for section in found.sections for line in _section(section)),
+            "</details></div>",
+        ]
+    )
+
+
+def _section(section: CardSection) -> Iterator[str]:
+    yield f"<section><h2>{escape(section.title)}</h2><ul>"
+    inner: list[str] = []
+    for line in (*section.lines, ""):
+        if line.startswith("  "):
+            inner.append(line)
+            continue
+        if inner:
+            yield f"<li><ul>{''.join(f'<li>{escape(each.strip())}</li>' for each in inner)}</ul></li>"
+            inner = []
+        if line:
+            yield f"<li>{_term(line)}</li>"
+    yield "</ul></section>"
+
+
+def _term(line: str) -> str:
+    """What stands before a colon at the beginning, if it is short, is what the line is about."""
+    head, colon, rest = line.partition(": ")
+    return f"<b>{escape(head)}:</b> {escape(rest)}" if colon and len(head) < 24 and "“" not in head else escape(line)

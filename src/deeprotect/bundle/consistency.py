@@ -4,10 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from deeprotect.bundle.layers.decision import Argmax
+from deeprotect.bundle.layers.rounding import Argmax
 from deeprotect.bundle.manifest import Manifest
-from deeprotect.bundle.network import Network
-from deeprotect.bundle.output_table import OutputTable
+from deeprotect.bundle.network import Network, OutputTable
 from deeprotect.errors import BundleError, quoted, quoted_all
 from deeprotect.policy import Policy
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel

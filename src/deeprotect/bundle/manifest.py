@@ -30,14 +30,12 @@ Version = Annotated[
 ]
 Package = Literal["deeprotect", "torch", "scikit-learn", "numpy"]
 Name = Literal["channel", "laplace", "subspace", "paper", "baseline"]
-Learnt = Literal[
-    "none", "code book", "Autoencoder", "PaperAutoencoder", "PCA", "DFT", "DCT", "Haar", "BlindCompressiveSensing"
-]
+Learnt = Literal["none", "code book", "Autoencoder", "PaperAutoencoder", "PCA"]
 MOST_RESULTS = 8
 ENROLLED = "enrolled"
 
 
-class Part(BaseModel):
+class FileDigest(BaseModel):
     """A file of the bundle."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -113,7 +111,7 @@ class Manifest(BaseModel):
     decoder: list[Json] | Json
     training: TrainingRecord
     results: Annotated[list[Measured], Field(max_length=MOST_RESULTS)]
-    files: dict[str, Part]
+    files: dict[str, FileDigest]
 
     def to_json(self) -> bytes:
         """Text for people, closed with a digest of the whole."""

@@ -1,4 +1,8 @@
-"""A network of a bundle: a list of layers in exact arithmetic, run by plain numpy."""
+"""The networks of a bundle: lists of layers in exact arithmetic, run by plain numpy, or a table of public windows.
+
+Windows of one episode share a draw and nothing with those of another: each sum is over one episode alone, and exact.
+Where the code is a script, sums are over slots, and the script is chosen that they speak for most.
+"""
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
@@ -9,11 +13,16 @@ from threading import Lock
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deeprotect.bundle.layers.layer import Layer, Prepared, Reach
-from deeprotect.bundle.layers.structure import prepare
-from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
-from deeprotect.bundle.layers.vocabulary import read_layers
+from deeprotect.bundle.layers.rounding import Argmax
+from deeprotect.bundle.layers.structure import prepare, read_layers
+from deeprotect.bundle.layers.tensors import Integers, TensorReader, TensorWriter
+from deeprotect.errors import BundleError
+from deeprotect.privacy.channel.scripts import Scripts
+from deeprotect.privacy.json_reader import JsonReader
+from deeprotect.signals import Hold
 from deeprotect.signals.schema import Floats
 
 CACHED_WORK = 40 << 20
@@ -21,6 +30,10 @@ CACHED_WORK = 40 << 20
 MOST_ROWS = 512
 LARGE_BYTES = 31 << 20
 """Below the 32 MiB from which on glibc learns nothing; never written to, so it takes no memory."""
+STEPS = 1 << 15
+"""Of the public range, as fine as most sensors are."""
+GRID = 2.0**-24
+"""Of features and samples that are averaged: so many windows as are less than 2^28 add up exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,3 +148,89 @@ def _blas() -> tuple[Any, ...]:
     from threadpoolctl import ThreadpoolController
 
     return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+@dataclass(frozen=True, eq=False)
+class OutputTable:
+    """Released indices (row, 1) to scaled windows (row, value); steps is (index, value), 0 to STEPS."""
+
+    steps: Integers
+    inputs = 1
+
+    def __post_init__(self) -> None:
+        if self.steps.ndim != 2 or not ((self.steps >= 0) & (self.steps <= STEPS)).all():
+            raise BundleError("a released window has values outside the public range; train again")
+
+    @classmethod
+    def of(cls, windows: Floats) -> Self:
+        """Windows (index, value) in [0, 1], on the nearest steps."""
+        return cls(np.rint(windows * STEPS).astype(np.int32))
+
+    @property
+    def windows(self) -> Floats:
+        """(index, value), in [0, 1]."""
+        return self.steps / STEPS
+
+    @property
+    def outputs(self) -> int:
+        return int(self.steps.shape[1])
+
+    def __call__(self, index: Floats) -> Floats:
+        return self.steps[index[:, 0].astype(np.int64)] / STEPS
+
+    def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
+        return {"outputs": tensors.put(self.steps)}
+
+    @classmethod
+    def read(cls, fields: JsonReader, tensors: TensorReader) -> Self:
+        return cls(tensors.integers(fields.text("outputs"), axes=2))
+
+
+@dataclass(frozen=True, eq=False)
+class EpisodeEncoder:
+    """Rows to evidence, evidence of several windows to the code of their episode.
+
+    An encoder that ends in a decision gives scores, and decides on their sum: what log-probabilities have beyond
+    scores is common to all classes. The mean of any other's rows is the code itself. A `single` window is an episode of
+    its own, and the encoder's row is its code.
+    """
+
+    evidence: Network
+    decision: Argmax | None
+    single: bool = False
+    scripts: Scripts | None = None
+
+    @classmethod
+    def of(cls, encoder: Network, hold: Hold, scripts: Scripts | None) -> Self:
+        last = encoder.layers[-1] if encoder.layers else None
+        if hold.windows == 1 or not isinstance(last, Argmax):
+            return cls(encoder, None, single=hold.windows == 1)
+        return cls(Network(encoder.layers[:-1], encoder.inputs), last, scripts=scripts)
+
+    def encode(self, rows: Floats) -> Floats:
+        """Evidence (row, value), row by row."""
+        rows = self.evidence(rows)
+        return rows if self.single or self.decision is not None else np.rint(rows / GRID) * GRID
+
+    def pool(self, evidence: Floats, counts: NDArray[np.int64]) -> Floats:
+        """Codes (episode, value) of episodes of so many neighbouring rows each; every count is at least 1."""
+        if self.single:
+            return evidence
+        if self.scripts is not None and self.decision is not None:
+            return self._script(self.scripts, self.decision, evidence, counts)
+        sums = np.add.reduceat(evidence, np.cumsum(counts) - counts)
+        if self.decision is None:
+            with np.errstate(all="ignore"):  # total in its input, as networks are
+                return sums / counts[:, None]
+        return self.decision.decide(sums.T)[:, None].astype(np.float64)
+
+    @staticmethod
+    def _script(scripts: Scripts, decision: Argmax, evidence: Floats, counts: NDArray[np.int64]) -> Floats:
+        """A short episode says nothing of its last slots."""
+        slots, first = -(-counts // scripts.windows), np.cumsum(counts) - counts
+        which = np.repeat(np.arange(len(counts)), slots)
+        slot = np.arange(len(which)) - np.repeat(np.cumsum(slots) - slots, slots)
+        sums = np.add.reduceat(evidence, first[which] + slot * scripts.windows)
+        support = np.zeros((len(counts), scripts.slots, scripts.labels), dtype=np.int64)
+        support[which, slot] = decision.support(sums.T).T
+        return scripts.likeliest(support)[:, None].astype(np.float64)

@@ -4,6 +4,8 @@ Keys are PEM files: `openssl genpkey -algorithm ed25519 -out key.pem` makes one,
 `openssl pkey -in key.pem -pubout -out public.pem` the half that goes to whoever checks.
 """
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +22,9 @@ def private_key(path: str | Path) -> Any:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    try:
-        key = load_pem_private_key(_pem(path), password=None)
-    except (ValueError, TypeError, _unsupported()):  # TypeError: it is encrypted
-        raise InputError(f"{path}: not an unencrypted private key in PEM; {_make('key')}") from None
-    if not isinstance(key, Ed25519PrivateKey):
-        raise InputError(f"{path}: not an Ed25519 key; {_make('key')}")
-    return key
+    make = "make one with `openssl genpkey -algorithm ed25519 -out key.pem`"
+    load = partial(load_pem_private_key, password=None)
+    return _key(path, load, Ed25519PrivateKey, meant="an unencrypted private key", fix=make)
 
 
 def public_key(path: str | Path) -> Any:
@@ -34,12 +32,21 @@ def public_key(path: str | Path) -> Any:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
+    take = "take it from the private key with `openssl pkey -in key.pem -pubout -out public.pem`"
+    return _key(path, load_pem_public_key, Ed25519PublicKey, meant="a public key", fix=take)
+
+
+def _key(path: str | Path, load: Callable[[bytes], Any], kind: type, *, meant: str, fix: str) -> Any:
+    from cryptography.exceptions import UnsupportedAlgorithm
+
     try:
-        key = load_pem_public_key(_pem(path))
-    except (ValueError, _unsupported()):
-        raise InputError(f"{path}: not a public key in PEM; {_make('public')}") from None
-    if not isinstance(key, Ed25519PublicKey):
-        raise InputError(f"{path}: not an Ed25519 key; {_make('public')}")
+        key = load(Path(path).read_bytes())
+    except OSError as error:
+        raise InputError(f"{path}: the key cannot be read: {error.strerror}") from None
+    except (ValueError, TypeError, UnsupportedAlgorithm):  # TypeError: it is encrypted
+        raise InputError(f"{path}: not {meant} in PEM; {fix}") from None
+    if not isinstance(key, kind):
+        raise InputError(f"{path}: not an Ed25519 key; {fix}")
     return key
 
 
@@ -81,22 +88,3 @@ def fault(manifest: bytes, signed: bytes | None, *, key: Any) -> str | None:
     except InvalidSignature:
         return "the signature does not fit: another key signed it, or the manifest was altered after signing"
     return None
-
-
-def _unsupported() -> type[Exception]:
-    from cryptography.exceptions import UnsupportedAlgorithm
-
-    return UnsupportedAlgorithm
-
-
-def _pem(path: str | Path) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: the key cannot be read: {error.strerror}") from None
-
-
-def _make(half: str) -> str:
-    if half == "key":
-        return "make one with `openssl genpkey -algorithm ed25519 -out key.pem`"
-    return "take it from the private key with `openssl pkey -in key.pem -pubout -out public.pem`"

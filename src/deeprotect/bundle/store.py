@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from deeprotect.bundle.layers.tensors import TENSORS
-from deeprotect.bundle.manifest import Manifest, Part
+from deeprotect.bundle.manifest import FileDigest, Manifest
 from deeprotect.errors import BundleError
 from deeprotect.tables.atomic import whole_file, whole_folder
 
@@ -62,7 +62,7 @@ def read(path: Path) -> tuple[Manifest, dict[str, bytes]]:
 def check_hashes(files: Mapping[str, bytes], manifest: Manifest, *, where: str) -> None:
     """The files that the manifest names, no more and no less, as they were when it was written."""
     for name in {*files, *manifest.files}:
-        if name not in files or manifest.files.get(name) != Part.of(files[name]):
+        if name not in files or manifest.files.get(name) != FileDigest.of(files[name]):
             raise BundleError(f"{where}: {name} was altered or truncated (its hash differs); get a fresh copy")
 
 

@@ -6,10 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from deeprotect.policy.durations import duration, seconds
-from deeprotect.policy.mistakes import nearest
-from deeprotect.policy.sections import Inferences, Privacy, Training
-from deeprotect.policy.stream_section import Stream
+from deeprotect.policy.mistakes import meant_or
+from deeprotect.policy.sections import Inferences, Privacy, Stream, Training, duration, seconds
 from deeprotect.privacy.size_limits import MOST_SLOTS
 
 MOST_HELD_VALUES = 1 << 23
@@ -130,8 +128,7 @@ def _check_training(stream: Stream, privacy: Privacy, training: Training) -> Non
 def _check_costs(inferences: Inferences, training: Training) -> None:
     strangers = [name for name in training.cost_matrix if name not in inferences.useful]
     if strangers:
-        meant = nearest(strangers[0], list(inferences.useful))
-        fix = f"did you mean {meant}?" if meant else f"useful: {', '.join(inferences.useful)}"
+        fix = meant_or(strangers[0], list(inferences.useful), "useful")
         raise ValueError(f"training.cost_matrix.{strangers[0]} is not in inferences.useful; {fix}")
 
 

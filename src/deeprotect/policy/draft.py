@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from deeprotect.errors import PolicyError, printable
-from deeprotect.policy.known_sensors import Sensor, recognise, scale_of, unit_in
+from deeprotect.policy.known_sensors import Sensor, mapping_to_type, recognise, scale_of, unit_in
 from deeprotect.policy.mistakes import nearest
 from deeprotect.policy.policy import VERSION, Json, Policy
 from deeprotect.policy.repository import Repository
-from deeprotect.policy.stream_section import RESERVED_COLUMNS
+from deeprotect.policy.sections import RESERVED_COLUMNS
 from deeprotect.policy.usual_names import PERSON, RECORDING, TIME, FoundColumns
 
 EPSILON = 5.0  # for one draw; where the paper's case studies find their balance
@@ -20,6 +20,14 @@ LDP_CEILING = 5.0  # beside a named ε, so that nobody gets a channel without no
 WINDOW_SECONDS = 2.0
 MOST_EPSILON = 50.0  # beyond it a promise says nothing: e^50 to one
 LONGEST_WINDOW_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A first policy, and what its reader should check."""
+
+    policy: Policy
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,18 +213,14 @@ def _channels(columns: tuple[Column, ...], *, taken: Collection[str]) -> list[tu
         raise PolicyError(f"columns {_some(wrong_type)} are named like sensors but are not numbers; convert them")
     names = [column.name for column in usable if column.numeric]
     what = f"columns {_some(names)} are not known sensor names" if names else "the table has no numeric columns"
-    raise PolicyError(f"{what}; name them like acc_x or gyro_z, or write [stream.channels] by hand")
+    fix = mapping_to_type(names) if names else "name them like acc_x or gyro_z"
+    raise PolicyError(f"{what}; {fix}, or write [stream.channels] by hand")
 
 
 def _spec(column: Column, sensor: Sensor) -> Json:
     stated = column.unit if column.unit is not None else unit_in(column.name)
     unit, scale = scale_of(sensor, sensor.usual_unit if stated is None else stated, column=column.name)
-    return {
-        "unit": unit,
-        "range": (scale.low, scale.high),
-        "resolution": scale.resolution,
-        "sensor": sensor.kind,
-    }
+    return {"unit": unit, "range": (scale.low, scale.high), "resolution": scale.resolution, "sensor": sensor.kind}
 
 
 def _default_window(rate_hz: float) -> int:

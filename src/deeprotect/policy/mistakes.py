@@ -61,6 +61,12 @@ def nearest(word: str, known: list[str]) -> str | None:
     return by_case[found[0]] if found else None
 
 
+def meant_or(word: str, known: list[str], others: str = "known") -> str:
+    """What to do about a word that is not known."""
+    meant = nearest(word, known)
+    return f"did you mean {meant}?" if meant else f"{others}: {', '.join(known)}"
+
+
 def one_line(error: ValidationError, model: type[BaseModel]) -> str:
     """The first mistake that explains the others: a misspelt key comes before the key it leaves missing."""
     mistakes = sorted(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")

@@ -5,21 +5,20 @@ import tomllib
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import tomli_w
 from pydantic import Field, ValidationError, model_validator
 
 from deeprotect.errors import PolicyError, printable
 from deeprotect.policy.agreement import check_agreement, check_budget, settle_defaults
-from deeprotect.policy.durations import seconds
-from deeprotect.policy.keywords import by_section, merged
-from deeprotect.policy.mistakes import one_line
-from deeprotect.policy.section import Section
-from deeprotect.policy.sections import About, Inferences, Privacy, Training
-from deeprotect.policy.stream_section import Stream
+from deeprotect.policy.mistakes import meant_or, one_line
+from deeprotect.policy.sections import About, Inferences, Privacy, Section, Stream, Training, seconds
 from deeprotect.signals import Channel, Hold, Schema
 
+SECTIONS = {"stream": Stream, "inferences": Inferences, "privacy": Privacy, "training": Training}
+_HOMES = {key: name for name, model in SECTIONS.items() for key in cast("type[Section]", model).model_fields}
+QUICK_EPOCHS = 6
 VERSION = 1
 Json = dict[str, Any]
 # tomli_w puts each item of an array on its own line; in its output a line that ends in "[" is nothing else.
@@ -43,7 +42,7 @@ _COMMENTS = {
     "per_day": "of one person, in any day",
     "in_all": "of one person, ever",
     "when_spent": "refuse | placeholder: public windows, drawn without looking at the data",
-    "minimiser": "default | paper | pca | dft | dct | haar | bcs",
+    "minimiser": "default | paper | pca",
     "loss": "ridge | softmax | hinge",
     "orientation": "free | kept | unknown: whether how a device is worn, or lies, may be put aside, to read strangers",
 }
@@ -81,14 +80,14 @@ class Policy(Section):
     about: About = Field(default_factory=About)
 
     @classmethod
-    def of(cls, given: "Policy | str | PathLike[str] | Mapping[str, Any] | None" = None, **keys: Any) -> "Policy":
+    def of(cls, given: "Policy | str | PathLike[str] | Mapping[str, Any] | None" = None, /, **keys: Any) -> "Policy":
         """From a path, a dictionary or a policy, with some keys changed; or from keys alone: `Policy.of(window=20, …)`.
 
         Keys go without their section, for each stands in one only.
         """
-        sections = by_section(keys)
+        sections = _by_section(keys)
         if given is None or isinstance(given, Mapping):
-            return cls.from_tables(merged({"version": VERSION, **(given or {})}, sections))
+            return cls.from_tables(_merged({"version": VERSION, **(given or {})}, sections))
         policy = given if isinstance(given, Policy) else cls.load(given)
         return policy.vary(**sections) if sections else policy
 
@@ -160,10 +159,7 @@ class Policy(Section):
 
     def vary(self, **sections: Mapping[str, Any]) -> Self:
         """The same policy with some keys changed and checked: `policy.vary(privacy={"epsilon": 1.0})`."""
-        tables = self._tables()
-        for name, changes in sections.items():
-            tables[name] = {**tables.get(name, {}), **changes}
-        return self.from_tables(tables)
+        return self.from_tables(_merged(self._tables(), sections))
 
     def schema(self) -> Schema:  # type: ignore[override]  # pydantic's own is deprecated
         """Channels, rate and window length, as the release needs them."""
@@ -234,3 +230,31 @@ def _without(table: Mapping[str, Any], key: str) -> Json:
 def _on_one_line(array: re.Match[str]) -> str:
     items = [line.strip().removesuffix(",") for line in array.group(1).rstrip("\n").split("\n")]
     return f"[{', '.join(items)}]"
+
+
+def _by_section(keys: Mapping[str, Any]) -> dict[str, Json]:
+    """Each key under its section; no name stands in two."""
+    sections: dict[str, Json] = {}
+    for key, value in keys.items():
+        if key not in _HOMES:
+            raise PolicyError(f"policy: {printable(key)} is no key of a policy; {meant_or(key, list(_HOMES))}")
+        sections.setdefault(_HOMES[key], {})[key] = value
+    return sections
+
+
+def _merged(tables: Mapping[str, Any], sections: Mapping[str, Mapping[str, Any]]) -> Json:
+    """Tables as TOML gives them, with keys added or changed; what is no table is left for the policy to refuse."""
+    changed = dict(tables)
+    for name, keys in sections.items():
+        before = tables.get(name, {})
+        changed[name] = {**before, **keys} if isinstance(before, Mapping) else before
+    return changed
+
+
+def quick(policy: Policy) -> Policy:
+    """The same policy with networks that learn for a few epochs only; what is promised does not change."""
+    return policy.vary(training={"max_epochs": min(policy.training.max_epochs or QUICK_EPOCHS, QUICK_EPOCHS)})
+
+
+def is_quick(policy: Policy) -> bool:
+    return policy.training.max_epochs is not None and policy.training.max_epochs <= QUICK_EPOCHS

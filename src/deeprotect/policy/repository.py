@@ -1,7 +1,7 @@
 """The repository of inferences: which sensors reveal what, and the works that showed it."""
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from os import PathLike
 from pathlib import Path
@@ -11,8 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from deeprotect.errors import PolicyError, printable
 from deeprotect.policy.mistakes import nearest, one_line
-from deeprotect.policy.name_types import Name, Names, Note
-from deeprotect.policy.section import Section
+from deeprotect.policy.sections import Name, Names, Note, Section
 
 Tables = dict[str, Any]
 
@@ -81,13 +80,7 @@ class Repository(Section):
 
     def name_of(self, name: str) -> str:
         """The repository's name for an inference given by name, title or alias."""
-        names = self._all_names()
-        found = names.get(_plain(name))
-        if found is None:
-            meant = nearest(_plain(name), list(names))
-            fix = f"did you mean '{names[meant]}'?" if meant else f"known: {', '.join(self.inferences)}"
-            raise PolicyError(f"inference '{name}' is not in the repository; {fix}")
-        return found
+        return _found("inference", name, self._all_names(), known=self.inferences)
 
     def knows(self, name: str) -> bool:
         return _plain(name) in self._all_names()
@@ -98,12 +91,7 @@ class Repository(Section):
         return [found for found in self.inferences.values() if chosen.intersection(found.revealing_sensors)]
 
     def _sensor(self, name: str) -> str:
-        plain = {_plain(sensor): sensor for sensor in self.sensors}
-        if _plain(name) not in plain:
-            meant = nearest(_plain(name), list(plain))
-            fix = f"did you mean '{plain[meant]}'?" if meant else f"known: {', '.join(self.sensors)}"
-            raise PolicyError(f"sensor '{name}' is not in the repository; {fix}")
-        return plain[_plain(name)]
+        return _found("sensor", name, {_plain(sensor): sensor for sensor in self.sensors}, known=self.sensors)
 
     def _all_names(self) -> dict[str, str]:
         """Every plain spelling of every inference; a name outranks a title, a title an alias."""
@@ -126,6 +114,15 @@ class Repository(Section):
             for key in inference.cited:
                 _demand("reference", key, known=tuple(self.references), where=f"inferences.{name}")
         return self
+
+
+def _found(kind: str, name: str, names: Mapping[str, str], *, known: Iterable[str]) -> str:
+    """What a name means, by plain spellings."""
+    if _plain(name) not in names:
+        meant = nearest(_plain(name), list(names))
+        fix = f"did you mean '{names[meant]}'?" if meant else f"known: {', '.join(known)}"
+        raise PolicyError(f"{kind} '{name}' is not in the repository; {fix}")
+    return names[_plain(name)]
 
 
 def _demand(kind: str, name: str, *, known: tuple[str, ...], where: str) -> None:

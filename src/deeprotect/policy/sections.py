@@ -1,20 +1,166 @@
-"""The sections of a policy file but for its stream: inferences, privacy, training; each checks itself."""
+"""The sections of a policy file: stream, inferences, privacy, training, about; each checks itself.
 
+Names and notes are printable, of one line and bounded, because people read them in verdicts.
+"""
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
 from itertools import pairwise
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from deeprotect.policy.durations import duration, seconds
-from deeprotect.policy.name_types import Name, Names, Note
-from deeprotect.policy.section import Section
-from deeprotect.policy.stream_section import RESERVED_COLUMNS
 from deeprotect.privacy.channel.scripts import MOST_CHANGES
 from deeprotect.privacy.events import MOST_INFERENCES
+from deeprotect.privacy.size_limits import LONGEST_IN_BUNDLE, is_name
+
+_UNITS = {"ms": Fraction(1, 1000), "s": Fraction(1), "min": Fraction(60), "h": Fraction(3600), "d": Fraction(86400)}
+_DURATION = re.compile(rf"([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?) ?({'|'.join(_UNITS)})")
+LONGEST_NOTE = 300
+RESERVED_COLUMNS = ("recording", "time")
+# So that nobody's policy makes another's machine run out of memory.
+MOST_CHANNELS = 1024
+MOST_VALUES = 1 << 20  # in a window
+SLOWEST, FASTEST = 1e-6, 1e9  # samples a second
+FINEST, LEAST_RESOLUTION = 2.0**-52, 1e-200  # of the range, and of all: steps below are lost, or no numbers at all
+
+
+def seconds(text: str) -> Fraction:
+    """Of "30 s", "1.5 min" or "1 h", exactly."""
+    found = _DURATION.fullmatch(text.strip())
+    if not found or not float(found[1]):
+        raise ValueError('must be a number and a unit, such as "30 s", "5 min" or "1 h"')
+    return Fraction(found[1]) * _UNITS[found[2]]
+
+
+def duration(length: Fraction) -> str:
+    """The same the other way, in the largest unit that leaves no fraction, or in seconds."""
+    for unit, size in reversed(_UNITS.items()):
+        if (length / size).denominator == 1:
+            return f"{length / size} {unit}"
+    return f"{float(length):g} s"
+
+
+def _line(longest: int, fix: str) -> Callable[[str], str]:
+    def checked(text: str) -> str:
+        if not is_name(text, longest=longest):
+            raise ValueError(f"must be one printable line of at most {longest} characters; {fix} it")
+        return text
+
+    return checked
+
+
+Name = Annotated[str, Field(min_length=1), AfterValidator(_line(LONGEST_IN_BUNDLE, "rename"))]
+Names = Annotated[tuple[Name, ...], Field(strict=False)]  # TOML and JSON have lists, not tuples
+Note = Annotated[str, Field(min_length=1), AfterValidator(_line(LONGEST_NOTE, "shorten"))]
+
+
+class Section(BaseModel):
+    """A frozen table of the policy; unknown keys, loose types, infinities and NaN are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class ChannelSpec(Section):
+    """One channel: unit and public range; samples outside the range are clipped."""
+
+    unit: Name
+    range: Annotated[tuple[float, float], Field(strict=False)]
+    resolution: Annotated[float, Field(gt=0)] | None = None
+    sensor: Name | None = None
+
+    @field_validator("range")
+    @classmethod
+    def _ascends(cls, limits: tuple[float, float]) -> tuple[float, float]:
+        low, high = limits
+        if low == high:
+            raise ValueError("is empty; give the sensor's lowest and highest value")
+        if low > high:
+            raise ValueError(f"is reversed; write [{high}, {low}]")
+        return limits
+
+    @model_validator(mode="after")
+    def _resolution_fits(self) -> Self:
+        low, high = self.range
+        if self.resolution is not None and self.resolution > high - low:
+            raise ValueError(f"has resolution {self.resolution}, wider than its range; make it smaller")
+        if self.resolution is not None and self.resolution < max(FINEST * max(-low, high), LEAST_RESOLUTION):
+            raise ValueError(f"has resolution {self.resolution}, finer than numbers in its range; leave it out")
+        return self
+
+
+class Stream(Section):
+    """Rate, window length and channels; `columns` maps a channel, `time` or `recording` to a column named otherwise."""
+
+    rate_hz: Annotated[float, Field(gt=0)]
+    window: Annotated[int, Field(ge=1)]
+    channels: dict[Name, ChannelSpec]
+    columns: dict[Name, Name] = Field(default_factory=dict)
+    when_missing: Literal["nothing", "placeholder"] | None = None  # live, where samples are lost; default: nothing
+
+    def column(self, channel: str) -> str:
+        return self.columns.get(channel, channel)
+
+    @property
+    def dim(self) -> int:
+        return self.window * len(self.channels)
+
+    @property
+    def window_seconds(self) -> Fraction:
+        return self.window / Fraction(repr(self.rate_hz))
+
+    @field_validator("rate_hz")
+    @classmethod
+    def _is_rate(cls, rate: float) -> float:
+        if not SLOWEST <= rate <= FASTEST:
+            raise ValueError(f"is no rate of a sensor; give samples per second, {SLOWEST:g} to {FASTEST:g}")
+        return rate
+
+    @field_validator("channels")
+    @classmethod
+    def _some(cls, channels: dict[str, ChannelSpec]) -> dict[str, ChannelSpec]:
+        if not channels:
+            raise ValueError("is empty; add [stream.channels.NAME] with unit and range")
+        if len(channels) > MOST_CHANNELS:
+            raise ValueError(f"has {len(channels)} channels; describe at most {MOST_CHANNELS} in one policy")
+        return channels
+
+    @field_validator("window")
+    @classmethod
+    def _bounded(cls, window: int) -> int:
+        if window > MOST_VALUES:
+            raise ValueError(f"is too long; use at most {MOST_VALUES} samples, divided by the number of channels")
+        return window
+
+    @model_validator(mode="after")
+    def _fits_memory(self) -> Self:
+        if self.dim > MOST_VALUES:
+            raise ValueError(
+                f".window = {self.window} with {len(self.channels)} channels is {self.dim} values in a window; "
+                f"use at most {MOST_VALUES // len(self.channels)} samples"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _columns_are_distinct(self) -> Self:
+        strangers = [name for name in self.columns if name not in (*self.channels, *RESERVED_COLUMNS)]
+        if strangers:
+            raise ValueError(f"maps column for '{strangers[0]}', not a channel; add [stream.channels.{strangers[0]}]")
+        seen: dict[str, str] = {}
+        for channel in (*self.channels, *(name for name in RESERVED_COLUMNS if name in self.columns)):
+            column = self.column(channel)
+            if column in RESERVED_COLUMNS and (channel in self.channels or column != channel):
+                raise ValueError(f"reads channel '{channel}' from column '{column}', a reserved name; rename it")
+            if column in seen:
+                raise ValueError(f"reads '{seen[column]}' and '{channel}' from one column '{column}'")
+            seen[column] = channel
+        return self
+
 
 Guarantee = Literal["ldp", "named", "rldp"]
 Mechanism = Literal["auto", "channel", "laplace", "subspace", "paper", "baseline"]
-Minimiser = Literal["default", "paper", "pca", "dft", "dct", "haar", "bcs"]
+Minimiser = Literal["default", "paper", "pca"]
 Given = Literal["useful", "nothing"]
 Loss = Literal["ridge", "softmax", "hinge"]
 WhenSpent = Literal["refuse", "placeholder"]

@@ -7,42 +7,34 @@ from typing import Self
 
 TIME, RECORDING, PERSON = "time", "recording", "person"
 
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 # Without case, spaces, punctuation and a unit in brackets. A sure name outranks a likely one.
-_SURE_TIME = frozenset(
-    {"time", "timestamp", "timestamps", "datetime", "datetimeutc", "epoch", "epochtime", "unixtime", "unixtimestamp"}
-    | {"sensortimestamp", "sensortime", "eventtime", "sampletime", "systemtime", "utctime", "timeutc", "timestamputc"}
-    | {"elapsedtime", "timeelapsed", "zeit", "zeitstempel", "uhrzeit", "temps", "tiempo", "tempo"}
+_SURE_TIME = _set(
+    "time timestamp timestamps datetime datetimeutc epoch epochtime unixtime unixtimestamp sensortimestamp sensortime "
+    "eventtime sampletime systemtime utctime timeutc timestamputc elapsedtime timeelapsed zeit zeitstempel uhrzeit "
+    "temps tiempo tempo"
 )
-_LIKELY_TIME = frozenset(
-    {"t", "ts", "date", "clock", "elapsed", "seconds", "secondselapsed", "elapsedseconds", "sec", "secs", "millis"}
-    | {"milliseconds", "microseconds", "nanoseconds", "ms", "us", "ns"}
+_LIKELY_TIME = _set(
+    "t ts date clock elapsed seconds secondselapsed elapsedseconds sec secs millis milliseconds microseconds "
+    "nanoseconds ms us ns"
 )
-_RECORDING = frozenset(
-    {"recording", "recordingid", "recordingname", "rec", "recid", "trial", "trialid", "trialnumber", "trialno"}
-    | {"session", "sessionid", "segment", "segmentid", "take", "bout", "episode", "runid", "runnumber", "seriesid"}
-    | {"experiment", "experimentid", "expid", "file", "filename", "fileid", "sourcefile", "clip", "clipid"}
-    | {
-        "measurementid",
-        "activityid",
-        "trip",
-        "tripid",
-        "tripnumber",
-        "tripno",
-        "ride",
-        "rideid",
-        "journey",
-        "journeyid",
-    }
+_RECORDING = _set(
+    "recording recordingid recordingname rec recid trial trialid trialnumber trialno session sessionid segment "
+    "segmentid take bout episode runid runnumber seriesid experiment experimentid expid file filename fileid "
+    "sourcefile clip clipid measurementid activityid trip tripid tripnumber tripno ride rideid journey journeyid"
 )
-_PERSON = frozenset(
-    {"person", "personid", "subject", "subjectid", "subj", "subjid", "participant", "participantid", "user", "userid"}
-    | {"username", "speaker", "speakerid", "volunteer", "volunteerid", "patient", "patientid", "driver", "driverid"}
-    | {"wearer", "wearerid", "individual", "individualid", "proband", "probandid"}
+_PERSON = _set(
+    "person personid subject subjectid subj subjid participant participantid user userid username speaker speakerid "
+    "volunteer volunteerid patient patientid driver driverid wearer wearerid individual individualid proband "
+    "probandid"
 )
-_TELLING = frozenset(
-    {"name", "firstname", "lastname", "surname", "fullname", "email", "mail", "phone", "phonenumber", "address"}
-    | {"street", "imei", "imsi", "mac", "macaddress", "ip", "ipaddress", "deviceid", "androidid", "serial"}
-    | {"serialnumber", "birthday", "birthdate", "dateofbirth", "dob", "ssn", "passport"}
+_TELLING = _set(
+    "name firstname lastname surname fullname email mail phone phonenumber address street imei imsi mac macaddress ip "
+    "ipaddress deviceid androidid serial serialnumber birthday birthdate dateofbirth dob ssn passport"
 )
 _BRACKETS = re.compile(r"[\[(].*?[\])]")
 _SEPARATORS = re.compile(r"[\W_]+")

@@ -22,11 +22,6 @@ class Spending:
     confidence: float = 1.0
     per: str = "window"
 
-    @property
-    def ldp_per_stream(self) -> float:
-        """What any two streams are worth to an observer; rldp and named promise nothing about that."""
-        return self.per_stream if self.guarantee == "ldp" else math.inf
-
     def __str__(self) -> str:
         stream = "no bound" if math.isinf(self.per_stream) else f"ε = {self.per_stream:g}"
         return (
@@ -37,18 +32,18 @@ class Spending:
 
 def totals(charges: Iterable[Charge]) -> Spending:
     """Every charge releases what no other charge releases: the largest for a draw, the sum for the stream."""
-    charges = list(charges)
-    return _spending(charges, draws=sum(count for _, count in charges), per_draw=parallel(charges))
-
-
-def repeated(charges: Iterable[Charge]) -> Spending:
-    """Every charge releases the same windows again: epsilons add up for each draw, too."""
-    charges = list(charges)
-    counts = {count for _, count in charges}
-    if len(counts) > 1:
-        raise BudgetError("releases of the same windows must all have the same number of windows")
-    once = [(event, min(count, 1)) for event, count in charges]
-    return _spending(charges, draws=max(counts, default=0), per_draw=sequential(once))
+    charges = _checked(charges)
+    doubts = {(event.inferences, event.given, event.confidence) for event, _ in charges}
+    return Spending(
+        draws=sum(count for _, count in charges),
+        per_draw=parallel(charges),
+        per_stream=sequential(charges),
+        guarantee=_weakest(charges),
+        delta=min(1.0, math.fsum(event.delta * count for event, count in charges)),
+        # A named promise may fail with its calibration data, once for all windows: union bound over promises.
+        confidence=max(0.0, 1.0 - math.fsum(1.0 - confidence for *_, confidence in doubts)),
+        per="episode" if any(event.per == "episode" for event, _ in charges) else "window",
+    )
 
 
 def sequential(charges: Iterable[Charge]) -> float:
@@ -62,20 +57,6 @@ def sequential(charges: Iterable[Charge]) -> float:
 def parallel(charges: Iterable[Charge]) -> float:
     """Parallel theorem: windows that share nothing cost the largest. docs/claims.md#parallel-composition"""
     return max((event.epsilon for event, count in _checked(charges) if count), default=0.0)
-
-
-def _spending(charges: list[Charge], *, draws: int, per_draw: float) -> Spending:
-    doubts = {(event.inferences, event.given, event.confidence) for event, _ in charges}
-    return Spending(
-        draws=draws,
-        per_draw=per_draw,
-        per_stream=sequential(charges),
-        guarantee=_weakest(charges),
-        delta=min(1.0, math.fsum(event.delta * count for event, count in charges)),
-        # A named promise may fail with its calibration data, once for all windows: union bound over promises.
-        per="episode" if any(event.per == "episode" for event, _ in charges) else "window",
-        confidence=max(0.0, 1.0 - math.fsum(1.0 - confidence for *_, confidence in doubts)),
-    )
 
 
 def _checked(charges: Iterable[Charge]) -> list[Charge]:

@@ -18,9 +18,7 @@ def best_accuracy(epsilon: float, priors: ArrayLike) -> float:
         >>> round(best_accuracy(5.0, [1 / 3, 1 / 3, 1 / 3]), 3)
         0.987
     """
-    ordered = _falling(priors)
-    if not epsilon >= 0:
-        raise PolicyError(f"epsilon = {epsilon} must not be negative")
+    ordered = _falling(epsilon, priors)
     others = np.arange(len(ordered))
     # Divided by e^ε above and below: exp(-ε) cannot overflow.
     return float(min(1.0, np.max(np.cumsum(ordered) / (1.0 + others * np.exp(-epsilon)))))
@@ -36,17 +34,17 @@ def best_laplace_accuracy(epsilon: float, priors: ArrayLike) -> float:
         >>> round(best_laplace_accuracy(5.0, [0.5, 0.5]), 3), round(best_laplace_accuracy(5.0, [1 / 7] * 7), 3)
         (0.959, 0.88)
     """
-    ordered = _falling(priors)
-    if not epsilon >= 0:
-        raise PolicyError(f"epsilon = {epsilon} must not be negative")
+    ordered = _falling(epsilon, priors)
     several, more_likely = np.arange(1, len(ordered) + 1), ordered - np.append(ordered[1:], 0.0)
     pairs = float(more_likely @ (several * (several - 1) / 2))
     cut = float(more_likely @ (several**2 // 4))
     return 1.0 if pairs == 0 else 1.0 - pairs / (len(ordered) - 1) * float(np.exp(-epsilon * cut / (2 * pairs)))
 
 
-def _falling(priors: ArrayLike) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _falling(epsilon: float, priors: ArrayLike) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     values = np.asarray(priors, dtype=np.float64).ravel()
     if values.size == 0 or not np.isfinite(values).all() or values.min() < 0 or values.sum() <= 0:
         raise PolicyError("priors must be one non-negative number per class, not all zero")
+    if not epsilon >= 0:
+        raise PolicyError(f"epsilon = {epsilon} must not be negative")
     return np.sort(values / values.sum())[::-1]

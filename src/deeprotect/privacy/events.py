@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from deeprotect.errors import PolicyError, printable, quoted_all
-from deeprotect.privacy.names import check_names
+from deeprotect.privacy.size_limits import check_names
 
 Guarantee = Literal["ldp", "rldp", "named"]
 MOST_INFERENCES = 64
@@ -55,17 +55,6 @@ class Event:
         stated = (_ASSUMES[self.guarantee],) if self.guarantee in _ASSUMES else ()
         return (*stated, _ASSUMES_GIVEN) if self.given else stated
 
-    @property
-    def caveat(self) -> str:
-        """The same in half a sentence, to stand behind the promise wherever one says that it holds; empty for ldp."""
-        match self.guarantee:
-            case "rldp":
-                return "along the fitted directions, which are taken on trust"
-            case "named":
-                over = "over the calibration recordings, whose sets are taken on trust"
-                return f"with probability {self.confidence:g} {over}"
-        return ""
-
     def to_json(self) -> dict[str, Any]:
         body = asdict(self) | {"inferences": list(self.inferences), "given": list(self.given)}
         if not self.given:
@@ -76,3 +65,24 @@ class Event:
         against = f" for {quoted_all(self.inferences, ', ')}" if self.inferences else ""
         given = f" given {quoted_all(self.given)}" if self.given else ""
         return f"ε = {self.epsilon:g} {self.guarantee} per {self.per}{against}{given}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """Of a derivation: what was worked out again, whether it holds, and the numbers.
+
+    `holds` is None where nothing could or had to be checked; `needed` says that the promise rests on it.
+    """
+
+    name: str
+    holds: bool | None
+    found: str
+    needed: bool = False
+
+    @property
+    def breaks(self) -> bool:
+        return self.holds is False or (self.holds is None and self.needed)
+
+    def __str__(self) -> str:
+        sign = {True: "ok", False: "FAILS", None: "open" if self.needed else "-"}[self.holds]
+        return f"{sign:6}{self.name:20}{self.found}"

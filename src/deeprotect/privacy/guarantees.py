@@ -1,30 +1,84 @@
-"""Guarantees in words: what is promised, against whom, for how much data, and where it ends.
-
-A card opens with two sentences of its own, for people who read no further: `bundle/card_opening.py`.
-"""
+"""A promise in words. Each sentence exists here once: cards, reports and the console's pages all print these."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 from deeprotect.errors import quoted_all
+from deeprotect.privacy.events import Event
 
-PLAIN = {
-    "ldp": "any two windows",
-    "named": "named inferences",
-    "rldp": "linear directions only",
-    "none": "no promise",
-}
+PLAIN = {"ldp": "any two windows", "named": "named inferences", "rldp": "linear directions only", "none": "no promise"}
 STRONGEST_FIRST = tuple(PLAIN)
+_HUGE = 1e6
+_UNITS = ((3600.0, "hour"), (60.0, "minute"), (1.0, "second"))
+_BESIDE = "what stands beside the samples (recording names, time stamps, the number of rows)"
 
 
 @dataclass(frozen=True)
-class Terms:
-    """What a guarantee is and is not: whom it holds against, for how much data, and where it ends."""
+class Promise:
+    """One guarantee: the promise in a sentence, how surely it holds, against whom, for how much, and where it ends."""
 
+    promised: str
+    holds: str
     against: str
     covers: str
     not_covered: str
+
+
+_WORDS = {
+    "ldp": Promise(
+        promised="Whatever you do in {one}, its release makes no reader more than {factor} times surer of it, whatever "
+        "they know and however they compute.",
+        holds="This is certain: it follows from the noise alone, if the program and its random numbers are sound.",
+        against="Anyone: any model, any computing power, any side knowledge, the protector's own files included.",
+        covers="One {per}. T of them cost T·ε, and each app has draws of its own.",
+        not_covered="It does not cover several {many} together, whose factors multiply (any time of that length that "
+        "begins elsewhere meets two of them, and each app has draws of its own), {beside}, or that something was "
+        "released at all.",
+    ),
+    "named": Promise(
+        promised="{beyond}one {length} lets no reader shift their odds between any two classes of {hidden}{often} by "
+        "more than a factor of {factor}, with {confidence} confidence.",
+        holds="The confidence is for all classes together. It assumes that recordings are independent of each other, "
+        "and that the next one is like those used for calibration.",
+        against="Anyone who {knows}wants to learn {hidden} from one {per}, with any model.",
+        covers="One {per}, drawn at random from the next recording{alike}.",
+        not_covered="It does not cover {told}{rare}several {many} together, anything but {hidden}{ceiling}, people or "
+        "sensors that were not in those recordings, an observer who knows more about the {many_one}, or {beside}.",
+    ),
+    "rldp": Promise(
+        promised="One {length} lets no reader tell two recordings apart by more than a factor of {factor} if they "
+        "differ only in what a linear classifier of {hidden} looks at.",
+        holds="This is certain for the classifier's weights as fitted in training; that these are the right ones is "
+        "taken on trust.",
+        against="Linear classifiers of {hidden}.",
+        covers="One {per}, along the directions that those classifiers use.",
+        not_covered="It does not cover any other attacker, such as a decision tree or a neural network (go by the "
+        "measured attacker, not by this factor), several {many} together, anything but {hidden}, or {beside}.",
+    ),
+    "none": Promise(
+        promised="Nothing is promised: attackers are only measured, and a better one may reach more.",
+        holds="",
+        against="Nobody.",
+        covers="Nothing. Such rows show what formal promises cost.",
+        not_covered="Everything: an attacker nobody has thought of yet may read all that raw windows tell.",
+    ),
+}
+
+
+class Opening(NamedTuple):
+    """The two paragraphs that open a card: what is promised, and what is not."""
+
+    promised: str
+    not_covered: str
+
+
+class Combinations(NamedTuple):
+    """Sensitive classes, or combinations with a useful one: how many are promised something, and how many are not."""
+
+    promised: int
+    rare: int
 
 
 def promise(
@@ -34,82 +88,98 @@ def promise(
     sensitive: Sequence[str] = (),
     given: Sequence[str] = (),
     per: str = "window",
-) -> str:
-    """One sentence, for one ε or for any; `sensitive` are the inferences that the guarantee names, `given` those that
-    it takes for known, and `per` is what one draw is for."""
-    hidden = _hidden(sensitive)
-    factor = "e^ε" if epsilon is None else _factor(epsilon)
-    if guarantee == "ldp":
-        return (
-            f"No observer, however clever, can tell any two {per}s apart by more than a factor {factor}; "
-            f"this is per {per}, and T {per}s of one person cost T times that ε."
-        )
-    if guarantee == "named" and given:
-        return (
-            f"Beyond {quoted_all(given)}, one {per} tells no observer classes of {hidden} apart by more than a "
-            f"factor {factor}, with the stated confidence; who does what how often, other inferences and several "
-            f"{per}s together are not bound."
-        )
-    if guarantee == "named":
-        return (
-            f"No observer of one {per} can tell classes of {hidden} apart by more than a factor {factor}, "
-            f"with the stated confidence; other inferences and several {per}s together are not bound."
-        )
-    if guarantee == "none":
-        return "Nothing is promised: what attackers reach is only measured, and a better one may reach more."
-    return (
-        f"Hides only the straight-line directions that a linear classifier of {hidden} uses; a nonlinear attacker "
-        "is not bound, so read the measured attacker and not the ε."
+    seconds: float | None = None,
+    confidence: float | None = None,
+    ldp_epsilon: float | None = None,
+    rare: str = "",
+) -> Promise:
+    """For one ε or for any; `sensitive` are the inferences that it names, `given` those that it takes for known.
+
+    `per` is what one draw is for, and `seconds` how long that is; `rare` says which classes it leaves out.
+    """
+    known, many_one = quoted_all(given), per if seconds is None else "stretch"
+    length = per if seconds is None else f"stretch of {span(seconds)}"
+    values = {
+        "per": per,
+        "one": f"one {length}",
+        "length": length,
+        "many_one": many_one,
+        "many": f"{many_one}es" if many_one == "stretch" else f"{many_one}s",
+        "factor": "e^ε" if epsilon is None else factor(epsilon),
+        "hidden": quoted_all(sensitive, " or ") or "the sensitive inferences",
+        "confidence": "the stated" if confidence is None else f"{100 * confidence:.4g} %",
+        "beyond": f"Beyond {known}, " if known else "",
+        "knows": f"knows {known} and " if known else "",
+        "alike": f", of any class of {known} done as in calibration, however often each is done" if known else "",
+        "told": f"what {known} alone tells, such as who does what how often, draws during which it changes, "
+        if known
+        else "",
+        "ceiling": "" if ldp_epsilon is None else f" (where the factor is {factor(ldp_epsilon)})",
+        "often": " with enough recordings" if rare else "",
+        "rare": f"{rare}, " if rare else "",
+        "beside": _BESIDE,
+    }
+    template = _WORDS[guarantee]
+    return Promise(*(_sentence(getattr(template, field.name).format_map(values)) for field in fields(Promise)))
+
+
+def opening(
+    event: Event, *, seconds: float, ldp_epsilon: float | None = None, combinations: Combinations | None = None
+) -> Opening:
+    """Of one draw, which covers `seconds` of a recording: words that an officer can repeat to a regulator.
+
+    `ldp_epsilon` is what holds for any inference beside a named promise, and then comes first.
+    """
+    named = event.guarantee == "named"
+    found = promise(
+        event.guarantee,
+        event.epsilon,
+        sensitive=event.inferences,
+        given=event.given,
+        per=event.per,
+        seconds=seconds,
+        confidence=event.confidence,
+        ldp_epsilon=ldp_epsilon if named else None,
+        rare=_rare(event, combinations) if named else "",
     )
+    first = [promise("ldp", ldp_epsilon, seconds=seconds).promised] if named and ldp_epsilon is not None else []
+    said = " ".join([*first, found.promised, odds(event.epsilon), found.holds])
+    return Opening(f"{said} Recordings are cut into such stretches.", found.not_covered)
 
 
-def terms(guarantee: str, *, sensitive: Sequence[str] = (), given: Sequence[str] = (), per: str = "window") -> Terms:
-    """The small print of a guarantee, in large print."""
-    hidden = _hidden(sensitive)
-    if guarantee == "ldp":
-        return Terms(
-            against="Anyone: any model, any computing power, any side knowledge, the protector's own files included.",
-            covers=f"One {per}. They add up: T of them cost T·ε, and each app has draws of its own."
-            + (" A stretch as long as an episode that begins elsewhere meets two: 2ε." if per == "episode" else ""),
-            not_covered="What stands beside the samples: time stamps, row counts, names of recordings that are kept; "
-            "and at a large ε the factor allows much, so read what was measured beside it.",
-        )
-    if guarantee == "named" and given:
-        known = quoted_all(given)
-        return Terms(
-            against=f"Anyone who knows {known} and wants to learn {hidden} from one {per}, with whatever model.",
-            covers=f"One {per}, drawn at random from the next recording, of any class of {known} done as in "
-            "calibration, however often each is done, with the stated confidence over recordings.",
-            not_covered=f"What {known} alone tells, such as who does what how often; inferences that are not named; "
-            f"several {per}s together; combinations with too few recordings; draws during "
-            f"which {known} changes; people or sensors unlike the calibration data.",
-        )
-    if guarantee == "named":
-        return Terms(
-            against=f"Anyone who wants to learn {hidden} from one {per}, with whatever model.",
-            covers=f"One {per}, drawn at random from the next recording, which is like those the protector was "
-            "calibrated on, with the stated confidence over recordings.",
-            not_covered=f"Inferences that are not named; several {per}s together; an observer who already knows more "
-            f"about the {per} or its recording; classes with too few recordings; people or sensors unlike the "
-            "calibration data.",
-        )
-    if guarantee == "none":
-        return Terms(
-            against="Nobody.",
-            covers="Nothing. Such rows show what formal promises cost.",
-            not_covered="Everything: an attacker nobody has thought of yet may read all that raw windows tell.",
-        )
-    return Terms(
-        against=f"Linear classifiers of {hidden}.",
-        covers="One window, along the directions those classifiers use.",
-        not_covered="Every other attacker: forests, networks, and anyone who pools windows.",
-    )
+def span(seconds: float) -> str:
+    """A time as people say it: 1 second, 2.5 seconds, 30 minutes."""
+    size, unit = next((each for each in _UNITS if seconds >= each[0]), _UNITS[-1])
+    count = f"{seconds / size:.4g}"
+    return f"{count} {unit}" if count == "1" else f"{count} {unit}s"
 
 
-def _hidden(sensitive: Sequence[str]) -> str:
-    return quoted_all(sensitive) or "the sensitive inferences"
+def factor(epsilon: float) -> str:
+    """e^ε, rounded up; as a power where the number would tell nobody anything."""
+    value = math.exp(min(epsilon, 700.0))
+    if value >= _HUGE:
+        return f"e^{epsilon:g}"
+    return f"{math.ceil(value * 10) / 10 if value < 10 else math.ceil(value):,}"
 
 
-def _factor(epsilon: float) -> str:
-    """With its value while a reader can make something of it."""
-    return f"e^{epsilon:g} ≈ {math.exp(epsilon):,.3g}" if epsilon < 7 else f"e^{epsilon:g}"
+def odds(epsilon: float) -> str:
+    """The factor once more, as odds and as certainty, which is never rounded to 100 %."""
+    value = math.exp(min(epsilon, 700.0))
+    if value >= _HUGE:
+        return "That is over a million, and so hardly a limit."
+    digits = max(1, math.ceil(math.log10(1 + value)) - 2)  # so many that none is 100 %
+    sure = math.ceil(100 * 10**digits * value / (1 + value)) / 10**digits
+    return f"Even odds become at most {factor(epsilon)} to 1, or {sure:.{digits}f} % sure."
+
+
+def _rare(event: Event, found: Combinations | None) -> str:
+    """What nothing is promised about by name; nothing where all was recorded often enough."""
+    named = quoted_all(event.inferences, " or ")
+    cells = f"combinations of {quoted_all(event.given)} and {named}" if event.given else f"classes of {named}"
+    if found is None:
+        return f"{cells} with too few recordings" if event.given else ""
+    return f"{found.rare} of the {sum(found)} {cells}, which have too few recordings" if found.rare else ""
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

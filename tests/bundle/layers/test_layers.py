@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeprotect.bundle.layers.decision import Argmax, Reject
 from deeprotect.bundle.layers.layer import Reach
 from deeprotect.bundle.layers.products import Affine, Convolution, Product, Spectrum, Statistics
-from deeprotect.bundle.layers.rounding import Bounds, Quantise, Round, Scale, Table
-from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual, Unflatten, prepare
+from deeprotect.bundle.layers.rounding import Argmax, Bounds, Quantise, Round, Scale, Table
+from deeprotect.bundle.layers.structure import OPS, Concatenation, Flatten, Residual, Unflatten, prepare, read_layers
 from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
-from deeprotect.bundle.layers.vocabulary import OPS, read_layers
 from deeprotect.bundle.network import Network
 from deeprotect.errors import BundleError
 
@@ -48,7 +46,6 @@ FIRST = quantise()
 AFFINE, RELU = Affine(product(6, 4, shift=9)), Round(Bounds(0, 1000))
 CONVOLUTION = Convolution(product(3, 2, 4, shift=8), stride=2, padding=1)
 SAME = Convolution(product(3, 2, 2, shift=9), stride=1, padding=1)
-SHARES = np.rint(4096 * np.exp(-np.arange(300) / 32)).astype(np.int32)
 CODES = np.arange(8, dtype=np.int32)[::-1].copy()
 CHAINS = {
     "affine": (FIRST, AFFINE),
@@ -70,7 +67,7 @@ CHAINS = {
     ),
     "residual of relu": (FIRST, Unflatten(2), Residual((RELU,)), Flatten()),
     "residual": (FIRST, Unflatten(2), Residual((SAME, RELU)), Flatten()),
-    "argmax": (FIRST, Affine(product(6, 6, shift=5)), RELU, Argmax((2, 4), CODES, Reject(8, 2, SHARES, 3))),
+    "argmax": (FIRST, Affine(product(6, 6, shift=5)), RELU, Argmax((2, 4), CODES)),
 }
 WIDE = [-3.4e38, 3.4e38, 1e-45, 0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, -0.5]
 BLOCKS = (1, 2, 3, 7, 64, 500)
@@ -210,24 +207,15 @@ def test_a_table_stands_for_a_function_of_whole_numbers():
     assert run((layer,), np.array([[-9.0, -1.0, 0.4, 1.0, 9.0]], np.float32)).tolist() == [[5, 5, 6, 7, 7]]
 
 
-def test_scores_become_the_code_of_their_classes_or_are_rejected():
-    layer = Argmax((2, 3), np.arange(10, 16, dtype=np.int32), Reject(99, 2, SHARES, 3))
-    sure, torn = [1280, 0, 0, 1280, 0], [1280, 0, 256, 260, 256]
-    assert run((layer,), np.array([sure, torn], np.float32).T).tolist() == [[11, 99]]
-
-
-@given(st.lists(st.integers(-2000, 2000), min_size=3, max_size=3))
-def test_who_is_rejected_is_who_has_no_share_that_is_large_enough(scores):
-    layer = Argmax((3,), np.arange(3, dtype=np.int32), Reject(3, 2, SHARES, 3))
-    likely = np.exp(np.array(scores) / 256)
-    share = likely.max() / likely.sum()
-    if abs(share - 0.5) > 0.01:  # shares are told apart in steps
-        assert (layer.decide(np.array([scores], float).T, None)[0] == 3) == (share < 0.5)
+def test_scores_become_the_code_of_their_classes():
+    layer = Argmax((2, 3), np.arange(10, 16, dtype=np.int32))
+    first, second = [1280, 0, 0, 1280, 0], [0, 256, 256, 256, 260]
+    assert run((layer,), np.array([first, second], np.float32).T).tolist() == [[11, 15]]
 
 
 def test_of_equal_scores_the_first_counts():
     layer = Argmax((3,), np.arange(3, dtype=np.int32))
-    assert layer.decide(np.array([[1.0, 7.0, 7.0]]).T, None).tolist() == [1]
+    assert layer.decide(np.array([[1.0, 7.0, 7.0]]).T).tolist() == [1]
 
 
 UNROUNDED = Affine(product(4, 4))

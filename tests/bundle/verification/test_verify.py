@@ -66,7 +66,7 @@ def test_a_changed_byte_in_the_tensors_is_a_step_that_fails(made, tmp_path):
 def test_a_changed_word_in_the_manifest_is_a_step_that_fails(made, tmp_path):
     made("laplace pca").save(tmp_path / "bundle")
     path = tmp_path / "bundle" / "manifest.json"
-    path.write_bytes(path.read_bytes().replace(b'"name": "PCA"', b'"name": "DCT"'))
+    path.write_bytes(path.read_bytes().replace(b'"name": "PCA"', b'"name": "Autoencoder"'))
     found = failed(tmp_path / "bundle")
     assert found["manifest"] == "altered: digest differs"
     assert "does not say what the manifest says" in found["card"]
@@ -108,7 +108,7 @@ def test_a_promise_given_less_or_more_than_the_policy_asks_is_refused(made, forg
 
 
 def test_a_class_that_training_saw_and_the_promises_leave_out_is_refused(made, forge):
-    classes = made("channel given").manifest.training.classes | {"person": ["ann", "bob", "eve"]}
+    classes = made("channel given").manifest.training.classes | {"person": ["1", "2", "eve"]}
     path = forge(made("channel given"), training__classes=classes)
     assert "leave out “eve” of “person”" in failed(path)["policy"]
     with pytest.raises(BundleError, match="“eve”"):
@@ -120,7 +120,7 @@ def test_a_combination_that_is_called_rare_is_said_beside_the_verdict_and_in_the
     bundle = made("channel given")
     (walk,) = (each for each in bundle.manifest.mechanism["promises"] if each["given"] == "walk")
     least = needed(miss_of_an_end(0.95, inferences=1, cells=4, codes=2))
-    rest = {"inference": "person", "given": "still", "classes": ["ann", "bob"], "recordings": 1, "needed": least}
+    rest = {"inference": "person", "given": "still", "classes": ["1", "2"], "recordings": 1, "needed": least}
     mechanism = bundle.manifest.mechanism | {"promises": [walk], "unpromised": [rest]}
     certificate = mechanisms.load(mechanism).certificate()
     path = forge(bundle, mechanism=mechanism, certificate=certificate)

@@ -16,6 +16,7 @@ from deeprotect.privacy.channel.ratios import worst
 seeds = st.integers(0, 10**6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("correlation", [0.0, 0.03, 0.1, 0.3, 0.9])
 def test_all_sets_hold_together_as_often_as_stated_however_windows_of_a_recording_go_together(correlation):
     """Seventy cells of eight codes, of thirty recordings with 27 windows each; people differ by the Dirichlet."""

@@ -14,10 +14,9 @@ from deeprotect.errors import PolicyError
 from deeprotect.privacy.accounting import totals
 from deeprotect.privacy.channel.betting import UNIT
 from deeprotect.privacy.channel.calibration import RecordedShares
-from deeprotect.privacy.channel.design import design
+from deeprotect.privacy.channel.design import design, make, round_rows
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.ratios import WHOLE, log_up
-from deeprotect.privacy.channel.rounding import make, round_rows
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.events import Event
 
@@ -118,6 +117,7 @@ def test_a_logarithm_is_never_too_small():
     assert log_up(Fraction(np.exp(1.0).item())) <= 1.0 < log_up(Fraction(np.nextafter(np.e, 3.0).item()))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("correlation", [0.0, 0.03, 0.1, 0.3])
 def test_the_promise_holds_for_the_next_recording_as_often_as_stated(correlation):
     """Truths differ just so much that ε = 0.7 binds; windows of a recording go together."""

@@ -12,9 +12,8 @@ from deeprotect.errors import PolicyError
 from deeprotect.privacy.accounting import totals
 from deeprotect.privacy.channel.betting import needed
 from deeprotect.privacy.channel.calibration import RecordedShares
-from deeprotect.privacy.channel.design import design
+from deeprotect.privacy.channel.design import design, make
 from deeprotect.privacy.channel.promises import Unpromised, miss_of_an_end
-from deeprotect.privacy.channel.rounding import make
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.mechanisms.mechanism import load
 
@@ -70,6 +69,7 @@ def test_people_who_do_other_things_than_in_calibration_break_the_old_promise_an
         assert useful != 0 or log_ratio(READ[useful] @ old.probabilities) > 1.0
 
 
+@pytest.mark.long
 @settings(max_examples=15, deadline=None)
 @given(seeds, st.floats(0.2, 4.0))
 def test_it_implies_the_old_promise_for_every_timetable_that_classes_share_and_no_more_than_the_mixes_differ(

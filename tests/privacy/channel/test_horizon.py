@@ -107,10 +107,11 @@ def test_each_useful_class_has_its_horizon_and_the_shortest_is_described():
     assert still.of_all < walk.of_all
     assert still.classes == 3
     (line,) = described(both, seconds_per_draw=30.0)
-    assert line.startswith("“person” is named rightly half of the time: after about")
-    assert f"({still.of_all:.0f} draws, all “still”)" in line
-    assert "the easiest two classes are told apart three times in four: after about" in line
-    assert line.endswith("at one draw every 30 s")
+    assert line.startswith("an attacker is right about “person” half of the time: after about")
+    assert f"({still.of_all:.0f} draws); " in line
+    assert "still" not in line
+    assert "and about its easiest two classes three times in four: after about" in line
+    assert line.endswith("at one draw every 30 s, all of the most telling useful class")
 
 
 def test_a_channel_that_hides_more_lasts_longer():

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from deeprotect.errors import BundleError, PolicyError
 from deeprotect.privacy.channel.ratios import WHOLE
-from deeprotect.privacy.channel.script_response import ScriptResponse, keep_for
-from deeprotect.privacy.channel.scripts import WASTED, Scripts
+from deeprotect.privacy.channel.scripts import WASTED, ScriptResponse, Scripts, keep_for
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.mechanisms import mechanism as mechanisms

@@ -9,8 +9,7 @@ from tests.recordings import promises
 
 from deeprotect.errors import BundleError
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.design import design
-from deeprotect.privacy.channel.rounding import make
+from deeprotect.privacy.channel.design import design, make
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.mechanisms.laplace import baseline, certified, paper_mode1, paper_mode2
 from deeprotect.privacy.mechanisms.mechanism import load
@@ -28,7 +27,7 @@ ALL_MECHANISMS = {
         3,
     ),
     "laplace": (certified(Box.unit(3), 5.0), 3),
-    "laplace, uneven": (certified(Box.unit(3), 5.0, importance=[1.0, 2.0, 3.0]), 3),
+    "laplace, uneven": (certified(Box((0.0, 0.0, 0.0), (1.0, 2.0, 3.0)), 5.0), 3),
     "subspace": (subspace(DIRECTIONS, 5.0, inferences=("subject",)), 12),
     "channel": (make(design(1.0 - np.eye(4), np.ones(4), ldp_epsilon=5.0), variants=3), 1),
     "channel, named": (make(design(1.0 - np.eye(4), np.ones(4), promises=SUBJECTS, ldp_epsilon=5.0), variants=3), 1),

@@ -84,6 +84,7 @@ def test_each_upper_bound_alone_is_valid(monkeypatch):
         assert largest_l1(base, base).value >= exact.value * len(base)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("dim", "rank"), [(256, 256), (2_000, 64), (40, 10), (600, 10), (9_000, 3)])
 def test_the_work_of_all_programmes_is_bounded_before_any_is_solved(monkeypatch, dim, rank):
     base, solved, real = directions(5, dim, rank), [], optimize.linprog

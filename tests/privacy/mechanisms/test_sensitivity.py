@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from deeprotect.privacy.mechanisms.sensitivity import Maximum, paper_l1, sign_vectors
+from deeprotect.privacy.mechanisms.relaxed import Maximum, paper_l1, sign_vectors
 
 
 def test_the_papers_bound_for_seven_features_of_thirty_samples():

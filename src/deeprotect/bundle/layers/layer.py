@@ -6,8 +6,8 @@ exact in any order as long as no partial sum leaves the whole numbers that the t
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -74,6 +74,35 @@ class Reach:
     def shape(self) -> Shape:
         return self.most.shape
 
+    def require_whole(self, op: str) -> None:
+        """Of what is added up."""
+        if not self.whole:
+            raise BundleError(f"layer {op}: what it adds up is not rounded to whole numbers; train again")
+
+    def exact_type(self, bound: float, op: str) -> Kind:
+        """The number type in which sums of whole numbers are exact that are at most `bound`."""
+        self.footprint.largest_sum = max(self.footprint.largest_sum, bound)
+        if not bound < EXACT_FLOAT64:
+            raise BundleError(f"layer {op}: its sums could exceed the whole numbers that are exact; train again")
+        return np.float32 if bound < EXACT_FLOAT32 else np.float64
+
+    def require_float32(self, op: str) -> None:
+        """Values that stand beside others, or are added to them one by one, are of one type everywhere."""
+        if self.kind is not np.float32 or (self.whole and not self.most.max() < EXACT_FLOAT32):
+            raise BundleError(f"layer {op}: what it takes is larger than float32 holds exactly; train again")
+
+    def flat(self, op: str) -> int:
+        """The number of values of a flat row."""
+        if len(self.shape) != 1:
+            raise BundleError(f"layer {op} takes flat rows, not series")
+        return self.shape[0]
+
+    def series(self, op: str) -> tuple[int, int]:
+        """(time, channel) of a series."""
+        if len(self.shape) != 2:
+            raise BundleError(f"layer {op} takes series, not flat rows")
+        return self.shape[0], self.shape[1]
+
 
 Step = Callable[[Array, Array | None], Array]
 """(*shape, row) in, (*shape, row) out, into the second argument where there is one."""
@@ -102,8 +131,8 @@ class Layer(ABC):
     def prepare(self, given: Reach) -> Prepared:
         """For rows of the given reach; a BundleError where they do not fit, or where a sum could be inexact."""
 
-    @abstractmethod
-    def to_json(self, tensors: TensorWriter) -> dict[str, Any]: ...
+    def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
+        return {"op": self.op, **stored(self, tensors)}
 
 
 def handed(values: Array, out: Array | None) -> Array:
@@ -114,40 +143,6 @@ def handed(values: Array, out: Array | None) -> Array:
     return out
 
 
-def require_whole(given: Reach, op: str) -> None:
-    """Of what is added up."""
-    if not given.whole:
-        raise BundleError(f"layer {op}: what it adds up is not rounded to whole numbers; train again")
-
-
-def exact_type(bound: float, given: Reach, op: str) -> Kind:
-    """The number type in which sums of whole numbers are exact that are at most `bound`."""
-    given.footprint.largest_sum = max(given.footprint.largest_sum, bound)
-    if not bound < EXACT_FLOAT64:
-        raise BundleError(f"layer {op}: its sums could exceed the whole numbers that are exact; train again")
-    return np.float32 if bound < EXACT_FLOAT32 else np.float64
-
-
-def require_float32(given: Reach, op: str) -> None:
-    """Values that stand beside others, or are added to them one by one, are of one type everywhere."""
-    if given.kind is not np.float32 or (given.whole and not given.most.max() < EXACT_FLOAT32):
-        raise BundleError(f"layer {op}: what it takes is larger than float32 holds exactly; train again")
-
-
-def flat(given: Reach, op: str) -> int:
-    """The number of values of a flat row."""
-    if len(given.shape) != 1:
-        raise BundleError(f"layer {op} takes flat rows, not series")
-    return given.shape[0]
-
-
-def series(given: Reach, op: str) -> tuple[int, int]:
-    """(time, channel) of a series."""
-    if len(given.shape) != 2:
-        raise BundleError(f"layer {op} takes series, not flat rows")
-    return given.shape[0], given.shape[1]
-
-
 def checked(shape: Shape, op: str) -> Shape:
     """The shape, refused where one row of it would ask for too much memory."""
     if min(shape) < 1 or np.prod([float(size) for size in shape]) > MOST_VALUES:
@@ -155,5 +150,14 @@ def checked(shape: Shape, op: str) -> Shape:
     return shape
 
 
-def tagged(op: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {"op": op, **fields}
+def stored(part: Any, tensors: TensorWriter) -> dict[str, Any]:
+    """The fields of a layer as a manifest has them: arrays lie with the tensors, what has fields of its own is laid
+    out beside the others."""
+    body: dict[str, Any] = {}
+    for each in fields(part):
+        value = getattr(part, each.name)
+        if is_dataclass(value):
+            body |= stored(value, tensors)
+        else:
+            body[each.name] = tensors.put(value) if isinstance(value, np.ndarray) else value
+    return body

@@ -6,21 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.bundle.layers.layer import (
-    Array,
-    Kind,
-    Layer,
-    Prepared,
-    Reach,
-    checked,
-    exact_type,
-    flat,
-    handed,
-    require_whole,
-    series,
-    tagged,
-)
-from deeprotect.bundle.layers.tensors import Integers, TensorReader, TensorWriter
+from deeprotect.bundle.layers.layer import Array, Kind, Layer, Prepared, Reach, checked, handed
+from deeprotect.bundle.layers.tensors import Integers, TensorReader
 from deeprotect.errors import BundleError
 from deeprotect.privacy.json_reader import JsonReader
 
@@ -56,10 +43,6 @@ class Product:
     def reach(self, sums: NDArray[np.float64], kind: Kind) -> Reach:
         return Reach(np.ldexp(sums, -self.shift), whole=bool((self.shift <= 0).all()), kind=kind)
 
-    def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
-        stored = {"weights": tensors.put(self.weights), "bias": tensors.put(self.bias)}
-        return {**stored, "bias_shift": self.bias_shift, "shift": tensors.put(self.shift)}
-
     @classmethod
     def read(cls, fields: JsonReader, tensors: TensorReader, *, axes: int) -> "Product":
         weights, bias = tensors.integers(fields.text("weights"), axes=axes), tensors.integers(fields.text("bias"))
@@ -74,12 +57,12 @@ class Affine(Layer):
     op: ClassVar[str] = "affine"
 
     def prepare(self, given: Reach) -> Prepared:
-        require_whole(given, self.op)
+        given.require_whole(self.op)
         (inputs, outputs), bias = self.product.weights.shape, self.product.whole_bias
-        if flat(given, self.op) != inputs:
+        if given.flat(self.op) != inputs:
             raise BundleError(f"layer {self.op}: {inputs} × {outputs} weights do not fit; train again")
         sums = given.most @ np.abs(self.product.weights.astype(np.float64)) + np.abs(bias)
-        kind = exact_type(float(sums.max()), given, self.op)
+        kind = given.exact_type(float(sums.max()), self.op)
         weights = self.product.scaled(self.product.weights, kind).T
         added = self.product.scaled(bias, kind)[:, None]
 
@@ -88,9 +71,6 @@ class Affine(Layer):
             return np.add(product, added, out=product if out is None else out, casting="same_kind")
 
         return Prepared(step, self.product.reach(sums, kind), self.product.weights.size + inputs + outputs)
-
-    def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
-        return tagged(self.op, self.product.to_json(tensors))
 
     @classmethod
     def read(cls, fields: JsonReader, tensors: TensorReader) -> "Affine":
@@ -107,8 +87,8 @@ class Convolution(Layer):
     op: ClassVar[str] = "convolution"
 
     def prepare(self, given: Reach) -> Prepared:
-        require_whole(given, self.op)
-        (length, inputs), (width, _, outputs) = series(given, self.op), self.product.weights.shape
+        given.require_whole(self.op)
+        (length, inputs), (width, _, outputs) = given.series(self.op), self.product.weights.shape
         padded = length + 2 * self.padding
         if not (
             self.product.weights.shape[1] == inputs
@@ -121,14 +101,10 @@ class Convolution(Layer):
         checked((steps, outputs), self.op)
         sums = np.abs(self.product.weights).sum(axis=0, dtype=np.float64).T @ given.most.max(axis=0)
         sums += np.abs(self.product.whole_bias)
-        kind = exact_type(float(sums.max()), given, self.op)
+        kind = given.exact_type(float(sums.max()), self.op)
         reach = self.product.reach(np.broadcast_to(sums, (steps, outputs)), kind)
         work = steps * self.product.weights.size + padded * inputs
         return Prepared(_Convolving(self, kind, steps), reach, work)
-
-    def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
-        sizes = {"stride": self.stride, "padding": self.padding}
-        return tagged(self.op, {**self.product.to_json(tensors), **sizes})
 
     @classmethod
     def read(cls, fields: JsonReader, tensors: TensorReader) -> "Convolution":
@@ -178,8 +154,8 @@ class Spectrum(Layer):
     op: ClassVar[str] = "spectrum"
 
     def prepare(self, given: Reach) -> Prepared:
-        require_whole(given, self.op)
-        samples, channels = series(given, self.op)
+        given.require_whole(self.op)
+        samples, channels = given.series(self.op)
         if self.cosine.shape != (samples,) or self.sine.shape != (samples,) or abs(self.shift) > LARGEST_SHIFT:
             raise BundleError(f"layer {self.op}: its waves do not fit {samples} samples; train again")
         frequencies = samples // 2 + 1
@@ -188,7 +164,7 @@ class Spectrum(Layer):
         turns = np.outer(np.arange(frequencies), np.arange(samples)) % samples
         waves = np.concatenate([self.cosine[turns], self.sine[turns]]).astype(np.float64)
         sums = np.abs(waves).sum(axis=1)[:, None] * given.most.max(axis=0)
-        kind = exact_type(float(sums.max()), given, self.op)
+        kind = given.exact_type(float(sums.max()), self.op)
         scaled = np.ldexp(waves, -self.shift).astype(kind)
 
         def step(rows: Array, out: Array | None) -> Array:
@@ -200,11 +176,6 @@ class Spectrum(Layer):
 
         most = np.ldexp(np.sqrt(np.square(sums).reshape(2, -1).sum(axis=0)), -self.shift)
         return Prepared(step, Reach(most * (1 + 1e-6), whole=False), waves.size * channels)
-
-    def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
-        return tagged(
-            self.op, {"cosine": tensors.put(self.cosine), "sine": tensors.put(self.sine), "shift": self.shift}
-        )
 
     @classmethod
     def read(cls, fields: JsonReader, tensors: TensorReader) -> "Spectrum":
@@ -222,12 +193,12 @@ class Statistics(Layer):
     op: ClassVar[str] = "statistics"
 
     def prepare(self, given: Reach) -> Prepared:
-        require_whole(given, self.op)
-        samples, channels = series(given, self.op)
+        given.require_whole(self.op)
+        samples, channels = given.series(self.op)
         checked((4 * channels,), self.op)
         most = given.most.max(axis=0)
         largest = float(samples) * float(most.max()) ** 2
-        exact_type(samples * largest, given, self.op)
+        given.exact_type(samples * largest, self.op)
         kind = np.int32 if largest < 1 << 31 else np.int64
 
         def step(rows: Array, out: Array | None) -> Array:
@@ -242,9 +213,6 @@ class Statistics(Layer):
             return values.reshape(4 * channels, -1)
 
         return Prepared(step, Reach(np.tile(most, 4) * (1 + 1e-6), whole=False), 4 * samples * channels)
-
-    def to_json(self, _: TensorWriter) -> dict[str, Any]:
-        return tagged(self.op, {})
 
     @classmethod
     def read(cls, _fields: JsonReader, _: TensorReader) -> "Statistics":

@@ -1,16 +1,21 @@
-"""Layers that round: values one by one onto whole numbers between stated bounds, or through a table of them."""
+"""Layers that round, values one by one onto whole numbers or through a table of them, and the one that decides."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from deeprotect.bundle.layers.layer import EXACT_FLOAT32, Array, Layer, Prepared, Reach, checked, flat, handed, tagged
+from deeprotect.bundle.layers.layer import EXACT_FLOAT32, Array, Layer, Prepared, Reach, checked, handed
 from deeprotect.bundle.layers.products import LARGEST_SHIFT
 from deeprotect.bundle.layers.tensors import Integers, TensorReader, TensorWriter
 from deeprotect.errors import BundleError
 from deeprotect.privacy.json_reader import JsonReader
+
+LARGEST_CODE = 1 << 15
+NO_SUPPORT = -(1 << 50)
+"""Of a code that no combination of classes has: less than any sum of scores, and a thousand of them still add up."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +51,6 @@ class Bounds:
     def read(cls, fields: JsonReader) -> "Bounds":
         return cls(fields.integer("low"), fields.integer("high"))
 
-    def to_json(self) -> dict[str, int]:
-        return {"low": self.low, "high": self.high}
-
 
 @dataclass(frozen=True, eq=False)
 class Quantise(Layer):
@@ -67,7 +69,7 @@ class Quantise(Layer):
 
     def prepare(self, given: Reach) -> Prepared:
         copies, values = self.shift.shape
-        if flat(given, self.op) != values or self.factor.shape != self.shift.shape or not self.factor.all():
+        if given.flat(self.op) != values or self.factor.shape != self.shift.shape or not self.factor.all():
             raise BundleError(f"layer {self.op}: {copies} × {values} factors do not fit; train again")
         if max(abs(self.shift_scale), abs(self.factor_scale)) > LARGEST_SHIFT:
             raise BundleError(f"layer {self.op}: a scale beyond 2^{LARGEST_SHIFT}; train again")
@@ -90,11 +92,6 @@ class Quantise(Layer):
         """Where each begins, and how steep it is: (copy, value, 1)."""
         shift = np.ldexp(self.shift.astype(np.float32), -self.shift_scale)
         return shift[:, :, None], np.ldexp(self.factor.astype(np.float32), -self.factor_scale)[:, :, None]
-
-    def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
-        fields = {"shift": tensors.put(self.shift), "shift_scale": self.shift_scale}
-        fields |= {"factor": tensors.put(self.factor), "factor_scale": self.factor_scale}
-        return tagged(self.op, {**fields, **self.bounds.to_json()})
 
     @classmethod
     def read(cls, fields: JsonReader, tensors: TensorReader) -> "Quantise":
@@ -120,9 +117,6 @@ class Round(Layer):
 
         most = np.floor(np.minimum(given.most + 1, self.bounds.most))
         return Prepared(step, Reach(most, whole=True), 3 * most.size)
-
-    def to_json(self, _: TensorWriter) -> dict[str, Any]:
-        return tagged(self.op, self.bounds.to_json())
 
     @classmethod
     def read(cls, fields: JsonReader, _: TensorReader) -> "Round":
@@ -152,9 +146,6 @@ class Table(Layer):
         most = np.full(given.shape, float(np.abs(values).max()))
         return Prepared(step, Reach(most, whole=True), 5 * most.size)
 
-    def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
-        return tagged(self.op, {"values": tensors.put(self.values), "low": self.low})
-
     @classmethod
     def read(cls, fields: JsonReader, tensors: TensorReader) -> "Table":
         return cls(tensors.integers(fields.text("values")), fields.integer("low"))
@@ -177,9 +168,65 @@ class Scale(Layer):
 
         return Prepared(step, Reach(np.ldexp(given.most, -self.shift), whole=False, kind=given.kind), given.most.size)
 
-    def to_json(self, _: TensorWriter) -> dict[str, Any]:
-        return tagged(self.op, {"shift": self.shift})
-
     @classmethod
     def read(cls, fields: JsonReader, _: TensorReader) -> "Scale":
         return cls(fields.integer("shift"))
+
+
+@dataclass(frozen=True, eq=False)
+class Argmax(Layer):
+    """Scores of several inferences side by side, so many classes each, to one code; of equal scores, the first.
+
+    codes: the code of every combination of classes, the last inference fastest.
+    """
+
+    classes: tuple[int, ...]
+    codes: Integers
+    op: ClassVar[str] = "argmax"
+
+    def prepare(self, given: Reach) -> Prepared:
+        given.require_whole(self.op)
+        given.require_float32(self.op)  # so that the sums of as many windows as an episode may have stay exact
+        values, combinations = sum(self.classes), float(np.prod([float(count) for count in self.classes]))
+        if not self.classes or min(self.classes) < 1 or given.flat(self.op) != values:
+            raise BundleError(f"layer {self.op}: it does not fit {given.shape[0]} scores; train again")
+        if self.codes.shape != (combinations,) or self.codes.min() < 0 or self.codes.max() > LARGEST_CODE:
+            raise BundleError(f"layer {self.op}: it needs one code for each combination of classes; train again")
+
+        def step(rows: Array, out: Array | None) -> Array:
+            return handed(self.decide(rows)[None].astype(np.float32), out)
+
+        return Prepared(step, Reach(np.array([float(self.codes.max())]), whole=True), 4 * values)
+
+    def decide(self, scores: Array) -> NDArray[np.int64]:
+        """Codes of scores (score, row)."""
+        combination, end = np.zeros(scores.shape[-1], dtype=np.int64), 0
+        for count in self.classes:
+            start, end = end, end + count
+            combination = combination * count + scores[start:end].argmax(axis=0)
+        return self.codes.astype(np.int64)[combination]
+
+    @property
+    def labels(self) -> int:
+        """Codes that it decides between."""
+        return int(self.codes.max()) + 1
+
+    def support(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+        """What speaks for each code (code, row), of scores (score, row): its best classes."""
+        combined, end = np.zeros((1, scores.shape[-1]), dtype=np.int64), 0
+        for count in self.classes:
+            start, end = end, end + count
+            combined = (combined[:, None] + scores[start:end].astype(np.int64)).reshape(-1, scores.shape[-1])
+        best = np.full((self.labels, scores.shape[-1]), NO_SUPPORT)
+        np.maximum.at(best, self.codes, combined)
+        return best
+
+    def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
+        # Nothing is rejected; the format has a place for it.
+        return super().to_json(tensors) | {"classes": list(self.classes), "reject": None}
+
+    @classmethod
+    def read(cls, fields: JsonReader, tensors: TensorReader) -> "Argmax":
+        if fields.inner("reject") is not None:
+            raise BundleError(f"layer {cls.op}: it abstains, which this version does not; train again")
+        return cls(fields.integers("classes"), tensors.integers(fields.text("codes")))

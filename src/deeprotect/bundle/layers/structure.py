@@ -1,27 +1,15 @@
-"""Layers that arrange others: flat rows to series and back, branches side by side, a way around."""
+"""Layers that arrange others, and the closed vocabulary of all layers: what is not in it cannot be run."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from deeprotect.bundle.layers.layer import (
-    LARGEST,
-    Array,
-    Layer,
-    Prepared,
-    Reach,
-    Shape,
-    Step,
-    checked,
-    flat,
-    handed,
-    require_float32,
-    series,
-    tagged,
-)
+from deeprotect.bundle.layers.layer import LARGEST, Array, Layer, Prepared, Reach, Shape, Step, checked, handed
+from deeprotect.bundle.layers.products import Affine, Convolution, Spectrum, Statistics
+from deeprotect.bundle.layers.rounding import Argmax, Quantise, Round, Scale, Table
 from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
 from deeprotect.errors import BundleError
 from deeprotect.privacy.json_reader import JsonReader
@@ -35,13 +23,10 @@ class Unflatten(Layer):
     op: ClassVar[str] = "unflatten"
 
     def prepare(self, given: Reach) -> Prepared:
-        values = flat(given, self.op)
+        values = given.flat(self.op)
         if self.channels < 1 or values % self.channels:
             raise BundleError(f"layer {self.op}: {self.channels} channels do not divide a row; train again")
         return _reshaped(given, (values // self.channels, self.channels))
-
-    def to_json(self, _: TensorWriter) -> dict[str, Any]:
-        return tagged(self.op, {"channels": self.channels})
 
     @classmethod
     def read(cls, fields: JsonReader, _: TensorReader) -> "Unflatten":
@@ -55,11 +40,8 @@ class Flatten(Layer):
     op: ClassVar[str] = "flatten"
 
     def prepare(self, given: Reach) -> Prepared:
-        time, channels = series(given, self.op)
+        time, channels = given.series(self.op)
         return _reshaped(given, (time * channels,))
-
-    def to_json(self, _: TensorWriter) -> dict[str, Any]:
-        return tagged(self.op, {})
 
     @classmethod
     def read(cls, _fields: JsonReader, _: TensorReader) -> "Flatten":
@@ -85,8 +67,8 @@ class Concatenation(Layer):
     def prepare(self, given: Reach) -> Prepared:
         chains = [prepare(branch, replace(given, ours=False)) for branch in self.branches]
         for chain in chains:
-            require_float32(chain.reach, self.op)
-        ends = np.cumsum([flat(chain.reach, self.op) for chain in chains]).tolist()
+            chain.reach.require_float32(self.op)
+        ends = np.cumsum([chain.reach.flat(self.op) for chain in chains]).tolist()
         width = checked((ends[-1],), self.op)[0]
         parts = [(chain.step, slice(start, end)) for chain, start, end in zip(chains, [0, *ends], ends, strict=False)]
 
@@ -101,7 +83,7 @@ class Concatenation(Layer):
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         branches = [[layer.to_json(tensors) for layer in branch] for branch in self.branches]
-        return tagged(self.op, {"branches": branches})
+        return {"op": self.op, "branches": branches}
 
 
 @dataclass(frozen=True)
@@ -119,7 +101,7 @@ class Residual(Layer):
         most = (given.most + chain.reach.most) * (1.0 if whole else 1 + 1e-6)  # sums that are not whole are rounded
         reach = Reach(most, whole=whole)
         for each in (given, chain.reach, reach):
-            require_float32(each, self.op)
+            each.require_float32(self.op)
 
         def step(rows: Array, out: Array | None) -> Array:
             added = chain.step(rows, None)
@@ -128,7 +110,7 @@ class Residual(Layer):
         return Prepared(step, reach, given.most.size)
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
-        return tagged(self.op, {"layers": [layer.to_json(tensors) for layer in self.layers]})
+        return {"op": self.op, "layers": [layer.to_json(tensors) for layer in self.layers]}
 
 
 def prepare(layers: Sequence[Layer], given: Reach) -> Prepared:
@@ -149,3 +131,40 @@ def _run(steps: tuple[Step, ...], rows: Array, out: Array | None) -> Array:
     for step in steps[:-1]:
         rows = step(rows, None)
     return steps[-1](rows, out)
+
+
+_LAYERS = (Affine, Argmax, Convolution, Flatten, Quantise, Round, Scale, Spectrum, Statistics, Table, Unflatten)
+SIMPLE: dict[str, Callable[[JsonReader, TensorReader], Layer]] = {layer.op: layer.read for layer in _LAYERS}
+OPS = (*SIMPLE, Concatenation.op, Residual.op)
+MOST_LAYERS, DEEPEST = 256, 4
+"""Of a network, those in branches included, and of chains inside chains."""
+
+
+def read_layers(listed: Any, tensors: TensorReader) -> tuple[Layer, ...]:
+    """The layers that a list of JSON objects names; few enough, and not nested without end."""
+    return _Reading(tensors).chain(listed, depth=0)
+
+
+@dataclass
+class _Reading:
+    tensors: TensorReader
+    left: int = MOST_LAYERS
+
+    def chain(self, listed: Any, *, depth: int) -> tuple[Layer, ...]:
+        self.left -= len(listed) if isinstance(listed, list) else 0
+        if not isinstance(listed, list) or self.left < 0 or depth > DEEPEST:
+            raise BundleError(f"a network must be a list of at most {MOST_LAYERS} layers, {DEEPEST} deep; train again")
+        return tuple(self._layer(JsonReader(fields, "layer"), depth) for fields in listed)
+
+    def _layer(self, fields: JsonReader, depth: int) -> Layer:
+        op = fields.text("op")
+        if op == Residual.op:
+            return Residual(self.chain(fields.fields.get("layers"), depth=depth + 1))
+        if op == Concatenation.op:
+            branches = fields.fields.get("branches")
+            if not isinstance(branches, list) or not 1 <= len(branches) <= MOST_LAYERS:
+                raise BundleError(f"layer {op}: it needs a list of branches; train again")
+            return Concatenation(tuple(self.chain(each, depth=depth + 1) for each in branches))
+        if op not in SIMPLE:
+            raise BundleError(f"a layer is none of those this version knows: {', '.join(OPS)}; train again or upgrade")
+        return SIMPLE[op](fields, self.tensors)

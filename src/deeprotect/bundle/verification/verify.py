@@ -6,21 +6,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from deeprotect.bundle import signing
+from deeprotect.bundle import consistency, signing
 from deeprotect.bundle.bundle import Bundle
-from deeprotect.bundle.card_page import card_page
-from deeprotect.bundle.consistency import (
-    check_certificate,
-    check_counted,
-    check_names_known,
-    check_promise,
-    check_shapes,
-)
-from deeprotect.bundle.manifest import Manifest, Part, digest, read_body
+from deeprotect.bundle.card import card_page
+from deeprotect.bundle.manifest import FileDigest, Manifest, digest, read_body
 from deeprotect.bundle.network import Network
 from deeprotect.bundle.store import CARD, MANIFEST, file_of, files_of
 from deeprotect.errors import InputError, quoted_all
-from deeprotect.privacy.step import Step
+from deeprotect.privacy.events import Step
 from deeprotect.version import __version__
 
 
@@ -95,7 +88,7 @@ def _manifest(content: bytes, *, where: str) -> tuple[Manifest, Step]:
 
 
 def _files(manifest: Manifest, files: dict[str, bytes]) -> Step:
-    altered = [name for name, content in files.items() if manifest.files[name] != Part.of(content)]
+    altered = [name for name, content in files.items() if manifest.files[name] != FileDigest.of(content)]
     if altered:
         return Step("files", holds=False, found=f"altered: SHA-256 of {', '.join(altered)} differs")
     names = ", ".join(f"{name} {part.sha256[:16]}…" for name, part in manifest.files.items())
@@ -148,23 +141,23 @@ def _gaps(certificate: dict[str, Any]) -> str:
 
 
 def _policy(bundle: Bundle) -> str:
-    check_promise(bundle.policy, bundle.mechanism)
-    check_counted(bundle.mechanism, bundle.manifest.training.classes)
+    consistency.check_promise(bundle.policy, bundle.mechanism)
+    consistency.check_counted(bundle.mechanism, bundle.manifest.training.classes)
     stated = bundle.policy.privacy
     given = f" given {quoted_all(bundle.policy.inferences.useful)}" if stated.given == "useful" else ""
     return f"asks for ε = {stated.epsilon:g} {stated.guarantee}{given}, mechanism {stated.mechanism}; kept"
 
 
 def _certificate(bundle: Bundle) -> str:
-    check_certificate(bundle.certificate, bundle.manifest.certificate)
-    check_names_known(bundle.policy, bundle.mechanism, manifest=bundle.manifest)
+    consistency.check_certificate(bundle.certificate, bundle.manifest.certificate)
+    consistency.check_names_known(bundle.policy, bundle.mechanism, manifest=bundle.manifest)
     return f"all {len(bundle.manifest.certificate)} entries follow from the mechanism's own numbers"
 
 
 def _networks(bundle: Bundle) -> str:
     """Nothing is assumed of them but shapes and bounds: a layer is a function of one row in exact arithmetic, and what
     they compute is clipped, or drawn through the channel, before it leaves."""
-    fits = check_shapes(bundle.mechanism, bundle.encoder, bundle.decoder, dim=bundle.schema.dim)
+    fits = consistency.check_shapes(bundle.mechanism, bundle.encoder, bundle.decoder, dim=bundle.schema.dim)
     networks = [each for each in (bundle.encoder, bundle.decoder) if isinstance(each, Network)]
     largest = max(network.reach.footprint.largest_sum for network in networks)
     exact = f"sums up to 2^{math.log2(largest):.1f}, all exact" if largest else "no sums"

@@ -36,7 +36,8 @@ class RecordedShares:
         With probability at least `confidence` all sets of `inferences` that are calibrated alike hold together.
         docs/claims.md#confidence-by-recording
         """
-        _check(confidence)
+        if not 0.5 <= confidence < 1:
+            raise PolicyError(f"confidence = {confidence} must be at least 0.5 and below 1")
         cells = len(self.given) * len(self.classes)
         miss = miss_of_an_end(confidence, inferences=inferences, cells=cells, codes=self.codes)
         promises, rest = [], []
@@ -72,8 +73,3 @@ def _ends(cells: Sequence[Floats], *, miss: float) -> tuple[Integers, Integers]:
         low[some] = lower_ends(shares, miss=miss).reshape(len(some), -1)
         high[some] = upper_ends(shares, miss=miss).reshape(len(some), -1)
     return low, high
-
-
-def _check(confidence: float) -> None:
-    if not 0.5 <= confidence < 1:
-        raise PolicyError(f"confidence = {confidence} must be at least 0.5 and below 1")

@@ -1,18 +1,157 @@
-"""Designing the channel: the code-to-output probabilities of least cost that keep the promised epsilons."""
+"""Designing the channel: the code-to-output probabilities of least cost that keep the promised epsilons, in integers.
+
+A linear programme, built row by row and solved by HiGHS. A named promise holds for every conditional in the confidence
+sets at once: sup p·q over low ≤ p ≤ high, Σp = 1 is min over λ of low·q + (1 − Σlow) λ + Σ (high − low) (q − λ)^+ by
+duality, so any λ gives a bound that is never too small; likewise for inf. docs/claims.md#channel-and-named-inferences
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from deeprotect.errors import PolicyError
-from deeprotect.privacy.channel.betting import Floats
-from deeprotect.privacy.channel.linear_program import LinearProgram
-from deeprotect.privacy.channel.promises import NamedPromise
-from deeprotect.privacy.channel.robust import Levels, Robust
+from deeprotect.errors import DeeprotectError, PolicyError
+from deeprotect.privacy.channel.betting import UNIT, Floats
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
+from deeprotect.privacy.channel.promises import NamedPromise, Unpromised
+from deeprotect.privacy.channel.ratios import WHOLE, Weights, ldp_ratio, log_up, named_ratio, worst
 from deeprotect.privacy.events import Event
+
+Places = NDArray[Any]  # of whole numbers
+
+_TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+_NOTHING = (np.zeros(0), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
+_LARGE = 6000  # variables from which the interior-point method is the faster one
+
+
+class LinearProgram:
+    """Minimise Σ objective * Q over channels Q (code, output), all variables in [0, 1], all further rows ≤ 0."""
+
+    def __init__(self, objective: Floats) -> None:
+        self.objective = objective
+        self._rows = self._variables = 0
+        self._parts: list[tuple[Floats, Places, Places]] = []
+        self.channel: NDArray[Any] = self.variables(objective.size).reshape(objective.shape)
+
+    def variables(self, count: int) -> Places:
+        """Places of new variables."""
+        self._variables += count
+        return np.arange(self._variables - count, self._variables)
+
+    def add_le_zero(self, *terms: tuple[ArrayLike, ArrayLike]) -> None:
+        """Rows Σ value * variable ≤ 0; each term gives values and places that broadcast to (row, entry)."""
+        parts = [np.broadcast_arrays(np.asarray(values, dtype=np.float64), places) for values, places in terms]
+        count = len(parts[0][0])
+        for values, places in parts:
+            flat = values.reshape(count, -1)
+            rows = np.repeat(np.arange(self._rows, self._rows + count), flat.shape[1])
+            self._parts.append((flat.ravel(), rows, places.ravel()))
+        self._rows += count
+
+    def _limits(self) -> Any:
+        from scipy.sparse import coo_array  # slow to import, and releases do not need it
+
+        values, rows, places = (np.concatenate(part) for part in zip(_NOTHING, *self._parts, strict=True))
+        return coo_array((values, (rows, places)), shape=(self._rows, self._variables)).tocsr()
+
+    def solve(self) -> Floats:
+        """The best channel, to the solver's tolerance."""
+        from scipy.optimize import linprog
+        from scipy.sparse import coo_array
+
+        codes = len(self.objective)
+        sums = coo_array(
+            (np.ones(self.channel.size), (np.repeat(np.arange(codes), self.channel.shape[1]), self.channel.ravel())),
+            shape=(codes, self._variables),
+        ).tocsr()
+        objective = np.concatenate([self.objective.ravel(), np.zeros(self._variables - self.objective.size)])
+        first = "highs-ipm" if self._variables > _LARGE else "highs-ds"
+        for method, options in ((first, _TIGHT), ("highs-ds", _TIGHT), ("highs", {})):
+            found = linprog(
+                objective,
+                A_ub=self._limits(),
+                b_ub=np.zeros(self._rows),
+                A_eq=sums,
+                b_eq=np.ones(codes),
+                bounds=(0.0, 1.0),
+                method=method,
+                options=options,
+            )
+            if found.status == 0:
+                clean = np.maximum(found.x[self.channel], 0.0)
+                return np.asarray(clean / clean.sum(axis=1, keepdims=True))
+        raise DeeprotectError("the channel's linear programme was not solved; use fewer codes or a larger epsilon")
+
+
+_VIOLATION = 1e-10
+
+
+class Robust:
+    """One set's promise; outputs are written into the programme only once they are found to bind.
+
+    `group` numbers its λ. Sets that share one for each output keep the programme small and the promise whole; where
+    each has its own, the programme is exact.
+    """
+
+    def __init__(self, promise: NamedPromise, *, shrink: float, outputs: int, group: int) -> None:
+        self.low, self.high = (end / UNIT for end in promise.box)
+        self.shrink, self.group = shrink, group
+        self._active = np.zeros(outputs, dtype=bool)
+
+    def add_violated(self, probabilities: Floats, *, above: float = _VIOLATION) -> bool:
+        """Take up the outputs that tell two conditionals apart too well; whether there were any."""
+        most = (worst(probabilities, self.low, self.high) * probabilities).sum(axis=0)
+        least = (worst(-probabilities, self.low, self.high) * probabilities).sum(axis=0)
+        violated = self.shrink * most - least > above
+        self._active |= violated
+        return bool(violated.any())
+
+    def add_to(self, programme: LinearProgram, levels: "Levels") -> None:
+        """Rows e^-ε sup ≤ inf for the outputs taken up."""
+        outputs = np.flatnonzero(self._active)
+        upper, lower = (self._bounds(programme, levels, outputs, sign=sign) for sign in (1.0, -1.0))
+        if len(outputs):
+            programme.add_le_zero((np.array([[self.shrink, -1.0]]), np.stack([upper, lower], axis=1)))
+
+    def _bounds(self, programme: LinearProgram, levels: "Levels", outputs: Places, *, sign: float) -> Places:
+        """Places of variables that bound sup (sign 1, from above) or inf (sign -1, from below) of these outputs."""
+        places = programme.variables(len(outputs))
+        level, parts = levels.of(self.group, sign)
+        for place, output in zip(places, outputs, strict=True):
+            programme.add_le_zero(
+                (sign * self.low[None], programme.channel[None, :, output]),
+                ((self.high - self.low)[None], parts[None, :, output]),
+                ([[sign * (1.0 - self.low.sum()), -sign]], [[level[output], place]]),
+            )
+        return places
+
+
+class Levels:
+    """A programme's levels λ, for each group of sets that shares them."""
+
+    def __init__(self, programme: LinearProgram) -> None:
+        self._programme = programme
+        self._made: dict[tuple[int, float], tuple[Places, Places]] = {}
+
+    def of(self, group: int, sign: float) -> tuple[Places, Places]:
+        """A level λ for each output, and (q − λ)^+ for sup or (λ − q)^+ for inf, for each code and output."""
+        if (group, sign) not in self._made:
+            self._made[group, sign] = self._make(sign)
+        return self._made[group, sign]
+
+    def _make(self, sign: float) -> tuple[Places, Places]:
+        programme, channel = self._programme, self._programme.channel
+        level = programme.variables(channel.shape[1])
+        parts = programme.variables(channel.size).reshape(channel.shape)
+        levels = np.broadcast_to(level, channel.shape)
+        entries = np.stack([channel.ravel(), levels.ravel(), parts.ravel()], axis=1)
+        programme.add_le_zero((np.array([[sign, -sign, -1.0]]), entries))
+        return level, parts
+
 
 # Beyond this the solver's tolerance is coarser than the constraint; the tighter ε = 18 costs at most K e^-18.
 _MOST_EPSILON = 18.0
@@ -168,3 +307,72 @@ def _write_ldp(programme: LinearProgram, epsilon: float | None) -> None:
 
 def _shrink(epsilon: float) -> float:
     return float(np.exp(-min(epsilon, _MOST_EPSILON)))
+
+
+_NEVER = 1e-9  # an output less likely than this for every code is left out
+_LEAST_SHARE = 2.0**-54
+_REFINEMENTS = 6
+
+
+def integers(plan: Design) -> Weights:
+    """The plan's probabilities with as little of the constant channel mixed in as makes every epsilon hold."""
+    kept = np.where(plan.probabilities.max(axis=0) > _NEVER, plan.probabilities, 0.0)
+    kept /= kept.sum(axis=1, keepdims=True)
+    constant = kept.mean(axis=0)
+
+    def mixed(share: float) -> Weights:
+        return round_rows((1.0 - share) * kept + share * constant)
+
+    def keeps(share: float) -> bool:
+        weights = mixed(share)
+        if plan.ldp_epsilon is not None and log_up(ldp_ratio(weights)) > plan.ldp_epsilon:
+            return False
+        return all(log_up(named_ratio(weights, *each.box)) <= each.epsilon for each in plan.promises)
+
+    return mixed(_least_share(keeps))
+
+
+def round_rows(probabilities: Floats) -> Weights:
+    """Integers out of 2^64 for rows that sum to about 1; what rounding leaves over goes to the row's largest."""
+    rows = []
+    for row in probabilities.tolist():
+        weights = [int(Fraction(value) * WHOLE) for value in row]
+        weights[weights.index(max(weights))] += WHOLE - sum(weights)
+        rows.append(tuple(weights))
+    return tuple(rows)
+
+
+def _least_share(enough: Callable[[float], bool]) -> float:
+    """0, or a share that is enough and hardly more; 1 is always enough, because then all codes are answered alike."""
+    if enough(0.0):
+        return 0.0
+    low, high = 0.0, _LEAST_SHARE
+    while high < 1.0 and not enough(high):
+        low, high = high, min(1.0, 4.0 * high)
+    for _ in range(_REFINEMENTS if low else 0):
+        middle = float(np.sqrt(low * high))
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def make(
+    plan: Design,
+    *,
+    variants: int = 1,
+    codes: tuple[str, ...] = (),
+    outputs: tuple[str, ...] = (),
+    unpromised: Sequence[Unpromised] = (),
+) -> DiscreteChannel:
+    """The plan in integers, mixed with as little of the constant channel as makes every epsilon hold exactly."""
+    return DiscreteChannel(
+        plan.event,
+        integers(plan),
+        tuple(plan.prior.tolist()),
+        plan.cost,
+        variants,
+        plan.promises,
+        plan.ldp_epsilon,
+        codes,
+        outputs,
+        tuple(unpromised),
+    )

@@ -10,24 +10,60 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deeprotect.errors import BundleError, InputError, PolicyError
-from deeprotect.privacy.channel import named_promises, promises
+from deeprotect.privacy.channel import promises
 from deeprotect.privacy.channel.betting import Floats, Integers
-from deeprotect.privacy.channel.exact_draw import ExactDraw
-from deeprotect.privacy.channel.noise import codes_without_noise, noise_of
 from deeprotect.privacy.channel.promises import LONGEST_CODE, NamedPromise, Unpromised
 from deeprotect.privacy.channel.ratios import WHOLE, Weights, ldp_ratio, log_up, named_ratio
-from deeprotect.privacy.entropy import Entropy
-from deeprotect.privacy.events import Event
+from deeprotect.privacy.entropy import Entropy, Words
+from deeprotect.privacy.events import Event, Step
 from deeprotect.privacy.json_reader import JsonReader
-from deeprotect.privacy.names import check_names
 from deeprotect.privacy.sampling import below
-from deeprotect.privacy.size_limits import MOST_CODES, MOST_TABLES, MOST_VARIANTS
-from deeprotect.privacy.step import Step
+from deeprotect.privacy.size_limits import MOST_CODES, MOST_TABLES, MOST_VARIANTS, check_names
 
 KIND = "channel"
 _ROW = re.compile(r"[0-9]{1,20}(?: [0-9]{1,20})*")
+_RARELY = WHOLE // 1_000_000  # a code that leaves otherwise less often than this leaves without noise
+_OTHERWISE = "but for less than one window in a million"
+_CEILING = "an LDP bound of ε = 5 (ldp_ceiling) would add noise"
+
+
+def _alike(weights: Weights) -> bool:
+    """Whether some output is all that ever comes, whatever the code."""
+    return any(WHOLE - min(column) < _RARELY for column in zip(*weights, strict=True))
+
+
+class ExactDraw:
+    """Code z becomes output j with probability `weights[z][j]` / 2^64, one 64-bit word for each draw.
+
+    docs/claims.md#exact-sampling-of-the-channel
+    """
+
+    def __init__(self, weights: Weights) -> None:
+        self._weights = weights
+
+    def __call__(self, index: NDArray[np.int16], words: Words) -> Integers:
+        """The first output whose last word is not below the word drawn."""
+        output = np.empty(len(index), dtype=np.int64)
+        order = np.argsort(index, kind="stable")
+        ends = np.searchsorted(index[order], np.arange(len(self._weights) + 1)).tolist()
+        for (columns, last), start, end in zip(self._thresholds, ends, ends[1:], strict=False):
+            if start < end:  # a live window has one code, of perhaps hundreds
+                here = order[start:end]
+                output[here] = columns[np.searchsorted(last, words[here])]
+        return output
+
+    @cached_property
+    def _thresholds(self) -> list[tuple[NDArray[np.intp], Words]]:
+        """For each code its possible outputs and the last word that gives each: 2^64 - 1 for the last of them."""
+        rows = []
+        for row in self._weights:
+            columns = [column for column, weight in enumerate(row) if weight]
+            last = [sum(row[: column + 1]) - 1 for column in columns]
+            rows.append((np.array(columns, dtype=np.intp), np.array(last, dtype=np.uint64)))
+        return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,13 +153,27 @@ class DiscreteChannel:
 
     @cached_property
     def codes_without_noise(self) -> int:
-        """Codes that leave as one fixed output, for anyone to read; when it is all of them, no noise is added."""
-        return codes_without_noise(self.weights)
+        """Codes that leave as one fixed output, for anyone to read; when it is all of them, no noise is added.
+
+        0 where that output is the same for all, because it tells nothing.
+        """
+        return 0 if _alike(self.weights) else sum(WHOLE - max(row) < _RARELY for row in self.weights)
 
     @property
     def noise(self) -> str:
-        """The one sentence on it that is printed everywhere."""
-        return noise_of(self.weights)
+        """On which codes noise is added: the one sentence that `describe`, `verify` and `protect` print."""
+        codes, silent = len(self.weights), self.codes_without_noise
+        if _alike(self.weights):
+            return f"not needed: all windows leave as one and the same output, {_OTHERWISE}"
+        if silent == codes:
+            return (
+                f"none: each code leaves as one fixed output, {_OTHERWISE}, "
+                f"so what is read from a window is released as it is; {_CEILING}"
+            )
+        if not silent:
+            return f"on each of {codes} codes"
+        fixed = f"the others leave as one fixed output each, {_OTHERWISE}"
+        return f"on {codes - silent} of {codes} codes: {fixed}; {_CEILING}"
 
     @property
     def probabilities(self) -> Floats:
@@ -170,7 +220,7 @@ class DiscreteChannel:
         yield Step("integers", holds=whole, found=f"{sizes}, each row sums to 2^64")
         yield self._derive_ldp()
         yield Step("noise", holds=None, found=self.noise)
-        yield from named_promises.derive(self.event, self.weights, self.promises, rest=self.unpromised)
+        yield from promises.derive(self.event, self.weights, self.promises, rest=self.unpromised)
 
     def _derive_ldp(self) -> Step:
         epsilon = log_up(ldp_ratio(self.weights))
@@ -189,18 +239,16 @@ class DiscreteChannel:
         finite = math.isfinite(self.ldp_epsilon)
         return self.event.to_json() | {
             "mechanism": self.name,
-            "neighbours": named_promises.neighbours(self.event),
+            "neighbours": promises.neighbours(self.event),
             "derived_epsilon": self.real_epsilon,
             "ldp_epsilon": self.ldp_epsilon if finite else None,
             "ldp_ceiling": self.ldp_ceiling,
             "sensitivity": None,
             "exact": True,
             "method": "ratios of integers out of 2^64",
-            "assumes": named_promises.assumes(self.event),
-            "secrets": named_promises.certified(
-                self.event, self.promises, self.unpromised, epsilons=self.named_epsilons
-            ),
-            "unpromised": named_promises.unpromised_lines(self.event, self.promises, self.unpromised),
+            "assumes": promises.assumes(self.event),
+            "secrets": promises.certified(self.event, self.promises, self.unpromised, epsilons=self.named_epsilons),
+            "unpromised": promises.unpromised_lines(self.event, self.promises, self.unpromised),
             "codes": len(self.weights),
             "outputs": len(self.weights[0]),
             "variants": self.variants,

@@ -113,27 +113,26 @@ def draws_until(share: float, information: Floats) -> float:
     return float(math.ceil(math.exp(low)))
 
 
-def in_words(draws: float | None, seconds_per_draw: float, *, given: str = "") -> str:
+def in_words(draws: float | None, seconds_per_draw: float) -> str:
     """A time that nobody takes for exact: "after about 40 minutes"."""
     if draws is None:
         return "never, as far as calibration shows"
     seconds = draws * seconds_per_draw
     size, unit = next((each for each in _UNITS if seconds >= 2 * each[0]), _UNITS[-1])
     counted = "1 draw" if draws == 1 else f"{draws:,.0f} draws"
-    alone = f", all {quoted(given)}" if given else ""
-    return f"after about {float(f'{seconds / size:.2g}'):g} {unit} ({counted}{alone})"
+    return f"after about {float(f'{seconds / size:.2g}'):g} {unit} ({counted})"
 
 
 def described(found: Sequence[Horizon], *, seconds_per_draw: float) -> Iterator[str]:
-    """For `describe`: for each sensitive inference the useful class that gives it away first."""
+    """For `describe`: for each sensitive inference, the useful class that gives it away first; no class is named."""
     for inference in dict.fromkeys(each.inference for each in found):
         several = [each for each in found if each.inference == inference]
         first = min(several, key=lambda each: each.of_all or math.inf)
         pair = min(several, key=lambda each: each.of_pair or math.inf)
         often = "half of the time" if first.classes > 2 else "three times in four"
+        alike = ", all of the most telling useful class" if any(each.given for each in several) else ""
         yield (
-            f"{quoted(inference)} is named rightly {often}: "
-            f"{in_words(first.of_all, seconds_per_draw, given=first.given)}; "
-            f"the easiest two classes are told apart three times in four: "
-            f"{in_words(pair.of_pair, seconds_per_draw, given=pair.given)}; at one draw every {seconds_per_draw:g} s"
+            f"an attacker is right about {quoted(inference)} {often}: {in_words(first.of_all, seconds_per_draw)}; and "
+            f"about its easiest two classes three times in four: {in_words(pair.of_pair, seconds_per_draw)}; at one "
+            f"draw every {seconds_per_draw:g} s{alike}"
         )

@@ -8,22 +8,39 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from deeprotect.errors import BundleError, PolicyError
 from deeprotect.privacy.box import GRID_STEPS, Box, Floats
 from deeprotect.privacy.entropy import Entropy
-from deeprotect.privacy.events import Event
+from deeprotect.privacy.events import Event, Step
 from deeprotect.privacy.json_reader import JsonReader
-from deeprotect.privacy.mechanisms.noise_on_numbers import NoiseOnNumbers
-from deeprotect.privacy.mechanisms.relaxed import relaxed_sensitivity
-from deeprotect.privacy.mechanisms.sensitivity import inflate, paper_l1
-from deeprotect.privacy.sampling import DiscreteLaplace, mean_magnitude, require_drawable, round_up
+from deeprotect.privacy.mechanisms.relaxed import inflate, paper_l1, relaxed_sensitivity
+from deeprotect.privacy.sampling import DiscreteLaplace, Integers, mean_magnitude, require_drawable, round_up
 from deeprotect.privacy.size_limits import MOST_COORDINATES, MOST_SCALES
-from deeprotect.privacy.step import Step
 
 KIND = "grid-laplace"
 _NAMES = ("baseline", "paper", "laplace")
+
+
+class NoiseOnNumbers:
+    """Mechanisms that add noise to numbers: no table of public outputs, and a held draw is one for every window."""
+
+    public_outputs = None
+    dim: Any
+    privatise: Any
+
+    def output_of(self, _: Floats) -> None:
+        return None
+
+    def placeholders(self, count: int, *, entropy: Entropy) -> Floats:
+        """Noisy codes (count, k) of no window: noise around the middle of the range, which NaN counts as."""
+        noisy_code: Floats = self.privatise(np.full((count, self.dim), np.nan), entropy=entropy)
+        return noisy_code
+
+    def repeat(self, noisy_code: Floats, counts: Integers, *, entropy: Entropy) -> Floats:
+        """The same for every window of an episode: there is one draw."""
+        del entropy
+        return np.repeat(noisy_code, counts, axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,12 +166,8 @@ def baseline(dim: int, epsilon: float, *, grid_steps: int = GRID_STEPS) -> GridL
     return _calibrated("baseline", Event("ldp", epsilon), Box.unit(dim, grid_steps=grid_steps))
 
 
-def certified(box: Box, epsilon: float, *, importance: ArrayLike | None = None) -> GridLaplace:
-    """Lap(Δ₁/ε) with Δ₁ the clip box's widths in all.
-
-    `importance` (one positive weight per feature) spends ε unevenly: minimising Σ imp_i λ_i² subject to
-    Σ w_i / λ_i = ε gives, by Lagrange, 2 imp_i λ_i = μ w_i / λ_i², so λ_i ∝ (w_i / imp_i)^{1/3}; the problem is
-    convex in 1/λ, so this is its minimum. docs/claims.md#certified-mode-1
+def certified(box: Box, epsilon: float) -> GridLaplace:
+    """Lap(Δ₁/ε) with Δ₁ the clip box's widths in all. docs/claims.md#certified-mode-1
 
     Examples:
         >>> from deeprotect.privacy import SystemEntropy
@@ -164,8 +177,7 @@ def certified(box: Box, epsilon: float, *, importance: ArrayLike | None = None) 
         >>> mechanism.privatise(np.array([[0.2, 0.1]]), entropy=SystemEntropy()).shape
         (1, 2)
     """
-    shape = (Fraction(1),) * box.dim if importance is None else _uneven(box, importance)
-    return _calibrated("laplace", Event("ldp", epsilon), box, shape=shape)
+    return _calibrated("laplace", Event("ldp", epsilon), box)
 
 
 def paper_mode1(box: Box, epsilon: float, *, dim_x: int) -> GridLaplace:
@@ -199,26 +211,8 @@ def _literal(box: Box, event: Event, bound: float) -> GridLaplace:
     return _calibrated("paper", event, box, at_least=Fraction(bound))
 
 
-def _calibrated(
-    name: str,
-    event: Event,
-    box: Box,
-    *,
-    shape: tuple[Fraction, ...] | None = None,
-    at_least: Fraction = Fraction(0),
-) -> GridLaplace:
-    """Noise λ = shape · Δ/ε with Δ from the clip box, or Δ = `at_least` where the paper wants more."""
-    shape = shape or (Fraction(1),) * box.dim
-    reach = sum((width / part for width, part in zip(box.widths, shape, strict=True)), Fraction(0))
-    unit = max(reach, at_least) / Fraction(event.epsilon)
+def _calibrated(name: str, event: Event, box: Box, *, at_least: Fraction = Fraction(0)) -> GridLaplace:
+    """Noise λ = Δ/ε with Δ from the clip box, or Δ = `at_least` where the paper wants more."""
+    unit = max(sum(box.widths, Fraction(0)), at_least) / Fraction(event.epsilon)
     # Rounded up: the real epsilon is at most the stated one.
-    scales = tuple(round_up(part * unit / step) for part, step in zip(shape, box.steps, strict=True))
-    return GridLaplace(name, event, box, scales)
-
-
-def _uneven(box: Box, importance: ArrayLike) -> tuple[Fraction, ...]:
-    weights = np.asarray(importance, dtype=np.float64)
-    if weights.shape != (box.dim,) or not (np.isfinite(weights).all() and (weights > 0).all()):
-        raise PolicyError(f"importance must be {box.dim} positive numbers, one per feature")
-    parts = np.cbrt(np.array([float(width) for width in box.widths]) / weights)
-    return tuple(round_up(Fraction(part)) for part in (parts / parts.max()).tolist())
+    return GridLaplace(name, event, box, tuple(round_up(unit / step) for step in box.steps))

@@ -8,13 +8,11 @@ from numpy.typing import NDArray
 
 from deeprotect.errors import BundleError, PolicyError, quoted
 from deeprotect.privacy.box import Floats
-from deeprotect.privacy.channel import discrete_channel, script_response
-from deeprotect.privacy.channel.scripts import Scripts
+from deeprotect.privacy.channel import discrete_channel, scripts
 from deeprotect.privacy.entropy import Entropy
-from deeprotect.privacy.events import Event
+from deeprotect.privacy.events import Event, Step
 from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.mechanisms import laplace, subspace
-from deeprotect.privacy.step import Step
 
 
 class Mechanism(Protocol):
@@ -28,36 +26,23 @@ class Mechanism(Protocol):
 
     @property
     def name(self) -> str: ...
-
     @property
     def event(self) -> Event: ...
-
     @property
     def dim(self) -> int: ...
-
     @property
     def takes_windows(self) -> bool: ...
-
     @property
     def public_outputs(self) -> int | None: ...
-
     @property
-    def scripts(self) -> Scripts | None: ...
-
+    def scripts(self) -> scripts.Scripts | None: ...
     def output_of(self, noisy_code: Floats) -> NDArray[np.int64] | None: ...
-
     def derive(self) -> Iterator[Step]: ...
-
     def privatise(self, code: Floats, *, entropy: Entropy) -> Floats: ...
-
     def placeholders(self, count: int, *, entropy: Entropy) -> Floats: ...
-
     def repeat(self, noisy_code: Floats, counts: NDArray[np.int64], *, entropy: Entropy) -> Floats: ...
-
     def expected_error(self) -> float: ...
-
     def certificate(self) -> dict[str, Any]: ...
-
     def to_json(self) -> dict[str, Any]: ...
 
 
@@ -73,8 +58,8 @@ def load(fields: Mapping[str, Any]) -> Mechanism:
             return subspace.Subspace.read(record, event)
         if kind == discrete_channel.KIND:
             return discrete_channel.DiscreteChannel.read(record, event)
-        if kind == script_response.KIND:
-            return script_response.ScriptResponse.read(record, event)
+        if kind == scripts.KIND:
+            return scripts.ScriptResponse.read(record, event)
     except PolicyError as error:
         raise BundleError(f"mechanism: {error}") from error
     raise BundleError(f"mechanism: kind {quoted(kind)} is unknown; it may come from a newer version")

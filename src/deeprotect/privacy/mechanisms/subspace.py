@@ -11,13 +11,11 @@ import numpy as np
 from deeprotect.errors import BundleError, InputError, PolicyError
 from deeprotect.privacy.box import Floats
 from deeprotect.privacy.entropy import Entropy
-from deeprotect.privacy.events import Event
+from deeprotect.privacy.events import Event, Step
 from deeprotect.privacy.json_reader import JsonReader
-from deeprotect.privacy.mechanisms.noise_on_numbers import NoiseOnNumbers
-from deeprotect.privacy.mechanisms.relaxed import check_orthonormal, largest_l1
-from deeprotect.privacy.mechanisms.sensitivity import Maximum
+from deeprotect.privacy.mechanisms.laplace import NoiseOnNumbers
+from deeprotect.privacy.mechanisms.relaxed import Maximum, check_orthonormal, largest_l1
 from deeprotect.privacy.sampling import DiscreteLaplace, Integers, mean_magnitude, require_drawable, round_up
-from deeprotect.privacy.step import Step
 
 KIND = "subspace-laplace"
 _STEP = Fraction(1, 4096)  # of the coordinates along the directions
@@ -120,10 +118,7 @@ class Subspace(NoiseOnNumbers):
             "sensitivity": self.sensitivity.value,
             "exact": self.sensitivity.exact,
             "method": self.sensitivity.method,
-            "assumes": [
-                *self.event.assumes,
-                "equal residuals of neighbours round alike on a grid of 2^-16",
-            ],
+            "assumes": [*self.event.assumes, "equal residuals of neighbours round alike on a grid of 2^-16"],
         }
 
     def to_json(self) -> dict[str, Any]:
