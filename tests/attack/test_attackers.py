@@ -32,6 +32,7 @@ def _labels(*values: str | None) -> np.ndarray:
     return np.array(values, dtype=object)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ON_WINDOWS)
 def test_each_attacker_succeeds_on_an_unprotected_release(name: str) -> None:
     learn, test = _targets(240, noise=0.1, seed=0), _targets(240, noise=0.1, seed=1)
@@ -74,6 +75,7 @@ def test_the_best_of_several_attackers_counts() -> None:
     assert predictions[best(predictions)].accuracy == max(each.accuracy for each in predictions.values())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ON_WINDOWS)
 def test_pooling_windows_of_one_recording_helps_the_attacker(name: str) -> None:
     learn, test = _targets(960, noise=1.0, seed=0), _targets(960, noise=1.0, seed=1)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from deeprotect.attack import cnn
-from deeprotect.attack.cnn import ConvolutionalClassifier
+from deeprotect.attack import models
+from deeprotect.attack.models import ConvolutionalClassifier
 from deeprotect.errors import InputError
 
 
@@ -44,14 +44,14 @@ def test_reading_in_parts_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     windows, labels = _tones(20, 0)
     model = ConvolutionalClassifier(2, seed=0).fit(windows, labels)
     whole = model.predict_proba(windows)
-    monkeypatch.setattr(cnn, "AT_ONCE", 7)
+    monkeypatch.setattr(models, "AT_ONCE", 7)
     np.testing.assert_allclose(model.predict_proba(windows), whole, atol=1e-6)
 
 
 def test_a_huge_table_takes_no_more_steps_than_a_large_one(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
-    monkeypatch.setattr(cnn, "SCHEDULE", replace(cnn.SCHEDULE, max_steps=3, batch_size=8))
-    monkeypatch.setattr(cnn, "train", lambda job, _: seen.append(len(job.train[0])))
+    monkeypatch.setattr(models, "SCHEDULE", replace(models.SCHEDULE, max_steps=3, batch_size=8))
+    monkeypatch.setattr(models, "train_network", lambda job, _: seen.append(len(job.train[0])))
     for count in (20, 24, 60):
         ConvolutionalClassifier(2, seed=0).fit(*_tones(count, 0))
     assert seen == [20, 24, 24]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from deeprotect.attack.intervals import clustered, of_people, wilson
+from deeprotect.attack.predictions import clustered, of_people, wilson
 
 RIGHT_IN_CLUSTERS = st.lists(st.tuples(st.booleans(), st.integers(0, 30)), min_size=1, max_size=120)
 

@@ -2,8 +2,12 @@
 
 import numpy as np
 import pytest
+from sklearn.kernel_approximation import Nystroem
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
-from deeprotect.attack.models import MODELS, train
+from deeprotect.attack.models import LANDMARKS, MODELS, train
 from deeprotect.errors import InputError
 from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import Labels
@@ -80,6 +84,7 @@ def test_the_same_seed_gives_the_same_scores(name: str) -> None:
     np.testing.assert_array_equal(first, second)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["kernel_ridge", "svm", "random_forest", "extra_trees", "gradient_boosting", "cnn"])
 def test_another_seed_gives_other_scores(name: str) -> None:
     windows, labels = _straight(400 if name in ("kernel_ridge", "svm") else 60, 0)
@@ -177,3 +182,15 @@ def test_an_unknown_model_is_refused_with_the_known_ones() -> None:
 def test_no_labels_are_refused() -> None:
     with pytest.raises(InputError, match="label"):
         train("ridge", np.empty((0, 2)), np.empty(0, dtype=object), seed=0)
+
+
+def test_a_kernel_machine_that_counts_repeated_windows_once_is_the_one_that_reads_them_all() -> None:
+    random = np.random.default_rng(0)
+    table, labels = random.random((30, 6)), random.choice(["ann", "bob", "eve"], 900)
+    windows = table[(random.integers(0, 10, 900) + 10 * (labels == "bob") + 20 * (labels == "eve")) % 30]
+    counted = train("svm", windows, labels.astype(object), seed=0)
+    plain = make_pipeline(
+        StandardScaler(), Nystroem(n_components=LANDMARKS, random_state=0), LinearSVC(dual=False, random_state=0)
+    ).fit(windows, labels)
+    np.testing.assert_allclose(counted.scores(table), plain.decision_function(table), atol=0.02)
+    assert (counted.predict(table) == plain.predict(table)).all()

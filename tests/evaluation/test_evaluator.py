@@ -9,7 +9,7 @@ from tests.evaluation.conftest import one_fold
 from deeprotect.attack.models import MODELS
 from deeprotect.errors import TableError
 from deeprotect.evaluation.evaluator import CODE_TABLE, Draw, Evaluator, FoldRelease, ReleasedRows, Setup
-from deeprotect.evaluation.fold_predictions import FoldPredictions
+from deeprotect.evaluation.results import FoldPredictions
 from deeprotect.policy import Policy
 from deeprotect.privacy.accuracy_bound import best_accuracy
 from deeprotect.privacy.entropy import SeededEntropy

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from deeprotect.bundle import Bundle
-from deeprotect.evaluation.form import check_form
+from deeprotect.evaluation.runs.own_table import check_form
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.fitting.fit import export, learn

@@ -6,9 +6,7 @@ from dataclasses import replace
 from deeprotect.evaluation.methods import line_name
 from deeprotect.evaluation.results import (
     Confusion,
-    FeatureRow,
     FormCheck,
-    NoiseRow,
     Results,
     Row,
     Sensitive,
@@ -32,7 +30,7 @@ ROW = Row("laplace", "ldp", 5.0, "default", {"activity": USEFUL}, {"subject": SE
 
 def test_results_have_the_agreed_shape() -> None:
     content = json.loads(json.dumps(Results([ROW]).to_json(), allow_nan=False))
-    assert content["schema"] == 1
+    assert content["schema"] == 2
     (row,) = content["results"]
     assert (row["mechanism"], row["guarantee"]) == ("laplace", "ldp")
     assert row["epsilon"] == 5.0
@@ -71,27 +69,22 @@ def test_results_have_the_agreed_shape() -> None:
 
 def test_everything_measured_is_kept() -> None:
     seen = replace(USEFUL, confusion=Confusion(("a", "b"), [[1, 0], [2, 3]]))
-    unpromised = Row("leace", "none", None, "none", {"activity": seen}, {}, "nothing", signal={"acc_x": 0.25})
+    unpromised = Row("features", "none", None, "none", {"activity": seen}, {}, "nothing", signal={"acc_x": 0.25})
     results = Results(
         [ROW, unpromised],
-        noise=[NoiseRow("laplace", "ldp", 5.0, "default", 3, 1.0, 2.0, 3.0, 4.0, 5.0)],
-        minimisers=[FeatureRow("pca", 3, 0.5, (0.4, 0.6), 0.1, 0.2)],
         form=[FormCheck("rows", True, "7 of 7")],
-        left_out=["opendp: not installed"],
+        left_out=["subspace: too few windows"],
         run={"seed": 0, "versions": {"numpy": "2"}},
     )
     content = json.loads(json.dumps(results.to_json(), allow_nan=False))
     row = content["results"][1]
     assert (row["epsilon"], row["signal"]) == (None, {"acc_x": 0.25})
     assert row["useful"]["activity"]["confusion"] == {"classes": ["a", "b"], "counts": [[1, 0], [2, 3]]}
-    assert content["noise"][0]["code_error"] == 1.0
-    assert content["minimisers"][0]["accuracy_ci"] == [0.4, 0.6]
     assert content["form"] == [{"name": "rows", "holds": True, "found": "7 of 7"}]
-    assert content["left_out"] == ["opendp: not installed"]
+    assert content["left_out"] == ["subspace: too few windows"]
     assert content["run"] == {"seed": 0, "versions": {"numpy": "2"}}
 
 
 def test_a_line_is_named_by_what_tells_it_from_others() -> None:
-    assert line_name("channel", "named", "code book") == "channel named"
-    assert line_name("laplace", "ldp", "default") == "laplace"
-    assert line_name("laplace", "ldp", "pca") == "laplace pca"
+    assert line_name("channel", "named") == "channel named"
+    assert line_name("laplace", "ldp") == "laplace"

@@ -8,10 +8,8 @@ import pytest
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import TableError
 from deeprotect.evaluation.evaluator import Setup
-from deeprotect.evaluation.fitted_fold import FittedFold
-from deeprotect.evaluation.methods import FEATURES, Method
-from deeprotect.evaluation.runner import EvaluationCell, Question, prepared, split_into_tasks
-from deeprotect.evaluation.settings import grid
+from deeprotect.evaluation.methods import FEATURES, Method, grid
+from deeprotect.evaluation.runner import EvaluationCell, FittedFold, Question, prepared, split_into_tasks
 from deeprotect.policy import Policy
 from deeprotect.training.labelled_windows import LabelledWindows
 

@@ -6,14 +6,14 @@ from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import InputError
 from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.experiment import Plan, run
-from deeprotect.evaluation.methods import Method
-from deeprotect.evaluation.settings import grid
+from deeprotect.evaluation.methods import Method, grid
 from deeprotect.evaluation.workers import workers
 
 distributed = pytest.importorskip("distributed", reason="needs deeprotect[dask]")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 
 
+@pytest.mark.long
 def test_a_cluster_measures_what_this_process_does(windows, policy) -> None:
     settings = grid((Method("laplace", "ldp"),), (2.0,))
     setup, split = Setup(attackers=("ridge",), pools=()), SplitSpec(folds=2)

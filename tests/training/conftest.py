@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 from deeprotect.policy import Policy
-from deeprotect.training.labelled_windows import read_windows
-from deeprotect.training.segments import segment_numbers
+from deeprotect.training.labelled_windows import read_windows, segment_numbers
 
 POLICY = {
     "version": 1,

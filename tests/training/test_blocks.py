@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deeprotect.signals import Hold
-from deeprotect.training.labelled_windows import LabelledWindows
-from deeprotect.training.segments import place_in, segment_numbers
+from deeprotect.training.labelled_windows import LabelledWindows, place_in, segment_numbers
 from deeprotect.training.splits import blocks
 
 

@@ -2,8 +2,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeprotect.training.coarse import BOX_STEPS, THINNEST, outward, significant, to_grid
-from deeprotect.training.networks import MEAN_STEPS, SCALE_BITS, Standardise
+from deeprotect.training.networks import (
+    BOX_STEPS,
+    MEAN_STEPS,
+    SCALE_BITS,
+    THINNEST,
+    Standardise,
+    outward,
+    significant,
+    to_grid,
+)
 
 finite = st.floats(-1e6, 1e6)
 

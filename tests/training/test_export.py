@@ -9,23 +9,16 @@ from deeprotect.bundle.layers.tensors import TensorWriter
 from deeprotect.training.codebook.coder import SCORE_BITS, Coder
 from deeprotect.training.export import COARSE, FINE, Precision, to_network
 from deeprotect.training.minimisers.autoencoder import Autoencoder
-from deeprotect.training.minimisers.linear import DCT, DFT, PCA, Haar
-from deeprotect.training.minimisers.minimiser import Minimiser
+from deeprotect.training.minimisers.minimiser import PCA, Minimiser
 from deeprotect.training.minimisers.paper_autoencoder import PaperAutoencoder
-from deeprotect.training.minimisers.sparse import BlindCompressiveSensing
 from deeprotect.training.networks import Standardise, initialise
 
 WINDOWS = np.random.default_rng(0).random((1000, 12))
 LABELS = WINDOWS[:, 0] > 0.5
 MINIMISERS: list[Minimiser] = [
-    DFT(channels=3),
-    DCT(channels=3),
-    Haar(channels=3),
     PCA(),
-    BlindCompressiveSensing(max_iter=5, steps=10, random_state=0),
     PaperAutoencoder(max_iter=5, random_state=0),
     Autoencoder(max_epochs=2, random_state=0),
-    Autoencoder(max_epochs=2, random_state=0, network="conv", channels=3),
 ]
 
 

@@ -34,6 +34,11 @@ def test_people_are_told_apart_by_their_column_or_by_recordings(gym_table, gym_p
     assert len(set(read_windows(gym_table, policy).people.tolist())) == 15
 
 
+def test_the_column_of_people_may_be_said_for_the_table_at_hand(gym_table, gym_policy, gym_windows):
+    named = gym_table.append_column("Subject ID", pa.array(["one"] * len(gym_table)))
+    assert len(set(read_windows(named, gym_policy, mapped={"person": "Subject ID"}).people.tolist())) == 1
+
+
 def test_a_tail_that_is_mostly_padding_is_left_out(gym_table, gym_policy):
     first = gym_table.slice(0, 11)  # one whole window, then three rows
     assert len(read_windows(first, gym_policy)) == 1

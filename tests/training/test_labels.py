@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from deeprotect.errors import InputError
-from deeprotect.training.labels import MISSING, Targets
+from deeprotect.training.labelled_windows import MISSING, Targets
 
 
 def test_without_labels_there_is_nothing_to_learn() -> None:

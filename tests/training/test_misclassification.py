@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from deeprotect.privacy.channel.design import design
-from deeprotect.training.codebook.codebook import CodeBook
+from deeprotect.training.codebook.codebook import CodeBook, matrix
 from deeprotect.training.codebook.synthesis import Outputs
-from deeprotect.training.misclassification import matrix
 
 CLASSES = ("run", "still", "walk")
 prices = st.floats(0.0, 1.0)

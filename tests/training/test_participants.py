@@ -10,10 +10,10 @@ from tests.training.conftest import gym
 from deeprotect.bundle.layers.rounding import Quantise
 from deeprotect.bundle.layers.structure import Concatenation
 from deeprotect.bundle.layers.tensors import TensorWriter
-from deeprotect.training.coarse import power_of_two
 from deeprotect.training.fitting.fit import learn
 from deeprotect.training.fitting.fitted_models import FittedModels
 from deeprotect.training.labelled_windows import read_windows
+from deeprotect.training.networks import power_of_two
 
 SAME = 1e-6
 

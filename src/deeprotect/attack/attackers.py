@@ -11,8 +11,7 @@ import numpy as np
 from deeprotect.attack.models import TrainedModel
 from deeprotect.attack.predictions import Predictions, Texts
 from deeprotect.signals.schema import Floats
-from deeprotect.training.labelled_windows import Indices, Labels
-from deeprotect.training.segments import place_in, segment_numbers
+from deeprotect.training.labelled_windows import Indices, Labels, place_in, segment_numbers
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ def pool(attacker: TrainedModel, scores: Floats, test: LabelledRows, *, size: in
     """One guess for `size` neighbouring draws of one recording by adding up scores; the rest of it counts as one."""
     scores, rows = _of_draws(scores, test)
     segment = test.segment[rows]
-    groups = _groups(segment, size)
+    groups = np.cumsum(place_in(segment) % size == 0).astype(np.int64) - 1  # never across a change of label
     first, members = np.unique(groups, return_index=True, return_counts=True)[1:]
     totals = np.zeros((len(first), scores.shape[1]))
     np.add.at(totals, groups, scores)
@@ -93,11 +92,6 @@ def _of_draws(scores: Floats, test: LabelledRows) -> tuple[Floats, Indices]:
     number = segment_numbers(test.segment, test.draws)
     first, counts = np.unique(number, return_index=True, return_counts=True)[1:]
     return np.add.reduceat(scores, first) / counts[:, None], first
-
-
-def _groups(segment: Indices, size: int) -> Indices:
-    """Running number of the pool of each draw; pools never cross a recording or a change of label."""
-    return np.cumsum(place_in(segment) % size == 0).astype(np.int64) - 1
 
 
 def best(predictions: Mapping[str, Predictions]) -> str:

@@ -7,8 +7,7 @@ import numpy as np
 
 from deeprotect.errors import InputError
 from deeprotect.signals import Hold
-from deeprotect.training.labelled_windows import Indices, LabelledWindows
-from deeprotect.training.segments import place_in, rank_in_group
+from deeprotect.training.labelled_windows import Indices, LabelledWindows, place_in, rank_in_group
 from deeprotect.training.splits import ONE_WINDOW, Mask, apart, blocks, contiguous, folds, grouped, segments_of
 
 KINDS = ("time", "pieces", "recording", "group", "strangers")
@@ -27,7 +26,8 @@ class SplitSpec:
 
     One fold holds out a share, several are cross-validation; each repeat has a seed of its own. `most` limits the
     windows to train on, and a third of it those to test on. With `enrol`, the first so many windows of each combination
-    of labels of each stranger are tested by nobody: their own coder learns from them.
+    of labels of each stranger are tested by nobody: their own coder learns from them. `tested` numbers the recordings
+    that are held out, where the caller has chosen them.
     """
 
     kind: str = "time"
@@ -36,6 +36,7 @@ class SplitSpec:
     held_out: float = 0.3
     most: int | None = None
     enrol: int = 0
+    tested: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -58,10 +59,15 @@ class SplitSpec:
         for train, held_out in self._masks(windows, seed, hold):
             enrolled = _first_of_each(windows, held_out, self.enrol)
             test = apart(held_out & ~enrolled, enrolled, windows)
-            enrolment = _enrolment(windows[test], seed, hold) if self.kind == "strangers" else None
+            enrolment = None
+            if self.kind == "strangers":  # the earlier part of each segment, and the later one
+                enrolment = contiguous(windows[test], held_out=1 - ENROLLED, seed=seed, hold=hold)
             yield Fold(np.flatnonzero(train), np.flatnonzero(test), seed, enrolment, np.flatnonzero(enrolled))
 
     def _masks(self, windows: LabelledWindows, seed: int, hold: Hold) -> list[tuple[Mask, Mask]]:
+        if self.tested:
+            held_out = np.isin(windows.recording, self.tested)
+            return [(~held_out, held_out)]
         if self.kind == "pieces":
             return [blocks(windows, held_out=self.held_out, seed=seed, hold=hold)]
         if self.kind != "time":
@@ -117,11 +123,6 @@ def _first_of_each(windows: LabelledWindows, strangers: Mask, count: int) -> Mas
     chosen = np.zeros(len(windows), dtype=bool)
     chosen[rows[rank_in_group(np.unique(names, return_inverse=True)[1]) < count]] = True
     return chosen
-
-
-def _enrolment(strangers: LabelledWindows, seed: int, hold: Hold) -> tuple[Mask, Mask]:
-    """The earlier part of each segment, and the later one."""
-    return contiguous(strangers, held_out=1 - ENROLLED, seed=seed, hold=hold)
 
 
 def _some(windows: LabelledWindows, chosen: Indices, most: int, *, seed: int) -> Indices:

@@ -1,7 +1,11 @@
 """The evaluator of one fold: apps and attackers trained on raw windows, and what they read of a release."""
 
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,15 +15,16 @@ from deeprotect.attack.models import TrainedModel
 from deeprotect.attack.models import train as fit_model
 from deeprotect.attack.predictions import Predictions
 from deeprotect.errors import TableError
-from deeprotect.evaluation.fold_predictions import Apps, Attacks, FoldPredictions
-from deeprotect.evaluation.stopwatch import Stopwatch
+from deeprotect.evaluation.results import Apps, Attacks, FoldPredictions
 from deeprotect.policy import Policy
+from deeprotect.privacy.events import Event
 from deeprotect.signals import Hold
 from deeprotect.signals.episodes import Counts, run_lengths
 from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.splits import Mask
 
+SAME = "the app's own"
 CODE_TABLE = "code_table"
 """The attacker who knows a code book, and so the code behind each released window."""
 
@@ -59,19 +64,21 @@ Enrolment = tuple[Mask, Mask]
 class FoldRelease:
     """From private to released windows: `draw` takes flat windows and how many of them each episode has.
 
-    `enrolled` draws for people, by the number of their group, who have a coder of their own.
+    `enrolled` draws for people, by the number of their group, who have a coder of their own. `mechanism` and `event`
+    say what a protector came to promise, and `made_for` the policy that settles it: equal ones release the same.
     """
 
     draw: Draw
     hold: Hold = field(default_factory=Hold)
     enrolled: Mapping[int, Draw] = field(default_factory=dict)
+    mechanism: str | None = None
+    event: Event | None = None
+    made_for: str | None = None
 
     def __call__(self, side: LabelledWindows) -> ReleasedRows:
         """Each recording in its own episodes."""
         episodes = side.episodes(self.hold)
-        parts = []
-        for draw, rows in self._by_coder(side):
-            parts.append((rows, draw(side.flat[rows], run_lengths(episodes[rows]))))
+        parts = [(rows, draw(side.flat[rows], run_lengths(episodes[rows]))) for draw, rows in self._by_coder(side)]
         released = ReleasedRows.put_together(parts)
         known = self.hold.windows == 1 or released.draws is not None
         return released if known else released._replace(draws=episodes)
@@ -90,7 +97,10 @@ class FoldRelease:
 
 @dataclass(frozen=True)
 class Setup:
-    """Who infers what: the app's model, the attackers' models, how many windows an attacker pools."""
+    """Who infers what: the app's model, the attackers' models, how many windows an attacker pools.
+
+    `retrained` is the model of an app that learns from released windows: the app's own, another, or none.
+    """
 
     app: str = "random_forest"
     attackers: tuple[str, ...] = (
@@ -98,12 +108,32 @@ class Setup:
         "kernel_ridge",
         "svm",
         "naive_bayes",
-        "random_forest",
+        "extra_trees",
         "gradient_boosting",
         "cnn",
     )
+    retrained: str | None = SAME
     pools: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)
     seed: int = 0
+
+
+class Stopwatch:
+    """Adds up the seconds of named stages; a stage inside another is taken off the outer one."""
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+        self._inner = [0.0]
+
+    @contextmanager
+    def __call__(self, stage: str) -> Iterator[None]:
+        start = time.perf_counter()
+        self._inner.append(0.0)
+        try:
+            yield
+        finally:
+            passed = time.perf_counter() - start
+            self.seconds[stage] += passed - self._inner.pop()  # type: ignore[assignment]
+            self._inner[-1] += passed
 
 
 @dataclass(frozen=True)
@@ -144,7 +174,7 @@ class Evaluator:
             _check_labelled(name, train, test)
         for name in sensitive:
             _check_labelled(name, known, attacked)
-        fit = _Fit(setup, channels=len(policy.stream.channels))
+        fit = partial(_fitted, setup=setup, channels=len(policy.stream.channels))
         apps = {name: fit(setup.app, labelled_rows(train, name)) for name in useful}
         clean = {name: _read(apps[name], labelled_rows(test, name)) for name in useful}
         attackers = {
@@ -178,9 +208,10 @@ class Evaluator:
 
     def _apps(self, name: str, seen: ReleasedRows, tested: ReleasedRows) -> Apps:
         learn, test = _both(name, (self.train, seen), (self.test, tested))
-        retrained, app = self._fit(self.setup.app, learn), self.apps[name]
+        app, model = self.apps[name], self.setup.app if self.setup.retrained == SAME else self.setup.retrained
+        retrained = None if model is None else _read(self._fit(model, learn), test)
         held = None if tested.draws is None else test.predictions(read_draws(app, test))
-        return Apps(self.clean[name], _read(app, test), _read(retrained, test), held)
+        return Apps(self.clean[name], _read(app, test), retrained, held)
 
     def _attacks(self, name: str, seen: ReleasedRows, tested: ReleasedRows) -> Attacks:
         enrolled, attacked = self._attacked(seen, tested)
@@ -212,20 +243,12 @@ class Evaluator:
         early, late = ((self.test[mask], tested.only(mask)) for mask in self.enrolment)
         return early, late
 
-    @property
-    def _fit(self) -> "_Fit":
-        return _Fit(self.setup, channels=self.train.samples.shape[2])
+    def _fit(self, model: str, rows: LabelledRows) -> TrainedModel:
+        return _fitted(model, rows, setup=self.setup, channels=self.train.samples.shape[2])
 
 
-@dataclass(frozen=True)
-class _Fit:
-    """Models by name, all with the evaluator's seed."""
-
-    setup: Setup
-    channels: int
-
-    def __call__(self, model: str, rows: LabelledRows) -> TrainedModel:
-        return fit_model(model, rows.rows, rows.labels, seed=self.setup.seed, channels=self.channels)
+def _fitted(model: str, rows: LabelledRows, *, setup: Setup, channels: int) -> TrainedModel:
+    return fit_model(model, rows.rows, rows.labels, seed=setup.seed, channels=channels)
 
 
 def labelled_rows(side: LabelledWindows, name: str) -> LabelledRows:
@@ -236,15 +259,9 @@ def labelled_rows(side: LabelledWindows, name: str) -> LabelledRows:
 
 def _both(name: str, learn: Side, test: Side) -> tuple[LabelledRows, LabelledRows]:
     """Released windows with labels of an inference, to learn from and to be tested on."""
-    first, second = (
-        _with(labelled_rows(side, name), released, side.labelled(name)) for side, released in (learn, test)
-    )
+    seen = [(labelled_rows(side, name), released.only(side.labelled(name))) for side, released in (learn, test)]
+    first, second = (rows.with_rows(released.windows, released.draws) for rows, released in seen)
     return first, second
-
-
-def _with(rows: LabelledRows, released: ReleasedRows, known: Mask) -> LabelledRows:
-    """The labels of raw windows beside what was released of them."""
-    return rows.with_rows(released.windows[known], None if released.draws is None else released.draws[known])
 
 
 def _told(useful: Iterable[str], enrolled: Side, attacked: Side) -> Iterator[Side]:

@@ -1,22 +1,30 @@
-"""From a plan to rows: what apps and attackers read of every release of it, summed up over folds."""
+"""From a plan to rows: what apps and attackers read of every release of it, summed up over folds.
 
-from collections.abc import Callable, Sequence
+Also the policy's own promise elsewhere: held longer and longer, as scripts of a longer time, and on strangers."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import partial
+from math import ceil, log
 from typing import NamedTuple
+
+import numpy as np
 
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import InputError
 from deeprotect.evaluation.evaluator import FoldRelease, Setup
 from deeprotect.evaluation.excerpt import Choose, Excerpt
-from deeprotect.evaluation.fitted_fold import FittedFold
-from deeprotect.evaluation.fold_predictions import FoldPredictions
-from deeprotect.evaluation.results import Row
-from deeprotect.evaluation.runner import CellResults, EvaluationCell, Progress, Question, Runner, prepared
-from deeprotect.evaluation.settings import Setting, longest_hold
+from deeprotect.evaluation.methods import Method, Setting, longest_hold
+from deeprotect.evaluation.results import FoldPredictions, Row
+from deeprotect.evaluation.runner import CellResults, EvaluationCell, FittedFold, Progress, Question, Runner, prepared
 from deeprotect.evaluation.workers import Jobs
 from deeprotect.policy import Policy
+from deeprotect.policy.sections import duration
+from deeprotect.privacy.channel.scripts import Scripts
+from deeprotect.privacy.events import Event
 from deeprotect.privacy.guarantees import promise
 from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import LabelledWindows
@@ -71,6 +79,8 @@ class CellMeasure(NamedTuple):
 
     predictions: FoldPredictions
     shown: Floats | None
+    mechanism: str | None = None  # that a protector came to have, and its promise
+    event: Event | None = None
 
 
 def run(
@@ -103,7 +113,9 @@ def measure_rows(
     progress: Progress = lambda _: None,
 ) -> RunResult:
     """The same on folds that are prepared already."""
-    excerpt = None if choose is None else choose_excerpt(runner, choose, plan.nearest(runner.policy.privacy.epsilon))
+    policy, excerpt = runner.policy, None
+    if choose is not None:
+        excerpt = choose(runner.test(0), policy.schema(), plan.nearest(policy.privacy.epsilon))
     question = rows_question(plan, excerpt=excerpt, release_of=release_of)
     return sum_up(runner, runner.measure(question, progress=progress), excerpt=excerpt)
 
@@ -127,16 +139,8 @@ def sum_up(runner: Runner, results: CellResults[CellMeasure], *, excerpt: Excerp
     )
 
 
-def choose_excerpt(runner: Runner, choose: Choose, epsilon: float) -> Excerpt | None:
-    return choose(runner.test(0), runner.policy.schema(), epsilon)
-
-
-def release_windows(runner: Runner, settings: Sequence[Setting], windows: Floats) -> dict[str, Floats]:
-    """Windows as each line releases them first, after it has learnt on the first fold; lines that cannot have none."""
-    return by_line(runner.measure(release_question(settings, windows)))
-
-
 def release_question(settings: Sequence[Setting], windows: Floats) -> Question[Floats]:
+    """Windows as each line releases them first, after it has learnt on the first fold; lines that cannot have none."""
     return Question(settings, partial(_release, windows=windows), folds=1)
 
 
@@ -149,32 +153,31 @@ def _release(fold: FittedFold, cell: EvaluationCell, *, windows: Floats) -> Floa
 
 
 def _measure(fold: FittedFold, cell: EvaluationCell, *, excerpt: Excerpt | None, release_of: ReleaseOf) -> CellMeasure:
-    release, shown = release_of(fold, cell.setting), None
-    if excerpt is not None and cell.fold == 0 and _is_shown(cell.setting, excerpt.epsilon):
+    release, shown, setting = release_of(fold, cell.setting), None, cell.setting
+    # Classical features are there for their numbers.
+    drawn = cell.fold == 0 and setting.method.minimiser is None
+    if excerpt is not None and drawn and setting.epsilon in (excerpt.epsilon, None):
         shown = release.neighbours(excerpt.windows).windows
-    return CellMeasure(fold.evaluator.predictions(release, stopwatch=fold.stopwatch), shown)
-
-
-def _is_shown(setting: Setting, epsilon: float) -> bool:
-    """Classical features are there for their numbers."""
-    return setting.method.minimiser is None and setting.epsilon in (epsilon, None)
+    return CellMeasure(fold.predictions(release), shown, release.mechanism, release.event)
 
 
 def row_of(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> Row:
     """One line of the results, from all folds joined."""
-    method, epsilon = setting.method, setting.epsilon
+    method, epsilon, asked = _released(setting, several)
     joined = FoldPredictions.join([each.predictions for each in several])
-    given, ceiling = _given(setting, policy)
+    given, ceiling = _given(setting, policy) if method.guarantee == "named" else ((), None)
     useful, sensitive = joined.sum_up(method.guarantee, epsilon, given=given)
     channels = policy.schema().channels
     return Row(
         mechanism=method.mechanism,
         guarantee=method.guarantee,
         epsilon=epsilon,
+        asked=asked,
+        own=setting.own,
         minimiser=method.made_of,
         useful=useful,
         sensitive=sensitive,
-        promise=promise(method.guarantee, epsilon, sensitive=policy.inferences.sensitive, given=given),
+        promise=promise(method.guarantee, epsilon, sensitive=policy.inferences.sensitive, given=given).promised,
         signal={
             channel.name: float(error * (channel.high - channel.low))
             for channel, error in zip(channels, joined.error, strict=True)
@@ -187,9 +190,101 @@ def row_of(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> 
     )
 
 
+def _released(setting: Setting, several: Sequence[CellMeasure]) -> tuple[Method, float | None, str | None]:
+    """What was released, where folds agree on it; and what was asked for, where that is something else."""
+    method, events = setting.method, [each.event for each in several if each.event is not None]
+    if not events:
+        return method, setting.epsilon, None
+    mechanism = Counter(each.mechanism for each in several).most_common(1)[0][0] or method.mechanism
+    released = replace(method, mechanism=mechanism)
+    if {each.guarantee for each in events} != {"ldp"} or method.guarantee == "ldp":
+        return released, setting.epsilon, None
+    return replace(released, guarantee="ldp"), max(each.epsilon for each in events), method.guarantee
+
+
 def _given(setting: Setting, policy: Policy) -> tuple[tuple[str, ...], float | None]:
     """What else a named promise says: what it takes for known, and the LDP bound beside it."""
-    if setting.method.guarantee != "named":
-        return (), None
     privacy = setting.policy(policy).privacy
     return policy.inferences.useful if privacy.given == "useful" else (), privacy.ldp_ceiling
+
+
+SECONDS = (5, 10, 20, 30, 60, 120)
+"""Lengths that are tried, rounded to whole windows."""
+MOST = 4
+SCRIPT_SECONDS = (60, 120, 300, 600, 1200)
+"""Episodes of scripts that are tried, in slots of a twelfth."""
+SLOTS, CHANGES = 12, 2
+WASTED = 0.02
+"""Share of draws that tell nothing, at the ε that a script is tried with."""
+DRAWS = (1, 2, 4, 8)
+"""That an attacker puts together."""
+FOLDS = 3
+"""Everybody is a stranger once."""
+
+
+def hold_settings(windows: LabelledWindows, policy: Policy) -> list[Setting]:
+    """One draw for each window, then for longer, while a recording holds two of them."""
+    window, longest = policy.stream.window_seconds, _longest(windows)
+    counts = dict.fromkeys(max(1, round(seconds / window)) for seconds in SECONDS)
+    held = [count for count in counts if 1 < count <= longest][:MOST]
+    if policy.hold.windows > 1 and policy.privacy.slots is None:
+        held = sorted({*held, policy.hold.windows})
+    return [replace(own_setting(policy), every=duration(count * window)) for count in (1, *held)]
+
+
+def script_settings(windows: LabelledWindows, policy: Policy) -> list[Setting]:
+    """The policy's own scripts, and others of two changes, while a recording holds two of them."""
+    own, privacy = own_setting(policy), policy.privacy
+    if not own.method.draws_scripts:
+        return []
+    mine = replace(own, every=privacy.every, slots=privacy.slots, changes=privacy.changes)
+    return [*([] if privacy.slots is None else [mine]), *_tried_scripts(windows, policy)]
+
+
+def _tried_scripts(windows: LabelledWindows, policy: Policy) -> Iterator[Setting]:
+    window = policy.stream.window_seconds
+    labels = len({tuple(row) for row in windows.targets(policy.inferences.useful).tolist() if None not in row})
+    for slot in dict.fromkeys(max(1, round(Fraction(seconds, SLOTS) / window)) for seconds in SCRIPT_SECONDS):
+        if SLOTS * slot <= _longest(windows):
+            scripts = Scripts(labels, SLOTS, CHANGES, slot).count
+            epsilon = ceil(2 * log(scripts / WASTED)) / 2  # at which few draws are wasted, in halves
+            every, slots = duration(SLOTS * slot * window), duration(slot * window)
+            yield replace(own_setting(policy), epsilon=epsilon, every=every, slots=slots, changes=CHANGES)
+
+
+def _longest(windows: LabelledWindows) -> int:
+    """Windows of an episode of which a recording holds two."""
+    return int(np.bincount(windows.recording).max()) // 2
+
+
+def own_setting(policy: Policy) -> Setting:
+    """What the policy itself promises, by the code book's channel."""
+    privacy = policy.privacy
+    guarantee = "named" if privacy.guarantee == "named" else "ldp"
+    return Setting(Method("channel", guarantee), privacy.epsilon)
+
+
+def compare_holds(windows: LabelledWindows, policy: Policy, plan: Plan) -> Sequence[Row]:
+    """By the plan's own apps and attackers, on whole pieces of recordings, so that changes inside episodes count."""
+    settings = [*hold_settings(windows, policy), *script_settings(windows, policy)]
+    if len(settings) == 1:
+        return ()
+    setup = replace(plan.setup, pools=DRAWS)
+    split = SplitSpec("pieces", held_out=plan.split.held_out, most=plan.split.most)
+    return run(windows, policy, Plan(settings, setup, split, plan.jobs)).rows
+
+
+def compare_strangers(windows: LabelledWindows, policy: Policy, plan: Plan, *, column: str) -> dict[str, Row]:
+    """On people who were `met` before, and on `strangers`; `windows` carry the people as their groups."""
+    people = len(np.unique(windows.groups))
+    if people < 2 * FOLDS:
+        raise InputError(
+            f"--strangers {column}: {people} people; it takes at least {2 * FOLDS} to meet some and not others"
+        )
+    settings = [Setting.of(policy)]
+
+    def measured(split: SplitSpec) -> Sequence[Row]:
+        return run(windows, policy, Plan(settings, plan.setup, replace(split, most=plan.split.most), plan.jobs)).rows
+
+    (met,), (strangers,) = measured(SplitSpec()), measured(SplitSpec("strangers", folds=FOLDS))
+    return {"met": met, "strangers": strangers}

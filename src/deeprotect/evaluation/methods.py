@@ -1,28 +1,31 @@
-"""What can be compared: mechanisms with the guarantee asked of them, classical features, and peers; in one table."""
+"""What can be compared: mechanisms with the guarantee asked of them, in one table; and what varies between releases."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from deeprotect.errors import InputError
-from deeprotect.evaluation.peers import PEERS
 from deeprotect.policy import Policy
+from deeprotect.signals import Hold
 
 FEATURES = "features"
 """The default minimiser without any noise: what minimisation alone does, and no promise."""
-CLASSICAL = ("pca", "dft", "dct", "haar", "bcs")
 SEVERAL_GUARANTEES = ("paper", "channel")
 """Mechanisms that give more than one; their names are told apart by it."""
-Family = Literal["mechanism", "classical features", "reference", "peer"]
+Family = Literal["mechanism", "reference", "peer"]
 
 
 @dataclass(frozen=True)
 class Method:
-    """A mechanism with the guarantee it is asked to give; `minimiser` only where it is not the mechanism's own."""
+    """A mechanism with the guarantee it is asked to give; `minimiser` only where it is not the mechanism's own.
+
+    A `peer` is what others do: nothing of ours is learnt for it.
+    """
 
     mechanism: str
     guarantee: str
     minimiser: str | None = None
+    peer: bool = False
 
     @property
     def learnt(self) -> str:
@@ -34,21 +37,23 @@ class Method:
         """What stands for the minimiser in a table."""
         if self.mechanism == "channel":
             return "code book"
-        return "none" if self.mechanism == "baseline" or self.mechanism in PEERS else self.learnt
+        return "none" if self.mechanism == "baseline" or self.peer else self.learnt
 
     @property
     def shared(self) -> str:
         """What has to be learnt before any ε; methods that share it are measured in one process."""
-        if self.mechanism in PEERS:
+        if self.peer:
             return self.mechanism
         return self.learnt if self.mechanism == FEATURES else self.made_of
 
     @property
     def line(self) -> str:
-        return line_name(self.mechanism, self.guarantee, self.made_of)
+        return line_name(self.mechanism, self.guarantee)
 
     @property
     def family(self) -> Family:
+        if self.peer:
+            return "peer"
         return DESCRIPTIONS[self].family if self in DESCRIPTIONS else "mechanism"
 
     @property
@@ -61,11 +66,9 @@ class Method:
         return self.guarantee != "none"
 
 
-def line_name(mechanism: str, guarantee: str, minimiser: str) -> str:
-    """The mechanism, with its guarantee where one mechanism gives two, and its features where they are classical."""
-    if mechanism in SEVERAL_GUARANTEES:
-        return f"{mechanism} {guarantee}"
-    return f"{mechanism} {minimiser}" if minimiser in CLASSICAL else mechanism
+def line_name(mechanism: str, guarantee: str) -> str:
+    """The mechanism, with its guarantee where one mechanism gives two."""
+    return f"{mechanism} {guarantee}" if mechanism in SEVERAL_GUARANTEES else mechanism
 
 
 class Look(NamedTuple):
@@ -85,8 +88,7 @@ class Description:
 
 _PAPER, _CHANNEL = "the paper's noise on its features", "a random channel between few codes"
 _LAPLACE = "certified noise on few features"
-# Colours after Okabe and Ito (2008): told apart by colour-blind readers, on light and on dark ground. Classical
-# features in the colour of the noise they get, told apart by marker; peers in muted tones.
+# Colours after Okabe and Ito (2008): told apart by colour-blind readers, on light and on dark ground.
 DESCRIPTIONS = {
     Method("baseline", "ldp"): Description("noise on every sample", Look("#d55e00", "s")),
     Method("paper", "ldp"): Description(_PAPER, Look("#cc79a7", "^")),
@@ -97,23 +99,7 @@ DESCRIPTIONS = {
     ),
     Method("channel", "ldp"): Description(_CHANNEL, Look("#56b4e9", "P")),
     Method("channel", "named"): Description(_CHANNEL, Look("#8a63d2", "X"), needs_sensitive=True),
-    **{
-        Method("laplace", "ldp", minimiser=name): Description(_LAPLACE, Look("#5b8db8", marker), "classical features")
-        for name, marker in zip(CLASSICAL, "1234+", strict=True)
-    },
     Method(FEATURES, "none"): Description("few features and back, without noise", Look("#868e96", "*"), "reference"),
-    Method("downsampling", "none"): Description(
-        "fewer samples, then straight lines between them", Look("#7f8c3b", "<"), "peer"
-    ),
-    Method("leace", "none"): Description(
-        "linear erasure of the sensitive labels, in closed form", Look("#b0486b", ">"), "peer", needs_sensitive=True
-    ),
-    Method("adversarial", "none"): Description(
-        "a network trained against an attacker of its own", Look("#3f8f8a", "h"), "peer", needs_sensitive=True
-    ),
-    Method("opendp", "ldp"): Description(
-        "noise on every sample, by OpenDP: an independent check of baseline", Look("#a0522d", "|"), "peer"
-    ),
 }
 ALL_METHODS = tuple(DESCRIPTIONS)
 MAIN_METHODS = tuple(method for method, each in DESCRIPTIONS.items() if each.family == "mechanism")
@@ -127,25 +113,93 @@ def is_main(line: str) -> bool:
 
 
 def select(names: Sequence[str], policy: Policy) -> tuple[list[Method], list[str]]:
-    """Methods by mechanism or by classical features, or all; and, for each that cannot be, why it is left out."""
-    known = list(dict.fromkeys(name for method in ALL_METHODS for name in (method.mechanism, method.minimiser) if name))
+    """Methods by mechanism, or all; and, for each that cannot be, why it is left out."""
+    known = list(dict.fromkeys(method.mechanism for method in ALL_METHODS))
     for name in names:
         if name not in known:
             raise InputError(f"mechanism '{name}' is unknown; use one of: {', '.join(known)}")
-    wanted = [each for each in ALL_METHODS if not names or {each.mechanism, each.minimiser} & set(names)]
-    if names and "laplace" in names:  # certified noise on the default features; classical ones go by their own names
-        wanted = [each for each in wanted if each.minimiser is None or each.minimiser in names]
-    reasons = {each: _reason(each, policy, asked_for=bool(names)) for each in wanted}
-    left_out = [f"{each.line}: {reason}" for each, reason in reasons.items() if reason]
-    return [each for each, reason in reasons.items() if not reason], left_out
+    wanted = [each for each in ALL_METHODS if not names or each.mechanism in names]
+    possible = [each for each in wanted if policy.inferences.sensitive or not DESCRIPTIONS[each].needs_sensitive]
+    left_out = [f"{each.line}: the policy names no sensitive inference" for each in wanted if each not in possible]
+    return possible, left_out
 
 
-def _reason(method: Method, policy: Policy, *, asked_for: bool) -> str | None:
-    if DESCRIPTIONS[method].needs_sensitive and not policy.inferences.sensitive:
-        return "the policy names no sensitive inference"
-    peer = PEERS.get(method.mechanism)
-    if peer is None or (peer.seeded and peer.installed()):
-        return None
-    if not peer.installed():
-        return "not installed"
-    return None if asked_for else f"takes no seed, so results would not repeat; ask for it by name ({method.mechanism})"
+@dataclass(frozen=True)
+class Setting:
+    """A method at an ε, where it promises one; the others only where they are not the policy's."""
+
+    method: Method
+    epsilon: float | None = None
+    features: int | None = None
+    given: str | None = None
+    ldp_ceiling: float | None = None
+    every: str | None = None
+    slots: str | None = None
+    changes: int | None = None
+    enrolled: bool = False  # tested people have coders of their own, learnt from what the split keeps for that
+    own: bool = False  # the policy as it is, made as training makes it
+
+    def __post_init__(self) -> None:
+        if self.method.epsilon_matters and not (self.epsilon or 0.0) > 0.0:
+            raise InputError("epsilon must be positive, and there must be one")
+
+    @classmethod
+    def of(cls, policy: Policy) -> "Setting":
+        """The policy's own: its ε, its hold or script, its mechanism or the one that is chosen for it."""
+        return cls(Method(policy.privacy.mechanism, policy.privacy.guarantee), policy.privacy.epsilon, own=True)
+
+    def policy(self, policy: Policy) -> Policy:
+        if self.own:
+            return policy.vary(privacy={"budget": {}})
+        privacy: dict[str, Any] = {
+            "mechanism": self.method.mechanism,
+            "guarantee": self.method.guarantee,
+            "epsilon": self.epsilon,
+            "budget": {},  # the policy's limits are for its own epsilon
+        }
+        named = {"given": self.given, "ldp_ceiling": self.ldp_ceiling}
+        privacy |= {key: value for key, value in named.items() if value is not None}
+        if self.method.guarantee != "named":
+            privacy |= {"ldp_ceiling": None, "given": None}  # the policy's, for its named promise
+        if not self.method.draws_scripts:
+            privacy |= {"slots": None, "changes": None}
+        if self.every is not None:
+            privacy |= {"every": self.every, "listen": None, "slots": self.slots, "changes": self.changes}
+        return policy.vary(privacy=privacy, training=self.training)
+
+    def hold(self, policy: Policy) -> Hold:
+        """How long a draw is held; methods that promise nothing draw nothing."""
+        return self.policy(policy).hold if self.method.epsilon_matters and self.method.family != "peer" else Hold()
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """What the policy's part on training has to say."""
+        minimiser = {"minimiser": self.method.learnt}
+        return minimiser if self.features is None else minimiser | {"features": self.features}
+
+    @property
+    def shared(self) -> str:
+        """What has to be learnt before this setting can be measured, and serves others, too."""
+        if self.method.mechanism == "auto":
+            return Method("channel", self.method.guarantee).shared  # the channel is always among those it compares
+        return self.method.shared if self.features is None else f"{self.method.shared}, {self.features} features"
+
+
+def check_seed(seed: int) -> None:
+    if not 0 <= seed < 2**32:
+        raise InputError(f"--seed {seed} must be a whole number from 0 up, below 2^32")
+
+
+def longest_hold(settings: Sequence[Setting], policy: Policy) -> Hold:
+    """The longest time that a draw of any of them is held."""
+    return max((setting.hold(policy) for setting in settings), key=lambda hold: hold.windows)
+
+
+def grid(methods: Sequence[Method], epsilons: Sequence[float]) -> list[Setting]:
+    """Every method at every ε, or once where it promises nothing."""
+    if not epsilons:
+        raise InputError("epsilon must be positive, and there must be one")
+    settings = [
+        Setting(method, epsilon if method.epsilon_matters else None) for method in methods for epsilon in epsilons
+    ]
+    return list(dict.fromkeys(settings))

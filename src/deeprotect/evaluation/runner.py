@@ -1,35 +1,126 @@
-"""The loop of every experiment: folds are prepared once, then cells are measured, here or in several processes."""
+"""The loop of every experiment: folds are prepared once, models are fitted once a fold, then cells are measured."""
 
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import joblib
+import numpy as np
 
 from deeprotect.attack.split_spec import Fold, SplitSpec
 from deeprotect.errors import DeeprotectError
-from deeprotect.evaluation.evaluator import Evaluator, Setup
-from deeprotect.evaluation.fitted_fold import FittedFold
-from deeprotect.evaluation.methods import Method
-from deeprotect.evaluation.settings import Setting
-from deeprotect.evaluation.stopwatch import Stopwatch
+from deeprotect.evaluation.evaluator import Evaluator, FoldRelease, ReleasedRows, Setup, Stopwatch
+from deeprotect.evaluation.methods import FEATURES, Method, Setting
+from deeprotect.evaluation.results import FoldPredictions
 from deeprotect.evaluation.workers import ClusterPool, Jobs, Pool, dispatch, workers
 from deeprotect.policy import Policy
+from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.signals import Hold
-from deeprotect.training.labelled_windows import LabelledWindows
+from deeprotect.signals.episodes import Counts
+from deeprotect.signals.schema import Floats
+from deeprotect.training.codebook.codebook import LearntCodes
+from deeprotect.training.fitting.fit import learn
+from deeprotect.training.fitting.fitted_models import FittedModels
+from deeprotect.training.fitting.trained import TrainedProtector
+from deeprotect.training.labelled_windows import LabelledWindows, segment_numbers
+from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.splits import ONE_WINDOW
-from deeprotect.training.threads import single_thread
+from deeprotect.training.trainer import single_thread
+
+
+@dataclass(frozen=True)
+class FittedFold:
+    """Learns on the evaluator's training windows; the evaluator measures on its test windows.
+
+    `longest` is the longest hold of all settings that will be asked for.
+    """
+
+    evaluator: Evaluator
+    policy: Policy
+    longest: Hold = field(default_factory=Hold)
+    stopwatch: Stopwatch = field(default_factory=Stopwatch)
+    _models: dict[int | None, FittedModels] = field(default_factory=dict)
+    _protectors: dict[Setting, TrainedProtector] = field(default_factory=dict)
+    _predictions: dict[str, FoldPredictions] = field(default_factory=dict)
+
+    @property
+    def train(self) -> LabelledWindows:
+        return self.evaluator.train
+
+    @property
+    def test(self) -> LabelledWindows:
+        return self.evaluator.test
+
+    def release(self, setting: Setting) -> FoldRelease:
+        """From its first draw, and seeded, so that results repeat; a real release refuses this entropy."""
+        with self.stopwatch(f"learning {setting.method.mechanism}"):
+            if setting.method.mechanism == FEATURES:
+                return self._features()
+            protector = self.protector(setting)
+            made = setting.policy(self.policy).vary(privacy={"mechanism": protector.mechanism.name})
+            release = seeded(protector, self.evaluator.setup.seed)
+            return replace(release, made_for=f"{made.model_dump_json()} {setting.features}")
+
+    def predictions(self, release: FoldRelease) -> FoldPredictions:
+        """What everyone reads of a release; once, where the policy's own turns out to be compared anyway."""
+        measure = partial(self.evaluator.predictions, release, stopwatch=self.stopwatch)
+        if release.made_for is None or release.enrolled:
+            return measure()
+        if release.made_for not in self._predictions:
+            self._predictions[release.made_for] = measure()
+        return self._predictions[release.made_for]
+
+    def protector(self, setting: Setting) -> TrainedProtector:
+        """Fitted once; minimisers once for all protectors that use them."""
+        if setting not in self._protectors:
+            self._protectors[setting] = learn(self._models_with(setting.features), setting.policy(self.policy))
+        return self._protectors[setting]
+
+    def codes(self, setting: Setting) -> LearntCodes:
+        """Coder and synthetic windows behind a setting's code book."""
+        return self._models_with(setting.features).codes(setting.policy(self.policy))
+
+    def minimiser(self, name: str) -> Minimiser:
+        """The same minimisers by name, for those who want features and no noise."""
+        policy = self.policy.vary(privacy={"mechanism": "auto"}, training={"minimiser": name})
+        return self._models_with(None).minimiser(policy)
+
+    def _models_with(self, features: int | None) -> FittedModels:
+        """Shared by settings of as many features; None is the policy's own number."""
+        return self._models.setdefault(features, FittedModels(self.train, self.longest))
+
+    def _features(self) -> FoldRelease:
+        minimiser = self.minimiser("default")
+        return FoldRelease(
+            lambda private, _: ReleasedRows(np.clip(minimiser.inverse_transform(minimiser.transform(private)), 0, 1))
+        )
+
+
+def seeded(protector: TrainedProtector, seed: int) -> FoldRelease:
+    """A release whose noise repeats, for evaluation."""
+    entropy, mechanism = SeededEntropy(seed), protector.mechanism
+
+    def draw(private: Floats, counts: Counts) -> ReleasedRows:
+        released = protector.release(private, counts, entropy=entropy)
+        # The code book is public: whoever sees a released window knows the code behind it, and where a script changes.
+        code = mechanism.output_of(released.codes)
+        if mechanism.scripts is None or code is None:
+            return ReleasedRows(released.windows, code)
+        return ReleasedRows(released.windows, code, segment_numbers(np.repeat(np.arange(len(counts)), counts), code))
+
+    return FoldRelease(draw, protector.hold, mechanism=mechanism.name, event=mechanism.event)
+
 
 T = TypeVar("T")
 Progress = Callable[[float], None]
 """Takes the share of the work that is done, 0 to 1."""
 # Seconds, roughly, for the order of tasks and the progress bar: learning what comes before ε, then each cell.
-LEARNING = {"code book": 60, "default": 15, "paper": 10, "bcs": 8, "adversarial": 15}
+LEARNING = {"code book": 60, "default": 15, "paper": 10}
 CELL = 5
 
 
@@ -186,12 +277,6 @@ def split_into_tasks(asked: Sequence[Sequence[EvaluationCell]]) -> list[Evaluati
     return sorted((EvaluationTask(tuple(group)) for group in groups.values()), key=lambda task: -task.weight)
 
 
-def expected_seconds(settings: Sequence[Setting], *, folds: int) -> float:
-    """Of all cells of the settings, roughly, one after the other."""
-    cells = [EvaluationCell(fold, setting) for fold in range(folds) for setting in settings]
-    return sum(task.weight for task in split_into_tasks([cells]))
-
-
 def _joined(number: int, settings: Sequence[Setting], results: Sequence[TaskResult]) -> CellResults[Any]:
     """Of one question, in the order of its settings and folds, whichever was ready first."""
     order = {setting: place for place, setting in enumerate(settings)}
@@ -216,16 +301,16 @@ def _prepare(
             enrolment=fold.enrolment,
             enrolled=windows[fold.enrolled] if len(fold.enrolled) else None,
         )
-    ready = evaluator, policy.vary(training={"seed": fold.seed})
+    ready = PreparedFold(evaluator, policy.vary(training={"seed": fold.seed}))
     if folder is None:
-        return number, PreparedFold(*ready), dict(stopwatch.seconds)
+        return number, ready, dict(stopwatch.seconds)
     joblib.dump(ready, folder / f"{number}")
     return number, folder / f"{number}", dict(stopwatch.seconds)
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedFold:
-    """What a cluster keeps of a fold."""
+    """What is kept of a fold, in a file or by a cluster."""
 
     evaluator: Evaluator
     policy: Policy
@@ -252,7 +337,5 @@ def _perform(
 @lru_cache(maxsize=1)
 def _fitted(kept: Path | PreparedFold, longest: Hold) -> FittedFold:
     """Kept for the next task of this process; arrays stay in the file, shared by all processes."""
-    if isinstance(kept, PreparedFold):
-        return FittedFold(kept.evaluator, kept.policy, longest)
-    evaluator, policy = joblib.load(kept, mmap_mode="r")
-    return FittedFold(evaluator, policy, longest)
+    fold = kept if isinstance(kept, PreparedFold) else joblib.load(kept, mmap_mode="r")
+    return FittedFold(fold.evaluator, fold.policy, longest)

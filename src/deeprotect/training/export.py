@@ -18,8 +18,7 @@ from deeprotect.bundle.layers.layer import EXACT_FLOAT32, EXACT_FLOAT64, Array, 
 from deeprotect.bundle.layers.products import Affine, Convolution, Product, Spectrum, Statistics
 from deeprotect.bundle.layers.rounding import Bounds, Quantise, Round, Scale, Table
 from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual, Unflatten
-from deeprotect.bundle.network import Network
-from deeprotect.bundle.output_table import STEPS
+from deeprotect.bundle.network import STEPS, Network
 from deeprotect.signals.schema import Floats
 from deeprotect.training import networks
 
@@ -165,13 +164,13 @@ class LayerBuilder:
         """x · scale + mean inside [0, 1], on the grid of windows."""
         rows = np.clip(self.rows * scale + mean, 0.0, 1.0)
         self.quantise((-mean / scale)[None], scale[None], bounds=Bounds(0, STEPS), exponent=WINDOW_BITS, rows=rows)
-        self._in_units()
+        self._move(0)
 
     def clip(self) -> None:
         """Into [0, 1], on the grid of windows."""
         self.rows = np.clip(self.rows, 0.0, 1.0)
         self.to_grid(WINDOW_BITS, low=0.0, high=1.0)
-        self._in_units()
+        self._move(0)
 
     def unflatten(self, channels: int) -> None:
         self._settled()
@@ -209,11 +208,8 @@ class LayerBuilder:
 
     def network(self) -> Network:
         """The network; its results are in the units of the module's, unless they are whole on purpose."""
-        self._in_units()
-        return Network(tuple(self.layers), self._inputs)
-
-    def _in_units(self) -> None:
         self._move(0)
+        return Network(tuple(self.layers), self._inputs)
 
     def _require_whole(self) -> None:
         self._settled()
@@ -275,11 +271,7 @@ def root_of(samples: int) -> int:
     return round(0.5 * math.log2(samples))
 
 
-def _sigmoid_of(values: Floats) -> Floats:
-    return 1 / (1 + np.exp(-values))
-
-
-_SMOOTH: dict[str, Callable[[Floats], Floats]] = {"tanh": np.tanh, "sigmoid": _sigmoid_of}
+_SMOOTH: dict[str, Callable[[Floats], Floats]] = {"tanh": np.tanh, "sigmoid": lambda values: 1 / (1 + np.exp(-values))}
 
 
 def _sums(weights: Floats, reach: Reach) -> Floats:
@@ -310,39 +302,13 @@ def _sequential(module: nn.Sequential, builder: LayerBuilder) -> None:
         build(part, builder)
 
 
-@build.register
-def _identity(_: nn.Identity, __: LayerBuilder) -> None:
-    return
-
-
-@build.register
-def _relu(_: nn.ReLU, builder: LayerBuilder) -> None:
-    builder.relu()
-
-
-@build.register
-def _tanh(_: nn.Tanh, builder: LayerBuilder) -> None:
-    builder.tabled("tanh")
-
-
-@build.register
-def _sigmoid(_: nn.Sigmoid, builder: LayerBuilder) -> None:
-    builder.tabled("sigmoid")
-
-
-@build.register
-def _clip(_: networks.Clip, builder: LayerBuilder) -> None:
-    builder.clip()
-
-
-@build.register
-def _flatten(_: networks.FlattenSeries, builder: LayerBuilder) -> None:
-    builder.flatten()
-
-
-@build.register
-def _unflatten(module: networks.UnflattenSeries, builder: LayerBuilder) -> None:
-    builder.unflatten(module.channels)
+build.register(nn.Identity, lambda _, __: None)
+build.register(nn.ReLU, lambda _, builder: builder.relu())
+build.register(nn.Tanh, lambda _, builder: builder.tabled("tanh"))
+build.register(nn.Sigmoid, lambda _, builder: builder.tabled("sigmoid"))
+build.register(networks.Clip, lambda _, builder: builder.clip())
+build.register(networks.RemoveLevel, lambda module, builder: builder.remove_level(module.channels))
+build.register(networks.Restore, lambda module, builder: builder.restore(array(module.scale), array(module.mean)))
 
 
 @build.register
@@ -363,16 +329,6 @@ def _standardise(module: networks.Standardise, builder: LayerBuilder) -> None:
     exponent = int(_fitting(np.quantile(np.abs(rows), SEEN), INPUT_BITS))
     top = 2**INPUT_BITS - 1
     builder.quantise(mean[None], 1 / scale[None], bounds=Bounds(-top, top), exponent=exponent, rows=rows)
-
-
-@build.register
-def _remove_level(module: networks.RemoveLevel, builder: LayerBuilder) -> None:
-    builder.remove_level(module.channels)
-
-
-@build.register
-def _restore(module: networks.Restore, builder: LayerBuilder) -> None:
-    builder.restore(array(module.scale), array(module.mean))
 
 
 def array(values: Tensor | None) -> Floats:

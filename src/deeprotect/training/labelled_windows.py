@@ -1,8 +1,8 @@
-"""Labelled windows: what minimisers, apps and attackers learn from."""
+"""Labelled windows, what minimisers, apps and attackers learn from; and their labels as numbers, some rows silent."""
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -10,19 +10,114 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from deeprotect.errors import TableError
+from deeprotect.errors import InputError, TableError
 from deeprotect.policy import Policy
+from deeprotect.policy.usual_names import PERSON
 from deeprotect.signals import Hold, Windows, cut
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.rows import Rows, read_rows
 from deeprotect.tables.sources import open_source
-from deeprotect.training.labels import Targets
-from deeprotect.training.segments import place_in, segment_numbers
 
 Labels = NDArray[np.object_]
 Indices = NDArray[np.int64]
+
+
+def segment_numbers(*columns: NDArray[Any]) -> Indices:
+    """The number of each row's segment, from 0; a segment ends where any of the columns changes."""
+    changes = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return np.concatenate([[0], np.cumsum(changes)])[: len(columns[0])].astype(np.int64)
+
+
+def place_in(segment: Indices) -> Indices:
+    """How many rows of the same segment stand before each; segments are numbered in order."""
+    return np.arange(len(segment)) - np.searchsorted(segment, segment)
+
+
+def rank_in_group(groups: Indices) -> Indices:
+    """0 for the first of each group, 1 for the second, … in the order given; groups need not stand together."""
+    order = np.argsort(groups, kind="stable")
+    ranks = np.empty(len(groups), dtype=np.int64)
+    ranks[order] = place_in(groups[order])
+    return ranks
+
+
+MISSING = -1
+"""The code of a row that lacks a label."""
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Class numbers (row, inference), MISSING where a row has no label, and each inference's sorted classes."""
+
+    codes: Indices
+    classes: tuple[NDArray[Any], ...]
+
+    @classmethod
+    def read(cls, labels: object, rows: int) -> Self:
+        """From None, (row,) or (row, inference) of strings, numbers, booleans; None, NaN and NA are missing."""
+        table = _table(labels, rows)
+        columns = [_number(table[:, column]) for column in range(table.shape[1])]
+        # A single class tells nothing apart: it would only teach a constant.
+        columns = [(codes, classes) for codes, classes in columns if len(classes) > 1]
+        codes = np.stack([codes for codes, _ in columns], axis=1) if columns else np.empty((rows, 0), np.int64)
+        return cls(codes, tuple(classes for _, classes in columns))
+
+    def __getitem__(self, rows: NDArray[Any]) -> Self:
+        return replace(self, codes=self.codes[rows])
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Classes of each inference."""
+        return tuple(len(classes) for classes in self.classes)
+
+    def blocks(self) -> Iterator[tuple[int, slice]]:
+        """Each inference's place in a matrix that puts the classes of all inferences side by side."""
+        start = 0
+        for column, count in enumerate(self.counts):
+            yield column, slice(start, start + count)
+            start += count
+
+    def signs(self) -> NDArray[np.float64]:
+        """One ±1 column per class (paper, Eq. for the ridge cost); a whole block is 0 where the label is missing."""
+        signs = np.zeros((len(self.codes), sum(self.counts)))
+        for column, block in self.blocks():
+            codes = self.codes[:, column]
+            known = codes != MISSING
+            signs[known, block] = -1.0
+            signs[known, block.start + codes[known]] = 1.0
+        return signs
+
+
+def _table(labels: object, rows: int) -> NDArray[Any]:
+    if labels is None:
+        return np.empty((rows, 0), dtype=object)
+    values = np.asarray(labels, dtype=object)
+    table = values[:, None] if values.ndim == 1 else values
+    if table.ndim != 2:
+        raise InputError(f"labels have {values.ndim} dimensions; give one column, or one column per inference")
+    if len(table) != rows:
+        raise InputError(f"labels have {len(table)} rows and the windows {rows}; give one label row per window")
+    return table
+
+
+def _number(column: NDArray[Any]) -> tuple[Indices, NDArray[Any]]:
+    known = np.array([not _missing(value) for value in column], dtype=bool)
+    codes = np.full(len(column), MISSING, dtype=np.int64)
+    values = column[known]
+    try:
+        classes, codes[known] = np.unique(values, return_inverse=True)
+    except TypeError as error:
+        kinds = ", ".join(sorted({type(value).__name__ for value in values}))
+        raise InputError(f"one label column mixes {kinds}; use one type per column") from error
+    return codes, classes
+
+
+def _missing(value: object) -> bool:
+    if value is None or type(value).__name__ == "NAType":  # pandas' NA, without importing pandas
+        return True
+    return bool(value != value)  # only NaN and NaT differ from themselves
 
 
 @dataclass(frozen=True)
@@ -78,24 +173,38 @@ class LabelledWindows:
         return self.samples.reshape(len(self), math.prod(self.samples.shape[1:]))  # -1 cannot be told of no windows
 
     def __getitem__(self, chosen: Indices | NDArray[np.bool_]) -> Self:
-        return replace(
-            self,
-            samples=self.samples[chosen],
-            labels={name: column[chosen] for name, column in self.labels.items()},
-            recording=self.recording[chosen],
-            person=None if self.person is None else self.person[chosen],
-            place=None if self.place is None else self.place[chosen],
-            group=None if self.group is None else self.group[chosen],
-            position=None if self.position is None else self.position[chosen],
-        )
+        given = {"person": self.person, "place": self.place, "group": self.group, "position": self.position}
+        kept: Any = {name: None if each is None else each[chosen] for name, each in given.items()}
+        labels = {name: column[chosen] for name, column in self.labels.items()}
+        return replace(self, samples=self.samples[chosen], labels=labels, recording=self.recording[chosen], **kept)
 
     def labelled(self, inference: str) -> NDArray[np.bool_]:
         """Which windows carry a label of this inference."""
         return np.array([label is not None for label in self.labels[inference]], dtype=bool)
 
+    def codes(self, inference: str, classes: Sequence[str]) -> Indices:
+        """Each window's class by its number among sorted ones, all of which are there; MISSING without a label."""
+        known = self.labelled(inference)
+        codes = np.full(len(self), MISSING, dtype=np.int64)
+        codes[known] = np.searchsorted(np.array(classes, dtype=str), self.labels[inference][known].astype(str))
+        return codes
+
     def classes(self, inference: str) -> list[str]:
         """Of this inference, sorted."""
         return sorted({str(label) for label in self.labels[inference] if label is not None})
+
+    def numbers(self, inference: str) -> list[str]:
+        """What stands for its classes in a bundle, in their order: classes of a sensitive inference may be people."""
+        count = len(self.classes(inference))
+        return [f"{number:0{len(str(count))}d}" for number in range(1, count + 1)]
+
+    def numbered(self, inferences: Iterable[str]) -> Self:
+        """The same windows with numbers for the classes of these inferences, as a bundle knows them."""
+        labels = dict(self.labels)
+        for name in inferences:
+            number = dict(zip(self.classes(name), self.numbers(name), strict=True))
+            labels[name] = np.array([number.get(each) for each in self.labels[name]], dtype=object)
+        return replace(self, labels=labels)
 
     def targets(self, inferences: Iterable[str]) -> Labels:
         """Label columns side by side, (window, inference)."""
@@ -116,8 +225,9 @@ def read_windows(
     (`{"time": "Timestamp"}`), and `columns` names those of a text file that has no names.
     """
     schema, inferences = policy.schema(), [*policy.inferences.useful, *policy.inferences.sensitive]
-    wanted = list(dict.fromkeys([*inferences, *filter(None, [policy.training.people, group])]))
     mapping = ColumnMap.of(policy, mapped)
+    people = mapping.get(PERSON) or None
+    wanted = list(dict.fromkeys([*inferences, *filter(None, [people, group])]))
     numbers = [mapping.get(name, name) for name in schema.names]
     with open_source(table, numbers=numbers, columns=columns, mapping=mapping) as source:
         found = Columns.of(source.schema, schema, mapping=mapping, where=source.where)
@@ -130,9 +240,7 @@ def read_windows(
     batches = list(cut(samples, window=schema.window, channels=len(schema.channels)))
     labels = pa.Table.from_batches([each.batch for each in rows])
     codes = {name: _codes(labels.column(name)) for name in inferences}
-    person, grouped = (
-        None if name is None else _codes(labels.column(name))[0] for name in (policy.training.people, group)
-    )
+    person, grouped = (None if name is None else _codes(labels.column(name))[0] for name in (people, group))
     return _assemble(batches, codes, _numbers(rows), person=person, group=grouped, scale=schema.scale)
 
 

@@ -1,6 +1,8 @@
-"""The networks of the default autoencoder: dense or convolutional encoder, dense decoder, readers of labels.
+"""What networks are made of: dense layers, levels and scales of windows, coarse numbers, weights from one generator.
 
-Layers are made without weights, since torch would draw them from its global generator; `initialise` draws them.
+Layers are made without weights, since torch would draw them from its global generator; `initialise` draws them. What a
+bundle takes from few participants' values is rounded until it is nobody's own value: grids are powers of two, and only
+how fine they are is learnt. This is no proof: it takes away the exact match by which a number would show whose it is.
 """
 
 from collections.abc import Sequence
@@ -9,13 +11,41 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils import skip_init
 
-from deeprotect.training.coarse import power_of_two, significant, to_grid
+from deeprotect.errors import InputError
+from deeprotect.signals.schema import Floats
 
-Floats = NDArray[np.float64]
+BOX_STEPS = 128
+"""Steps across a clip box, at least: rounding outward adds less than 2/128 to its width, and so to the noise."""
+THINNEST = 1e-3
+"""Of a box whose coordinate hardly moves, the width that its grid is taken from, relative to where it lies."""
+
+
+def to_grid(values: Floats, step: Floats | float) -> Floats:
+    """The nearest multiples of a step."""
+    return np.asarray(np.rint(values / step) * step)
+
+
+def power_of_two(values: Floats) -> Floats:
+    """The largest power of two that is not above each positive value."""
+    return np.asarray(np.exp2(np.floor(np.log2(values))))
+
+
+def significant(values: Floats, *, bits: int) -> Floats:
+    """Positive values with so many binary digits after the first."""
+    return to_grid(values, power_of_two(values) / 2**bits)
+
+
+def outward(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Ends of a clip box on a grid of each coordinate's own, the low one rounded down and the high one up."""
+    widths = np.maximum(high - low, THINNEST * np.maximum(1.0, np.abs(low)))
+    step = power_of_two(widths / BOX_STEPS)
+    down, up = np.floor(low / step) * step, np.ceil(high / step) * step
+    return down - step * (down > low), up + step * (up < high)  # a quotient may underflow to zero
+
+
 Layer = TypeVar("Layer", bound=nn.Module)
 SCALE_BITS, MEAN_STEPS, LARGEST_STEP = 3, 16, 1 / 1024
 """Binary digits of a standard deviation after its first; steps of a mean's grid in one, and the largest of them."""
@@ -81,22 +111,11 @@ class Clip(nn.Module):
         return window.clamp(0.0, 1.0)
 
 
-class UnflattenSeries(nn.Module):
-    """(row, time * channel) -> (row, channel, time), as convolutions want it."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.channels = channels
-
-    def forward(self, rows: Tensor) -> Tensor:
-        return torch.unflatten(rows, -1, (-1, self.channels)).mT
-
-
-class FlattenSeries(nn.Module):
-    """(row, channel, time) -> (row, time * channel), the way back."""
-
-    def forward(self, series: Tensor) -> Tensor:
-        return series.mT.flatten(-2)
+def window_samples(values: int, channels: int) -> int:
+    """Samples of a flattened window."""
+    if channels < 1 or values % channels:
+        raise InputError(f"channels = {channels} does not divide a window of {values} values; set it to the stream's")
+    return values // channels
 
 
 def unset(kind: type[Layer], *sizes: int, **options: Any) -> Layer:
@@ -111,20 +130,6 @@ def dense(widths: Sequence[int]) -> nn.Sequential:
     for inputs, outputs in pairwise(widths):
         layers += [unset(nn.Linear, inputs, outputs), nn.ReLU()]
     return nn.Sequential(*layers[:-1])
-
-
-def convolution(samples: int, channels: int, *, filters: int, widths: Sequence[int]) -> nn.Sequential:
-    """Two convolutions in time, then dense layers of the given widths (the input width is worked out)."""
-    kernel = min(5, samples - (samples + 1) % 2)
-    return nn.Sequential(
-        UnflattenSeries(channels),
-        unset(nn.Conv1d, channels, filters, kernel, padding=kernel // 2),
-        nn.ReLU(),
-        unset(nn.Conv1d, filters, filters, kernel, padding=kernel // 2),
-        nn.ReLU(),
-        FlattenSeries(),
-        *dense([filters * samples, *widths]),
-    )
 
 
 def initialise(module: nn.Module, generator: torch.Generator) -> nn.Module:

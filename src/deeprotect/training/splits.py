@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from deeprotect.errors import TableError
 from deeprotect.signals import Hold
-from deeprotect.training.labelled_windows import Indices, LabelledWindows
-from deeprotect.training.segments import place_in, segment_numbers
+from deeprotect.training.labelled_windows import Indices, LabelledWindows, place_in, segment_numbers
 
 Mask = NDArray[np.bool_]
 ONE_WINDOW = Hold()
@@ -28,7 +27,7 @@ def contiguous(windows: LabelledWindows, *, held_out: float, seed: int, hold: Ho
     counts = np.bincount(segments)
     place = place_in(segments)
     border = np.rint(counts * (1 - held_out))[segments]
-    short = counts < _shortest(held_out)
+    short = counts < max(4, int(np.ceil(1 / held_out)))  # two to train on, one gap and one to test on
     chosen = _whole_segments(windows, segments, np.flatnonzero(short), held_out=held_out, seed=seed)
     whole = chosen[segments]
     test = _together(np.where(short[segments], whole, place >= border), windows, hold)
@@ -50,11 +49,6 @@ def _last_episodes(windows: LabelledWindows, segments: Indices, hold: Hold) -> M
     episodes, borders = windows.episodes(hold), np.flatnonzero(np.diff(segments))
     first, last = (episodes[places][segments] for places in (np.append(0, borders + 1), np.append(borders, -1)))
     return np.asarray((episodes == last) & (first != last))
-
-
-def _shortest(held_out: float) -> int:
-    """The fewest windows that leave two to train on, one gap and one to test on."""
-    return max(4, int(np.ceil(1 / held_out)))
 
 
 def segments_of(windows: LabelledWindows) -> Indices:
@@ -138,8 +132,7 @@ def _together(side: Mask | Indices, windows: LabelledWindows, hold: Hold) -> Any
 
 def apart(train: Mask, test: Mask, windows: LabelledWindows) -> Mask:
     """Without the windows right before or after a tested one of the same recording, whatever their labels."""
-    place = np.arange(len(windows)) if windows.place is None else windows.place
-    neighbours = (np.diff(place) == 1) & (np.diff(windows.recording) == 0)
+    neighbours = windows.followed[:-1]
     touches = np.zeros(len(train), dtype=bool)
     touches[1:] |= neighbours & test[:-1]
     touches[:-1] |= neighbours & test[1:]

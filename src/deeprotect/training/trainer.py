@@ -1,12 +1,15 @@
 """One loop that trains an objective with Adam, stopped early on held-out rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
+from torch.optim.lr_scheduler import OneCycleLR
 
 Rows = tuple[Tensor, ...]
 Progress = Callable[[float], None]
@@ -53,7 +56,8 @@ def train(job: TrainingJob, schedule: Schedule, *, progress: Progress = lambda _
     steps = -(-len(job.train[0]) // size)
     learning = [value for value in objective.parameters() if value.requires_grad]
     optimiser = torch.optim.Adam(learning, lr=schedule.learning_rate, fused=True)
-    scheduler = _scheduler(optimiser, schedule, steps=steps)
+    total = schedule.epochs(steps) * steps
+    scheduler = OneCycleLR(optimiser, schedule.learning_rate, total_steps=total, cycle_momentum=False)
     # One noise draw for all checks, so that checks differ by the weights alone.
     check = job.batch(job.held_out, torch.arange(len(job.held_out[0]))) if job.held_out else ()
     stopping = EarlyStopping(objective, patience=schedule.patience)
@@ -99,14 +103,6 @@ class EarlyStopping:
             self._model.load_state_dict(self._best)
 
 
-def _scheduler(
-    optimiser: torch.optim.Optimizer, schedule: Schedule, *, steps: int
-) -> torch.optim.lr_scheduler.OneCycleLR:
-    return torch.optim.lr_scheduler.OneCycleLR(
-        optimiser, schedule.learning_rate, total_steps=schedule.epochs(steps) * steps, cycle_momentum=False
-    )
-
-
 def hold_out(rows: int, share: float) -> NDArray[np.bool_]:
     """Evenly spread runs of neighbouring rows: neighbours in time look alike, so single rows would flatter the model,
     and one run at the end may be a single person or activity."""
@@ -122,3 +118,19 @@ def _order(job: TrainingJob, count: int) -> Tensor:
     rows = len(job.train[0])
     shuffled = torch.randperm(rows, generator=job.generator)
     return shuffled[torch.arange(count) % rows]
+
+
+@contextmanager
+def single_thread() -> Iterator[None]:
+    """Layers of a few hundred weights gain nothing from a second thread, and waiting for one costs 10× on busy cores.
+
+    Results do not depend on the number of cores, either: products of matrices add up in another order on two threads,
+    and one last digit of a scale is enough for other noise.
+    """
+    before = torch.get_num_threads()
+    with threadpool_limits(1):
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.evaluation import made_results
 
-from deeprotect.evaluation.report.csv_tables import tables
+from deeprotect.evaluation.report.report_files import tables
 from deeprotect.evaluation.results import DIGITS, Results
 
 Lines = list[dict[str, str]]
@@ -72,10 +72,8 @@ def test_confusions_count_every_window(results: Results, found: dict[str, Lines]
     assert counted == sum(sum(map(sum, matrix.counts)) for matrix in matrices if matrix is not None)
 
 
-def test_form_noise_and_features_are_whole(results: Results, found: dict[str, Lines]) -> None:
+def test_form_is_whole(results: Results, found: dict[str, Lines]) -> None:
     assert [line["holds"] for line in found["form.csv"]] == ["True", "True", "False"]
-    assert [line["mechanism"] for line in found["noise.csv"]] == [row.mechanism for row in results.noise]
-    assert [float(line["accuracy_high"]) for line in found["features.csv"]] == [0.84, 0.43]
 
 
 def test_what_was_not_measured_makes_no_table() -> None:

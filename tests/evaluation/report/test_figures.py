@@ -15,13 +15,12 @@ from tests.evaluation import made_results
 
 from deeprotect.evaluation.methods import MAIN_METHODS, line_name
 from deeprotect.evaluation.report import figures
-from deeprotect.evaluation.report.figures import INK, LOOKS, Drawing, Series, file_name
-from deeprotect.evaluation.report.figures.accuracies import curves
-from deeprotect.evaluation.report.figures.curves import apart
-from deeprotect.evaluation.report.figures.palette import looks
+from deeprotect.evaluation.report.drawing import INK, LOOKS, Drawing, Series, apart, file_name, lines, looks
+from deeprotect.evaluation.report.figures import curves
 from deeprotect.evaluation.results import Confusion
 from deeprotect.policy.sections import GUARANTEES
 from deeprotect.signals import Channel
+from studies.reproduction.case_figures import bars
 
 CHANNEL = Channel("$acc_x$", "g", -4.0, 4.0)
 
@@ -37,14 +36,12 @@ def drawings() -> list[Drawing]:
     matrix = made_results.confusion(("up", "down"), 0.8)
     return [
         _signal(),
-        figures.useful_against_epsilon(rows, "exercise", caption="useful"),
-        figures.sensitive_against_epsilon(rows, "person", caption="sensitive"),
+        figures.against_epsilon(rows, "useful", "exercise", caption="useful"),
+        figures.against_epsilon(rows, "sensitive", "person", caption="sensitive"),
         figures.useful_against_sensitive(rows, "exercise", "person", caption="both"),
         figures.pooled(rows[:4], "person", caption="pooled"),
         figures.confusion("app", "do <b>", matrix, caption="confusion"),
-        figures.bars(
-            "bars", [Series("pca", [1, 2], [0.1, 0.2]), Series("own", [2], [0.3])], **_labels(), caption="bars"
-        ),
+        bars("bars", [Series("pca", [1, 2], [0.1, 0.2]), Series("own", [2], [0.3])], **_labels(), caption="bars"),
     ]
 
 
@@ -57,15 +54,15 @@ def _texts(drawing: Drawing) -> set[str]:
 
 
 def test_every_mechanism_has_a_colour_and_a_marker_of_its_own() -> None:
-    lines = {
-        line_name(mechanism, guarantee, "default")
+    shown = {
+        line_name(mechanism, guarantee)
         for mechanism, kept in GUARANTEES.items()
         for guarantee in kept
         # A channel asked for rldp gives ldp, and its row says so.
         if mechanism != "auto" and (mechanism, guarantee) != ("channel", "rldp")
     }
-    assert lines == {method.line for method in MAIN_METHODS}
-    assert len({LOOKS[line].colour for line in lines}) == len({LOOKS[line].marker for line in lines}) == len(lines)
+    assert shown == {method.line for method in MAIN_METHODS}
+    assert len({LOOKS[line].colour for line in shown}) == len({LOOKS[line].marker for line in shown}) == len(shown)
 
 
 def test_a_name_nobody_knows_takes_a_look_that_no_known_line_of_the_drawing_has() -> None:
@@ -136,12 +133,12 @@ def test_an_unsafe_name_is_refused_before_it_becomes_a_file() -> None:
         Drawing("../up", "", _signal().figure)
 
 
-def test_curves_leave_classical_features_and_peers_to_the_table(drawings: list[Drawing]) -> None:
+def test_curves_leave_references_to_the_table(drawings: list[Drawing]) -> None:
     rows = made_results.rows()
     assert {row.line for row in curves(rows)} == {method.line for method in MAIN_METHODS}
-    assert "laplace pca" not in _texts(drawings[1])
-    classical = [row for row in rows if row.line == "laplace pca"]
-    assert curves(classical) == classical
+    assert "features" not in _texts(drawings[1])
+    elsewhere = [made_results.row("elsewhere", "ldp", 5.0, app=0.5, attack=0.1)]
+    assert curves(elsewhere) == elsewhere
 
 
 def test_the_picture_of_the_trade_has_a_point_for_every_line_and_marks_the_good_corner(drawings: list[Drawing]) -> None:
@@ -169,13 +166,13 @@ def test_a_class_that_was_never_tested_can_be_drawn() -> None:
 def test_intervals_are_drawn_even_where_rounding_puts_the_value_outside() -> None:
     series = Series("laplace", [1.0], [0.5], [0.5000001], [0.6])
     assert np.all(np.asarray(series.errors) >= 0)
-    assert figures.lines("one", [series], xlabel="ε", levels={}, caption="").png()
+    assert lines("one", [series], xlabel="ε", levels={}, caption="").png()
 
 
 @pytest.mark.parametrize("series", [[], [Series("x", [], [])]])
 def test_nothing_to_draw_is_an_empty_drawing_and_no_failure(series: Sequence[Series]) -> None:
-    assert figures.lines("none", series, xlabel="x", levels={"guessing": 0.5}, caption="").svg()
-    assert figures.bars("none", series, **_labels(), caption="").svg()
+    assert lines("none", series, xlabel="x", levels={"guessing": 0.5}, caption="").svg()
+    assert bars("none", series, **_labels(), caption="").svg()
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=4))

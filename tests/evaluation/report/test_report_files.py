@@ -50,10 +50,10 @@ def test_a_page_that_fails_leaves_the_earlier_one_as_it_was(tmp_path: Path, page
 
 def test_a_table_of_an_earlier_run_does_not_stay_beside_newer_results(tmp_path: Path, page: Page) -> None:
     page = replace(page, groups=[])
-    files.write(tmp_path, replace(RESULTS, noise=made_results.results().noise), page)
-    assert (tmp_path / "tables" / "noise.csv").exists()
-    files.write(tmp_path, RESULTS, page)
-    assert not (tmp_path / "tables" / "noise.csv").exists()
+    files.write(tmp_path, replace(RESULTS, form=made_results.results().form), page)
+    assert (tmp_path / "tables" / "form.csv").exists()
+    files.write(tmp_path, replace(RESULTS, form=()), page)
+    assert not (tmp_path / "tables" / "form.csv").exists()
 
 
 def test_work_that_stops_half_way_leaves_no_folder(tmp_path: Path) -> None:

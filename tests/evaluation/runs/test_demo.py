@@ -7,14 +7,12 @@ import pytest
 
 from deeprotect.errors import DatasetError, InputError
 from deeprotect.evaluation.methods import Method
+from deeprotect.evaluation.runs import demo as running
 from deeprotect.evaluation.runs.demo import DemoPlan, demo
-from deeprotect.evaluation.study import Study
 
 SMALL = DemoPlan(
     epsilons=(5.0, 20.0),
     methods=(Method("baseline", "ldp"), Method("laplace", "ldp")),
-    noise_methods=(),
-    minimisers=("pca", "dct"),
     holds=("5 s",),
     max_epochs=8,
 )
@@ -36,6 +34,7 @@ def out(tmp_path_factory: pytest.TempPathFactory, shares: list[float]) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_attackers_read_the_raw_stream_and_not_the_released_one(out: Path) -> None:
     rows = json.loads((out / "results.json").read_text())["results"]
     for row in rows:
@@ -68,7 +67,7 @@ def test_progress_grows_to_one(out: Path, shares: list[float]) -> None:
 
 
 def test_a_file_in_the_way_is_refused_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Study, "load", lambda *_: pytest.fail("the work began"))
+    monkeypatch.setattr(running, "load", lambda *_, **__: pytest.fail("the work began"))
     (tmp_path / "out").write_text("mine")
     with pytest.raises(InputError, match="--out"):
         demo(tmp_path / "out")

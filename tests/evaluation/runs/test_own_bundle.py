@@ -9,8 +9,7 @@ import pytest
 
 from deeprotect.bundle import Bundle
 from deeprotect.errors import InputError
-from deeprotect.evaluation.runs.own_bundle import evaluate_bundle
-from deeprotect.evaluation.runs.own_table import EvaluateRequest, evaluate
+from deeprotect.evaluation.runs.own_table import EvaluateRequest, evaluate, evaluate_bundle
 from deeprotect.policy import Policy
 from deeprotect.training.fitting import fit as fitting
 from deeprotect.training.fitting.fit import export, learn
@@ -35,9 +34,10 @@ def other(table: pa.Table) -> pa.Table:
     return table.set_column(table.column_names.index("rest"), "rest", pa.array(table["rest"].to_numpy() + noise))
 
 
+@pytest.mark.long
 def test_the_row_is_the_bundles_own(shipped: Bundle, other: pa.Table, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(fitting, "learn", lambda *_: pytest.fail("a protector was learnt"))
-    results, _ = evaluate_bundle(shipped, other, tmp_path / "out", request=REQUEST)
+    results = evaluate_bundle(shipped, other, tmp_path / "out", request=REQUEST)
     (row,) = results.rows
     assert (row.mechanism, row.guarantee, row.epsilon, row.minimiser) == ("laplace", "ldp", 20.0, "PCA")
     assert row.useful["activity"].app > row.useful["activity"].chance + 0.2
@@ -56,12 +56,13 @@ def test_the_windows_that_it_was_trained_on_are_refused(shipped: Bundle, table: 
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("show_raw", [False, True])
 def test_the_page_says_whether_it_holds_raw_samples(
     table: pa.Table, policy: Policy, tmp_path: Path, show_raw: bool
 ) -> None:
     request = EvaluateRequest(mechanisms=("baseline",), epsilons=(5.0,), quick=True, show_raw=show_raw)
-    results, _ = evaluate(policy, table, tmp_path, request=request)
+    results = evaluate(policy, table, tmp_path, request=request)
     page = (tmp_path / "report.html").read_text()
     assert ("Raw samples of one recording of the table" in page) == show_raw
     assert ("No raw sample: the signals drawn are the mean of 9 recordings" in page) == (not show_raw)

@@ -7,10 +7,10 @@ import pytest
 
 from deeprotect.bundle.network import Network
 from deeprotect.signals import Hold
-from deeprotect.training.codebook import cross_fitting
+from deeprotect.training.codebook import coder_training
 from deeprotect.training.codebook.calibration_recordings import CalibrationDraws, agreed, calibrating
 from deeprotect.training.codebook.codebook import read_targets
-from deeprotect.training.codebook.cross_fitting import fit_apart
+from deeprotect.training.codebook.coder_training import fit_apart
 from deeprotect.training.labelled_windows import LabelledWindows
 
 USEFUL = ("walk", "still")
@@ -103,7 +103,7 @@ def test_the_coder_that_is_shipped_learns_from_no_calibration_recording_and_scor
         learnt.append(rows)
         return Network((), data.windows.shape[1])
 
-    monkeypatch.setattr(cross_fitting, "_fitted", fitted)
+    monkeypatch.setattr(coder_training, "_fitted", fitted)
     targets, _ = read_targets(found, gym_policy)
     coder, scores = fit_apart(found, targets, gym_policy, calibrating=chosen)
     assert len(learnt) == 1

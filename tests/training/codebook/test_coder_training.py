@@ -6,7 +6,7 @@ import torch
 
 from deeprotect.training.codebook.coder import Coder
 from deeprotect.training.codebook.coder_training import SCHEDULE, CoderData, CoderLoss, fit_coder
-from deeprotect.training.labels import Targets
+from deeprotect.training.labelled_windows import Targets
 from deeprotect.training.networks import Standardise
 
 CHANNELS, SAMPLES, ROWS = 2, 6, 80

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from torch import nn
 
-from deeprotect.training.codebook import cross_fitting
+from deeprotect.training.codebook import coder_training
 from deeprotect.training.codebook.coder_training import SCHEDULE
-from deeprotect.training.labels import Targets
+from deeprotect.training.labelled_windows import Targets
 
 
 def counting(number: int, values: int) -> nn.Module:
@@ -28,7 +28,7 @@ def fits(monkeypatch):
         progress(1.0)
         return counting(len(seen) - 1, data.windows.shape[1])
 
-    monkeypatch.setattr(cross_fitting, "fit_coder", fit)
+    monkeypatch.setattr(coder_training, "fit_coder", fit)
     return seen
 
 
@@ -40,15 +40,15 @@ def targets(gym_windows):
 
 
 def test_every_window_is_scored_by_a_coder_that_did_not_learn_from_it(gym_windows, gym_policy, targets, fits):
-    _, scores = cross_fitting.cross_fit(gym_windows, targets, gym_policy)
-    assert len(fits) == 1 + cross_fitting.FOLDS
+    _, scores = coder_training.cross_fit(gym_windows, targets, gym_policy)
+    assert len(fits) == 1 + coder_training.FOLDS
     for row, number in enumerate(scores[:, 0].astype(int).tolist()):
         assert number >= 1
         assert not fits[number][0][row]
 
 
 def test_the_shipped_coder_learns_from_every_labelled_window(gym_windows, gym_policy, targets, fits):
-    coder, _ = cross_fitting.cross_fit(gym_windows, targets, gym_policy)
+    coder, _ = coder_training.cross_fit(gym_windows, targets, gym_policy)
     assert not coder(gym_windows.flat).any()
     assert np.array_equal(fits[0][0], targets.codes[:, 0] >= 0)
     assert not any(chosen[targets.codes[:, 0] < 0].any() for chosen, _ in fits)
@@ -56,12 +56,12 @@ def test_the_shipped_coder_learns_from_every_labelled_window(gym_windows, gym_po
 
 @pytest.mark.parametrize(("asked", "given"), [(None, SCHEDULE.max_epochs), (6, 6), (10_000, SCHEDULE.max_epochs)])
 def test_a_policy_may_ask_for_fewer_epochs(gym_windows, gym_policy, targets, fits, asked, given):
-    cross_fitting.cross_fit(gym_windows, targets, gym_policy.vary(training={"max_epochs": asked}))
+    coder_training.cross_fit(gym_windows, targets, gym_policy.vary(training={"max_epochs": asked}))
     assert {schedule.max_epochs for _, schedule in fits} == {given}
 
 
 def test_progress_goes_from_coder_to_coder(gym_windows, gym_policy, targets, fits):
     shares = []
-    cross_fitting.cross_fit(gym_windows, targets, gym_policy, progress=shares.append)
-    halves = 2 * (1 + cross_fitting.FOLDS)
+    coder_training.cross_fit(gym_windows, targets, gym_policy, progress=shares.append)
+    halves = 2 * (1 + coder_training.FOLDS)
     assert shares == pytest.approx([(place + 1) / halves for place in range(halves)])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from deeprotect.signals import Hold
-from deeprotect.training.codebook import cross_fitting
+from deeprotect.training.codebook import coder_training
 from deeprotect.training.fitting.fit import learn
 from deeprotect.training.fitting.fitted_models import FittedModels
 from deeprotect.training.splits import contiguous, folds
@@ -14,7 +14,7 @@ HOLD = Hold(5, 5)
 
 def test_all_windows_of_an_episode_are_scored_by_a_coder_that_learnt_from_none_of_them(gym_windows):
     episodes = gym_windows.episodes(HOLD)
-    parts = folds(gym_windows, count=cross_fitting.FOLDS, seed=0, hold=HOLD)
+    parts = folds(gym_windows, count=coder_training.FOLDS, seed=0, hold=HOLD)
     assert (np.sum([test for _, test in parts], axis=0) == 1).all()
     for train, test in parts:
         assert not set(episodes[train]) & set(episodes[test])
@@ -43,6 +43,7 @@ def test_a_policy_in_seconds_is_a_hold_in_windows(held):
     assert held.seconds_per_draw == 4.0
 
 
+@pytest.mark.long
 def test_an_episode_has_one_code_and_is_read_no_worse_than_a_window(models, held, gym_windows):
     codes = models.codes(held)
     alone, pooled = codes.book(Hold()), codes.book(HOLD)

@@ -1,8 +1,8 @@
 import numpy as np
 
+from deeprotect.training.codebook.codebook import Joint
 from deeprotect.training.codebook.coder import SCORE_BITS
-from deeprotect.training.codebook.joint_classes import Joint
-from deeprotect.training.labels import Targets
+from deeprotect.training.labelled_windows import Targets
 
 
 def test_a_joint_class_without_a_code_goes_to_the_one_that_agrees_most():
@@ -12,4 +12,4 @@ def test_a_joint_class_without_a_code_goes_to_the_one_that_agrees_most():
 
 def decided(coding, scores):
     """Codes of scores in nats."""
-    return coding.decide(np.array(scores, dtype=np.float64).T * 2**SCORE_BITS, None).tolist()
+    return coding.decide(np.array(scores, dtype=np.float64).T * 2**SCORE_BITS).tolist()

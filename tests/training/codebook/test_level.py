@@ -6,10 +6,9 @@ import torch
 from tests.training.conftest import POLICY
 
 from deeprotect.policy import Policy
-from deeprotect.training.codebook.coder_training import CoderData, fit_coder
-from deeprotect.training.codebook.rotation import Rotation
+from deeprotect.training.codebook.coder_training import CoderData, Rotation, fit_coder
 from deeprotect.training.export import COARSE, to_network
-from deeprotect.training.labels import Targets
+from deeprotect.training.labelled_windows import Targets
 from deeprotect.training.networks import RemoveLevel
 
 CHANNELS = 2

@@ -1,5 +1,6 @@
 """Mixing windows: weights, people, shares and distances."""
 
+from contextlib import ExitStack
 from unittest import mock
 
 import numpy as np
@@ -7,9 +8,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from deeprotect.training.codebook import distances
-from deeprotect.training.codebook.distances import nearest, typical_gap
-from deeprotect.training.codebook.mixing import FEWEST_PEOPLE, LARGEST_SHARE, MIXED, Material, draw_weights
+from deeprotect.training.codebook import mixing as distances
+from deeprotect.training.codebook.mixing import (
+    FEWEST_PEOPLE,
+    LARGEST_SHARE,
+    MIXED,
+    Material,
+    draw_weights,
+    typical_gap,
+)
+from studies.reproduction.membership import scores
+from studies.reproduction.membership.scores import nearest
 
 
 @given(st.integers(2, 13), st.floats(0, 2), st.integers(0, 100))
@@ -67,7 +76,10 @@ def test_distances_taken_by_chunks_are_the_plain_ones(seed):
     random = np.random.default_rng(seed)
     left, right, people = random.uniform(size=(40, 6)), random.uniform(size=(30, 6)), random.integers(0, 3, 40)
     people[:2] = 0, 1
-    with mock.patch.object(distances, "CHUNK", 7), mock.patch.object(distances, "CELLS", 5 * 40):
+    patches = ((distances, "CHUNK", 7), (scores, "CHUNK", 7), (distances, "CELLS", 5 * 40))
+    with ExitStack() as stack:
+        for each in patches:
+            stack.enter_context(mock.patch.object(*each))
         near, gap = nearest(left, right), typical_gap(left, np.arange(40), people=people)
     np.testing.assert_allclose(near, np.linalg.norm(left[:, None] - right, axis=2).min(axis=1))
     between = np.linalg.norm(left[:, None] - left, axis=2)

@@ -6,7 +6,7 @@ import torch
 from deeprotect.policy import Policy
 from deeprotect.policy.sections import Training
 from deeprotect.signals import Channel
-from deeprotect.training.codebook.rotation import NOISE, Rotation, matrices, triads_of
+from deeprotect.training.codebook.coder_training import NOISE, Rotation, matrices, triads_of
 
 
 def worn(**changes) -> Policy:

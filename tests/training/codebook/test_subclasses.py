@@ -7,15 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeprotect.bundle.episode_encoder import EpisodeEncoder
-from deeprotect.bundle.network import Network
+from deeprotect.bundle.network import EpisodeEncoder, Network
 from deeprotect.errors import TableError
 from deeprotect.signals import Hold
-from deeprotect.training.codebook.codebook import learn_codes, owner_codes
-from deeprotect.training.codebook.subclasses import THRESHOLD_BITS, Subclasses
+from deeprotect.training.codebook.codebook import THRESHOLD_BITS, Subclasses, learn_codes
 from deeprotect.training.fitting.fit import learn
 from deeprotect.training.fitting.fitted_models import FittedModels
-from deeprotect.training.labels import MISSING, Targets
+from deeprotect.training.labelled_windows import MISSING, Targets
+from studies.reproduction.all_owners import owner_codes
 
 OWNER = "p1"
 
@@ -42,6 +41,7 @@ def useful_of(windows):
     return Targets.read(windows.targets(["owner"]), len(windows))
 
 
+@pytest.mark.long
 def test_where_one_class_is_one_persons_alone_the_coder_tells_all_people_apart(gym_windows, learnt):
     assert learnt.subclasses is not None
     assert learnt.coder.outputs == 5
@@ -75,6 +75,7 @@ def test_a_protector_of_it_is_an_ordinary_channel_of_two_codes(gym_windows, poli
     assert set(np.unique(protector.encode(gym_windows.flat))) <= {0.0, 1.0}
 
 
+@pytest.mark.long
 def test_one_coder_of_people_serves_every_owner(gym_windows, policy, gym_policy, learnt):
     asked = gym_policy.vary(inferences={"useful": ["person"], "sensitive": ["activity"]}, privacy={"guarantee": "ldp"})
     people = learn_codes(gym_windows, asked)
@@ -85,6 +86,7 @@ def test_one_coder_of_people_serves_every_owner(gym_windows, policy, gym_policy,
         assert np.mean(found.book(Hold()).coded == own) > 0.9
 
 
+@pytest.mark.long
 def test_a_class_of_several_people_is_nobodys_own(gym_windows, gym_policy):
     asked = gym_policy.vary(inferences={"useful": ["person"], "sensitive": ["activity"]}, privacy={"guarantee": "ldp"})
     pair = np.where(np.isin(gym_windows.labels["person"].astype(str), ["p0", "p1"]), "owner", "other").astype(object)

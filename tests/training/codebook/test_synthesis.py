@@ -4,10 +4,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 from deeprotect.errors import TableError
 from deeprotect.training.codebook import synthesis
-from deeprotect.training.codebook.distances import nearest
 from deeprotect.training.codebook.mixing import FEWEST_PEOPLE, LARGEST_SHARE, Material, mix
 from deeprotect.training.codebook.synthesis import MARGIN, synthesise
 from deeprotect.training.labelled_windows import LabelledWindows
+from studies.reproduction.membership.scores import nearest
 
 TIME, CHANNELS, PEOPLE, EACH = 8, 2, 5, 12
 ACTIVITIES = ("run", "still", "walk")

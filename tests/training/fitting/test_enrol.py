@@ -10,7 +10,7 @@ from deeprotect.bundle.card import card
 from deeprotect.bundle.verification.verify import verify
 from deeprotect.errors import BundleError, TableError
 from deeprotect.training.codebook.personal_head import CoderParts, personal
-from deeprotect.training.fitting.enrol import enrol
+from deeprotect.training.fitting.fit import enrol
 from deeprotect.training.labelled_windows import read_windows
 
 WINDOWS = 22
@@ -117,6 +117,7 @@ def test_noise_on_features_has_no_head_to_learn(gym_policy, gym_table):
         plain.enrol(limping(seconds=6))
 
 
+@pytest.mark.long
 def test_a_coder_of_people_is_not_taught_a_new_one(gym_policy, gym_table):
     """Owner or other: the head tells those people apart who were in training."""
     own = pa.array(np.where(gym_table["person"].to_numpy(zero_copy_only=False) == "p1", "owner", "other"))

@@ -13,10 +13,6 @@ OPTIONS = [
     ("paper", "rldp", "paper"),
     ("laplace", "ldp", "default"),
     ("laplace", "named", "pca"),
-    ("laplace", "ldp", "dct"),
-    ("laplace", "ldp", "dft"),
-    ("laplace", "ldp", "haar"),
-    ("laplace", "ldp", "bcs"),
     ("subspace", "rldp", "default"),
     ("channel", "ldp", "default"),
     ("channel", "named", "default"),
@@ -28,6 +24,7 @@ def asking_for(policy, mechanism, guarantee, minimiser):
     return policy.vary(privacy={"mechanism": mechanism, "guarantee": guarantee}, training=training)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("mechanism", "guarantee", "minimiser"), OPTIONS)
 def test_every_mechanism_becomes_a_bundle_that_protects(
     gym_table, gym_policy, tmp_path, mechanism, guarantee, minimiser
@@ -57,9 +54,9 @@ def test_the_bundle_computes_what_the_laboratory_computes(gym_windows, gym_polic
 def test_auto_takes_the_mechanism_with_the_best_utility_to_be_expected_and_says_why(gym_table, gym_policy):
     protector = Protector.train(gym_policy.vary(privacy={"mechanism": "auto"}, training={"max_epochs": 15}), gym_table)
     expected = protector.bundle.manifest.minimiser.chosen_for_expected_accuracy
-    assert set(expected) == {"channel", "laplace"}
+    assert "channel" in expected
     assert protector.bundle.mechanism.name == max(expected, key=expected.get)
-    assert "Chosen for the best useful accuracy" in protector.describe()
+    assert "Chosen for the highest expected app accuracy" in protector.describe()
 
 
 def test_auto_takes_the_mechanism_of_least_cost_where_the_policy_gives_costs(gym_table, gym_policy):

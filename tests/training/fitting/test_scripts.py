@@ -95,6 +95,7 @@ def test_recordings_that_are_shorter_than_a_script_can_be_learnt_from(gym_table,
     assert made.protect(gym_table).table.num_rows == gym_table.num_rows
 
 
+@pytest.mark.long
 def test_the_smaller_of_two_promises_is_kept(gym_policy, gym_windows):
     named = {"guarantee": "named", "epsilon": 12.0, "ldp_ceiling": 7.0, "every": "8 s", "slots": "1.6 s"}
     made = learn(FittedModels(gym_windows), gym_policy.vary(privacy=named))
@@ -107,6 +108,7 @@ def test_the_card_says_what_a_script_is(protector):
     assert "(3 labels, 10 slots, at most 4 changes)" in text
 
 
+@pytest.mark.long
 def test_costs_of_misreading_are_counted(policy):
     costs = {"activity": {"still": {"run": 0.5}}}
     made = learn(FittedModels(read_windows(day(), policy)), policy.vary(training={"cost_matrix": costs}))

@@ -8,7 +8,7 @@ from sklearn.linear_model import RidgeClassifier
 
 from deeprotect.errors import InputError
 from deeprotect.training.minimisers.autoencoder import Autoencoder
-from deeprotect.training.minimisers.linear import PCA
+from deeprotect.training.minimisers.minimiser import PCA
 
 QUICK: dict[str, Any] = {"hidden": 32, "batch_size": 64, "max_epochs": 15, "random_state": 0}
 
@@ -29,12 +29,11 @@ def readable(features: np.ndarray, label: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("loss", ["ridge", "softmax", "hinge"])
-@pytest.mark.parametrize("network", ["dense", "conv"])
-def test_two_features_carry_a_label_that_two_principal_components_lose(loss: str, network: str) -> None:
+def test_two_features_carry_a_label_that_two_principal_components_lose(loss: str) -> None:
     X, label = ringing()
     known = label.astype(object)
     known[::7] = None
-    model = Autoencoder(2, loss=loss, network=network, **QUICK).fit(X[:300], known[:300])
+    model = Autoencoder(2, loss=loss, **QUICK).fit(X[:300], known[:300])
     assert readable(PCA(2).fit_transform(X), label) < 0.65
     assert readable(model.transform(X), label) > 0.85
 
@@ -63,7 +62,6 @@ def test_without_labels_it_rebuilds_windows() -> None:
     assert error < 0.5 * X.var(axis=0).mean()
 
 
-@pytest.mark.parametrize("wrong", [{"loss": "cubic"}, {"network": "wide"}, {"channels": 3}])
-def test_a_wrong_choice_is_refused_by_name(wrong: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match=next(iter(wrong))):
-        Autoencoder(**wrong).fit(*ringing(50))
+def test_a_wrong_choice_is_refused_by_name() -> None:
+    with pytest.raises(InputError, match="loss"):
+        Autoencoder(loss="cubic").fit(*ringing(50))

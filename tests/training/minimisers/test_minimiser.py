@@ -8,10 +8,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from deeprotect.errors import InputError
 from deeprotect.training.minimisers.autoencoder import Autoencoder
-from deeprotect.training.minimisers.linear import DCT, DFT, PCA, Haar
-from deeprotect.training.minimisers.minimiser import Minimiser
+from deeprotect.training.minimisers.minimiser import PCA, Minimiser
 from deeprotect.training.minimisers.paper_autoencoder import PaperAutoencoder
-from deeprotect.training.minimisers.sparse import BlindCompressiveSensing
+from studies.features.sparse import BlindCompressiveSensing
+from studies.features.transforms import DCT, DFT, Haar
 
 MINIMISERS: list[Minimiser] = [
     DFT(),
@@ -21,7 +21,6 @@ MINIMISERS: list[Minimiser] = [
     BlindCompressiveSensing(max_iter=2, steps=5, random_state=0),
     PaperAutoencoder(max_iter=2, random_state=0),
     Autoencoder(max_epochs=2, hidden=8, random_state=0),
-    Autoencoder(max_epochs=2, hidden=8, random_state=0, network="conv"),
 ]
 
 

@@ -6,8 +6,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deeprotect.training.minimisers.paper_autoencoder import PaperAutoencoder
-from deeprotect.training.minimisers.tied_layers import Constants, TiedLayer, TrainingRows, descend, objective
+from deeprotect.training.minimisers.paper_autoencoder import (
+    Constants,
+    PaperAutoencoder,
+    TiedLayer,
+    TrainingRows,
+    descend,
+    objective,
+)
 
 CONSTANTS = Constants(alpha=0.1, mu=1.0, beta=0.01, decay=1e-3, sparsity=1e-2, rho=0.3, max_iter=20, batch_size=16)
 

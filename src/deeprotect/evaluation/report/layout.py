@@ -1,23 +1,138 @@
-"""The layout of a page about results: which row leads, which drawings, and what to know when reading them."""
+"""The layout of a page about results: which row leads, which drawings, what to know when reading, what is untested."""
 
 import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import cast, get_args
 
-from deeprotect.bundle.card_opening import opening
 from deeprotect.errors import InputError
 from deeprotect.evaluation.excerpt import Excerpt
 from deeprotect.evaluation.methods import BY_LINE, is_main
 from deeprotect.evaluation.report import figures
-from deeprotect.evaluation.report.figures import Drawing
-from deeprotect.evaluation.report.notes import contains, reading, untested
+from deeprotect.evaluation.report.drawing import Drawing
 from deeprotect.evaluation.report.page import Group, Page
 from deeprotect.evaluation.results import Results, Row
 from deeprotect.policy import Policy
 from deeprotect.policy.sections import Privacy
 from deeprotect.privacy.events import Event, Guarantee
-from deeprotect.privacy.guarantees import STRONGEST_FIRST
+from deeprotect.privacy.guarantees import STRONGEST_FIRST, opening
+
+_SPLITS = {
+    "time": "People, devices and places outside the table: training and test windows are different parts of the same "
+    "recordings.",
+    "recording": "People, devices and places outside the table: tested recordings are kept apart from training, but "
+    "the same person may stand on both sides.",
+}
+
+_DRAWN = {
+    "average": "No raw sample: the signals drawn are {} and what became of it. --show-raw draws one recording instead.",
+    "public": "Raw samples of {}, which anyone may have.",
+    "raw": "Raw samples of {}, some seconds of one channel, because --show-raw asked for them. Treat this page, its "
+    "figures and its folder as you treat the table.",
+}
+_NOT_DRAWN = (
+    "No raw sample, and no signal is drawn: there are too few people in the table for a mean that is nobody's own. "
+    "--show-raw draws one recording."
+)
+
+
+def reading(results: Results) -> list[str]:
+    """How each number was got, in the order in which a reader meets them."""
+    lines = [
+        "raw windows: apps and attackers trained and tested on what the sensors gave. The unchanged app learnt from "
+        "raw windows and reads released ones; it does not know that anything happened.",
+    ]
+    if results.rows[0].sensitive:
+        lines += _about_attackers(results.rows)
+    lines += [
+        "limit: what ε itself allows anyone to guess from one window. Where it is high and the measured attacker is "
+        "low, it is the little that is released that protects, and that is measured, not proven.",
+        "ε is per window. A stream of T windows costs T·ε against someone who pools them all.",
+    ]
+    if any(row.guarantee in ("rldp", "none") for row in results.rows):
+        lines.append("Rows of rldp and rows without a promise have no limit: no ε bounds every observer of them.")
+    return [*lines, "Intervals are 95 % and hold for new windows of the same kind, not for another choice of people."]
+
+
+def untested(results: Results) -> list[str]:
+    """What this evaluation cannot speak about."""
+    first = results.rows[0]
+    lines = [_attackers_left(results.rows), _split_left(str(results.run.get("split", ""))), _pools_left(first)]
+    lines += [
+        f"Inferences without labels in this table: only {_listed([*first.useful, *first.sensitive])} were measured.",
+        "What stands beside the samples: row counts, gaps, and time stamps and names of recordings where they are kept "
+        "may tell who was recorded, when, and for how long.",
+        "Attackers with more data than the training windows counted below, or with other sensors, maps or logs to "
+        "hold the released stream against.",
+        "Data that drift: another way of wearing the sensor, another rate, new kinds of behaviour.",
+        "The running program: its timing, its memory, the device it runs on. For a bundle, deeprotect verify works out "
+        "the promise again and deeprotect audit attacks it.",
+    ]
+    epsilons = sorted({row.epsilon for row in results.rows if row.epsilon is not None})
+    if epsilons:
+        lines.append(f"Other ε than {', '.join(f'{epsilon:g}' for epsilon in epsilons)}.")
+    return [line for line in lines if line]
+
+
+def contains(results: Results, excerpt: Excerpt | None) -> list[str]:
+    """What of the table stands on the page and in the files beside it."""
+    first = results.rows[0]
+    lines = [_DRAWN[excerpt.shows].format(excerpt.origin) if excerpt else _NOT_DRAWN]
+    lines.append(
+        f"Names of classes as the table has them ({_listed([*first.useful, *first.sensitive])}), and columns' names."
+    )
+    lines.append("Everything else is a share, a count or a mean over many windows.")
+    return lines
+
+
+def _about_attackers(rows: Sequence[Row]) -> list[str]:
+    useful, sensitive = _listed(list(rows[0].useful)), _listed(list(rows[0].sensitive))
+    models = _models(rows)
+    best_of = f" It is the best of: {', '.join(models)}." if models else ""
+    return [
+        "The attacker that counts is the retrained one: it has seen released windows of the same recordings with "
+        f"their labels.{best_of} On two classes an attacker who is wrong more often than right is turned round.",
+        "Several windows: the attacker adds up its evidence over that many neighbouring windows of one recording "
+        "(fewer where the tested part is shorter).",
+        f"told only {useful}: guessing {sensitive} from the true {useful} alone. No protection that keeps {useful} "
+        "can push an attacker below that.",
+    ]
+
+
+def _attackers_left(rows: Sequence[Row]) -> str:
+    if not rows[0].sensitive:
+        return (
+            "Any attacker: the policy names no sensitive inference, so nothing but the promise itself stands against "
+            "one. Name an inference as sensitive to have it attacked."
+        )
+    models = _models(rows)
+    tried = f" than {', '.join(models)}" if models else ""
+    return f"Other attackers{tried}, trained longer, tuned by hand, or made for this release. A stronger one may exist."
+
+
+def _split_left(split: str) -> str:
+    kind = split.split(" ")[0].lower()
+    if split and kind not in _SPLITS:
+        return f"Devices and places outside the table; training and test side were split by {split}."
+    return _SPLITS.get(kind, "People, devices and places outside the table.")
+
+
+def _pools_left(row: Row) -> str:
+    sizes = [size for each in row.sensitive.values() for size in each.pooled]
+    if not sizes:
+        return "Several windows put together: every accuracy here is of one window." if row.sensitive else ""
+    return f"More than {max(sizes)} windows of one recording put together, or windows joined across recordings."
+
+
+def _models(rows: Sequence[Row]) -> list[str]:
+    """Of all rows, in the order in which they were tried: some attackers fit some releases only."""
+    attacks = [each for row in rows for each in row.sensitive.values()]
+    return list(dict.fromkeys(name.replace("_", " ") for each in attacks for name in each.attackers))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
 
 _MOST_PAIRS = 6
 
@@ -57,7 +172,10 @@ def lay_out(
 
 
 def leading(rows: Sequence[Row], epsilon: float, wanted: Privacy) -> Row:
-    """What the policy asks for, at `epsilon` where it was measured; where it leaves a choice, the most useful."""
+    """The policy's own row; without it the most useful of what it asks for, at `epsilon` where that was measured."""
+    own = [row for row in rows if row.own]
+    if own:
+        return own[0]
     main = [row for row in rows if is_main(row.line)] or list(rows)
     mine = [row for row in main if wanted.mechanism in ("auto", row.mechanism)]
     asked = [row for row in mine if row.guarantee == wanted.guarantee] or mine or _strongest(main)
@@ -91,30 +209,27 @@ def at(rows: Sequence[Row], epsilon: float) -> list[Row]:
 def _worth(row: Row) -> float:
     """Mean accuracy of the apps less the most that an attacker gains beyond what the useful labels tell."""
     apps = [each.app for each in row.useful.values()]
-    gains = [each.adaptive - max(each.chance, each.from_useful) for each in row.sensitive.values()]
+    gains = [each.adaptive - each.floor for each in row.sensitive.values()]
     return sum(apps) / max(1, len(apps)) - max(0.0, *gains, 0.0)
 
 
 def _curves(rows: Sequence[Row]) -> Group:
     if all(row.epsilon is None for row in rows):
         return Group("curves", "Accuracy against ε", "", ())
-    useful = [
-        figures.useful_against_epsilon(rows, name, caption=f"Useful, {name}: how often the unchanged app is right")
-        for name in rows[0].useful
-    ]
-    sensitive = [
-        figures.sensitive_against_epsilon(
-            rows, name, caption=f"Sensitive, {name}: how often the best retrained attacker is right"
-        )
-        for name in rows[0].sensitive
-    ]
+    useful = {name: f"Useful, {name}: how often the unchanged app is right" for name in rows[0].useful}
+    sensitive = {
+        name: f"Sensitive, {name}: how often the best retrained attacker is right" for name in rows[0].sensitive
+    }
     text = "For useful inferences high is good; for sensitive ones low is. " if sensitive else "High is good. "
     return Group(
         "curves",
         "What each ε buys",
-        f"{text}Bars are 95 % intervals; lines are set slightly apart so that they can be seen. Classical features and "
-        "peers are left to the table.",
-        [*useful, *sensitive],
+        f"{text}Bars are 95 % intervals; lines are set slightly apart so that they can be seen. "
+        "References are left to the table.",
+        [
+            *(figures.against_epsilon(rows, "useful", name, caption=caption) for name, caption in useful.items()),
+            *(figures.against_epsilon(rows, "sensitive", name, caption=caption) for name, caption in sensitive.items()),
+        ],
     )
 
 
@@ -183,12 +298,8 @@ def _holds(rows: Sequence[Row]) -> Group:
 
 
 def _strangers(found: Mapping[str, Row]) -> Group:
-    drawings = []
-    if found:
-        caption = (
-            "People met before and strangers, read by apps and attackers; dotted: raw windows, useful labels alone"
-        )
-        drawings = [figures.strangers(found["met"], found["strangers"], caption=caption)]
+    caption = "People met before and strangers, read by apps and attackers; dotted: raw windows, useful labels alone"
+    drawings = [figures.strangers(found["met"], found["strangers"], caption=caption)] if found else []
     return Group(
         "strangers",
         "People whom the protector has never met",

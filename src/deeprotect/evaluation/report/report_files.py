@@ -1,18 +1,103 @@
-"""Writing results, tables, figures and page: all of them, or none."""
+"""Writing results, tables (CSV: tidy, one fact a line), figures and page: all of them, or none."""
 
+import csv
+import io
 import json
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from deeprotect.evaluation.report.csv_tables import tables
-from deeprotect.evaluation.report.figures import Drawing
+from deeprotect.evaluation.report.drawing import Drawing
 from deeprotect.evaluation.report.page import Page
-from deeprotect.evaluation.results import Results
+from deeprotect.evaluation.results import DIGITS, Confusion, Results, Row, Sensitive, Useful
 from deeprotect.tables.atomic import files_into, whole_file
 from deeprotect.version import __version__
+
+Line = dict[str, Any]
+
+
+def tables(results: Results) -> dict[str, str]:
+    """The text of each table by its file's name; a table without lines is the empty text."""
+    rows = results.rows
+    contents = {
+        "results": [line for row in rows for line in _accuracies(row)],
+        "attackers": [line for row in rows for line in _attackers(row)],
+        "pooled": [line for row in rows for line in _pooled(row)],
+        "confusion": [line for row in rows for line in _confusions(row)],
+        "signal": [_head(row) | {"channel": name, "mae": error} for row in rows for name, error in row.signal.items()],
+        "form": [asdict(check) for check in results.form],
+    }
+    return {f"{name}.csv": csv_text(lines) for name, lines in contents.items()}
+
+
+def _head(row: Row) -> Line:
+    return {name: getattr(row, name) for name in ("line", "mechanism", "guarantee", "asked", "epsilon", "minimiser")}
+
+
+def _accuracies(row: Row) -> Iterator[Line]:
+    for name, useful in row.useful.items():
+        low, high = useful.app_ci
+        facts = _only(useful, "clean app") | {"app_low": low, "app_high": high}
+        yield _head(row) | {"role": "useful", "inference": name} | facts | _only(useful, "retrained limit chance")
+    for name, each in row.sensitive.items():
+        low, high = each.adaptive_ci
+        facts = _only(each, "raw static adaptive") | {"adaptive_low": low, "adaptive_high": high}
+        facts |= _only(each, "best_attacker from_useful limit chance")
+        yield _head(row) | {"role": "sensitive", "inference": name} | facts
+
+
+def _only(facts: Useful | Sensitive, names: str) -> Line:
+    return {name: getattr(facts, name) for name in names.split()}
+
+
+def _attackers(row: Row) -> Iterator[Line]:
+    for name, facts in row.sensitive.items():
+        for attacker, accuracy in facts.attackers.items():
+            yield _head(row) | {"inference": name, "attacker": attacker, "accuracy": accuracy}
+
+
+def _pooled(row: Row) -> Iterator[Line]:
+    for name, facts in row.sensitive.items():
+        for size in sorted({*facts.pooled, *facts.pooled_raw}):
+            both = {"accuracy": facts.pooled.get(size), "raw": facts.pooled_raw.get(size)}
+            yield _head(row) | {"inference": name, "windows": size} | both
+
+
+def _confusions(row: Row) -> Iterator[Line]:
+    for role, group in (("useful", row.useful), ("sensitive", row.sensitive)):
+        for name, facts in group.items():
+            for cell in _cells(facts.confusion):
+                yield _head(row) | {"role": role, "inference": name} | cell
+
+
+def _cells(confusion: Confusion | None) -> Iterator[Line]:
+    """Cells that hold a window; with many classes most hold none."""
+    if confusion is None:
+        return
+    for truth, counts in zip(confusion.classes, confusion.counts, strict=True):
+        for guess, count in zip(confusion.classes, counts, strict=True):
+            if count:
+                yield {"truth": truth, "read_as": guess, "windows": count}
+
+
+def csv_text(lines: Sequence[Line]) -> str:
+    """Columns in the order in which they first appear; what a line lacks is empty."""
+    if not lines:
+        return ""
+    buffer = io.StringIO()
+    columns = list(dict.fromkeys(name for line in lines for name in line))
+    writer = csv.DictWriter(buffer, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _plain(value) for name, value in line.items()} for line in lines)
+    return buffer.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    return round(value, DIGITS) if isinstance(value, float) else value
+
 
 FIGURES = "figures"
 TABLES = "tables"

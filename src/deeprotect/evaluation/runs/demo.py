@@ -5,18 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from deeprotect.datasets.dataset import Dataset
-from deeprotect.evaluation import minimiser_comparison, noise_comparison
+from deeprotect.datasets.fetching import load
 from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.excerpt import Excerpt, one_recording
 from deeprotect.evaluation.experiment import Plan, RunResult, by_line, release_question, rows_question, sum_up
-from deeprotect.evaluation.methods import FEATURES, MAIN_METHODS, Method
+from deeprotect.evaluation.methods import FEATURES, MAIN_METHODS, Method, Setting, grid
 from deeprotect.evaluation.report import layout
 from deeprotect.evaluation.report import report_files as files
-from deeprotect.evaluation.report.summary import aim
+from deeprotect.evaluation.report.page import aim
 from deeprotect.evaluation.results import Results, Row
 from deeprotect.evaluation.runner import Progress
-from deeprotect.evaluation.settings import Setting, grid
-from deeprotect.evaluation.study import Study
 from deeprotect.policy import Policy
 from deeprotect.tables.output_checks import refuse_unwritable_folder
 from deeprotect.training.labelled_windows import LabelledWindows, read_windows
@@ -24,28 +22,32 @@ from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 READY, MEASURED = 0.05, 0.95  # shares of the whole time, for the progress bar
 
 HELD = Method("channel", "ldp")
-STUDY = Study("demo", "watch", 10, "exercise", "person", people="person", rate_hz=10.0)
+DATA, RATE_HZ, WINDOW = "watch", 10.0, 10
 
 
 @dataclass(frozen=True)
 class DemoPlan:
     """What the demo measures; the defaults take about a minute on two cores."""
 
-    study: Study = STUDY
     epsilons: tuple[float, ...] = (1.0, 2.0, 5.0)
     shown_epsilon: float = 5.0
     holds: tuple[str, ...] = ("5 s", "10 s")
     features: int = 3  # noise grows with every feature; three tell seven exercises apart
     methods: tuple[Method, ...] = (*MAIN_METHODS, Method(FEATURES, "none"))
-    noise_methods: tuple[Method, ...] = noise_comparison.METHODS
-    minimisers: tuple[str, ...] = minimiser_comparison.NAMES
     max_epochs: int | None = 40  # of every network; more read a little better and take longer
     # Extremely randomised trees: on these windows a stronger attacker than a forest, in half the time.
     setup: Setup = field(default_factory=lambda: Setup(attackers=("ridge", "extra_trees")))
 
     def policy(self, data: Dataset) -> Policy:
-        training = {"features": self.features, "max_epochs": self.max_epochs}
-        return self.study.policy(data).vary(training=training, privacy={"epsilon": self.shown_epsilon})
+        channels = {each.name: {"unit": each.unit, "range": [each.low, each.high]} for each in data.channels}
+        tables = {
+            "version": 1,
+            "stream": {"rate_hz": data.rate_hz, "window": WINDOW, "channels": channels},
+            "inferences": {"useful": ["exercise"], "sensitive": ["person"]},
+            "privacy": {"epsilon": self.shown_epsilon, "mechanism": "channel"},
+            "training": {"people": "person", "orientation": "kept", "features": self.features},
+        }
+        return Policy.from_tables(tables).vary(training={"max_epochs": self.max_epochs})
 
     def rows(self, jobs: int) -> Plan:
         held = [Setting(HELD, self.shown_epsilon, every=every) for every in self.holds]
@@ -61,12 +63,11 @@ def demo(
     """
     refuse_unwritable_folder(out)
     plan = plan or DemoPlan()
-    data = plan.study.load(None)
+    data = load(DATA, rate_hz=RATE_HZ)
     policy = plan.policy(data)
     results, excerpt = _measure(data, policy, plan, jobs=jobs, progress=progress)
-    page = layout.lay_out(
-        results, policy, title=_title(data), lead=aim(policy), excerpt=excerpt, epsilon=plan.shown_epsilon
-    )
+    title = f"{data.entry.title}: what a protected stream still tells"
+    page = layout.lay_out(results, policy, title=title, lead=aim(policy), excerpt=excerpt, epsilon=plan.shown_epsilon)
     files.write(out, results, page)
     progress(1.0)
     return results.to_json()
@@ -75,44 +76,27 @@ def demo(
 def _measure(
     data: Dataset, policy: Policy, plan: DemoPlan, *, jobs: int, progress: Progress
 ) -> tuple[Results, Excerpt]:
-    """Rows, noise, features and windows to look at, all on one fold, and asked at once: models are learnt once."""
+    """Rows and windows to look at, all on one fold, and asked at once: models are learnt once."""
     windows, rows = read_windows(data.table, policy), plan.rows(jobs)
     with rows.prepared(windows, policy) as runner:
         progress(READY)
         excerpt = one_recording(runner.test(0), policy.schema(), plan.shown_epsilon)
-        measured, noise, features, released = runner.measure_all(
-            [
-                rows_question(rows),
-                noise_comparison.noise_question(plan.shown_epsilon, methods=plan.noise_methods),
-                minimiser_comparison.features_question(names=plan.minimisers),
-                release_question(grid(plan.methods, [plan.shown_epsilon]), excerpt.windows),
-            ],
+        measured, released = runner.measure_all(
+            [rows_question(rows), release_question(grid(plan.methods, [plan.shown_epsilon]), excerpt.windows)],
             progress=lambda share: progress(READY + (MEASURED - READY) * share),
         )
         found = sum_up(runner, measured)
     origin = f"one recording of the public data set {data.name}"
     excerpt = replace(excerpt, released=by_line(released), shows="public", origin=origin)
-    run = _run(data, windows, found, seed=plan.setup.seed)
     shown = [row for row in found.rows if not _is_held(row, policy)]
     holds = [row for row in found.rows if _is_held(row, policy)]
     first = [row for row in shown if holds and (row.line, row.epsilon) == (HELD.line, plan.shown_epsilon)]
-    results = Results(
-        shown,
-        list(noise.values.values()),
-        list(features.values.values()),
-        holds=[*first, *holds],
-        left_out=found.left_out,
-        run=run,
-    )
-    return results, excerpt
+    run = _run(data, windows, found, seed=plan.setup.seed)
+    return Results(shown, holds=[*first, *holds], left_out=found.left_out, run=run), excerpt
 
 
 def _is_held(row: Row, policy: Policy) -> bool:
     return row.seconds_per_draw is not None and row.seconds_per_draw > policy.seconds_per_draw
-
-
-def _title(data: Dataset) -> str:
-    return f"{data.entry.title}: what a protected stream still tells"
 
 
 def _run(data: Dataset, windows: LabelledWindows, found: RunResult, *, seed: int) -> dict[str, Any]:

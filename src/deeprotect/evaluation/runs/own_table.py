@@ -1,38 +1,97 @@
-"""Evaluate a policy on a table: every mechanism, several ε, apps and attackers, into a report."""
+"""Evaluate on a table of one's own: a policy beside every mechanism at several ε, or a bundle as it is shipped."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from deeprotect.attack.split_spec import SplitSpec
-from deeprotect.errors import InputError
-from deeprotect.evaluation.evaluator import Setup
+from deeprotect.bundle import Bundle
+from deeprotect.errors import InputError, quoted_all
+from deeprotect.evaluation.evaluator import FoldRelease, Setup
 from deeprotect.evaluation.excerpt import Choose, average, one_recording
-from deeprotect.evaluation.experiment import Plan, RunResult, run
-from deeprotect.evaluation.form import check_form
-from deeprotect.evaluation.hold_comparison import compare_holds
-from deeprotect.evaluation.methods import select
+from deeprotect.evaluation.experiment import Plan, RunResult, compare_holds, compare_strangers, run
+from deeprotect.evaluation.methods import Method, Setting, check_seed, grid, select
 from deeprotect.evaluation.report import layout
 from deeprotect.evaluation.report import report_files as files
-from deeprotect.evaluation.report.summary import aim
+from deeprotect.evaluation.report.page import aim
 from deeprotect.evaluation.results import FormCheck, Results, Row
-from deeprotect.evaluation.runner import Progress
-from deeprotect.evaluation.settings import Setting, grid
-from deeprotect.evaluation.strangers import compare_strangers
+from deeprotect.evaluation.runner import FittedFold, Progress, seeded
 from deeprotect.evaluation.workers import Jobs
 from deeprotect.policy import Policy
 from deeprotect.policy.draft import MOST_EPSILON
-from deeprotect.policy.quick import quick
+from deeprotect.policy.policy import quick
+from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.engine import Pipeline
+from deeprotect.release.ledger import MemoryLedger, Price
+from deeprotect.release.releasing import release_table
+from deeprotect.signals import Channel
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
+from deeprotect.tables.fields import decoded
 from deeprotect.tables.output_checks import refuse_unwritable_folder
+from deeprotect.tables.passing import Passing
+from deeprotect.tables.sinks import Memory
 from deeprotect.tables.sources import open_source
 from deeprotect.training.fitting.fit import export, learn
 from deeprotect.training.fitting.fitted_models import FittedModels
+from deeprotect.training.fitting.trained import TrainedProtector
 from deeprotect.training.labelled_windows import LabelledWindows, read_windows
+
+CHECKED_ROWS = 5_000
+"""The beginning of a table is enough: form does not change along it."""
+SLACK = 1e-6
+"""Of a channel's range; columns of 32 bits cannot hold all steps of a fine resolution."""
+
+
+def check_form(table: pa.Table, bundle: Pipeline, *, mapping: Mapping[str, str]) -> list[FormCheck]:
+    """Send rows through the real pipe and hold what comes out against what went in."""
+    raw = table.slice(0, CHECKED_ROWS)
+    memory = Memory()
+    ledger = MemoryLedger(Price.of(bundle.mechanism))
+    named, entropy = Passing(recording="named"), SystemEntropy()
+    release_table(raw, memory.open, bundle, mapping=mapping, ledger=ledger, entropy=entropy, passing=named)
+    released, columns = memory.table(), Columns.of(raw.schema, bundle.schema, mapping=mapping, where="the table")
+    return [*_frame(raw, released, columns), *_values(released, columns, bundle.schema.channels)]
+
+
+def _frame(raw: pa.Table, released: pa.Table, columns: Columns) -> Iterator[FormCheck]:
+    yield FormCheck("rows", released.num_rows == raw.num_rows, f"{released.num_rows} of {raw.num_rows}")
+    kept = [name for name in raw.column_names if name in columns.kept]
+    yield FormCheck("columns and order", released.column_names == kept, ", ".join(released.column_names))
+    types = all(released.field(name).type == _shown(raw.field(name).type) for name in kept)
+    yield FormCheck("column types", types, "as in the raw table" if types else "they differ")
+    if columns.time_name is not None:
+        name = columns.time_name
+        time = [decoded(chunk) for chunk in raw.column(name).chunks]
+        same = released.column(name).equals(pa.chunked_array(time, released.field(name).type))
+        yield FormCheck("time stamps and rate", same, "unchanged, row for row" if same else "they differ")
+
+
+def _shown(kind: pa.DataType) -> pa.DataType:
+    """Of a dictionary the values leave: its entries may name what no row shows."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _values(released: pa.Table, columns: Columns, channels: tuple[Channel, ...]) -> Iterator[FormCheck]:
+    for name, channel in zip(columns.channels, channels, strict=True):
+        values = released.column(name).to_numpy().astype(np.float64)
+        span = channel.high - channel.low
+        inside = values.min() >= channel.low - SLACK * span and values.max() <= channel.high + SLACK * span
+        found = f"{values.min():.4g} to {values.max():.4g} {channel.unit} inside {channel.low:g} to {channel.high:g}"
+        yield FormCheck(f"range of {name}", bool(inside), found)
+        if channel.resolution is not None:
+            steps = values / channel.resolution
+            off = np.abs(steps - np.rint(steps)).max() * channel.resolution / span
+            yield FormCheck(
+                f"resolution of {name}", bool(off <= SLACK), f"steps of {channel.resolution:g} {channel.unit}"
+            )
+
 
 EPSILONS, QUICK_EPSILONS = (1.0, 2.0, 5.0, 10.0), (1.0, 5.0)
 QUICK_WINDOWS = 1500
@@ -66,19 +125,25 @@ class EvaluateRequest:
             raise InputError(f"--epsilon {wrong[0]:g}: epsilon must be positive, and at most {MOST_EPSILON:g}")
         if self.strangers and self.group not in (None, self.strangers):
             raise InputError("--strangers and --group keep the values of one column together; name the same")
-        if not 0 <= self.seed < 2**32:
-            raise InputError(f"--seed {self.seed} must be a whole number from 0 up, below 2^32")
+        check_seed(self.seed)
 
     def plan(self, policy: Policy) -> tuple[Plan, list[str]]:
         """The plan, and what cannot be in it."""
         methods, left_out = select(self.mechanisms, policy)
         if not methods:
             raise InputError(f"nothing can be measured: {'; '.join(left_out)}")
-        epsilons = self.epsilons or (QUICK_EPSILONS if self.quick else EPSILONS)
-        return self.plan_of(grid(methods, epsilons)), left_out
+        settings = grid(methods, self.epsilons or self._usual(policy.privacy.epsilon))
+        return self.plan_of(settings if self.mechanisms else [Setting.of(policy), *settings]), left_out
+
+    def _usual(self, own: float) -> tuple[float, ...]:
+        """The policy's own ε first, then others to hold against it, but for the one that is nearest to it."""
+        usual = QUICK_EPSILONS if self.quick else EPSILONS
+        nearest = min(usual, key=lambda each: abs(math.log(each / own)))
+        return (own, *(each for each in usual if each != nearest))
 
     def plan_of(self, settings: Sequence[Setting]) -> Plan:
-        setup, split = Setup(seed=self.seed), SplitSpec(self.split, folds=self.folds, repeats=self.repeats)
+        setup = Setup(retrained="extra_trees", seed=self.seed)
+        split = SplitSpec(self.split, folds=self.folds, repeats=self.repeats)
         if self.quick:
             setup, split = replace(setup, attackers=QUICK_ATTACKERS), replace(split, most=QUICK_WINDOWS)
         return Plan(settings, setup, split, self.jobs)
@@ -107,39 +172,37 @@ class EvaluateRequest:
 
 def evaluate(
     policy: Policy, table: Any, out: Path, *, request: EvaluateRequest, progress: Progress = lambda _: None
-) -> tuple[Results, dict[str, float]]:
-    """Writes report.html, results.json, figures and tables into `out`; returns results and where the time went."""
+) -> Results:
+    """Writes report.html, results.json, figures and tables into `out`."""
     plan, left_out = request.plan(policy)
     policy = request.policy(policy)
     refuse_unwritable_folder(out)
     windows = request.read(table, policy)
+    who = request.strangers
     found = run(windows, policy, plan, choose=request.choose, progress=lambda share: progress(MEASURED * share))
     results = Results(
-        rows=found.rows,
+        rows=_once(found.rows),
         holds=() if request.quick else compare_holds(windows, policy, plan),
-        strangers=_strangers(windows, policy, plan, request),
+        strangers={} if who is None else compare_strangers(windows, policy, plan, column=who),
         form=_form(table, windows, policy, request),
         left_out=[*left_out, *found.left_out],
         run=described(request, plan, windows, found) | {"policy": _asked(policy)},
+        seconds=found.seconds,
     )
-    page = layout.lay_out(
-        results,
-        policy,
-        title=_title(policy),
-        lead=aim(policy),
-        excerpt=found.excerpt,
-        epsilon=plan.nearest(policy.privacy.epsilon),
-    )
+    title = f"{' and '.join(policy.inferences.useful)}: what a protected stream still tells"
+    nearest = plan.nearest(policy.privacy.epsilon)
+    page = layout.lay_out(results, policy, title=title, lead=aim(policy), excerpt=found.excerpt, epsilon=nearest)
     files.write(out, results, page)
     progress(1.0)
-    return results, found.seconds
+    return results
 
 
-def _strangers(windows: LabelledWindows, policy: Policy, plan: Plan, request: EvaluateRequest) -> Mapping[str, Row]:
-    if request.strangers is None:
-        return {}
-    found = compare_strangers(windows, policy, plan, column=request.strangers)
-    return {"met": found.met, "strangers": found.strangers}
+def _once(rows: Sequence[Row]) -> list[Row]:
+    """The policy's own row stands for the one that is the same among those it is held against."""
+    found: dict[Any, Row] = {}
+    for row in rows:
+        found.setdefault((row.line, row.epsilon, row.slots), row)
+    return list(found.values())
 
 
 def _form(table: Any, windows: LabelledWindows, policy: Policy, request: EvaluateRequest) -> list[FormCheck]:
@@ -147,18 +210,13 @@ def _form(table: Any, windows: LabelledWindows, policy: Policy, request: Evaluat
     plain = {"mechanism": "baseline", "guarantee": "ldp", "ldp_ceiling": None, "given": None, **ONE_WINDOW}
     wanted = policy.vary(privacy=plain)
     bundle = export(learn(FittedModels(windows), wanted), wanted, windows=windows, results=[])
-    mapping = ColumnMap.of(policy, request.mapped)
-    return check_form(request.beginning(table, policy), bundle, mapping=mapping)
+    return check_form(request.beginning(table, policy), bundle, mapping=ColumnMap.of(policy, request.mapped))
 
 
 def _asked(policy: Policy) -> str:
     privacy = policy.privacy
     surely = f", confidence {privacy.confidence:g}" if privacy.guarantee == "named" else ""
     return f"guarantee {privacy.guarantee}, mechanism {privacy.mechanism}, ε = {privacy.epsilon:g}{surely}"
-
-
-def _title(policy: Policy) -> str:
-    return f"{' and '.join(policy.inferences.useful)}: what a protected stream still tells"
 
 
 def described(request: EvaluateRequest, plan: Plan, windows: LabelledWindows, found: RunResult) -> dict[str, Any]:
@@ -175,3 +233,57 @@ def described(request: EvaluateRequest, plan: Plan, windows: LabelledWindows, fo
         "seed": request.seed,
         "versions": files.versions(),
     }
+
+
+OTHER_WINDOWS = (
+    "the fingerprint of these windows and their labels differs from the one that the bundle names; a part of the "
+    "training table, or the same windows in another order, would not be noticed"
+)
+
+
+def _shipped(fold: FittedFold, _: Setting, *, bundle: Bundle) -> FoldRelease:
+    """The bundle's own release, with evaluation noise that repeats; nothing is learnt on the fold."""
+    protector = TrainedProtector(bundle.mechanism, bundle.encoder, bundle.decoder, {}, bundle.hold)
+    return seeded(protector, fold.evaluator.setup.seed)
+
+
+def evaluate_bundle(
+    bundle: Bundle, table: Any, out: Path, *, request: EvaluateRequest, progress: Progress = lambda _: None
+) -> Results:
+    """Writes the same files as `evaluate` does, on one row: what is shipped."""
+    refuse_unwritable_folder(out)
+    policy, event, manifest = _as_kept(bundle), bundle.mechanism.event, bundle.manifest
+    made_from = f"from windows with fingerprint {manifest.training.fingerprint[:16]}…"
+    origin = {"bundle": f"made {manifest.created}, {made_from}", "other_windows": OTHER_WINDOWS}
+    windows = request.read(table, policy)
+    if windows.fingerprint == manifest.training.fingerprint:
+        raise InputError(
+            "--data is the table that the bundle was trained on, and would flatter it; give recordings that were held "
+            "back from training"
+        )
+    plan = request.plan_of([Setting(Method(bundle.mechanism.name, event.guarantee), event.epsilon)])
+    shares = lambda share: progress(MEASURED * share)  # noqa: E731
+    found = run(
+        windows, policy, plan, choose=request.choose, release_of=partial(_shipped, bundle=bundle), progress=shares
+    )
+    results = Results(
+        rows=[replace(row, minimiser=manifest.minimiser.name, own=True) for row in found.rows],
+        form=check_form(request.beginning(table, policy), bundle, mapping=ColumnMap.of(policy, request.mapped)),
+        left_out=found.left_out,
+        run=described(request, plan, windows, found) | origin,
+        seconds=found.seconds,
+    )
+    title = f"{quoted_all(policy.inferences.useful)}: what the shipped protector still tells"
+    lead = aim(policy, below="Below, a bundle as it is shipped releases windows; an app reads them, and attackers try.")
+    page = layout.lay_out(results, policy, title=title, lead=lead, excerpt=found.excerpt, epsilon=event.epsilon)
+    files.write(out, results, page)
+    progress(1.0)
+    return results
+
+
+def _as_kept(bundle: Bundle) -> Policy:
+    """The policy with the promise that the mechanism keeps, which may be a stronger one than was asked for."""
+    event, privacy = bundle.mechanism.event, bundle.policy.privacy
+    named = {"ldp_ceiling": privacy.ldp_ceiling, "given": privacy.given}
+    kept = {"guarantee": event.guarantee, "epsilon": event.epsilon, "mechanism": bundle.mechanism.name}
+    return bundle.policy.vary(privacy=kept | (named if event.guarantee == "named" else dict.fromkeys(named)))

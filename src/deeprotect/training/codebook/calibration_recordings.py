@@ -9,8 +9,7 @@ import numpy as np
 from deeprotect.privacy.channel.calibration import RecordedShares
 from deeprotect.signals import Hold
 from deeprotect.signals.schema import Floats
-from deeprotect.training.labelled_windows import Indices, LabelledWindows, Labels
-from deeprotect.training.labels import MISSING
+from deeprotect.training.labelled_windows import MISSING, Indices, LabelledWindows
 from deeprotect.training.splits import Mask
 
 
@@ -66,7 +65,7 @@ class CalibrationDraws:
         names: Sequence[str] = ("",),
     ) -> RecordedShares:
         """Of each class of the inference; with `useful`, each window's as a number of `names`, for each of those."""
-        secret = agreed(_numbered(self.windows.labels[inference], classes), self.first)
+        secret = agreed(self.windows.codes(inference, classes), self.first)
         given = np.zeros(len(secret), dtype=np.int64) if useful is None else agreed(useful, self.first)
         cells = [[self._cell((given == u) & (secret == s)) for s in range(len(classes))] for u in range(len(names))]
         return RecordedShares(inference, tuple(classes), cells, epsilon, tuple(names))
@@ -86,10 +85,3 @@ def agreed(numbers: Indices, first: Indices) -> Indices:
     beyond = np.where(numbers == MISSING, np.iinfo(np.int64).max, numbers)
     low, high = np.minimum.reduceat(beyond, first), np.maximum.reduceat(numbers, first)
     return np.where(low == high, high, MISSING)
-
-
-def _numbered(labels: Labels, classes: Sequence[str]) -> Indices:
-    numbers = np.full(len(labels), MISSING, dtype=np.int64)
-    known = np.flatnonzero([label is not None for label in labels])
-    numbers[known] = np.searchsorted(np.array(classes, dtype=str), labels[known].astype(str))
-    return numbers

@@ -1,30 +1,183 @@
-"""The code book: windows become one of K public codes, and codes become synthetic windows."""
+"""The code book: windows become one of K public codes, codes become synthetic windows; and what misreadings cost."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from deeprotect.bundle.episode_encoder import EpisodeEncoder
-from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.layers.layer import Layer
-from deeprotect.bundle.network import Network
+from deeprotect.bundle.layers.rounding import Argmax, Bounds, Quantise
+from deeprotect.bundle.network import EpisodeEncoder, Network
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
 from deeprotect.privacy.channel.scripts import Scripts
 from deeprotect.signals import Hold
 from deeprotect.signals.episodes import run_lengths
 from deeprotect.signals.schema import Floats
-from deeprotect.training.codebook.cross_fitting import cross_fit, fit_apart
-from deeprotect.training.codebook.joint_classes import Joint
-from deeprotect.training.codebook.subclasses import Subclasses
+from deeprotect.training.codebook.coder import LARGEST_SCORE, SCORE_BITS
+from deeprotect.training.codebook.coder_training import cross_fit, fit_apart
 from deeprotect.training.codebook.synthesis import Outputs, synthesise
-from deeprotect.training.labelled_windows import Indices, LabelledWindows
-from deeprotect.training.labels import Targets
-from deeprotect.training.misclassification import Costs, matrix
+from deeprotect.training.labelled_windows import MISSING, Indices, LabelledWindows, Targets
 from deeprotect.training.splits import ONE_WINDOW, Mask
 from deeprotect.training.trainer import Progress
+
+Rows = Mapping[str, Mapping[str, float]]
+"""True class, class read."""
+Costs = Mapping[str, Rows]
+"""By useful inference, as the policy gives them."""
+
+
+def price(true: str, read: str, rows: Rows) -> float:
+    """0 for the right reading, 1 where the policy does not say."""
+    return 0.0 if read == true else rows.get(true, {}).get(read, 1.0)
+
+
+def matrix(classes: Sequence[str], rows: Rows) -> Floats:
+    """Every price, (true class, class read)."""
+    return np.array([[price(true, read, rows) for read in classes] for true in classes])
+
+
+def check_costs(windows: LabelledWindows, policy: Policy) -> None:
+    """A misspelt class would cost 1 without a word, so it is refused."""
+    for name, rows in policy.training.cost_matrix.items():
+        known = sorted({label for label in windows.labels[name] if label is not None})
+        strangers = [each for true, row in rows.items() for each in (true, *row) if each not in known]
+        if strangers:
+            raise TableError(
+                f"training.cost_matrix.{name} names '{strangers[0]}', a class that no training window shows; "
+                f"write one of: {', '.join(known)}"
+            )
+
+
+MOST_CODES = 64
+FEWEST_WINDOWS = 8
+"""Of a joint class, below which it gets no code of its own."""
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Joint classes that are frequent enough for a code: each window's, their names, and where the others go."""
+
+    codes: Indices
+    names: tuple[str, ...]
+    table: Indices
+
+    def __getitem__(self, rows: Mask) -> "Joint":
+        return replace(self, codes=self.codes[rows])
+
+    @property
+    def count(self) -> int:
+        return len(self.names)
+
+    def coding(self, counts: Sequence[int]) -> Argmax:
+        """From scores to codes."""
+        return Argmax(tuple(counts), self.table.astype(np.int32))
+
+    @classmethod
+    def of(cls, targets: Targets) -> "Joint":
+        known = (targets.codes >= 0).all(axis=1)
+        every, numbers, windows = np.unique(targets.codes[known], axis=0, return_inverse=True, return_counts=True)
+        kept = np.flatnonzero(windows >= FEWEST_WINDOWS)
+        kept = np.sort(kept[np.argsort(-windows[kept], kind="stable")][:MOST_CODES])
+        if len(kept) < 2:
+            raise TableError(
+                f"only {len(kept)} combinations of the useful labels have {FEWEST_WINDOWS} windows or more; "
+                "record more, or make windows shorter"
+            )
+        nearest = _nearest(every[kept], windows[kept], targets.counts)
+        codes = np.full(len(targets.codes), -1, dtype=np.int64)
+        place = np.full(len(every), -1, dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        codes[known] = place[numbers.ravel()]
+        return cls(codes, tuple(_name(row, targets) for row in every[kept]), nearest)
+
+
+def _nearest(kept: Indices, windows: Indices, counts: Sequence[int]) -> Indices:
+    """For every joint class the kept one that agrees with most of its parts, the more frequent on a tie."""
+    every = np.stack(np.unravel_index(np.arange(int(np.prod(counts))), counts), axis=1)
+    agreement = (every[:, None, :] == kept[None, :, :]).sum(axis=2) + windows / (windows.sum() + 1)
+    return np.asarray(agreement.argmax(axis=1), dtype=np.int64)
+
+
+def _name(row: Indices, targets: Targets) -> str:
+    return " & ".join(str(classes[code]) for classes, code in zip(targets.classes, row, strict=True))
+
+
+MOST_PEOPLE = 128
+RUN = 10
+THRESHOLD_BITS = 4
+"""Thresholds are multiples of 2^4 of a score's own steps: none of them is where one participant's window lies."""
+FURTHEST = int(2 * LARGEST_SCORE) << SCORE_BITS
+"""No two scores are further apart."""
+
+
+@dataclass(frozen=True)
+class Subclasses:
+    """To know the owner of a device, a coder learns to tell all people apart, and a threshold decides.
+
+    "Other" is a mixture of people. Asked only whether it is the owner, a coder learns one bit from each window; asked
+    who it is, it learns from everybody what makes people differ.
+
+    People are classes of the coder: who each window is of, the class that each person belongs to, who is alone in
+    theirs, and what it costs to take one class for the other.
+    """
+
+    people: Targets
+    classes: Indices
+    owner: int
+    costs: Floats
+
+    @classmethod
+    def of(cls, people: Targets, useful: Targets, policy: Policy) -> Self | None:
+        """None unless people are known, and one of two useful classes is one person's alone."""
+        if useful.counts != (2,) or len(people.counts) != 1 or not 3 <= people.counts[0] <= MOST_PEOPLE:
+            return None
+        seen = np.zeros((people.counts[0], 2), dtype=bool)
+        known = (people.codes[:, 0] != MISSING) & (useful.codes[:, 0] != MISSING)
+        seen[people.codes[known, 0], useful.codes[known, 0]] = True
+        if (seen.sum(axis=1) != 1).any() or seen.sum(axis=0).min() != 1:
+            return None
+        (name,) = policy.inferences.useful
+        costs = matrix([str(each) for each in useful.classes[0]], policy.training.cost_matrix.get(name, {}))
+        return cls(people, seen.argmax(axis=1), int(seen[:, seen.sum(axis=0).argmin()].argmax()), costs)
+
+    @property
+    def balanced(self) -> Indices:
+        """The owner's windows and about as many of others, in runs of neighbours spread over all of them: what apps
+        learn from, for whom a class of one window in thirty would hardly be there."""
+        own = np.flatnonzero(self.people.codes[:, 0] == self.owner)
+        others = np.flatnonzero((self.people.codes[:, 0] != self.owner) & (self.people.codes[:, 0] != MISSING))
+        runs = np.arange(len(others)) // RUN
+        wanted = min(int(runs[-1]) + 1, -(-len(own) // RUN))
+        chosen = np.linspace(0, runs[-1], wanted).astype(np.int64)
+        return np.sort(np.concatenate([own, others[np.isin(runs, chosen)]]))
+
+    def margins(self, scores: Floats) -> Floats:
+        """Scores (row, person): how far the owner lies below the likeliest other."""
+        return np.asarray(np.delete(scores, self.owner, axis=1).max(axis=1) - scores[:, self.owner])
+
+    def threshold(self, margins: Floats, truth: Indices) -> int:
+        """What is added to the owner's score, so that misreadings of windows of these classes cost least."""
+        margins, truth = margins[truth != MISSING], truth[truth != MISSING]
+        own = self.classes[self.owner]
+        # A threshold that rises past a margin reads the owner there: one miss less, or one false alarm more.
+        change = np.where(truth == own, -self.costs[own, 1 - own], self.costs[1 - own, own])
+        order = np.argsort(margins, kind="stable")
+        ends = np.concatenate([[-FURTHEST], margins[order], [FURTHEST]])
+        costs = np.cumsum(np.append(0.0, change[order]))
+        best = int(np.where(np.diff(ends) > 0, costs, np.inf).argmin())  # none lies between equal margins
+        step = 1 << THRESHOLD_BITS
+        return step * int(np.rint((ends[best] + ends[best + 1]) / 2 / step))
+
+    def layers(self, codes: Indices, threshold: int) -> tuple[Layer, Argmax]:
+        """The owner's score raised by the threshold; then the code of the likeliest person's class."""
+        shift = np.where(np.arange(len(self.classes)) == self.owner, -(threshold >> THRESHOLD_BITS), 0)[None]
+        bounds = Bounds(-2 * FURTHEST, 2 * FURTHEST)
+        moved = Quantise(shift.astype(np.int32), -THRESHOLD_BITS, np.ones_like(shift, dtype=np.int32), 0, bounds)
+        return moved, Argmax((len(self.classes),), codes[self.classes].astype(np.int32))
+
 
 COMPARED = 20  # windows of a code that stand for all of them when distances to outputs are taken
 FITTED = 0.5  # share of the work that is done once coders are fitted
@@ -113,7 +266,7 @@ class LearntCodes:
                 (raised, coding),
             )
         if hold.windows == 1:
-            return coding.decide(scores.T, None), layers
+            return coding.decide(scores.T), layers
         codes = EpisodeEncoder(self.coder, coding, scripts=scripts).pool(scores[heard], heard_counts)
         numbers = codes[:, 0].astype(np.int64)
         return np.repeat(numbers, counts) if scripts is None else scripts.shown(numbers, counts), layers
@@ -127,7 +280,7 @@ def learn_codes(
     subclasses = Subclasses.of(windows.who, targets, policy)
     apart = targets if subclasses is None else subclasses.people
     coder, scores = cross_fit(windows, apart, policy, hold=hold, progress=lambda share: progress(FITTED * share))
-    outputs = _outputs(
+    outputs = outputs_of(
         windows, policy, joint, subclasses=subclasses, progress=lambda share: progress(FITTED + (1 - FITTED) * share)
     )
     return LearntCodes(windows, tuple(policy.inferences.useful), targets, joint, coder, scores, outputs, subclasses)
@@ -141,33 +294,22 @@ def learn_apart(
     coder, scores = fit_apart(
         windows, targets, policy, calibrating=calibrating, progress=lambda share: progress(FITTED * share)
     )
-    outputs = _outputs(windows, policy, joint, progress=lambda share: progress(FITTED + (1 - FITTED) * share))
+    outputs = outputs_of(windows, policy, joint, progress=lambda share: progress(FITTED + (1 - FITTED) * share))
     useful, counted = tuple(policy.inferences.useful), joint[calibrating]
     return LearntCodes(windows[calibrating], useful, targets[calibrating], counted, coder, scores, outputs)
 
 
-def owner_codes(people: LearntCodes, windows: LabelledWindows, policy: Policy) -> LearntCodes:
-    """Codes of one owner, whose labels the windows carry, by the coder that has learnt from them to tell people apart.
-
-    A coder that is asked for the owner alone would be the same one: it serves them all.
-    """
-    targets, joint = read_targets(windows, policy)
-    subclasses = Subclasses.of(people.targets, targets, policy)
-    if subclasses is None:
-        raise TableError(f"'{policy.inferences.useful[0]}' is not one person against all others; learn a coder for it")
-    outputs = _outputs(windows, policy, joint, subclasses=subclasses)
-    useful = tuple(policy.inferences.useful)
-    return LearntCodes(windows, useful, targets, joint, people.coder, people.scores, outputs, subclasses)
-
-
 def read_targets(windows: LabelledWindows, policy: Policy) -> tuple[Targets, Joint]:
     """What the useful inferences say, and the codes that this makes."""
-    _check_several(windows, policy.inferences.useful)
+    # Targets leave out an inference of one class, and would no longer stand in the order of the useful ones.
+    for name in policy.inferences.useful:
+        if len(windows.classes(name)) < 2:
+            raise TableError(f"the training windows show fewer than two classes of '{name}'; record more of it")
     targets = Targets.read(windows.targets(policy.inferences.useful), len(windows))
     return targets, Joint.of(targets)
 
 
-def _outputs(
+def outputs_of(
     windows: LabelledWindows,
     policy: Policy,
     joint: Joint,
@@ -184,13 +326,6 @@ def _outputs(
         seed=policy.training.seed,
         progress=progress,
     )
-
-
-def _check_several(windows: LabelledWindows, useful: Sequence[str]) -> None:
-    """Targets leave out an inference of one class, and would no longer stand in the order of the useful ones."""
-    for name in useful:
-        if len(set(windows.labels[name][windows.labelled(name)])) < 2:
-            raise TableError(f"the training windows show fewer than two classes of '{name}'; record more of it")
 
 
 def _distortion(flat: Floats, coded: Indices, outputs: Floats, *, codes: int) -> Floats:

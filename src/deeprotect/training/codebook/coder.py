@@ -10,9 +10,8 @@ from torch.nn import functional
 from torch.nn.utils.fusion import fuse_linear_bn_eval
 
 from deeprotect.bundle.layers.rounding import Bounds
-from deeprotect.training.coarse import to_grid
 from deeprotect.training.export import WAVE_BITS, LayerBuilder, array, build, root_of, waves
-from deeprotect.training.minimisers.linear import window_samples
+from deeprotect.training.networks import to_grid, window_samples
 
 FILTERS, KERNEL, WIDTH = (32, 32), 3, 128
 LONGEST = 20

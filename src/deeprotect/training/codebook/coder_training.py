@@ -1,20 +1,96 @@
-"""Train a coder: cross-entropy on windows from every start, turned and mixed."""
+"""Train coders: cross-entropy on windows from every start, turned and mixed; score windows they did not learn from."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from deeprotect.bundle.network import Network
+from deeprotect.policy import Policy
+from deeprotect.signals import Channel, Hold
+from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.coder import WIDTH, Coder
-from deeprotect.training.codebook.rotation import NOISE, Rotation
-from deeprotect.training.labelled_windows import LabelledWindows
-from deeprotect.training.labels import MISSING, Targets
+from deeprotect.training.export import COARSE, to_network
+from deeprotect.training.labelled_windows import MISSING, LabelledWindows, Targets
 from deeprotect.training.networks import RemoveLevel, Standardise, initialise
-from deeprotect.training.splits import Mask
+from deeprotect.training.splits import ONE_WINDOW, Mask, folds
 from deeprotect.training.trainer import Progress, Schedule, TrainingJob, train
+
+ANGLE = 0.3
+"""Standard deviation of the angle, in radians, around an axis of any direction."""
+NOISE = 4
+"""Standard normal numbers that one rotation takes."""
+_AXES = "xyz"
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """Turns the three axes of each sensor together; samples are scaled to [0, 1], and turned in their units.
+
+    How a device is worn differs from person to person, what is done less. Without rotations a coder reads people it has
+    met a little better, and strangers worse: docs/results.md#strangers
+
+    `unknown`: a device may lie in any way, so that what its channels rest at says nothing.
+    """
+
+    triads: tuple[tuple[int, int, int], ...]
+    low: Tensor
+    width: Tensor
+    unknown: bool = False
+
+    @classmethod
+    def of(cls, policy: Policy) -> Self | None:
+        """None where the policy keeps orientations, or no sensor that it frees has three axes."""
+        channels, unknown = policy.schema().channels, policy.training.orientation == "unknown"
+        triads = triads_of(channels)
+        if policy.training.orientation == "kept" or not (triads or unknown):
+            return None
+        low = torch.tensor([channel.low for channel in channels], dtype=torch.float32)
+        width = torch.tensor([each.high - each.low for each in channels], dtype=torch.float32)
+        return cls(triads, low, width, unknown)
+
+    def __call__(self, windows: Tensor, noise: Tensor) -> Tensor:
+        """Flat windows (row, value), each turned by a rotation of its own from noise (row, 4)."""
+        turns = matrices(noise[:, :3], ANGLE * noise[:, 3])
+        series = torch.unflatten(windows, -1, (-1, len(self.low))) * self.width + self.low
+        for triad in self.triads:
+            series[..., triad] = torch.einsum("rij,rtj->rti", turns, series[..., triad])
+        return ((series - self.low) / self.width).flatten(-2)
+
+
+def matrices(axes: Tensor, angles: Tensor) -> Tensor:
+    """Rotations (row, 3, 3) around axes (row, 3) of any length (Rodrigues)."""
+    x, y, z = (axes / axes.norm(dim=1, keepdim=True).clamp(min=1e-6)).unbind(dim=1)
+    zero = torch.zeros_like(x)
+    cross = torch.stack([zero, -z, y, z, zero, -x, -y, x, zero], dim=1).reshape(-1, 3, 3)
+    sine, versed = torch.sin(angles)[:, None, None], (1 - torch.cos(angles))[:, None, None]
+    turns: Tensor = torch.eye(3) + sine * cross + versed * (cross @ cross)
+    return turns
+
+
+def triads_of(channels: Sequence[Channel]) -> tuple[tuple[int, int, int], ...]:
+    """Numbers of channels that are x, y and z of one sensor: names that differ in that letter alone, in one unit."""
+    found: dict[tuple[str, str, str], dict[str, int]] = {}
+    for number, channel in enumerate(channels):
+        for place, letter in enumerate(channel.name.lower()):
+            if letter in _AXES:
+                stem = channel.name[:place], channel.name[place + 1 :], channel.unit
+                found.setdefault(stem, {})[letter] = number
+    whole = (axes for axes in found.values() if len(axes) == len(_AXES))
+    taken: set[int] = set()
+    triads = []
+    for axes in whole:
+        triad = axes["x"], axes["y"], axes["z"]
+        if not taken & set(triad):
+            taken |= set(triad)
+            triads.append(triad)
+    return tuple(triads)
+
 
 SMOOTHING = 0.02
 SCHEDULE = Schedule(max_epochs=80, max_steps=3200, batch_size=256, learning_rate=1e-2, patience=1_000_000)
@@ -112,7 +188,9 @@ def fit_coder(
     rows = torch.tensor(np.flatnonzero(chosen))
     windows, codes = data.windows[rows], torch.tensor(data.targets.codes)[rows]
     followed = torch.tensor(data.followed & np.append(chosen[1:], False))[rows]
-    level, generator = _level(rotation, channels), torch.Generator().manual_seed(seed)
+    # Where nobody knows how a device lies, what its channels rest at is taken off before all else.
+    level = RemoveLevel(channels) if rotation is not None and rotation.unknown else nn.Identity()
+    generator = torch.Generator().manual_seed(seed)
     standardise = nn.Sequential(level, Standardise(level(windows.double()).numpy()))
     coder = Coder(standardise(windows), channels, classes=sum(data.targets.counts))
     initialise(coder, generator)
@@ -123,6 +201,58 @@ def fit_coder(
     return nn.Sequential(standardise, coder).eval()
 
 
-def _level(rotation: Rotation | None, channels: int) -> nn.Module:
-    """What comes before all else: where nobody knows how a device lies, what its channels rest at is taken off."""
-    return RemoveLevel(channels) if rotation is not None and rotation.unknown else nn.Identity()
+FOLDS = 4
+
+
+def cross_fit(
+    windows: LabelledWindows,
+    targets: Targets,
+    policy: Policy,
+    *,
+    hold: Hold = ONE_WINDOW,
+    progress: Progress = lambda _: None,
+) -> tuple[Network, Floats]:
+    """The coder learnt from all labelled windows, and each window's scores by one that learnt from other folds; both
+    in the whole numbers of a release.
+
+    All windows of an episode are scored by one coder, which learnt from none of them.
+    """
+    data, seed = CoderData.of(windows, targets), policy.training.seed
+    parts = folds(windows, count=FOLDS, seed=seed, hold=hold)
+    fit = _fitting(data, policy)
+    coder = fit(data.labelled, seed=seed, progress=_part(progress, 0))
+    scores = np.empty((len(windows), sum(targets.counts)))
+    for place, (learnt, test) in enumerate(parts, start=1):
+        other = fit(learnt & data.labelled, seed=seed + place, progress=_part(progress, place))
+        scores[test] = other(windows.flat[test])
+    return coder, scores
+
+
+def fit_apart(
+    windows: LabelledWindows,
+    targets: Targets,
+    policy: Policy,
+    *,
+    calibrating: Mask,
+    progress: Progress = lambda _: None,
+) -> tuple[Network, Floats]:
+    """A coder that learnt from other recordings than the calibrating ones, and its scores of the windows of those."""
+    data = CoderData.of(windows, targets)
+    coder = _fitting(data, policy)(data.labelled & ~calibrating, seed=policy.training.seed, progress=progress)
+    return coder, coder(windows.flat[calibrating])
+
+
+def _fitting(data: CoderData, policy: Policy) -> Callable[..., Network]:
+    channels, rotation, most = len(policy.stream.channels), Rotation.of(policy), SCHEDULE.max_epochs
+    schedule = replace(SCHEDULE, max_epochs=min(policy.training.max_epochs or most, most))
+    return partial(_fitted, data, channels=channels, rotation=rotation, schedule=schedule)
+
+
+def _fitted(data: CoderData, chosen: Mask, **options: Any) -> Network:
+    """A coder of the chosen windows, as it would be shipped."""
+    return to_network(fit_coder(data, chosen, **options), data.windows.numpy()[chosen], COARSE)
+
+
+def _part(progress: Progress, place: int) -> Progress:
+    """Progress of one of the fits, as a share of all."""
+    return lambda share: progress((place + share) / (1 + FOLDS))

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.signals.schema import Floats
-from deeprotect.training.codebook.distances import pairwise, typical_gap
-from deeprotect.training.labelled_windows import Indices
-from deeprotect.training.segments import rank_in_group
+from deeprotect.training.labelled_windows import Indices, rank_in_group
 
 MIXED = 12
 """Windows in one mixture: enough that none of them shows, few enough that they are alike."""
@@ -157,3 +155,39 @@ def draw_weights(count: int, textures: Floats, *, random: np.random.Generator) -
 def mix(parts: Floats, weights: Floats) -> Floats:
     """One window from each row of parts (row, part, value), in the public range."""
     return np.asarray(np.clip(np.matmul(weights[:, None, :], parts)[:, 0], 0.0, 1.0))
+
+
+CHUNK, CELLS = 1024, 1 << 24
+"""Rows of a distance matrix held at a time, and numbers in them at most: 128 MB, however many windows there are."""
+MEMBERS = 8192
+"""Windows of a class that stand for all of them where a median is taken, spread over its recordings."""
+
+
+def pairwise(left: Floats, right: Floats) -> Floats:
+    """(left, right)."""
+    return np.asarray(np.sqrt(np.maximum(_squares(left, right), 0.0)))
+
+
+def typical_gap(windows: Floats, members: Indices, *, people: Indices) -> float:
+    """The median over members of the distance to the nearest window of another person, whatever that one does.
+
+    Of very many members some stand for all, so that the work grows with the windows and not with their square. Within
+    one class there may be hardly anyone else: its few strangers would set a distance that no window can keep.
+    """
+    gaps, rows = [], max(1, min(CHUNK, CELLS // len(windows)))
+    if len(members) > MEMBERS:
+        members = members[np.linspace(0, len(members) - 1, MEMBERS).astype(np.int64)]
+    for start in range(0, len(members), rows):
+        chunk = members[start : start + rows]
+        between = _squares(windows[chunk], windows)
+        between[people[chunk, None] == people] = np.inf
+        gaps.append(between.min(axis=1))
+    return float(np.median(np.sqrt(np.maximum(np.concatenate(gaps), 0.0))))
+
+
+def _squares(left: Floats, right: Floats) -> Floats:
+    """Squared distances, by one product; rounding may leave them a little below zero."""
+    squares = left @ (-2 * right.T)
+    squares += (left**2).sum(axis=1)[:, None]
+    squares += (right**2).sum(axis=1)
+    return np.asarray(squares)

@@ -10,16 +10,14 @@ from typing import Self, cast
 import numpy as np
 from scipy.optimize import minimize
 
-from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.layers.products import Affine
-from deeprotect.bundle.layers.rounding import Round
+from deeprotect.bundle.layers.rounding import Argmax, Round
 from deeprotect.bundle.network import Network
 from deeprotect.errors import BundleError, TableError
 from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.coder import LARGEST_SCORE, SCORE_BITS
 from deeprotect.training.export import COARSE, LayerBuilder
-from deeprotect.training.labelled_windows import Indices
-from deeprotect.training.labels import MISSING
+from deeprotect.training.labelled_windows import MISSING, Indices
 
 NEARNESS = 20.0
 """Precision of the prior around the learnt weights, where values before the head have a mean square of 1. Chosen on

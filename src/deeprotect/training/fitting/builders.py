@@ -1,44 +1,42 @@
-"""Protections put together: for each mechanism its encoder, its noise and its decoder."""
+"""Protections put together: for each mechanism its encoder, its noise and its decoder; and which one a policy gets."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import RidgeClassifier
 from torch import nn
 
-from deeprotect.bundle.network import Network
-from deeprotect.bundle.output_table import OutputTable
+from deeprotect.bundle.network import Network, OutputTable
 from deeprotect.errors import PolicyError
 from deeprotect.policy import Policy
+from deeprotect.privacy.accuracy_bound import best_laplace_accuracy
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.channel.calibration import Calibrated, RecordedShares
-from deeprotect.privacy.channel.design import design
+from deeprotect.privacy.channel.design import design, make
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.horizon import horizons
 from deeprotect.privacy.channel.promises import NamedPromise, Unpromised
-from deeprotect.privacy.channel.rounding import make
-from deeprotect.privacy.channel.script_response import ScriptResponse
-from deeprotect.privacy.channel.scripts import Scripts
+from deeprotect.privacy.channel.scripts import ScriptResponse, Scripts
 from deeprotect.privacy.mechanisms import laplace
 from deeprotect.privacy.mechanisms.laplace import GridLaplace
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.privacy.mechanisms.relaxed import basis
 from deeprotect.privacy.mechanisms.subspace import subspace
 from deeprotect.signals.schema import Floats
-from deeprotect.training.coarse import outward
 from deeprotect.training.codebook.calibration_recordings import CalibrationDraws, calibrating
-from deeprotect.training.codebook.codebook import CodeBook, read_targets
-from deeprotect.training.codebook.joint_classes import Joint
+from deeprotect.training.codebook.codebook import CodeBook, Joint, price, read_targets
 from deeprotect.training.export import to_network
-from deeprotect.training.fitting.fitted_models import FittedModels
-from deeprotect.training.fitting.trained import TrainedProtector
+from deeprotect.training.fitting.fitted_models import FittedModels, Validation
+from deeprotect.training.fitting.trained import TrainedProtector, released_of
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.minimisers.minimiser import Minimiser
-from deeprotect.training.networks import Clip
-from deeprotect.training.splits import Mask
+from deeprotect.training.networks import Clip, outward
+from deeprotect.training.splits import Mask, segments_of
 
 TRIM = 0.01  # share of training features beyond each end of the clip box: less noise, a little clipping
 NOISE_SEEN = 8.0  # noise is larger than so many scales once in three thousand draws
@@ -114,7 +112,9 @@ def _calibrated(models: FittedModels, policy: Policy) -> TrainedProtector:
     made = _channel(book, policy, *_promises(shares, policy))
     assert isinstance(made.mechanism, DiscreteChannel)
     found = [asdict(each) for one in shares for each in horizons(one, made.mechanism.probabilities)]
-    return replace(made, made_of={**made.made_of, "horizon": found})
+    coded = np.full(len(windows), -1)
+    coded[chosen] = book.coded
+    return replace(made, made_of={**made.made_of, "horizon": found}, coded=coded)
 
 
 def _channel(
@@ -153,7 +153,8 @@ def _of_book(book: CodeBook, mechanism: Mechanism, accuracy: float, cost: float 
     outputs = book.outputs.samples
     made_of = {"name": "code book", "codes": list(book.codes), "variants": outputs.shape[1]}
     made_of |= {"expected_accuracy": accuracy} | ({} if cost is None else {"expected_cost": cost})
-    return TrainedProtector(mechanism, book.encoder, OutputTable.of(outputs.reshape(-1, outputs.shape[2])), made_of)
+    table = OutputTable.of(outputs.reshape(-1, outputs.shape[2]))
+    return TrainedProtector(mechanism, book.encoder, table, made_of, coded=book.coded)
 
 
 def _recorded(
@@ -165,7 +166,10 @@ def _recorded(
     if policy.privacy.given == "useful":
         given = {"useful": joint.codes[chosen], "names": joint.names}
     return [
-        draws.shares(name, windows.classes(name), epsilon=policy.privacy.epsilon, **given)
+        replace(
+            draws.shares(name, windows.classes(name), epsilon=policy.privacy.epsilon, **given),
+            classes=tuple(windows.numbers(name)),
+        )
         for name in policy.inferences.sensitive
     ]
 
@@ -223,3 +227,92 @@ def _box(windows: LabelledWindows, minimiser: Minimiser) -> Box:
     box = Box.fit(minimiser.transform(windows.flat), trim=TRIM)
     low, high = outward(np.array(box.low), np.array(box.high))
     return Box(tuple(low.tolist()), tuple(high.tolist()))
+
+
+RIVALS = {"ldp": ("laplace",), "named": ("laplace",), "rldp": ("subspace", "laplace")}
+"""Of the channel, by guarantee; an ε-LDP release keeps the weaker promises, too."""
+Readings = Mapping[str, tuple[NDArray[np.str_], Floats]]
+"""By useful inference its classes, and (window, class): how often an app reads each window as each class."""
+DRAWS = 4
+"""Releases of the same windows, whose mean says what to expect of the next."""
+ERRORS = 2
+"""Standard errors that an expectation may be off."""
+
+
+def select(models: FittedModels, policy: Policy) -> TrainedProtector:
+    """The best protector; it says what was found of each: accuracy, or what the policy's costs make of misreadings.
+
+    All are read by the same apps on the same windows, which neither the apps nor what encodes them learnt from. A rival
+    that could not reach the channel whatever it does is not tried.
+    """
+    channel, costs = build("channel", models, policy), policy.training.cost_matrix
+    assert channel.coded is not None
+    validation = models.validation(policy, channel.coded)
+    found = {"channel": Loss.of(_through_channel(channel, validation), validation.held_out, policy)}
+    for name in RIVALS[policy.privacy.guarantee]:
+        if costs or _most(name, models.windows, policy) >= 1 - found["channel"].highest:
+            found[name] = Loss.of(_through(name, validation, policy), validation.held_out, policy)
+    best = min(found, key=lambda name: found[name].mean)
+    protection = channel if best == "channel" else build(best, models, policy)
+    reason = "chosen_for_expected_cost" if costs else "chosen_for_expected_accuracy"
+    expected = {name: each.mean if costs else 1 - each.mean for name, each in found.items()}
+    return replace(protection, made_of={**protection.made_of, reason: expected})
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What misreadings cost, mean over windows, then over useful inferences; at most `highest`, as far as is known."""
+
+    mean: float
+    highest: float
+
+    @classmethod
+    def of(cls, readings: Readings, held_out: LabelledWindows, policy: Policy) -> "Loss":
+        """From how often each window is read as each class; neighbours err together."""
+        means, errors = [], []
+        for name, (classes, shares) in readings.items():
+            known, costs = held_out.labelled(name), policy.training.cost_matrix.get(name, {})
+            prices = [
+                [price(true, read, costs) for read in classes] for true in held_out.labels[name][known].astype(str)
+            ]
+            lost = (shares[known] * np.array(prices)).sum(axis=1)
+            means.append(lost.mean())
+            segments = segments_of(held_out[known])
+            errors.append(np.linalg.norm(np.bincount(segments, lost - lost.mean())) / len(lost))
+        return cls(float(np.mean(means)), float(np.mean(means) + ERRORS * np.mean(errors)))
+
+
+def _through_channel(channel: TrainedProtector, validation: Validation) -> Readings:
+    """Exact over its draws, from codes by a coder that did not learn from the windows."""
+    assert isinstance(channel.mechanism, DiscreteChannel)
+    assert channel.coded is not None
+    drawn = channel.mechanism.probabilities[channel.coded[validation.rows]]
+    outputs = channel.decode(np.arange(drawn.shape[1] * channel.mechanism.variants, dtype=float)[:, None])
+    return {
+        name: (app.classes_, drawn @ _read(app, outputs).reshape(drawn.shape[1], -1, len(app.classes_)).mean(axis=1))
+        for name, app in validation.apps.items()
+    }
+
+
+def _through(name: str, validation: Validation, policy: Policy) -> Readings:
+    """Means over several releases."""
+    protection = build(name, validation.models, policy)
+    draws = [released_of(protection, validation.held_out, policy) for _ in range(DRAWS)]
+    return {
+        useful: (app.classes_, np.mean([_read(app, released) for released in draws], axis=0))
+        for useful, app in validation.apps.items()
+    }
+
+
+def _read(app: RandomForestClassifier, windows: Floats) -> Floats:
+    """(window, class): 1 where the app reads it as that."""
+    return np.asarray(app.predict(windows)[:, None] == app.classes_, dtype=np.float64)
+
+
+def _most(name: str, windows: LabelledWindows, policy: Policy) -> float:
+    """The accuracy that no protector of that name surpasses, mean over the useful inferences."""
+    if name != "laplace":
+        return 1.0
+    labels = [windows.labels[useful][windows.labelled(useful)].astype(str) for useful in policy.inferences.useful]
+    priors = [np.unique(each, return_counts=True)[1] for each in labels]
+    return float(np.mean([best_laplace_accuracy(ldp_epsilon(policy), each) for each in priors]))

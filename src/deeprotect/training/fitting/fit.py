@@ -1,23 +1,25 @@
-"""From a policy and a table to a bundle: read, learn, measure, export."""
+"""From a policy and a table to a bundle: read, learn, measure, export; and enrolment of one new person in a bundle."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
+
 from deeprotect.bundle import Bundle
-from deeprotect.bundle.manifest import TrainingRecord
-from deeprotect.errors import TableError
+from deeprotect.bundle.layers.rounding import Argmax
+from deeprotect.bundle.manifest import ENROLLED, TrainingRecord
+from deeprotect.errors import BundleError, TableError, quoted_all
 from deeprotect.policy import Policy
-from deeprotect.training.fitting.builders import build
+from deeprotect.training.codebook.codebook import check_costs
+from deeprotect.training.codebook.personal_head import personal
+from deeprotect.training.fitting.builders import build, select
 from deeprotect.training.fitting.fitted_models import HELD_OUT, FittedModels
-from deeprotect.training.fitting.measure import measure
-from deeprotect.training.fitting.select import select
-from deeprotect.training.fitting.trained import TrainedProtector
-from deeprotect.training.labelled_windows import LabelledWindows, read_windows
-from deeprotect.training.misclassification import check_costs
+from deeprotect.training.fitting.trained import TrainedProtector, measure
+from deeprotect.training.labelled_windows import MISSING, Indices, LabelledWindows, read_windows
 from deeprotect.training.splits import measurable
-from deeprotect.training.threads import single_thread
+from deeprotect.training.trainer import single_thread
 
 Progress = Callable[[float], None]
 READ, CODED, LEARNT = 0.02, 0.86, 0.95
@@ -75,8 +77,8 @@ def export(
 
 
 def _training(windows: LabelledWindows, policy: Policy) -> TrainingRecord:
-    names = (*policy.inferences.useful, *policy.inferences.sensitive)
-    classes = {name: windows.classes(name) for name in names}
+    classes = {name: windows.classes(name) for name in policy.inferences.useful}
+    classes |= {name: windows.numbers(name) for name in policy.inferences.sensitive}
     return TrainingRecord(
         fingerprint=windows.fingerprint,
         rows=windows.rows,
@@ -94,3 +96,58 @@ def _check_classes(windows: LabelledWindows, policy: Policy) -> None:
             raise TableError(
                 f"column '{name}' has {known} over {len(windows)} windows; an inference needs at least two classes"
             )
+
+
+def enrol(
+    bundle: Bundle, table: Any, *, mapped: Mapping[str, str] | None = None, columns: Sequence[str] | None = None
+) -> Bundle:
+    """A bundle that reads one new person better, from seconds of their labelled data; measurements of others go.
+
+    No proof of LDP looks at the encoder, so the mechanism, and with it the certificate, stays as it is.
+    docs/claims.md#enrolment
+    """
+    useful, manifest = bundle.policy.inferences.useful, bundle.manifest
+    classes = {name: manifest.training.classes.get(name, []) for name in useful}
+    _check_promise(bundle)
+    _check_head(bundle, classes)
+    asked = bundle.policy.vary(inferences={"sensitive": []}, training={"people": None})
+    windows = read_windows(table, asked, mapped=mapped, columns=columns)
+    codes = np.stack([_numbered(windows, *each) for each in classes.items()], axis=1)
+    return Bundle.make(
+        bundle.policy,
+        bundle.mechanism,
+        encoder=personal(bundle.encoder, windows.flat, codes),
+        decoder=bundle.decoder,
+        minimiser={**manifest.minimiser.unmeasured, ENROLLED: int((codes != MISSING).any(axis=1).sum())},
+        training=manifest.training,
+        results=[],
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        made_with={name: made for name, made in manifest.made_with.items() if name != "deeprotect"},
+    )
+
+
+def _check_promise(bundle: Bundle) -> None:
+    """Counts behind a named promise are of the coder that was shipped with them."""
+    if bundle.mechanism.event.guarantee != "ldp":
+        raise BundleError(
+            f"the bundle's promise is {bundle.mechanism.event.guarantee}, which was counted on another coder; enrol "
+            'keeps ε-LDP only: train with guarantee = "ldp"'
+        )
+
+
+def _check_head(bundle: Bundle, classes: Mapping[str, Sequence[str]]) -> None:
+    """The head must tell the useful classes apart, and nothing else."""
+    last = bundle.encoder.layers[-1] if bundle.encoder.layers else None
+    if not isinstance(last, Argmax) or last.classes != tuple(map(len, classes.values())):
+        raise BundleError(
+            f"the bundle's coder does not tell {quoted_all([*classes])} apart class by class, so it has no head to "
+            'learn; enrol with a bundle of mechanism "channel"'
+        )
+
+
+def _numbered(windows: LabelledWindows, name: str, classes: Sequence[str]) -> Indices:
+    """Each window's class by its number; a class that training never saw has no score to learn."""
+    strange = sorted({*windows.classes(name)} - {*classes})
+    if strange:
+        raise TableError(f"'{strange[0]}' of '{name}' is no class of the bundle; it knows: {', '.join(classes)}")
+    return windows.codes(name, classes)

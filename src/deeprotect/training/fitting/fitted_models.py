@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from deeprotect.policy import Policy
 from deeprotect.signals import Hold
 from deeprotect.training.codebook.codebook import LearntCodes, learn_apart, learn_codes
-from deeprotect.training.labelled_windows import LabelledWindows
+from deeprotect.training.fitting.trained import Apps, fit_apps
+from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.minimisers.autoencoder import Autoencoder
-from deeprotect.training.minimisers.linear import DCT, DFT, PCA, Haar
-from deeprotect.training.minimisers.minimiser import Minimiser
+from deeprotect.training.minimisers.minimiser import PCA, Minimiser
 from deeprotect.training.minimisers.paper_autoencoder import PaperAutoencoder
-from deeprotect.training.minimisers.sparse import BlindCompressiveSensing
 from deeprotect.training.splits import Mask, measurable
 from deeprotect.training.trainer import Progress
 
@@ -37,7 +36,7 @@ class FittedModels:
     _minimisers: dict[str, Minimiser] = field(default_factory=dict, repr=False)
     _codes: list[LearntCodes] = field(default_factory=list, repr=False)
     _apart: list[LearntCodes] = field(default_factory=list, repr=False)
-    _validation: list["Validation"] = field(default_factory=list, repr=False)
+    _validation: dict[bool, "Validation"] = field(default_factory=dict, repr=False)
 
     def minimiser(self, policy: Policy) -> Minimiser:
         """The policy's, learnt from the useful inferences only."""
@@ -59,31 +58,37 @@ class FittedModels:
             self._apart.append(learn_apart(self.windows, policy, calibrating, progress=self.progress))
         return self._apart[0]
 
-    def validation(self, policy: Policy) -> "Validation":
-        """Models of most of the windows, and the rest to measure them on."""
-        if not self._validation:
-            hold, seed = self.longest, policy.training.seed
-            fit, rest = measurable(self.windows, held_out=HELD_OUT, seed=seed, hold=hold)
-            self._validation.append(Validation(FittedModels(self.windows[fit], hold), self.windows[rest]))
-        return self._validation[0]
+    def validation(self, policy: Policy, coded: Indices) -> "Validation":
+        """Models of most of the windows, and the rest to measure them on: windows that have a code, `coded`."""
+        every = bool((coded >= 0).all())
+        if every not in self._validation:
+            hold, fit, rest = self.longest, coded < 0, coded >= 0
+            if every:
+                fit, rest = measurable(self.windows, held_out=HELD_OUT, seed=policy.training.seed, hold=hold)
+            models = FittedModels(self.windows[fit], hold)
+            self._validation[every] = Validation(models, self.windows[rest], rest, fit_apps(models.windows, policy))
+        return self._validation[every]
 
 
 @dataclass(frozen=True)
 class Validation:
-    """For a choice between mechanisms: no window is on both sides."""
+    """For a choice between mechanisms: no window is on both sides; `apps` know raw windows of the models' side."""
 
     models: FittedModels
     held_out: LabelledWindows
+    rows: Mask
+    apps: Apps
 
 
 def untrained(policy: Policy) -> Minimiser:
     """The policy's minimiser, before it has seen any window."""
-    model = _minimiser(policy)
-    wanted = {
-        "random_state": policy.training.seed,
-        "loss": policy.training.loss,
-        "max_epochs": policy.training.max_epochs,
-    }
+    training = policy.training
+    model: Minimiser = Autoencoder(training.features)
+    if training.minimiser == "paper":
+        model = PaperAutoencoder(training.features, max_iter=paper_steps(training.max_epochs))
+    elif training.minimiser == "pca":
+        model = PCA(training.features)
+    wanted = {"random_state": training.seed, "loss": training.loss, "max_epochs": training.max_epochs}
     known = {key: value for key, value in wanted.items() if key in model.get_params() and value is not None}
     model.set_params(**known)
     return model
@@ -92,21 +97,3 @@ def untrained(policy: Policy) -> Minimiser:
 def paper_steps(epochs: int | None) -> int:
     """Steps of gradient descent on all windows at once, for each layer of the paper's autoencoder."""
     return STEPS if epochs is None else min(STEPS, STEPS_PER_EPOCH * epochs)
-
-
-def _minimiser(policy: Policy) -> Minimiser:
-    features, channels = policy.training.features, len(policy.stream.channels)
-    match policy.training.minimiser:
-        case "paper":
-            return PaperAutoencoder(features, max_iter=paper_steps(policy.training.max_epochs))
-        case "pca":
-            return PCA(features)
-        case "bcs":
-            return BlindCompressiveSensing(features)
-        case "dft":
-            return DFT(features, channels=channels)
-        case "dct":
-            return DCT(features, channels=channels)
-        case "haar":
-            return Haar(features, channels=channels)
-    return Autoencoder(features, channels=channels)

@@ -1,32 +1,41 @@
-"""A protector that was just trained: the layers and the mechanism that a bundle will hold."""
+"""A protector that was just trained: the layers and mechanism that a bundle will hold, and a first measurement."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import RandomForestClassifier
 
 from deeprotect.bundle.consistency import Decoder
-from deeprotect.bundle.episode_encoder import EpisodeEncoder
-from deeprotect.bundle.network import Network
-from deeprotect.privacy.entropy import Entropy
+from deeprotect.bundle.network import EpisodeEncoder, Network
+from deeprotect.policy import Policy
+from deeprotect.privacy.entropy import Entropy, SystemEntropy
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.release.engine import Released, Request, one, rehearse
 from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.signals import Hold
-from deeprotect.signals.episodes import Counts
+from deeprotect.signals.episodes import Counts, run_lengths
 from deeprotect.signals.schema import Floats
+from deeprotect.training.codebook.codebook import Costs, price
+from deeprotect.training.labelled_windows import Indices, LabelledWindows
 
 
 @dataclass(frozen=True)
 class TrainedProtector:
-    """Encoder, mechanism and decoder on flat scaled windows (window, value); `made_of` describes what was learnt."""
+    """Encoder, mechanism and decoder on flat scaled windows (window, value); `made_of` describes what was learnt.
+
+    `coded`, where there is a code book: each training window's code, or its episode's, by a coder that did not learn
+    from it; -1 where there is none.
+    """
 
     mechanism: Mechanism
     encoder: Network
     decoder: Decoder
     made_of: dict[str, Any]
     hold: Hold = field(default_factory=Hold)
+    coded: Indices | None = None
 
     @property
     def schema(self) -> "_Scaled":
@@ -60,3 +69,79 @@ class TrainedProtector:
 class _Scaled:
     def scale(self, windows: Floats) -> Floats:
         return windows
+
+
+Apps = Mapping[str, RandomForestClassifier]
+"""By useful inference, a forest that knows raw windows."""
+
+
+def measure(
+    protection: TrainedProtector, train: LabelledWindows, test: LabelledWindows, policy: Policy
+) -> dict[str, Any]:
+    """Accuracy of a forest that knows raw windows, on raw and on released ones; of a retrained attacker; of guessing.
+
+    Where the policy gives costs, also what the misreadings of released windows cost on average.
+    """
+    released = released_of(protection, test, policy)
+    event, sensitive = protection.mechanism.event, policy.inferences.sensitive
+    seen = released_of(protection, train, policy) if sensitive else None
+    apps, costs = fit_apps(train, policy), policy.training.cost_matrix
+    return {
+        "mechanism": protection.mechanism.name,
+        "guarantee": event.guarantee,
+        "epsilon": event.epsilon,
+        "windows": len(test),
+        "useful": {name: _app(app, name, test, released, costs=costs) for name, app in apps.items()},
+        "sensitive": {name: _attacker(name, train, test, seen=seen, released=released) for name in sensitive},
+    }
+
+
+def fit_apps(train: LabelledWindows, policy: Policy) -> Apps:
+    """Trained on raw windows."""
+    known = {name: train.labelled(name) for name in policy.inferences.useful}
+    return {name: _forest().fit(train.flat[rows], train.labels[name][rows].astype(str)) for name, rows in known.items()}
+
+
+def released_of(protection: TrainedProtector, windows: LabelledWindows, policy: Policy) -> Floats:
+    counts = run_lengths(windows.episodes(policy.hold))
+    return protection.release(windows.flat, counts, entropy=SystemEntropy()).windows
+
+
+def _app(
+    app: RandomForestClassifier, name: str, test: LabelledWindows, released: Floats, *, costs: Costs
+) -> dict[str, float]:
+    seen = test.labelled(name)
+    truth = test.labels[name][seen].astype(str)
+    if not len(truth):
+        return {}
+    read = app.predict(released[seen])
+    numbers = {"clean": float(np.mean(app.predict(test.flat[seen]) == truth)), "app": float(np.mean(read == truth))}
+    numbers["chance"] = _chance(truth)
+    if costs:
+        numbers["app_cost"] = float(
+            np.mean([price(*pair, costs.get(name, {})) for pair in zip(truth, read, strict=True)])
+        )
+    return numbers
+
+
+def _attacker(
+    name: str, train: LabelledWindows, test: LabelledWindows, *, seen: Any, released: Any
+) -> dict[str, float]:
+    """One that is as good on released windows as it can be: trained on such, with their labels."""
+    known, tested = train.labelled(name), test.labelled(name)
+    learnt, truth = train.labels[name][known].astype(str), test.labels[name][tested].astype(str)
+    if not len(truth):
+        return {}
+    read = {
+        "raw": _forest().fit(train.flat[known], learnt).predict(test.flat[tested]),
+        "adaptive": _forest().fit(seen[known], learnt).predict(released[tested]),
+    }
+    return {model: float(np.mean(guess == truth)) for model, guess in read.items()} | {"chance": _chance(truth)}
+
+
+def _chance(truth: Any) -> float:
+    return float(np.unique(truth, return_counts=True)[1].max() / len(truth))
+
+
+def _forest() -> RandomForestClassifier:
+    return RandomForestClassifier(100, n_jobs=-1, random_state=0)

@@ -1,23 +1,125 @@
 """The default minimiser: an autoencoder whose few bounded features carry the useful inferences."""
 
-from dataclasses import fields
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from functools import partial
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional
 
 from deeprotect.errors import InputError
-from deeprotect.training.labels import Targets
-from deeprotect.training.losses import LOSSES
-from deeprotect.training.minimisers.autoencoder_loss import Minimising, Reading
-from deeprotect.training.minimisers.linear import window_samples
+from deeprotect.training.labelled_windows import Targets
 from deeprotect.training.minimisers.minimiser import Floats, Minimiser
-from deeprotect.training.networks import Restore, Standardise, convolution, dense, initialise
+from deeprotect.training.networks import Restore, Standardise, dense, initialise
 from deeprotect.training.trainer import Schedule, TrainingJob, hold_out, train
 
-NETWORKS = ("dense", "conv")
+Loss = Callable[[Tensor, Tensor], Tensor]
 
 
+def ridge(scores: Tensor, codes: Tensor) -> Tensor:
+    """Squared distance to ±1 targets (paper, ridge loss), per row."""
+    signs = 2.0 * functional.one_hot(codes, scores.shape[-1]) - 1.0
+    return (scores - signs).square().sum(dim=-1)
+
+
+def softmax(scores: Tensor, codes: Tensor) -> Tensor:
+    """Cross-entropy, per row."""
+    return -functional.log_softmax(scores, dim=-1).gather(-1, codes[:, None]).squeeze(-1)
+
+
+def hinge(scores: Tensor, codes: Tensor) -> Tensor:
+    """The best wrong class must stay one below the right one (Crammer and Singer, 2001), per row."""
+    right = scores.gather(-1, codes[:, None])
+    rivals = scores + 1.0 - right - 2.0 * functional.one_hot(codes, scores.shape[-1])
+    return rivals.amax(dim=-1).clamp(min=0.0)
+
+
+def misread(scores: Tensor, codes: Tensor) -> Tensor:
+    """1 where the best class is the wrong one, per row: not for descent, but for judging."""
+    return (scores.argmax(dim=-1) != codes).to(scores.dtype)
+
+
+LOSSES: dict[str, Loss] = {"ridge": ridge, "softmax": softmax, "hinge": hinge}
+
+
+def useful_loss(loss: Loss, scores: Tensor, codes: Tensor, *, counts: Sequence[int]) -> Tensor:
+    """Mean over the labelled rows of each inference, then over inferences; scores put all classes side by side."""
+    total = scores.new_zeros(())
+    for column, block in enumerate(torch.split(scores, list(counts), dim=-1)):
+        known = codes[:, column] >= 0
+        rows = loss(block, codes[:, column].clamp(min=0))
+        total = total + (rows * known).sum() / known.sum().clamp(min=1)
+    return total / max(1, len(counts))
+
+
+JITTER = 0.1
+"""Standard deviations of noise on the windows a reader learns from: its gradients should follow shape, not noise."""
+GAIN = 5.0
+"""Bounded features need large weights to be sure of a class; this spares the descent the way there."""
+WINDOWS = 0.3
+"""Weight of labels read from rebuilt windows against labels read from features, which teach the encoder better."""
+
+
+class Networks(nn.Module):
+    """What is trained; all weights are drawn from one generator."""
+
+    def __init__(
+        self, windows: Floats, features: int, *, outputs: int, hidden: int, generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        values, half = windows.shape[1], max(1, hidden // 2)
+        self.standardise = Standardise(windows)
+        # The encoder has the hard work; half its width is enough for the others.
+        self.reader: nn.Module = dense([values, half, half, outputs]) if outputs else nn.Identity()
+        self.encoder = nn.Sequential(dense([values, hidden, hidden, features]), nn.Tanh())
+        self.decoder = dense([features, half, half, values])
+        self.head: nn.Module = dense([features, outputs]) if outputs else nn.Identity()
+        initialise(self, generator)
+
+
+class Reading(nn.Module):
+    """Teach a reader to tell the useful labels from raw windows."""
+
+    def __init__(self, networks: Networks, *, counts: Sequence[int]) -> None:
+        super().__init__()
+        self.standardise, self.reader, self._counts = networks.standardise, networks.reader, tuple(counts)
+
+    def forward(self, windows: Tensor, codes: Tensor, noise: Tensor) -> Tensor:
+        scores = self.reader(self.standardise(windows) + JITTER * noise)
+        return useful_loss(softmax if self.training else misread, scores, codes, counts=self._counts)
+
+
+class Minimising(nn.Module):
+    """Teach encoder and decoder: rebuild the window, and keep its useful labels readable, from features and rebuilt.
+
+    In evaluation mode the useful loss becomes the share of misread labels: a network that grows too sure of itself has
+    a rising cross-entropy long before it reads worse, and would be stopped too early.
+    """
+
+    def __init__(self, networks: Networks, loss: Loss, *, counts: Sequence[int], mu: float, noise: float) -> None:
+        super().__init__()
+        self.networks = networks
+        # The reader stands for an app that was trained on raw windows and will not change.
+        networks.reader.requires_grad_(requires_grad=False)
+        self._loss, self._counts, self._mu, self._noise = loss, tuple(counts), mu, noise
+
+    def forward(self, windows: Tensor, codes: Tensor, noise: Tensor) -> Tensor:
+        wanted = self.networks.standardise(windows)
+        features = self.networks.encoder(wanted) + self._noise * noise
+        rebuilt = self.networks.decoder(features)
+        error: Tensor = (rebuilt - wanted).square().mean()
+        return error + self._mu * self._useful(features, rebuilt, codes) if self._counts else error
+
+    def _useful(self, features: Tensor, rebuilt: Tensor, codes: Tensor) -> Tensor:
+        on_features, on_windows = (self._loss, softmax) if self.training else (misread, misread)
+        from_features = useful_loss(on_features, GAIN * self.networks.head(features), codes, counts=self._counts)
+        from_windows = useful_loss(on_windows, self.networks.reader(rebuilt), codes, counts=self._counts)
+        return from_features + WINDOWS * from_windows
+
+
+@dataclass(eq=False, repr=False)
 class Autoencoder(Minimiser):
     """Features lie in [-1, 1]; the loss is reconstruction + mu * (useful labels unread in features and in windows).
 
@@ -34,101 +136,33 @@ class Autoencoder(Minimiser):
         ((100, 3), True)
     """
 
-    def __init__(
-        self,
-        n_features: int = 7,
-        *,
-        channels: int = 1,
-        network: str = "dense",
-        loss: str = "softmax",
-        mu: float = 1.0,
-        hidden: int = 256,
-        noise: float = 0.05,
-        max_epochs: int = 60,
-        max_steps: int = 4000,
-        batch_size: int = 256,
-        learning_rate: float = 5e-3,
-        patience: int = 20,
-        held_out: float = 0.1,
-        random_state: Any = None,
-    ) -> None:
-        self.n_features = n_features
-        self.channels = channels
-        self.network = network
-        self.loss = loss
-        self.mu = mu
-        self.hidden = hidden
-        self.noise = noise
-        self.max_epochs = max_epochs
-        self.max_steps = max_steps
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.patience = patience
-        self.held_out = held_out
-        self.random_state = random_state
+    n_features: int = 7
+    _: KW_ONLY
+    loss: str = "softmax"
+    mu: float = 1.0
+    hidden: int = 256
+    noise: float = 0.05
+    max_epochs: int = 60
+    max_steps: int = 4000
+    batch_size: int = 256
+    learning_rate: float = 5e-3
+    patience: int = 20
+    held_out: float = 0.1
+    random_state: Any = None
 
     def _learn(self, windows: Floats, targets: Targets) -> tuple[nn.Module, nn.Module]:
+        if self.loss not in LOSSES:
+            raise InputError(f"loss is one of {', '.join(LOSSES)}")
         schedule = Schedule(**{field.name: getattr(self, field.name) for field in fields(Schedule)})
-        networks = _Networks(self, windows, targets)
-        if targets.counts:
-            train(networks.reading(), schedule)
-        train(networks.minimising(), schedule)
-        return networks.result()
-
-
-class _Networks:
-    """What is trained: networks, rows, randomness."""
-
-    def __init__(self, model: Autoencoder, windows: Floats, targets: Targets) -> None:
-        if model.network not in NETWORKS or model.loss not in LOSSES:
-            raise InputError(f"network is one of {', '.join(NETWORKS)} and loss one of {', '.join(LOSSES)}")
-        self.targets = targets
-        self._model = model
-        self._windows = windows
-        self._generator = model._generator()
-        self._standardise = Standardise(windows)
-        values, outputs = windows.shape[1], sum(targets.counts)
-        # The encoder has the hard work; half its width is enough for the others.
-        half = max(1, model.hidden // 2)
-        self._reader = self._fresh(dense([values, half, half, outputs]) if outputs else nn.Identity())
-        self._encoder = self._fresh(nn.Sequential(self._layers(values), nn.Tanh()))
-        self._decoder = self._fresh(dense([model._n_features_out, half, half, values]))
-        self._head = self._fresh(dense([model._n_features_out, outputs]) if outputs else nn.Identity())
-
-    def reading(self) -> TrainingJob:
-        objective = Reading(self._standardise, self._reader, counts=self.targets.counts)
-        return self._job(objective, noise=self._windows.shape[1])
-
-    def minimising(self) -> TrainingJob:
-        objective = Minimising(
-            self._standardise,
-            self._encoder,
-            decoder=self._decoder,
-            head=self._head,
-            reader=self._reader,
-            loss=LOSSES[self._model.loss],
-            counts=self.targets.counts,
-            mu=self._model.mu,
-            noise=self._model.noise,
-        )
-        return self._job(objective, noise=self._model._n_features_out)
-
-    def result(self) -> tuple[nn.Module, nn.Module]:
-        encoder = nn.Sequential(self._standardise, self._encoder)
-        return encoder, nn.Sequential(self._decoder, Restore(self._standardise))
-
-    def _job(self, objective: nn.Module, *, noise: int) -> TrainingJob:
-        rows = torch.tensor(self._windows, dtype=torch.float32), torch.tensor(self.targets.codes)
-        aside = torch.tensor(hold_out(len(self._windows), self._model.held_out))
+        features, counts, generator = self._n_features_out, targets.counts, self._generator()
+        networks = Networks(windows, features, outputs=sum(counts), hidden=self.hidden, generator=generator)
+        rows = torch.tensor(windows, dtype=torch.float32), torch.tensor(targets.codes)
+        aside = torch.tensor(hold_out(len(windows), self.held_out))
         seen, held_out = ((rows[0][part], rows[1][part]) for part in (~aside, aside))
-        return TrainingJob(objective, seen, held_out=held_out, noise=noise, generator=self._generator)
-
-    def _layers(self, values: int) -> nn.Module:
-        hidden, features = self._model.hidden, self._model._n_features_out
-        samples = window_samples(values, self._model.channels)
-        if self._model.network == "dense":
-            return dense([values, hidden, hidden, features])
-        return convolution(samples, self._model.channels, filters=max(1, hidden // 8), widths=[hidden, features])
-
-    def _fresh(self, module: nn.Module) -> nn.Module:
-        return initialise(module, self._generator)
+        job = partial(TrainingJob, train=seen, held_out=held_out, generator=generator)
+        if counts:
+            train(job(Reading(networks, counts=counts), noise=windows.shape[1]), schedule)
+        minimising = Minimising(networks, LOSSES[self.loss], counts=counts, mu=self.mu, noise=self.noise)
+        train(job(minimising, noise=features), schedule)
+        encoder = nn.Sequential(networks.standardise, networks.encoder)
+        return encoder, nn.Sequential(networks.decoder, Restore(networks.standardise))

@@ -1,4 +1,4 @@
-"""The shared face of every minimiser: a window in, few features out, and a window back."""
+"""The shared face of every minimiser, a window in, few features out, and a window back; and the linear ones."""
 
 import copy
 from abc import abstractmethod
@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from torch import nn
 
 from deeprotect.errors import InputError
-from deeprotect.training.labels import Targets
+from deeprotect.training.labelled_windows import Targets
+from deeprotect.training.networks import unset
 
 Floats = NDArray[np.float64]
 
@@ -85,3 +86,53 @@ def _single(module: nn.Module) -> nn.Module:
 def _run(module: nn.Module, rows: Floats) -> Floats:
     with torch.inference_mode():
         return np.asarray(module(torch.tensor(rows)).numpy())
+
+
+class Linear(Minimiser):
+    """features = components (x - mean), x ≈ componentsᵀ features + mean; the components' rows are orthonormal."""
+
+    components_: Floats
+    mean_: Floats
+
+    @abstractmethod
+    def _basis(self, X: Floats) -> tuple[Floats, Floats]:
+        """Orthonormal rows (value, value), the most telling first, and the mean (value,)."""
+
+    def _learn(self, windows: Floats, _: Targets) -> tuple[nn.Module, nn.Module]:
+        basis, self.mean_ = self._basis(windows)
+        self.components_ = basis[: self._n_features_out]
+        encoder = affine(self.components_, -self.components_ @ self.mean_)
+        return encoder, affine(self.components_.T, self.mean_)
+
+
+class PCA(Linear):
+    """Principal components of the training windows.
+
+    Examples:
+        >>> windows = np.random.default_rng(0).random((100, 30))  # (window, value), scaled to [0, 1]
+        >>> minimiser = PCA(n_features=7).fit(windows)
+        >>> features = minimiser.transform(windows)
+        >>> features.shape, minimiser.inverse_transform(features).shape
+        ((100, 7), (100, 30))
+    """
+
+    def __init__(self, n_features: int = 7) -> None:
+        self.n_features = n_features
+
+    def _basis(self, X: Floats) -> tuple[Floats, Floats]:
+        mean = X.mean(axis=0)
+        centred = X - mean
+        _, vectors = np.linalg.eigh(centred.T @ centred)
+        rows = vectors.T[::-1]
+        strongest = np.abs(rows).argmax(axis=1)
+        # The sign of a component is arbitrary: fixed, so that two fits agree.
+        return rows * np.sign(rows[np.arange(len(rows)), strongest])[:, None], mean
+
+
+def affine(weight: Any, bias: Any) -> nn.Linear:
+    """The layer x -> weight x + bias, in double precision."""
+    layer = unset(nn.Linear, weight.shape[1], weight.shape[0], dtype=torch.float64)
+    with torch.no_grad():
+        layer.weight.copy_(torch.as_tensor(weight))
+        layer.bias.copy_(torch.as_tensor(bias))
+    return layer

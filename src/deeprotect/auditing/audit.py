@@ -1,0 +1,239 @@
+"""The audit: attack the release path as it runs, and say how much privacy loss the attack has shown at least."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from deeprotect.auditing.batches import AllOfOneClass, Batch, batches, episodes, most_telling, observed, scripts_apart
+from deeprotect.auditing.distinguisher import CONFIDENCE, Names, Rule, Tally, choose, confidence_of_each, fit
+from deeprotect.auditing.isolation import Isolation, isolation
+from deeprotect.auditing.pairs import Pair, candidates, farthest, neighbours, worst_classes
+from deeprotect.auditing.trials import outputs_of, releases
+from deeprotect.auditing.views import view
+from deeprotect.errors import InputError
+from deeprotect.privacy.events import Guarantee
+from deeprotect.release.engine import Pipeline
+from deeprotect.signals.schema import Floats
+from deeprotect.training.labelled_windows import LabelledWindows
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One attack on one promise: what is claimed, and what at least is true with the tally's confidence."""
+
+    guarantee: Guarantee
+    claim: float
+    observed: str
+    tally: Tally
+    runs: int
+    pair: Pair = field(repr=False)
+    rule: Rule = field(repr=False)
+    scores: tuple[Floats, Floats] = field(repr=False)
+
+    @property
+    def epsilon(self) -> float:
+        return self.tally.epsilon
+
+    @property
+    def holds(self) -> bool:
+        return self.epsilon <= self.claim
+
+    @property
+    def verdict(self) -> str:
+        if self.holds:
+            return "no attack above the claim"
+        doubt = f"{1 - CONFIDENCE:.0%}"
+        return f"ABOVE THE CLAIM, which a sound protector comes to by chance in at most {doubt} of audits"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "guarantee": self.guarantee,
+            "claim": self.claim,
+            "observed": self.observed,
+            "lower_bound": self.epsilon,
+            "confidence": self.tally.confidence,
+            "runs_per_side": self.runs,
+            "event": {"first": self.tally.first, "second": self.tally.second, "of": self.tally.runs},
+            "inputs": self.pair.found,
+            "allowed_by_inputs": self.pair.allowed,
+            "distinguisher": self.rule.kind,
+            "holds": self.holds,
+        }
+
+    def __str__(self) -> str:
+        allowed = "" if self.pair.allowed is None else f", which allow ε = {self.pair.allowed:.4g}"
+        tally = f"{self.tally.first} and {self.tally.second} times in {self.tally.runs} runs not learnt from"
+        lines = (
+            f"{self.guarantee}: claimed ε = {self.claim:g}, shown ε ≥ {self.epsilon:.3f} "
+            f"with {100 * self.tally.confidence:.4g}% confidence: {self.verdict}",
+            f"  {self.runs} runs of each input: {self.pair.found}{allowed}; {self.observed}",
+            f"  {self.rule.kind}: the event came {tally}",
+        )
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All attacks on a bundle's promises, what could not be attacked, and whether a window can touch another.
+
+    The bounds of all findings hold together with CONFIDENCE.
+    """
+
+    findings: tuple[Finding, ...]
+    isolation: Isolation
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        return self.isolation.holds and all(finding.holds for finding in self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "schema": 1,
+            "holds": self.holds,
+            "confidence": CONFIDENCE,
+            "findings": [finding.to_json() for finding in self.findings],
+            "isolation": self.isolation.to_json(),
+            "left_out": list(self.left_out),
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, (*self.findings, self.isolation)))
+
+
+_MOST_LEARNT = 50_000  # runs of each side that fit the scores, and as many that choose the event
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Observer:
+    """`see`: a pool of private windows and a number of runs to what the observer sees of them, (run, value) in parts.
+
+    `outputs` says which public output a window is a variant of, where windows are seen and there are such.
+    """
+
+    watches: str
+    see: Callable[[Floats, int], Iterator[Floats]]
+    outputs: Names | None = None
+
+    def at_once(self, pool: Floats, count: int) -> Floats:
+        return np.concatenate(list(self.see(pool, count)))
+
+
+def attack(
+    observer: Observer,
+    pair: Pair,
+    *,
+    guarantee: Guarantee,
+    claim: float,
+    runs: int,
+    confidence: float = CONFIDENCE,
+    progress: Progress = lambda _: None,
+) -> Finding:
+    """Runs that fit the scores and choose the event, at most half of all, have no part in the bound: it is valid."""
+    learnt, sides, scored = min(runs // 4, _MOST_LEARNT), (pair.first, pair.second), []
+    scores = fit(*(observer.at_once(side, learnt) for side in sides), outputs=observer.outputs)
+    progress(0.3)
+    rule = choose(scores, *(observer.at_once(side, learnt) for side in sides))
+    progress(0.5)
+    for side in sides:
+        scored.append(np.concatenate([rule.score(part) for part in observer.see(side, runs - 2 * learnt)]))
+        progress(0.5 + 0.25 * len(scored))
+    tally = rule.tally(*scored, confidence=confidence)
+    return Finding(guarantee, claim, observer.watches, tally, runs, pair, rule, (scored[0], scored[1]))
+
+
+RUNS = 100_000
+FEWEST_RUNS, MOST_RUNS = 1_000, 1_000_000
+_PILOT = 0.1  # share of the runs that finds the pair of classes worth attacking
+_BATCHES = 0.025  # share of the runs that are repeated with whole batches, each a release of its own
+_FEWEST_BATCHES = 400
+_CLASS_BATCHES = (8, 32)  # windows of one class that are released together
+_OBSERVERS = 2  # of windows by themselves, and of batches
+
+
+def audit(
+    bundle: Pipeline, *, runs: int = RUNS, windows: LabelledWindows | None = None, progress: Progress = lambda _: None
+) -> Audit:
+    """Attack every promise: the stated one, and the ε-LDP that the certificate derives beside it.
+
+    `windows` are labelled; a named promise needs them, other promises take them as candidates.
+    """
+    if not FEWEST_RUNS <= runs <= MOST_RUNS:
+        raise InputError(f"runs = {runs} must be between {FEWEST_RUNS} and {MOST_RUNS}")
+    claims, left_out = _claims(bundle), []
+    if "named" in claims and windows is None:
+        left_out.append(f"{bundle.mechanism.event}: give a labelled table (--data) to attack this promise")
+        del claims["named"]
+    if "named" in claims and bundle.hold.windows > 1:
+        left_out.append(f"{bundle.mechanism.event}: windows drawn one by one make no episode like those of calibration")
+        del claims["named"]
+    if not claims:
+        raise InputError(f"{left_out[0]}; the bundle makes no other")
+    with threadpool_limits(1):  # products and trees are small: waiting for a second thread costs 10× on busy cores
+        tried = candidates(bundle, given=None if windows is None else windows.flat)
+        apart = isolation(bundle, tried)
+        progress(0.1)
+        findings = _findings(bundle, claims, tried, runs=runs, windows=windows, progress=progress)
+        return Audit(tuple(findings), apart, tuple(left_out))
+
+
+def _claims(bundle: Pipeline) -> dict[Guarantee, float]:
+    event, beside = bundle.mechanism.event, bundle.mechanism.certificate()["ldp_epsilon"]
+    claims: dict[Guarantee, float] = {} if beside is None else {"ldp": beside}
+    claims[event.guarantee] = event.epsilon
+    return claims
+
+
+def _findings(
+    bundle: Pipeline,
+    claims: dict[Guarantee, float],
+    tried: Floats,
+    *,
+    runs: int,
+    windows: LabelledWindows | None,
+    progress: Progress,
+) -> Iterator[Finding]:
+    """For each claim an attack on windows and one on batches; confidence is split evenly over all of them."""
+    outputs, attacks = outputs_of(bundle), _OBSERVERS * len(claims)
+    for number, (guarantee, claim) in enumerate(claims.items()):
+        press = partial(attack, guarantee=guarantee, claim=claim, confidence=confidence_of_each(attacks))
+        pair = _pair(bundle, guarantee, tried, runs=runs, windows=windows)
+        shown = partial(_part, progress, _OBSERVERS * number, attacks)
+        of_windows = Observer("one window is seen", partial(releases, bundle), outputs)
+        yield press(of_windows, pair, runs=runs, progress=shown)
+        batch = most_telling(bundle, pair, _batches(bundle, pair, guarantee, tried), outputs=outputs)
+        shown = partial(_part, progress, _OBSERVERS * number + 1, attacks)
+        few = max(_FEWEST_BATCHES, int(_BATCHES * runs))
+        # Of a script, one window allows less than all of them do.
+        told = pair if bundle.mechanism.scripts is None else replace(pair, allowed=None)
+        of_batches = Observer(batch.found, partial(observed, bundle, batch=batch, outputs=outputs))
+        yield press(of_batches, told, runs=few, progress=shown)
+
+
+def _pair(bundle: Pipeline, guarantee: Guarantee, tried: Floats, *, runs: int, windows: LabelledWindows | None) -> Pair:
+    if guarantee == "rldp" and view(bundle.mechanism).directions is not None:
+        return neighbours(bundle)
+    if guarantee == "named" and windows is not None:
+        pilot = max(FEWEST_RUNS, int(_PILOT * runs))
+        return worst_classes(bundle, windows, bundle.mechanism.event.inferences, runs=pilot)
+    return farthest(bundle, tried, runs=runs // 2)
+
+
+def _batches(bundle: Pipeline, pair: Pair, guarantee: Guarantee, tried: Floats) -> Iterator[Batch]:
+    if bundle.mechanism.scripts is None:  # one window of a script tells no more than it does alone
+        yield from batches(pair, tried)
+    else:
+        yield from scripts_apart(pair, bundle.mechanism.scripts)
+    if bundle.hold.windows > 1:
+        yield from episodes(tried, bundle.hold.windows)
+    if guarantee == "named":
+        yield from map(AllOfOneClass, _CLASS_BATCHES)
+
+
+def _part(progress: Progress, number: int, count: int, share: float) -> None:
+    progress(0.1 + 0.9 * (number + share) / count)

@@ -1,0 +1,171 @@
+"""Telling two private inputs apart from what is released: scores are fitted, one event is chosen, the rest counts.
+
+From counts to a lower bound on ε: Clopper–Pearson on both sides of one event that was chosen beforehand.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import beta
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from deeprotect.signals.schema import Floats
+
+CONFIDENCE = 0.95
+"""Of all lower bounds of an audit together."""
+
+
+def confidence_of_each(attacks: int) -> float:
+    """So many bounds hold together with CONFIDENCE when each may fail with its share of what is left (Bonferroni)."""
+    return 1.0 - (1.0 - CONFIDENCE) / attacks
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How often an event followed each of two private inputs; `runs` of each."""
+
+    first: int
+    second: int
+    runs: int
+    confidence: float = CONFIDENCE
+
+    @property
+    def epsilon(self) -> float:
+        """Not above the true ε with probability at least `confidence`; 0 where nothing is shown."""
+        return float(lower_bound(self.first, self.second, self.runs, confidence=self.confidence))
+
+
+def lower_bound(first: ArrayLike, second: ArrayLike, runs: int, *, confidence: float = CONFIDENCE) -> Floats:
+    """ln(p/q) with p from below and q from above, each wrong with half of the probability that is left.
+
+    e^ε ≥ P(event | first) / P(event | second) ≥ p/q unless one of the two ends fails (Clopper and Pearson 1934).
+    """
+    miss = (1.0 - confidence) / 2.0
+    hits, others = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    # With no hit the lower end is 0, with nothing but hits the upper end is 1; beta has no such parameters.
+    low = np.where(hits > 0, beta.ppf(miss, np.maximum(hits, 1.0), runs - hits + 1.0), 0.0)
+    high = np.where(others < runs, beta.ppf(1.0 - miss, others + 1.0, np.maximum(runs - others, 1.0)), 1.0)
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(low / high), 0.0)
+
+
+Score = Callable[[Floats], Floats]
+"""What is seen of releases (run, value) to numbers (run,); high speaks for the first input."""
+Names = Callable[[Floats], NDArray[np.uint64]]
+"""Released windows (run, value) to whole numbers (run,) that are worth counting one by one."""
+
+_THRESHOLDS = 400
+_REPEATS = 4  # windows that come back this often on average are one of a few, and worth counting one by one
+_RIDGE = 1e-6
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The event: the score is at least `threshold`; with `swapped` it is at most that, and speaks for the second."""
+
+    score: Score
+    threshold: float
+    swapped: bool
+    kind: str
+
+    def holds(self, scores: Floats) -> NDArray[np.bool_]:
+        return np.asarray(scores <= self.threshold if self.swapped else scores >= self.threshold)
+
+    def tally(self, first: Floats, second: Floats, *, confidence: float = CONFIDENCE) -> Tally:
+        """Counts of the event among scores of both sides, the likelier side first."""
+        counts = int(self.holds(first).sum()), int(self.holds(second).sum())
+        return Tally(*(counts[::-1] if self.swapped else counts), runs=len(first), confidence=confidence)
+
+
+def fit(first: Floats, second: Floats, *, outputs: Names | None = None, strong: bool = True) -> dict[str, Score]:
+    """Scores learnt from released windows of both sides; `strong` adds the one that takes seconds to learn.
+
+    `outputs` says which public output a window is a variant of, where there are such.
+    """
+    scores = {
+        "difference of means": _projection(first.mean(axis=0) - second.mean(axis=0)),
+        "linear discriminant": _projection(_discriminant(first, second)),
+    }
+    if outputs is not None:
+        scores["frequencies of outputs"] = _frequencies(first, second, outputs)
+    elif _few_windows(first, second):
+        scores["frequencies of windows"] = _frequencies(first, second, names)
+    elif strong:
+        scores["boosted trees"] = _trees(first, second)
+    return scores
+
+
+def choose(scores: dict[str, Score], first: Floats, second: Floats) -> Rule:
+    """The score, threshold and direction with the largest lower bound on windows that no score was fitted on."""
+    rules = []
+    for kind, score in scores.items():
+        sides = np.sort(score(first)), np.sort(score(second))
+        rules += [(*_threshold(*sides, swapped=swapped), score, swapped, kind) for swapped in (False, True)]
+    _, threshold, score, swapped, kind = max(rules, key=lambda rule: rule[0])
+    return Rule(score, threshold, swapped, kind)
+
+
+def _threshold(first: Floats, second: Floats, *, swapped: bool) -> tuple[float, float]:
+    """The best threshold for sorted scores, and the bound that it gives."""
+    both = np.unique(np.concatenate([first, second]))
+    # As many thresholds far out, where ratios are large, as in the middle.
+    tail = np.geomspace(1.0, len(both), _THRESHOLDS // 2).astype(np.int64) - 1
+    candidates = both[np.unique([tail, len(both) - 1 - tail])]
+    if swapped:
+        hits = np.searchsorted(second, candidates, side="right")
+        others = np.searchsorted(first, candidates, side="right")
+    else:
+        hits = len(first) - np.searchsorted(first, candidates, side="left")
+        others = len(second) - np.searchsorted(second, candidates, side="left")
+    bounds = lower_bound(hits, others, len(first))
+    best = int(bounds.argmax())
+    return float(bounds[best]), float(candidates[best])
+
+
+def _few_windows(first: Floats, second: Floats) -> bool:
+    different = np.unique(np.concatenate([names(first), names(second)]))
+    return _REPEATS * len(different) <= len(first) + len(second)
+
+
+def names(rows: Floats) -> NDArray[np.uint64]:
+    """A 64-bit number for each row, equal for equal rows (up to the sign of zero)."""
+    bits = np.ascontiguousarray(rows + 0.0, dtype=np.float64).view(np.uint64)
+    odd = np.random.default_rng(0).integers(1 << 63, size=rows.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    mixed = (bits ^ (bits >> np.uint64(32))) * odd
+    return np.asarray((mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64))
+
+
+def _frequencies(first: Floats, second: Floats, name: Names) -> Score:
+    """Log-likelihood ratio of each name that was seen; 0 for others."""
+    seen, numbers = np.unique(np.concatenate([name(first), name(second)]), return_inverse=True)
+    ours, theirs = (np.bincount(part, minlength=len(seen)) for part in np.split(numbers.ravel(), [len(first)]))
+    ratio = np.log((ours + 0.5) / (theirs + 0.5))
+    return lambda rows: look_up(name(rows), seen, ratio, missing=0.0)
+
+
+def look_up(
+    wanted: NDArray[np.uint64], known: NDArray[np.uint64], values: NDArray[Any], *, missing: Any
+) -> NDArray[Any]:
+    """The value beside each wanted name in `known`, which is sorted."""
+    place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.where(known[place] == wanted, values[place], missing)
+
+
+def _projection(weights: Floats) -> Score:
+    return lambda rows: np.asarray(rows @ weights)
+
+
+def _discriminant(first: Floats, second: Floats) -> Floats:
+    spread = np.cov(first, rowvar=False) + np.cov(second, rowvar=False)
+    spread = np.atleast_2d(spread)
+    spread += _RIDGE * (np.trace(spread) / len(spread) + _RIDGE) * np.eye(len(spread))
+    return np.asarray(np.linalg.solve(spread, first.mean(axis=0) - second.mean(axis=0)))
+
+
+def _trees(first: Floats, second: Floats) -> Score:
+    model = HistGradientBoostingClassifier(max_iter=60, learning_rate=0.15, min_samples_leaf=50, random_state=0)
+    model.fit(np.concatenate([first, second]), np.repeat([1, 0], [len(first), len(second)]))
+    return lambda rows: np.asarray(model.decision_function(rows))

@@ -1,0 +1,403 @@
+"""Results as pictures: accuracies against ε and each other, what patience buys, confusion, an audit's events."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
+
+from deeprotect.auditing.audit import Finding
+from deeprotect.evaluation.methods import Look, is_main
+from deeprotect.evaluation.report.drawing import (
+    GREY,
+    INK,
+    LOOKS,
+    PERCENT,
+    STYLE,
+    Drawing,
+    Series,
+    canvas,
+    file_name,
+    legend,
+    lines,
+    looks,
+    short,
+)
+from deeprotect.evaluation.results import Confusion, Row, Sensitive, Useful
+from deeprotect.policy.sections import duration
+from deeprotect.signals import Channel
+from deeprotect.signals.schema import Floats
+from deeprotect.tables.atomic import whole_file
+
+Role = Literal["useful", "sensitive"]
+_EPSILON = "ε per window (further right: less noise)"
+_MET, _STRANGERS = "#56b4e9", "#0072b2"
+
+
+def against_epsilon(rows: Sequence[Row], role: Role, inference: str, *, caption: str) -> Drawing:
+    """What the unchanged app (of a useful inference) or the retrained attacker (of a sensitive one) still reads."""
+
+    def facts(row: Row) -> Useful | Sensitive:
+        return (row.useful if role == "useful" else row.sensitive)[inference]
+
+    series = []
+    for line, group in _by_line(curves(rows)).items():
+        values, intervals = zip(*(facts(row).released for row in group), strict=True)
+        low, high = zip(*intervals, strict=True)
+        series.append(Series(line, [row.epsilon for row in group if row.epsilon is not None], values, low, high))
+    levels = {"raw": facts(rows[0]).raw, "guessing": facts(rows[0]).chance}
+    return lines(file_name(role, inference), series, xlabel=_EPSILON, levels=levels, caption=caption, log_x=True)
+
+
+def pooled(rows: Sequence[Row], inference: str, *, caption: str) -> Drawing:
+    """What attackers gain from several windows of one recording; `rows` are those of one ε."""
+    facts = [row.sensitive[inference] for row in rows]
+    raw = next((each for each in facts if each.pooled_raw), None)
+    series = [] if raw is None else [_pools("raw", {1: raw.raw, **raw.pooled_raw})]
+    for row, each in zip(rows, facts, strict=True):
+        if each.pooled:
+            series.append(_pools(row.line, {1: each.adaptive, **each.pooled}))
+    levels = {"guessing": facts[0].chance}
+    name, xlabel = file_name("pooled", inference), "windows of one recording that the attacker puts together"
+    return lines(name, series, xlabel=xlabel, levels=levels, caption=caption, log_x=True)
+
+
+@mpl.rc_context(STYLE)
+def signal(
+    name: str, given: Floats, released: Floats, *, rate_hz: float, channel: Channel, caption: str, label: str = "raw"
+) -> Drawing:
+    """One channel in time over its public range, as given and released; `name` is its line's name."""
+    figure, axes = canvas(3.7, 2.2)
+    seconds = np.arange(len(given)) / rate_hz
+    axes.plot(seconds, released, color=looks([name])[name].colour, linewidth=1.6, label="released")
+    axes.plot(seconds, given, color=INK, linewidth=1.1, label=label)
+    axes.set_xlabel("seconds")
+    axes.set_ylabel(f"{short(channel.name, 16)} ({short(channel.unit, 8)})")
+    axes.set_ylim(channel.low, channel.high)
+    axes.margins(x=0)
+    return Drawing(file_name("signal", name), caption, figure)
+
+
+@mpl.rc_context(STYLE)
+def useful_against_sensitive(rows: Sequence[Row], useful: str, sensitive: str, *, caption: str) -> Drawing:
+    """One point for each row: the app's accuracy upwards, the attacker's to the right; larger points, larger ε."""
+    figure, axes = canvas(4.8, 3.4)
+    groups = _by_line(rows)
+    look = looks(list(groups))
+    for name, group in groups.items():
+        _points(axes, name, [(row, row.sensitive[sensitive].adaptive, row.useful[useful].app) for row in group], look)
+    app, attack = rows[0].useful[useful], rows[0].sensitive[sensitive]
+    _corner(axes, attack, app.clean)
+    axes.scatter([attack.raw], [app.clean], marker="o", s=46, facecolors="none", edgecolors=INK, linewidths=1.2)
+    axes.annotate("raw", (attack.raw, app.clean), xytext=(0, 7), textcoords="offset points", ha="center", fontsize=9)
+    _share_axes(axes, f"attacker on {short(sensitive, 28)}", f"app on {short(useful, 28)}")
+    legend(figure, len(groups))
+    return Drawing(file_name("against", useful, sensitive), caption, figure)
+
+
+def _share_axes(axes: Axes, xlabel: str, ylabel: str) -> None:
+    """Both from 0 to 100 %, with room above for what is written over a point at the top."""
+    for axis, label in ((axes.xaxis, xlabel), (axes.yaxis, ylabel)):
+        axis.set_major_formatter(PERCENT)
+        axis.set_label_text(label)
+    axes.set_xlim(0, 1.02)
+    axes.set_ylim(0, 1.08)
+    axes.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
+
+
+@mpl.rc_context(STYLE)
+def strangers(met: Row, unmet: Row, *, caption: str) -> Drawing:
+    """Two bars for each inference; the line across is what raw windows, or the useful labels alone, would give."""
+    figure, axes = canvas(5.4, 2.8)
+    names = [f"{short(name, 18)}\n(app)" for name in met.useful]
+    names += [f"{short(name, 18)}\n(attacker)" for name in met.sensitive]
+    places = np.arange(len(names))
+    for shift, row, colour, label in ((-0.2, met, _MET, "people met before"), (0.2, unmet, _STRANGERS, "strangers")):
+        values, ends = zip(*(each.released for _, each in row.inferences), strict=True)
+        low, high = zip(*ends, strict=True)
+        errors = Series(label, places.tolist(), values, low, high).errors
+        axes.bar(places + shift, values, 0.36, yerr=errors, color=colour, ecolor=GREY, label=label)
+        levels = [each.clean if isinstance(each, Useful) else each.floor for _, each in row.inferences]
+        axes.hlines(levels, places + shift - 0.18, places + shift + 0.18, color=GREY, linestyle=":")
+    axes.set_xticks(places, names)
+    axes.set_ylim(0, 1)
+    axes.set_ylabel("accuracy")
+    axes.yaxis.set_major_formatter(PERCENT)
+    legend(figure, 2)
+    return Drawing("strangers", caption, figure)
+
+
+def curves(rows: Sequence[Row]) -> list[Row]:
+    """The rows that curves show: main mechanisms where there are any, and ε to draw them at."""
+    promised = [row for row in rows if row.epsilon is not None]
+    return [row for row in promised if is_main(row.line)] or promised
+
+
+def _points(axes: Axes, name: str, points: Sequence[tuple[Row, float, float]], look: dict[str, Look]) -> None:
+    colour, marker = look[name]
+    _, x, y = zip(*points, strict=True)
+    if is_main(name):
+        axes.plot(x, y, color=colour, linewidth=0.8, alpha=0.5)
+    axes.scatter(x, y, s=[_size(row) for row, *_ in points], color=colour, marker=marker, linewidths=1.2, label=name)
+
+
+def _size(row: Row) -> float:
+    return 36.0 if row.epsilon is None else 16.0 + 20.0 * math.log1p(row.epsilon)
+
+
+def _corner(axes: Axes, attack: Sensitive, clean: float) -> None:
+    """Where the app loses nothing and the attacker learns nothing beyond what the useful label itself tells."""
+    x = attack.floor
+    for draw, level in ((axes.axvline, x), (axes.axhline, clean)):
+        draw(level, color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=0.5)
+    axes.scatter([x], [clean], marker="o", s=260, color=GREY, alpha=0.3, linewidths=0, zorder=0.6)
+    axes.annotate("ideal", (x, clean), xytext=(8, 8), textcoords="offset points", fontsize=9, color=GREY)
+
+
+def _by_line(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    ordered = sorted(rows, key=lambda row: row.epsilon or 0.0)
+    return {name: [row for row in ordered if row.line == name] for name in dict.fromkeys(row.line for row in rows)}
+
+
+def _pools(name: str, accuracy: dict[int, float]) -> Series:
+    sizes = sorted(accuracy)
+    return Series(name, sizes, [accuracy[size] for size in sizes])
+
+
+_SCRIPT = "#009e73"
+_APP, _ATTACKER, _COST = "#0072b2", "#d55e00", "#868e96"
+_KINDS = {
+    "a draw each window": ("#56b4e9", "P"),
+    "a draw held longer": (_APP, "o"),
+    "script": (_SCRIPT, "D"),
+    "laplace": ("#cc79a7", "^"),
+}
+
+
+@mpl.rc_context(STYLE)
+def held(rows: Sequence[Row], useful: str, sensitive: str | None, *, caption: str) -> Drawing:
+    """Rows of one promise, each with a hold of its own; the cost has its axis at the right."""
+    figure, axes = canvas(5.4, 3.0)
+    seconds = [row.seconds_per_draw or 0.0 for row in rows]
+    _app(axes, rows, seconds, useful)
+    if sensitive is not None:
+        _attackers(axes, rows, seconds, sensitive)
+    axes.set_xscale("log")
+    axes.set_xticks(seconds, [f"{each:g}" for each in seconds])
+    axes.minorticks_off()
+    axes.set_ylim(0, 1)
+    axes.set_xlabel("seconds that a draw is held")
+    axes.set_ylabel("accuracy")
+    axes.yaxis.set_major_formatter(PERCENT)
+    _cost(axes, rows, seconds)
+    legend(figure, 4)
+    return Drawing(file_name("held", useful), caption, figure)
+
+
+@mpl.rc_context(STYLE)
+def hourly(rows: Sequence[Row], useful: str, *, caption: str) -> Drawing:
+    """What an app reads against ε for an hour: draws that are held, and scripts, each with its length."""
+    figure, axes = canvas(5.4, 3.2)
+    _hourly_points(
+        axes, [row for row in rows if row.slots is None], useful, colour=_APP, marker="o", name="one label, held"
+    )
+    _hourly_points(axes, [row for row in rows if row.slots], useful, colour=_SCRIPT, marker="D", name="a script")
+    lowest = max(0.0, min(row.useful[useful].app_ci[0] for row in rows) - 0.02)
+    if rows[0].useful[useful].clean > lowest:
+        axes.axhline(rows[0].useful[useful].clean, color=GREY, linewidth=0.8, linestyle=":", label="raw windows")
+    axes.set_ylim(lowest, 1)
+    _hourly_axes(axes, useful)
+    legend(figure, 3)
+    return Drawing(file_name("hourly", useful), caption, figure)
+
+
+def _hourly_axes(axes: Axes, useful: str) -> None:
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.minorticks_off()
+    axes.set_xlabel("ε for an hour")
+    axes.set_ylabel(f"{useful}, accuracy of the app")
+    axes.yaxis.set_major_formatter(PERCENT)
+
+
+@mpl.rc_context(STYLE)
+def tried(
+    rows: Sequence[Row], confirmed: Row, useful: str, *, accuracy: float | None, cost: float | None, caption: str
+) -> Drawing:
+    """Every policy that was tried against ε for an hour, the best for each cost, and what was asked for and chosen."""
+    figure, axes = canvas(6.4, 3.8)
+    for name, (colour, marker) in _KINDS.items():
+        of_kind = [row for row in rows if _kind(row) == name]
+        costs, read = [row.epsilon_per_hour or 0.0 for row in of_kind], [row.useful[useful].app for row in of_kind]
+        if of_kind:
+            axes.scatter(costs, read, s=14, color=colour, marker=marker, alpha=0.55, label=name)
+    best = _best(rows, useful)
+    axes.step(*zip(*best, strict=True), where="post", color=INK, linewidth=0.9, label="best for its cost")
+    found = confirmed.useful[useful]
+    ends = [[max(0.0, found.app - found.app_ci[0])], [max(0.0, found.app_ci[1] - found.app)]]
+    place = ([confirmed.epsilon_per_hour or 0.0], [found.app])
+    ring: Any = {"markersize": 11, "markerfacecolor": "none", "markeredgewidth": 1.8, "elinewidth": 1.2}
+    axes.errorbar(*place, ends, fmt="o", color=_ATTACKER, label="proposed, on test recordings", **ring)
+    for level, draw in ((accuracy, axes.axhline), (cost, axes.axvline)):
+        if level is not None:
+            draw(level, color=GREY, linewidth=1, linestyle=(0, (4, 3)), label="asked for", zorder=0.5)
+    axes.axhline(found.clean, color=GREY, linewidth=0.8, linestyle=":", label="raw windows")
+    _hourly_axes(axes, useful)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0,)))
+    legend(figure, len(axes.get_legend_handles_labels()[0]))
+    return Drawing(file_name("tried", useful), caption, figure)
+
+
+def _kind(row: Row) -> str:
+    if row.slots is not None:
+        return "script"
+    if row.mechanism != "channel":
+        return row.mechanism
+    return "a draw each window" if row.seconds_per_draw == row.window_seconds else "a draw held longer"
+
+
+def _best(rows: Sequence[Row], useful: str) -> list[tuple[float, float]]:
+    """Points that no cheaper one reaches, from the cheapest on."""
+    found: list[tuple[float, float]] = []
+    for cost, app in sorted((row.epsilon_per_hour or 0.0, row.useful[useful].app) for row in rows):
+        if not found or app > found[-1][1]:
+            found.append((cost, app))
+    return found
+
+
+def _hourly_points(axes: Axes, rows: Sequence[Row], useful: str, *, colour: str, marker: str, name: str) -> None:
+    for number, row in enumerate(rows):
+        cost, found = row.epsilon_per_hour or 0.0, row.useful[useful]
+        ends = [[max(0.0, found.app - found.app_ci[0])], [max(0.0, found.app_ci[1] - found.app)]]
+        label = name if number == 0 else None
+        axes.errorbar([cost], [found.app], ends, fmt=marker, color=colour, markersize=5, elinewidth=0.8, label=label)
+        length = duration(Fraction(row.seconds_per_draw or 0.0).limit_denominator(1000))
+        axes.annotate(length, (cost, found.app), (5, -9), textcoords="offset points", color=GREY, fontsize=7)
+
+
+def _app(axes: Axes, rows: Sequence[Row], seconds: Sequence[float], useful: str) -> None:
+    found = [row.useful[useful] for row in rows]
+    low, high = zip(*(each.app_ci for each in found), strict=True)
+    axes.fill_between(seconds, low, high, color=_APP, alpha=0.15, linewidth=0)
+    axes.plot(seconds, [each.app for each in found], "o-", color=_APP, label=f"{useful}, read by the app")
+    axes.axhline(found[0].clean, color=GREY, linewidth=0.8, linestyle=":")
+    axes.annotate("raw", (seconds[-1], found[0].clean), color=GREY, fontsize=7, va="top", ha="right")
+
+
+def _attackers(axes: Axes, rows: Sequence[Row], seconds: Sequence[float], sensitive: str) -> None:
+    found = [row.sensitive[sensitive] for row in rows]
+    axes.plot(seconds, [each.adaptive for each in found], "s-", color=_ATTACKER, label=f"{sensitive}, one draw")
+    most = max(found[0].pooled, default=0)
+    if most:
+        pooled = [each.pooled[most] for each in found]
+        axes.plot(seconds, pooled, "s--", color=_ATTACKER, alpha=0.6, label=f"{sensitive}, {most} draws")
+    axes.axhline(found[0].floor, color=GREY, linewidth=0.8, linestyle=":")
+    axes.annotate(
+        "told the useful label only", (seconds[-1], found[0].floor), color=GREY, fontsize=7, va="bottom", ha="right"
+    )
+
+
+def _cost(axes: Axes, rows: Sequence[Row], seconds: Sequence[float]) -> None:
+    costs = [row.epsilon_per_hour for row in rows]
+    if any(cost is None for cost in costs):
+        return
+    right = axes.twinx()
+    right.plot(seconds, [cost or 0.0 for cost in costs], "-", color=_COST, linewidth=1, label="ε for an hour")
+    right.set_yscale("log")
+    right.set_yticks([cost or 0.0 for cost in costs], [f"{cost:,.0f}" for cost in costs])
+    right.minorticks_off()
+    right.set_ylabel("ε for an hour", color=INK)
+    right.spines["right"].set_visible(True)
+
+
+NUMBERED = 12
+"""Classes up to which each cell holds its number; more would not be readable."""
+_NAMED = 32
+_SHADES = {"app": "#0072b2", "attacker": "#d55e00"}
+
+
+@mpl.rc_context(STYLE)
+def confusion(kind: str, inference: str, confusion: Confusion, *, caption: str) -> Drawing:
+    """Shares of each true class (row); `kind` is who reads: the app or an attacker."""
+    counts = np.array(confusion.counts, dtype=float)
+    shares = counts / np.maximum(1.0, counts.sum(axis=1, keepdims=True))
+    figure, axes = canvas(4.8, min(4.4, 2.4 + 0.2 * len(counts)))
+    # One colour, more or less transparent: that reads on light and on dark ground. By the root of the share, so
+    # that predictions spread over many classes can still be seen.
+    shade = np.broadcast_to(to_rgb(_SHADES[kind]), (*shares.shape, 3))
+    axes.imshow(np.dstack([shade, 0.7 * np.sqrt(shares)]), interpolation="none", aspect="equal")
+    if len(counts) <= NUMBERED:
+        _numbers(axes, shares)
+    _names(axes, confusion)
+    axes.set_xlabel("read as")
+    axes.set_ylabel("truly")
+    return Drawing(file_name(kind, inference), caption, figure)
+
+
+def _numbers(axes: Axes, shares: Floats) -> None:
+    for (row, column), share in np.ndenumerate(shares):
+        axes.text(column, row, f"{100 * share:.0f}", ha="center", va="center", fontsize=8.5)
+
+
+def _names(axes: Axes, confusion: Confusion) -> None:
+    size = len(confusion.classes)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    if size > _NAMED:
+        axes.set_xticks([])
+        axes.set_yticks([])
+        return
+    names = [short(name, 14) for name in confusion.classes]
+    font = min(8.5, 190 / size)  # points, of about 250 that the axes measure
+    axes.set_xticks(range(size), names, rotation=90 if max(map(len, names)) > 2 else 0, fontsize=font)
+    axes.set_yticks(range(size), names, fontsize=font)
+
+
+_BINS = 60
+_SIDES = (LOOKS["laplace"].colour, LOOKS["baseline"].colour)
+
+
+def write_audit(path: Path, findings: Sequence[Finding]) -> None:
+    """A PNG file, whole or not at all."""
+    with whole_file(path) as stream:
+        stream.write(audit(findings).png())
+
+
+@mpl.rc_context(STYLE)
+def audit(findings: Sequence[Finding]) -> Drawing:
+    """One panel for each promise attacked."""
+    figure = Figure(figsize=(6.4, 3.4 * len(findings)), layout="constrained")
+    for axes, finding in zip(figure.subplots(len(findings), squeeze=False)[:, 0], findings, strict=True):
+        _panel(axes, finding)
+    return Drawing("audit", "; ".join(map(str, findings)), figure)
+
+
+def _panel(axes: Axes, finding: Finding) -> None:
+    both = np.concatenate(finding.scores)
+    low, high = both.min(), both.max()
+    edges = np.linspace(low, high if high > low else low + 1.0, _BINS + 1)
+    for name, scores, colour in zip(("first input", "second input"), finding.scores, _SIDES, strict=True):
+        shares = np.histogram(scores, edges)[0] / len(scores)
+        axes.stairs(shares, edges, color=colour, fill=True, alpha=0.25)
+        axes.stairs(shares, edges, color=colour, linewidth=1.4, label=name)
+    rule = finding.rule
+    axes.axvspan(*((low, rule.threshold) if rule.swapped else (rule.threshold, edges[-1])), color=GREY, alpha=0.2)
+    axes.axvline(rule.threshold, color=GREY, linestyle=(0, (4, 3)), label="event")
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.set_xlabel(f"score of the distinguisher ({rule.kind})")
+    axes.set_ylabel("share of releases")
+    axes.set_title(
+        f"{finding.guarantee}: claimed ε = {finding.claim:g}, shown ε ≥ {finding.epsilon:.3f}\n{finding.observed}",
+        fontsize=10,
+        loc="left",
+    )
+    axes.legend(frameon=False, fontsize=8.5)

@@ -1,0 +1,307 @@
+"""Tune a policy: the cheapest hour that an app can work with, or the best for what an hour may cost."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+
+from deeprotect.attack.split_spec import SplitSpec
+from deeprotect.errors import InputError
+from deeprotect.evaluation.evaluator import FoldRelease, ReleasedRows, Setup
+from deeprotect.evaluation.experiment import CHANGES, Plan, hold_settings, run, script_settings
+from deeprotect.evaluation.methods import Method, Setting, check_seed
+from deeprotect.evaluation.report import figures, layout
+from deeprotect.evaluation.report import report_files as files
+from deeprotect.evaluation.report.layout import contains, untested
+from deeprotect.evaluation.report.page import Group, Page
+from deeprotect.evaluation.results import Results, Row
+from deeprotect.evaluation.runner import FittedFold, Progress
+from deeprotect.evaluation.workers import Jobs, dispatch, workers
+from deeprotect.policy import Policy
+from deeprotect.policy.draft import MOST_EPSILON
+from deeprotect.policy.sections import duration
+from deeprotect.tables.output_checks import refuse_unwritable_folder
+from deeprotect.training.labelled_windows import Indices, LabelledWindows, read_windows
+
+POLICY = "policy.toml"
+EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
+"""Tried for a draw of one label."""
+OF_SCRIPTS = (0.6, 0.7, 0.8, 0.9, 1.0)
+"""Of the ε at which few draws of a script are wasted."""
+LEAST_EPSILON = 0.1
+WINDOWS = (Fraction(1), Fraction(1, 2), Fraction(2))
+"""Lengths of windows that are tried, as multiples of the policy's."""
+SHORTEST_WINDOW = 4
+SEARCHED = 3000
+"""Windows that the search learns from and measures on, in whole recordings."""
+FEWEST_RECORDINGS = 9
+"""Of the table; two thirds of them are searched on."""
+HELD_OUT, FOLDS = 0.3, 3
+ATTACKERS = ("ridge", "extra_trees")
+CHOSEN, CONFIRMED = 0.75, 0.97
+UNSET = {"every": None, "listen": None, "slots": None, "changes": None, "given": None, "ldp_ceiling": None}
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One of the two: the accuracy that an app needs, or the ε that an hour may cost."""
+
+    accuracy: float | None = None
+    epsilon_per_hour: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.accuracy is None) == (self.epsilon_per_hour is None):
+            raise InputError("give --accuracy, what the app needs, or --epsilon-per-hour, what an hour may cost")
+        if self.accuracy is not None and not 0 < self.accuracy <= 1:
+            raise InputError(f"--accuracy {self.accuracy:g} must be a share, above 0 and at most 1, such as 0.9")
+        if self.epsilon_per_hour is not None and not 0 < self.epsilon_per_hour < float("inf"):
+            raise InputError(f"--epsilon-per-hour {self.epsilon_per_hour:g} must be positive")
+
+    def epsilons(self, usual: Sequence[float], seconds: float) -> list[float]:
+        """To try for draws of so many seconds: the usual ones, or those that an hour pays for and all it may pay."""
+        if self.epsilon_per_hour is None:
+            return list(usual)
+        most = min(float(f"{self.epsilon_per_hour * seconds / 3600:.3g}"), MOST_EPSILON)
+        return [each for each in (*usual, most) if LEAST_EPSILON <= each <= most]
+
+    def choose(self, rows: Sequence[Row]) -> Row:
+        """The cheapest that reads enough; or the best read of those that are cheap enough."""
+        if self.epsilon_per_hour is not None:
+            return max(rows, key=lambda row: (accuracy_of(row), -_cost(row)))
+        enough = [row for row in rows if self.is_reached(accuracy_of(row))]
+        return min(enough, key=_cost) if enough else max(rows, key=accuracy_of)
+
+    def is_reached(self, accuracy: float) -> bool:
+        return self.accuracy is None or accuracy >= self.accuracy
+
+    def __str__(self) -> str:
+        if self.accuracy is not None:
+            return f"an accuracy of {self.accuracy:.0%}"
+        return f"ε = {self.epsilon_per_hour:g} an hour"
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The proposed policy, its row as it was chosen, the same on test recordings, and all that was tried."""
+
+    policy: Policy
+    goal: Goal
+    chosen: Row
+    confirmed: Row
+    tried: Sequence[Row]
+    recordings: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether the goal was reached, and test recordings do not say otherwise."""
+        ends = [each.app_ci[1] for each in self.confirmed.useful.values()]
+        return self.goal.is_reached(accuracy_of(self.chosen)) and self.goal.is_reached(min(ends))
+
+    def __str__(self) -> str:
+        found = self.confirmed
+        read = "; ".join(
+            f"{name} {accuracy_of(self.chosen):.3f} where it was chosen, {each.app:.3f} "
+            f"[{each.app_ci[0]:.3f}, {each.app_ci[1]:.3f}] on {self.recordings} test recordings"
+            for name, each in found.useful.items()
+        )
+        return f"{described(found)}, ε = {_cost(found):g} an hour: {read}"
+
+
+def tune(
+    policy: Policy,
+    table: Any,
+    out: Path,
+    *,
+    goal: Goal,
+    jobs: Jobs = 1,
+    seed: int = 0,
+    mapped: Mapping[str, str] | None = None,
+    columns: Sequence[str] | None = None,
+    progress: Progress = lambda _: None,
+) -> Tuned:
+    """Writes policy.toml, report.html, results.json and the curve into `out`.
+
+    What is proposed is chosen on recordings that test ones are kept apart from; those are read once, after the choice.
+    """
+    check_seed(seed)
+    if isinstance(jobs, int) and jobs < 1:
+        raise InputError(f"jobs = {jobs} must be 1 or more")
+    refuse_unwritable_folder(out)
+    plain = policy.vary(privacy={**UNSET, "guarantee": "ldp", "mechanism": "auto"}, training={"seed": seed})
+    read = partial(read_windows, table, mapped=mapped, columns=columns)
+    tested, searched = _recordings(read(plain), seed)
+    tried = _search(plain, searched, goal=goal, read=read, jobs=jobs, seed=seed, progress=progress)
+    chosen = goal.choose(tried)
+    proposed = _proposed(plain, chosen).vary(training={"seed": policy.training.seed})
+    windows = read(proposed)
+    setup = Setup(attackers=ATTACKERS, pools=(), retrained=None, seed=seed)
+    plan = Plan([Setting.of(proposed)], setup, SplitSpec("recording", tested=tuple(tested.tolist())), jobs)
+    (confirmed,) = run(windows, proposed, plan, release_of=by_recording).rows
+    progress(CONFIRMED)
+    tuned = Tuned(proposed, goal, chosen, _of_window(confirmed, proposed), tried, len(tested))
+    _write(out, tuned, windows, seed=seed)
+    progress(1.0)
+    return tuned
+
+
+def accuracy_of(row: Row) -> float:
+    """Of the useful inference that is read worst."""
+    return min(each.app for each in row.useful.values())
+
+
+def described(row: Row) -> str:
+    """A point of the curve in words."""
+    held = duration(_seconds(row))
+    draw = f"ε = {row.epsilon:g} for a draw of {held}"
+    script = "" if row.slots is None else f", a script in slots of {row.slots}"
+    return f"{row.mechanism}, {draw}{script}, windows of {row.window} samples"
+
+
+def by_recording(fold: FittedFold, setting: Setting) -> FoldRelease:
+    """Errors go together in a recording, whether or not draws are held: intervals are over recordings."""
+    release = fold.release(setting)
+
+    def draw(private: Any, counts: Any) -> ReleasedRows:
+        released = release.draw(private, counts)
+        return released if release.hold.windows > 1 else released._replace(draws=np.arange(len(private)))
+
+    return replace(release, draw=draw)
+
+
+def _recordings(windows: LabelledWindows, seed: int) -> tuple[Indices, Indices]:
+    """Those that nothing but the last look sees, and enough of the others to search on.
+
+    By their numbers, which windows of any length share: all candidates meet the same recordings.
+    """
+    recordings = len(np.unique(windows.recording))
+    if recordings < FEWEST_RECORDINGS:
+        raise InputError(
+            f"the table has {recordings} recordings; tune takes at least {FEWEST_RECORDINGS}, to choose on some and "
+            "confirm on others; cut long ones into pieces, named in a column `recording`"
+        )
+    (fold,) = SplitSpec("recording", held_out=HELD_OUT).make_folds(windows, seed=seed)
+    numbers, counts = np.unique(windows.recording[fold.train], return_counts=True)
+    order = np.random.default_rng(seed).permutation(len(numbers))
+    enough = max(2 * FOLDS, int(np.searchsorted(np.cumsum(counts[order]), SEARCHED)))
+    return np.unique(windows.recording[fold.test]), numbers[order[:enough]]
+
+
+def _search(
+    policy: Policy, searched: Indices, *, goal: Goal, read: Any, jobs: Jobs, seed: int, progress: Progress
+) -> list[Row]:
+    """All that was tried, shorter windows first."""
+    rows: list[Row] = []
+    lengths = sorted({window for each in WINDOWS if (window := round(policy.stream.window * each)) >= SHORTEST_WINDOW})
+    # Nobody attacks while a policy is looked for.
+    varied = (policy.vary(stream={"window": length}, inferences={"sensitive": []}) for length in lengths)
+    with workers(jobs) as pool:
+        calls = (
+            joblib.delayed(_measured)(windows[np.isin(windows.recording, searched)], rules, goal, seed=seed)
+            for rules, windows in ((rules, read(rules)) for rules in varied)
+        )
+        for number, found in enumerate(dispatch(pool, calls), start=1):
+            rows += found
+            progress(CHOSEN * number / len(lengths))
+    if not rows:
+        raise InputError(f"{goal} pays for no draw that recordings of this length hold; allow more, or record longer")
+    return sorted(rows, key=lambda row: (row.window or 0, row.seconds_per_draw or 0, row.epsilon or 0))
+
+
+def _measured(windows: LabelledWindows, policy: Policy, goal: Goal, *, seed: int) -> list[Row]:
+    """Every point of the curve for windows of one length: each recording is read by what learnt from others."""
+    settings = list(_candidates(windows, policy, goal))
+    if not settings:
+        return []
+    setup, split = Setup(attackers=(), pools=(), retrained=None, seed=seed), SplitSpec("recording", folds=FOLDS)
+    rows = run(windows, policy, Plan(settings, setup, split), release_of=by_recording).rows
+    return [_of_window(row, policy) for row in rows]
+
+
+def _of_window(row: Row, policy: Policy) -> Row:
+    return replace(row, window=policy.stream.window, window_seconds=float(policy.stream.window_seconds))
+
+
+def _candidates(windows: LabelledWindows, policy: Policy, goal: Goal) -> Iterator[Setting]:
+    """Draws of one label, held for a window or longer; scripts; and noise on features, window by window."""
+    held, limits = hold_settings(windows, policy), policy.privacy.budget.limits
+    usual: list[tuple[Setting, Sequence[float]]]
+    usual = [(each, EPSILONS) for each in (*held, replace(held[0], method=Method("laplace", "ldp")))]
+    usual += [
+        (each, [float(each.epsilon or 0) * share for share in OF_SCRIPTS]) for each in script_settings(windows, policy)
+    ]
+    for setting, epsilons in usual:
+        seconds = setting.policy(policy).seconds_per_draw
+        for epsilon in goal.epsilons(epsilons, seconds):
+            hourly = limits.get("per_hour", float("inf"))
+            if epsilon <= min([*limits.values(), epsilon]) and epsilon * 3600 / seconds <= hourly:
+                yield replace(setting, epsilon=float(f"{epsilon:.3g}"))
+
+
+def _proposed(policy: Policy, row: Row) -> Policy:
+    """As a person would write it: a draw for each window needs no word."""
+    privacy: dict[str, Any] = {"epsilon": row.epsilon, "mechanism": row.mechanism}
+    varied = policy.vary(stream={"window": row.window}, privacy=privacy)
+    if _seconds(row) == varied.stream.window_seconds:
+        return varied
+    held = {"every": duration(_seconds(row)), "slots": row.slots, "changes": None if row.slots is None else CHANGES}
+    return varied.vary(privacy=held)
+
+
+def _seconds(row: Row) -> Fraction:
+    return Fraction(row.seconds_per_draw or 0.0).limit_denominator(1000)
+
+
+def _cost(row: Row) -> float:
+    return float(f"{row.epsilon_per_hour or 0.0:.4g}")
+
+
+def _write(out: Path, tuned: Tuned, windows: LabelledWindows, *, seed: int) -> None:
+    run_facts = {
+        "command": "deeprotect tune",
+        "goal": str(tuned.goal),
+        "proposed": described(tuned.chosen),
+        "fingerprint": windows.fingerprint,
+        "split": "recording: each is whole on one side; the choice was made on others than are tested",
+        "quick": False,
+        "seed": seed,
+        "versions": files.versions(),
+    }
+    results = Results([tuned.confirmed], holds=tuned.tried, run=run_facts)
+    files.write(out, results, _page(tuned, results))
+    files.write_file(out / POLICY, tuned.policy.to_toml().encode())
+
+
+def _page(tuned: Tuned, results: Results) -> Page:
+    names, verdict = list(tuned.confirmed.useful), "" if tuned.holds else " It is not reached; this comes nearest."
+    draw = partial(figures.tried, tuned.tried, tuned.confirmed)
+    caption = "{}: what an app reads against what an hour costs; the ring is what is proposed"
+    asked: Any = {"accuracy": tuned.goal.accuracy, "cost": tuned.goal.epsilon_per_hour}
+    return Page(
+        title=f"{' and '.join(names)}: a policy for {tuned.goal}",
+        lead=f"Asked for: {tuned.goal}.{verdict} Proposed: {described(tuned.confirmed)}.",
+        best=tuned.confirmed,
+        opening=layout.opening_of(tuned.confirmed, tuned.policy),
+        epsilon=tuned.confirmed.epsilon or 0.0,
+        groups=[
+            Group(
+                "curve",
+                "What an hour costs",
+                "Each point is a policy that was tried, measured on recordings that it did not learn from, none a "
+                "test recording. Further left costs less privacy, further up an app reads more.",
+                [draw(name, caption=caption.format(name), **asked) for name in names],
+            )
+        ],
+        reading=[
+            "The search learns from a part of the recordings; the proposed policy from all but the test recordings.",
+            f"Its accuracy was measured once, on {tuned.recordings} test recordings, after the choice; the interval is "
+            "95 %, over whole recordings.",
+            "An hour's ε is the sum over its draws, and bounds what all of them tell together about anything.",
+        ],
+        untested=untested(results),
+        contains=contains(results, None),
+    )
