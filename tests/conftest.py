@@ -16,11 +16,9 @@ from tests.recordings import promises
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.manifest import TrainingRecord
-from deeprotect.bundle.network import Network
-from deeprotect.bundle.output_table import OutputTable
+from deeprotect.bundle.network import Network, OutputTable
 from deeprotect.policy import Policy
-from deeprotect.privacy.channel.design import design
-from deeprotect.privacy.channel.rounding import make
+from deeprotect.privacy.channel.design import design, make
 from deeprotect.privacy.mechanisms import laplace
 
 settings.register_profile("steady", deadline=None)

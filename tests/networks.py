@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from deeprotect.bundle.layers.decision import Argmax
 from deeprotect.bundle.layers.products import Affine, Product
-from deeprotect.bundle.layers.rounding import Bounds, Quantise, Round, Scale
+from deeprotect.bundle.layers.rounding import Argmax, Bounds, Quantise, Round, Scale
 from deeprotect.bundle.network import Network
 
 GRID, WEIGHTS = 12, 10

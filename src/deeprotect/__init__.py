@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from deeprotect.policy import Policy
     from deeprotect.protector import Protector, Release
     from deeprotect.release.streaming import LiveStream
-    from deeprotect.verbs import audit, check, prepare, verify
+    from deeprotect.verbs import audit, check, evaluate, init, prepare, tune, verify
     from deeprotect.version import __version__
 
 __all__ = [
@@ -22,7 +22,10 @@ __all__ = [
     "__version__",
     "audit",
     "check",
+    "evaluate",
+    "init",
     "prepare",
+    "tune",
     "verify",
 ]
 _HOMES = {
@@ -33,7 +36,7 @@ _HOMES = {
     "Protector": "deeprotect.protector",
     "Release": "deeprotect.protector",
     "__version__": "deeprotect.version",
-    **dict.fromkeys(("audit", "check", "prepare", "verify"), "deeprotect.verbs"),
+    **dict.fromkeys(("audit", "check", "evaluate", "init", "prepare", "tune", "verify"), "deeprotect.verbs"),
 }
 
 

@@ -63,6 +63,10 @@ class BudgetError(DeeprotectError):
     """A release would spend more than the budget allows; nothing was released."""
 
 
+class ReleasedBeforeError(BudgetError):
+    """A release that was made long ago and is not kept any more; it is never made a second time."""
+
+
 class LedgerError(InputError):
     """A ledger that is missing, foreign, or newer than this version."""
 

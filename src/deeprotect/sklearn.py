@@ -101,10 +101,8 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         return np.asarray(release.table.reshape(rows.shape))
 
     def _policy(self, values: int) -> Policy:
-        keys = {"epsilon": self.epsilon, "mechanism": self.mechanism, "minimiser": self.minimiser}
-        changed: dict[str, Any] = {key: value for key, value in keys.items() if value is not None}
-        if self.max_epochs is not None:
-            changed["max_epochs"] = self.max_epochs
+        keys = ("epsilon", "mechanism", "minimiser", "max_epochs")
+        changed = {key: value for key in keys if (value := getattr(self, key)) is not None}
         if self.random_state is not None or self.policy is None:
             changed["seed"] = int(check_random_state(self.random_state).randint(2**31 - 1))
         policy = Policy.of(_one_channel(values) if self.policy is None else self.policy, **changed)
@@ -131,7 +129,9 @@ def _labels(given: Any, names: Sequence[str], what: str) -> dict[str, Labels]:
     columns = np.asarray([] if given is None else given, dtype=object)
     columns = columns.reshape(len(columns), -1 if columns.size else 0)
     if columns.shape[1] != len(names):
-        raise ValueError(f"{what} has {columns.shape[1]} columns; the policy names {len(names)}: {', '.join(names)}")
+        way = "; say fit(X, y, sensitive=labels)" if what == "sensitive" and not columns.size else ""
+        named = f"the policy names {len(names)}: {', '.join(names)}"
+        raise ValueError(f"{what} has {columns.shape[1]} columns; {named}{way}")
     if not names:
         return {}
     missing = columns != columns

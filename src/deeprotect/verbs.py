@@ -1,25 +1,32 @@
 """The verbs of the command line for Python, under the same names and with options of the same names."""
 
-from collections.abc import Callable, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deeprotect.errors import InputError
+from deeprotect.errors import InputError, printable, quoted
 from deeprotect.policy import Policy
+from deeprotect.tables import output_checks
 from deeprotect.tables.column_map import ColumnMap
-from deeprotect.tables.output_checks import refuse_output, refuse_unknown_kind
 from deeprotect.tables.several import paths_of
 from deeprotect.tables.sources import is_of_paths
 
 if TYPE_CHECKING:
-    from deeprotect.audit.finding import Audit
+    from deeprotect.auditing.audit import Audit
+    from deeprotect.bundle import Bundle
     from deeprotect.bundle.verification.verify import Report
+    from deeprotect.evaluation.results import Results
+    from deeprotect.evaluation.runs.tune import Tuned
+    from deeprotect.policy.draft import Draft
     from deeprotect.tables.checking.report import CheckReport
     from deeprotect.tables.preparing.counts import Counts
+    from deeprotect.training.labelled_windows import LabelledWindows
 
 Path_ = str | Path
 AnyPolicy = Policy | Path_ | Mapping[str, Any]
 Progress = Callable[[float], None]
+Names = str | Sequence[str]
 
 
 def check(
@@ -48,13 +55,13 @@ def prepare(
     columns: Sequence[str] | None = None,
     force: bool = False,
 ) -> "Counts":
-    """Mend what can be mended honestly, and say what was done: sort, drop, split, resample, convert."""
+    """Fix what can be fixed without making data up, and report it: sort, drop, split, resample, convert."""
     from deeprotect.tables.preparing.prepare import PrepareRequest
     from deeprotect.tables.preparing.prepare import prepare as run
-    from deeprotect.tables.preparing.units import UnitChange
+    from deeprotect.tables.preparing.tidy import UnitChange
 
-    refuse_unknown_kind(out)
-    refuse_output(out, _files(table), force=force)
+    output_checks.refuse_unknown_kind(out)
+    output_checks.refuse_output(out, _files(table), force=force)
     rules = None if policy is None else Policy.of(policy)
     request = PrepareRequest(
         mapping=_mapping(rules, map),
@@ -67,8 +74,150 @@ def prepare(
     return run(table, str(out), request)
 
 
+def init(
+    table: Any,
+    *,
+    useful: Names,
+    sensitive: Names = (),
+    out: Path_ | None = None,
+    rate_hz: float | None = None,
+    window: int | None = None,
+    epsilon: float | None = None,
+    every: str | None = None,
+    slots: str | None = None,
+    map: Mapping[str, str] | None = None,
+    columns: Sequence[str] | None = None,
+    force: bool = False,
+) -> "Draft":
+    """A policy for a table, with ranges of known sensors, never of the data; and what its reader should check."""
+    from deeprotect.policy import Repository
+    from deeprotect.policy.draft import Draft, assumptions, columns_of, draft, warnings_for
+    from deeprotect.policy.sections import RESERVED_COLUMNS
+    from deeprotect.tables.atomic import whole_file
+    from deeprotect.tables.checking.check import first_look
+    from deeprotect.tables.fields import check_names
+    from deeprotect.tables.files import READERS, kind_of
+
+    if out is not None:
+        output_checks.refuse_output(out, _files(table), force=force)
+        if kind_of(out) in READERS:
+            raise InputError(
+                f"{out}: that is the name of a table, and a policy is TOML; give a name such as policy.toml"
+            )
+    kept, hidden = _several(useful), _several(sensitive)
+    mapping = ColumnMap.without_policy(map, labels={*kept, *hidden} - {*RESERVED_COLUMNS})
+    seen = first_look(table, mapping=mapping, columns=columns)
+    check_names(seen.schema, seen.where)
+    roles, found = seen.roles.settled(seen.where), columns_of(seen.schema)
+    policy = draft(
+        found,
+        useful=kept,
+        sensitive=hidden,
+        rate_hz=seen.settled_rate(rate_hz),
+        window=window,
+        epsilon=epsilon,
+        every=every,
+        slots=slots,
+        mapping=roles.columns | {name: column for column, name in mapping.renamed.items()},
+    )
+    notes = [*assumptions(found, policy), *warnings_for(policy, Repository.load())]
+    if seen.problems and not (isinstance(table, str) and table == "-"):
+        kinds = ", ".join(dict.fromkeys(each.kind for each in seen.problems))
+        notes.append(f"its first rows show problems ({kinds}); see `deeprotect check {printable(_named(table))}`")
+    if out is not None:
+        with whole_file(Path(out)) as stream:
+            stream.write(policy.to_toml().encode())
+    return Draft(policy, tuple(notes))
+
+
+def evaluate(
+    policy: AnyPolicy | None = None,
+    *,
+    data: Any,
+    out: Path_,
+    bundle: Path_ | None = None,
+    mechanism: Names = (),
+    epsilon: float | Sequence[float] = (),
+    split: str = "time",
+    group: str | None = None,
+    strangers: str | None = None,
+    folds: int = 1,
+    repeats: int = 1,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    quick: bool = False,
+    seed: int = 0,
+    show_raw: bool = False,
+    map: Mapping[str, str] | None = None,
+    columns: Sequence[str] | None = None,
+    force: bool = False,
+    progress: Progress = lambda _: None,
+) -> "Results":
+    """What apps and attackers read of a release, the policy's own first; with a report in the folder `out`."""
+    mechanisms, epsilons = _several(mechanism), (epsilon,) if isinstance(epsilon, float | int) else tuple(epsilon)
+    _check_asked(policy, bundle, data, chosen=bool(mechanisms or epsilons or strangers))
+    if split == "group" and group is None:
+        raise InputError("--split group needs the column to split by; give it with --group")
+    from deeprotect.bundle import Bundle
+    from deeprotect.evaluation.report.report_files import REPORT
+    from deeprotect.evaluation.runs.own_table import EvaluateRequest, evaluate_bundle
+    from deeprotect.evaluation.runs.own_table import evaluate as run
+
+    refuse_report(Path(out), REPORT, force=force)
+    asked: Any = {
+        "split": split,
+        "group": group,
+        "strangers": strangers,
+        "folds": folds,
+        "repeats": repeats,
+        "seed": seed,
+    }
+    request = EvaluateRequest(
+        mechanisms=mechanisms,
+        epsilons=epsilons,
+        jobs=processes_or_cluster(jobs, scheduler),
+        quick=quick,
+        show_raw=show_raw,
+        mapped=map,
+        columns=columns,
+        command=_command(
+            "evaluate", policy, data=data, bundle=bundle, mechanism=mechanisms, epsilon=epsilons, quick=quick, **asked
+        ),
+        **asked | {"split": "group" if group and split == "time" else split},
+    )
+    if bundle is not None:
+        return evaluate_bundle(Bundle.load(Path(bundle)), data, Path(out), request=request, progress=progress)
+    assert policy is not None
+    return run(Policy.of(policy), data, Path(out), request=request, progress=progress)
+
+
+def tune(
+    table: Any,
+    policy: AnyPolicy,
+    *,
+    out: Path_,
+    accuracy: float | None = None,
+    epsilon_per_hour: float | None = None,
+    jobs: int | None = None,
+    seed: int = 0,
+    map: Mapping[str, str] | None = None,
+    columns: Sequence[str] | None = None,
+    force: bool = False,
+    progress: Progress = lambda _: None,
+) -> "Tuned":
+    """Propose ε, hold or script, window and mechanism for one goal; with a policy and a report in the folder `out`."""
+    from deeprotect.evaluation.report.report_files import REPORT
+    from deeprotect.evaluation.runs.tune import POLICY, Goal
+    from deeprotect.evaluation.runs.tune import tune as run
+
+    goal = Goal(accuracy, epsilon_per_hour)
+    refuse_report(Path(out), (*REPORT, POLICY), force=force)
+    given: Any = {"mapped": map, "columns": columns, "seed": seed, "jobs": processes_or_cluster(jobs, None)}
+    return run(Policy.of(policy), table, Path(out), goal=goal, progress=progress, **given)
+
+
 def verify(bundle: Path_, *, key: Path_ | None = None) -> "Report":
-    """Work out again everything that a bundle promises; with a public `key`, its signature, too."""
+    """Recompute everything that a bundle promises; with a public `key`, check its signature, too."""
     from deeprotect.bundle import signing
     from deeprotect.bundle.verification.verify import verify as run
 
@@ -85,22 +234,36 @@ def audit(
     progress: Progress = lambda _: None,
 ) -> "Audit":
     """Attack the release: a lower bound on ε with its confidence, and a picture of it in `out`, a PNG file."""
-    from deeprotect.audit.audit import audit as run
+    from deeprotect.auditing.audit import audit as run
     from deeprotect.bundle import Bundle
-    from deeprotect.training.labelled_windows import read_windows
 
     if out is not None:
         if Path(out).suffix.lower() != ".png":
             raise InputError(f"{out}: the picture is a PNG file; give a name that ends in .png")
-        refuse_output(out, _files(data), force=force)
+        output_checks.refuse_output(out, _files(data), force=force)
     protector = Bundle.load(Path(bundle))
-    windows = None if data is None else read_windows(data, protector.policy)
+    windows = None if data is None else _labelled(data, protector)
     result = run(protector, runs=runs, windows=windows, progress=progress)
     if out is not None:
-        from deeprotect.evaluation.report.figures.audit_bounds import write
+        from deeprotect.evaluation.report.figures import write_audit
 
-        write(Path(out), result.findings)
+        write_audit(Path(out), result.findings)
     return result
+
+
+def _labelled(data: Any, bundle: "Bundle") -> "LabelledWindows":
+    """Its windows, with sensitive classes under the numbers that the bundle knows them by."""
+    from deeprotect.training.labelled_windows import read_windows
+
+    windows = read_windows(data, bundle.policy)
+    for name in bundle.mechanism.event.inferences:
+        found, known = len(windows.classes(name)), len(bundle.manifest.training.classes[name])
+        if bundle.mechanism.event.guarantee == "named" and found != known:
+            raise InputError(
+                f"the table has {found} classes of {quoted(name)}, but the bundle was trained on {known}, which it "
+                "knows by number; audit it with the table that it was trained on"
+            )
+    return windows.numbered(bundle.policy.inferences.sensitive)
 
 
 def _mapping(policy: Policy | None, here: Mapping[str, str] | None) -> ColumnMap:
@@ -110,3 +273,51 @@ def _mapping(policy: Policy | None, here: Mapping[str, str] | None) -> ColumnMap
 def _files(table: Any) -> list[str]:
     """What an output may not replace."""
     return paths_of(table) if is_of_paths(table) else []
+
+
+def refuse_report(out: Path, parts: Iterable[str], *, force: bool) -> None:
+    """Before the work: a folder that cannot be, or that holds an earlier report."""
+    output_checks.refuse_unwritable_folder(out)
+    if not force:
+        output_checks.refuse_existing_in(out, parts)
+
+
+def processes_or_cluster(jobs: int | None, scheduler: str | None) -> int | str:
+    """So many, or one per core; or a cluster elsewhere."""
+    if jobs is not None and scheduler is not None:
+        raise InputError("--jobs are processes here, --scheduler is a cluster elsewhere; give one of them")
+    return scheduler or (cores() if jobs is None else jobs)
+
+
+def cores() -> int:
+    from joblib import cpu_count
+
+    return int(cpu_count())
+
+
+def _check_asked(policy: AnyPolicy | None, bundle: Path_ | None, data: Any, *, chosen: bool) -> None:
+    if (policy is None) == (bundle is None):
+        raise InputError("give either a POLICY or --bundle, which brings its own policy")
+    if bundle is not None and chosen:
+        raise InputError("--bundle is measured as it is; leave out --mechanism, --epsilon and --strangers")
+    if is_of_paths(data) and "-" in paths_of(data):
+        raise InputError("--data - cannot be read twice; give a file")
+
+
+def _several(names: Names) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _named(table: Any) -> str:
+    return ", ".join(map(str, paths_of(table))) if is_of_paths(table) else "the table"
+
+
+def _command(verb: str, *given: Any, **options: Any) -> str:
+    """The line that does the same again, as far as what was given has a name."""
+    words = ["deeprotect", verb, *(str(each) for each in given if isinstance(each, str | Path))]
+    for name, value in options.items():
+        listed = paths_of(value) if name == "data" and is_of_paths(value) else value
+        for each in listed if isinstance(listed, list | tuple) else [listed]:
+            if isinstance(each, str | int | float | Path) and each is not False:
+                words += [f"--{name.replace('_', '-')}", *([] if each is True else [f"{each}"])]
+    return shlex.join(words)

@@ -11,7 +11,12 @@ def built():
     BROWSER.build()
 
 
-@pytest.mark.parametrize("name", BROWSER.tests)
+LONG = {"hostile", "stock", "extension"}  # a whole Chromium for each of many pages
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in BROWSER.tests]
+)
 @pytest.mark.timeout(600)
 def test_browser(name, built):
     BROWSER.test(name)

@@ -31,7 +31,11 @@ class Finished:
 
 @pytest.fixture
 def deeprotect(folder, monkeypatch, capfdbinary):
-    """The command in this process, which spares a second of imports each time."""
+    return in_process(main, folder, monkeypatch, capfdbinary)
+
+
+def in_process(main, folder, monkeypatch, capfdbinary):
+    """A command in this process, which spares a second of imports each time."""
     monkeypatch.chdir(folder)
 
     def run(*arguments, text=""):

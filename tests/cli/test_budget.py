@@ -29,8 +29,8 @@ def test_without_a_ledger_protect_says_once_that_nothing_is_remembered(deeprotec
 def test_the_same_file_is_the_same_release_and_costs_nothing_more(folder, deeprotect):
     first = deeprotect("protect", "protector", "walk.csv", "one.csv", *LEDGER)
     again = deeprotect("protect", "protector", "walk.csv", "two.csv", *LEDGER)
-    assert "spent.db: 50 draws charged, 0 had been before" in first.stderr
-    assert "spent.db: 0 draws charged, 50 had been before and leave unchanged" in again.stderr
+    assert "spent.db: 50 draws charged\n" in first.stderr
+    assert "spent.db: 0 draws charged; 50 were already charged and are returned unchanged\n" in again.stderr
     assert (folder / "one.csv").read_bytes() == (folder / "two.csv").read_bytes()
 
 
@@ -116,3 +116,25 @@ def test_a_server_that_does_not_answer_is_one_line_without_the_password(deeprote
     done = deeprotect("budget", "postgresql://ann:secret@localhost:1/x")
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
     assert "secret" not in done.stderr
+
+
+def test_charges_are_exported_archived_and_forgotten(folder, deeprotect):
+    deeprotect("protect", "protector", "walk.csv", "out.csv", *LEDGER)
+    assert deeprotect("budget", "export", "spent.db", "charges.csv").stderr == "2 charges\n"
+    assert (folder / "charges.csv").read_text().splitlines()[0].startswith("charge,at,person,stream,app,bundle,")
+    done = deeprotect("budget", "archive", "spent.db", "old.parquet", "--older-than", "2 d")
+    assert done.stderr == "0 charges are in old.parquet and no more in the ledger; keep it\n"
+    assert deeprotect("budget", "forget", "spent.db", "--older-than", "30 d").stderr == (
+        "draws of 0 charges are not kept any more\n"
+    )
+    assert "ann: ε = 250 in all" in deeprotect("budget", "show", "spent.db").stdout
+
+
+@pytest.mark.parametrize(
+    ("age", "said"), [("1 d", "keep 2 days or more"), ("soon", "'soon' is no time; say a number and a unit")]
+)
+def test_too_young_an_age_or_none_is_said_in_one_line(deeprotect, age, said):
+    deeprotect("protect", "protector", "walk.csv", "out.csv", *LEDGER)
+    done = deeprotect("budget", "forget", "spent.db", "--older-than", age)
+    assert (done.returncode, said in done.stderr) == (2, True)
+    assert len(done.stderr.splitlines()) == 1

@@ -23,6 +23,7 @@ def ready(folder, coded):
     return folder
 
 
+@pytest.mark.long
 def test_a_persons_seconds_give_a_bundle_of_the_same_promise(ready, deeprotect):
     done = deeprotect("enrol", "coded", "me.csv", "mine.zip")
     assert done.returncode == 0, done.stderr

@@ -3,8 +3,10 @@
 import re
 import shlex
 
+import pyarrow.csv as pa_csv
 import pytest
 import typer
+from tests.conftest import walk
 from tests.docs.test_commands import check_options
 
 from deeprotect.cli.app import app
@@ -36,6 +38,35 @@ def test_every_verb_shows_an_example_that_it_would_take(deeprotect, verb):
         words = shlex.split(" ".join(example.split()))
         assert words[0] == verb
         check_options("--help", words)
+
+
+def _examples(verb):
+    """As they stand in the program, without the program's own name."""
+    found = GROUP.commands[verb]
+    texts = [found.help or "", *(each.help or "" for each in getattr(found, "commands", {}).values())]
+    return [line.split("deeprotect ", 1)[1] for text in texts for line in text.splitlines() if "  deeprotect " in line]
+
+
+HERE = ("check", "prepare", "init", "train", "describe", "verify", "audit", "protect", "budget", "inferences", "export")
+SMALLER = {"--runs 1000000": "--runs 1000", " --key public.pem": "", "--rate-hz 20 ": "--rate-hz 5 "}
+ELSEWHERE = ("--engine spark",)  # needs Java; tests/engines
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("verb", HERE)
+def test_an_example_runs_as_it_stands(deeprotect, folder, verb):
+    """On a walk, its policy and a bundle; smaller where it would take minutes, and without a key: there is none."""
+    deeprotect("protect", "protector", "walk.csv", "earlier.csv", "--ledger", "ledger.sqlite", "--stream", "anna")
+    people = ["ann", "bob"] * 100
+    pa_csv.write_csv(walk(200).append_column("person", [people]), folder / "walk.csv")
+    examples = [each for each in _examples(verb) if not any(other in each for other in ELSEWHERE)]
+    assert examples
+    for example in examples:
+        for large, small in SMALLER.items():
+            example = example.replace(large, small)
+        exists = ["--force"] if verb in ("init", "train") else []
+        done = deeprotect(*shlex.split(example), *exists)
+        assert done.returncode == 0, (example, done.stderr)
 
 
 def test_a_shell_is_told_how_a_line_may_go_on(deeprotect, monkeypatch):

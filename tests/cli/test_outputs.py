@@ -22,10 +22,6 @@ REPORTS = {
     "demo": ("demo --out out", "report.html"),
     "evaluate": ("evaluate policy.toml --data walk.csv --out out", "results.json"),
     "evaluate over figures": ("evaluate policy.toml --data walk.csv --out out", "figures"),
-    "reproduce": ("reproduce --out out", "tables"),
-    "studies": ("reproduce --study demo --out out", "studies.json"),
-    "bench": ("bench --part start --out out", "bench.json"),
-    "features": ("reproduce --features demo --out out", "features.json"),
 }
 
 
@@ -44,7 +40,7 @@ def test_a_file_that_exists_is_refused_before_the_work(folder, deeprotect, verb)
 def test_an_export_replaces_an_earlier_one_only_by_force(folder, deeprotect, monkeypatch, force):
     """Whether it is one of ours is looked at where it is written."""
     written = []
-    monkeypatch.setattr("deeprotect.exporting.browser.export_browser", lambda _, out: written.append(out) or 1 / 0)
+    monkeypatch.setattr("deeprotect.exporting.targets.export_browser", lambda _, out: written.append(out) or 1 / 0)
     (folder / "out" / "extension").mkdir(parents=True)
     done = deeprotect("export", "protector", "--out", "out", *(["--force"] if force else []))
     assert written == ([Path("out")] if force else [])

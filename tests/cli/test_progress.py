@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from deeprotect.cli.progress import Countdown, bar
+from deeprotect.cli.printing import Countdown, bar
 
 
 class Clock:
@@ -56,5 +56,5 @@ def test_a_pipe_sees_nothing():
 def test_train_says_where_it_was_quick(folder, deeprotect, flag):
     done = deeprotect("train", "policy.toml", "--data", "walk.csv", "--out", "new", *flag)
     assert done.returncode == 0, done.stderr
-    assert ("A quick training" in done.stderr) == bool(flag)
-    assert ("A quick training, of at most 6 epochs" in deeprotect("describe", "new").stdout) == bool(flag)
+    assert ("Quick training" in done.stderr) == bool(flag)
+    assert ("Quick training, at most 6 epochs" in deeprotect("describe", "new").stdout) == bool(flag)

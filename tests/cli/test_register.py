@@ -3,14 +3,19 @@ import json
 import pytest
 
 from deeprotect.gateway.registration.device_registry import Registry
+from deeprotect.release.ledger.database import Database
 
 DATABASE = ("--database", "gateway.sqlite")
 
 
 @pytest.fixture
-def register(deeprotect):
+def register(deeprotect, folder):
+    """In a folder in which a gateway has been started, which serves the bundle `walk`."""
+    Registry(Database.existing_or_new(str(folder / "gateway.sqlite"))).serve("here:8765", ["walk"])
+
     def run(*words):
-        return deeprotect("register", *words, *DATABASE)
+        verbs = ("list", "revoke", "rotate", "events", "resume")
+        return deeprotect("gateway", *(() if words[0] in verbs else ("register",)), *words, *DATABASE)
 
     return run
 
@@ -22,7 +27,7 @@ def test_a_device_gets_an_address_that_is_printed_once_and_stored_nowhere(regist
     token = into.removeprefix("https://gate.example/in/")
     assert phone == f"https://gate.example/phone/{token}"
     assert token not in done.stderr
-    found = Registry.at(str(folder / "gateway.sqlite")).device_of(token)
+    found = Registry.existing(str(folder / "gateway.sqlite")).device_of(token)
     assert (found.stream, found.person, found.sensors) == ("watch", "anna", {"platform": "ios"})
     assert token.encode() not in (folder / "gateway.sqlite").read_bytes()
 
@@ -33,7 +38,7 @@ def test_how_a_devices_messages_are_read_is_registered_with_it(register, folder)
     assert done.returncode == 0, done.stderr
     token = done.stdout.split()[0].rpartition("/")[2]
     expected = {"platform": "ios", "standardised": True, "acceleration": "total", "channels": {"light": "light.lux"}}
-    assert Registry.at(str(folder / "gateway.sqlite")).device_of(token).sensors == expected
+    assert Registry.existing(str(folder / "gateway.sqlite")).device_of(token).sensors == expected
 
 
 def test_an_app_gets_a_token_and_is_listed(register, folder):
@@ -42,7 +47,7 @@ def test_an_app_gets_a_token_and_is_listed(register, folder):
         "app", "fit", "--stream", "watch", "--bundle", "walk", "--push", "http://u:secret@localhost:9/key?x"
     )
     assert done.returncode == 0, done.stderr
-    assert Registry.at(str(folder / "gateway.sqlite")).app_of(done.stdout.strip()).name == "fit"
+    assert Registry.existing(str(folder / "gateway.sqlite")).app_of(done.stdout.strip()).name == "fit"
     listed = register("list").stdout
     assert "stream watch, of anna" in listed
     assert "  app fit, bundle walk, pushed to http://localhost:9/…" in listed
@@ -68,7 +73,7 @@ def test_what_is_revoked_is_no_longer_listed(register):
 
 def test_the_admins_token_replaces_the_one_before(register, folder):
     first, second = (register("admin").stdout.strip() for _ in range(2))
-    registry = Registry.at(str(folder / "gateway.sqlite"))
+    registry = Registry.existing(str(folder / "gateway.sqlite"))
     assert registry.is_admin(second)
     assert not registry.is_admin(first)
 

@@ -99,10 +99,6 @@ WRONG = {
     "report over a file": (as_is, (*EVALUATE[:-1], "walk.csv"), "give another --out"),
     "nothing to audit": (as_is, ("audit", "none"), "no such bundle"),
     "no public key": (as_is, (*PROTECT, "--key", "none.pem"), "none.pem"),
-    # measurements
-    "unknown study": (as_is, ("reproduce", "--study", "mood"), "no study 'mood'"),
-    "features of an unknown study": (as_is, ("reproduce", "--features", "mood"), "no study 'mood'"),
-    "features of data not here": (as_is, ("reproduce", "--features", "hapt-person", "--from", "."), "hapt"),
     # data
     "unknown data set": (as_is, ("datasets", "fetch", "wach"), "watch"),
     "data set not in the folder": (as_is, ("datasets", "fetch", "hapt", "--from", "."), "hapt"),

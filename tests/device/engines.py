@@ -2,7 +2,7 @@
 
 from tests.node_packages import ROOT, lack
 
-from deeprotect.benchmark.engines import ENGINES as PROGRAMS
+from studies.benchmark.engines import ENGINES as PROGRAMS
 
 DEVICE = ROOT / "device"
 

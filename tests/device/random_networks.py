@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from deeprotect.bundle.layers.decision import Argmax, Reject
 from deeprotect.bundle.layers.layer import Reach
 from deeprotect.bundle.layers.products import Affine, Convolution, Product, Spectrum, Statistics
-from deeprotect.bundle.layers.rounding import Bounds, Quantise, Round, Scale, Table
+from deeprotect.bundle.layers.rounding import Argmax, Bounds, Quantise, Round, Scale, Table
 from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual, Unflatten, prepare
 from deeprotect.errors import BundleError
 
@@ -137,7 +136,5 @@ class Maker:
     def _argmax(self, reach, _):
         values = reach.shape[0]
         classes = (2, values - 2) if values > 3 and self.chance(0.5) else (values,)
-        shares = np.sort(np.abs(self.integers(1 + self.below(40))))[::-1].astype(np.int32)
-        reject = Reject(self.below(9), 1 + self.below(3), shares, self.below(30)) if self.chance(0.7) else None
         codes = self.random.integers(9, size=int(np.prod(classes))).astype(np.int32)
-        return (Argmax(classes, codes, reject),)
+        return (Argmax(classes, codes),)

@@ -6,17 +6,14 @@ import numpy as np
 from tests.recordings import recorded
 
 from deeprotect.bundle import Bundle
-from deeprotect.bundle.layers.decision import Argmax, Reject
 from deeprotect.bundle.layers.products import Affine, Convolution, Product, Spectrum, Statistics
-from deeprotect.bundle.layers.rounding import Bounds, Quantise, Round, Scale, Table
+from deeprotect.bundle.layers.rounding import Argmax, Bounds, Quantise, Round, Scale, Table
 from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual, Unflatten
 from deeprotect.bundle.manifest import TrainingRecord
-from deeprotect.bundle.network import Network
-from deeprotect.bundle.output_table import OutputTable
+from deeprotect.bundle.network import Network, OutputTable
 from deeprotect.policy import Policy
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.design import design
-from deeprotect.privacy.channel.rounding import make
+from deeprotect.privacy.channel.design import design, make
 from deeprotect.privacy.mechanisms import laplace
 
 POLICY = """
@@ -67,7 +64,7 @@ def _parts(kind: str):
         return Network((), dim), Network((), dim), laplace.baseline(dim, epsilon), policy
     if kind.startswith("laplace"):
         box = Box((-1.0, 0.1, -0.3), (1.0, 0.7, 2.0))
-        mechanism = laplace.certified(box, epsilon, importance=[1.0, 1.0, 4.0])
+        mechanism = laplace.certified(box, epsilon)
         sigmoid = Table(np.rint(4096 / (1 + np.exp(-STEPS))).astype(np.int32), -1024)
         decoder = Network((quantise(3), affine(3, dim, shift=9), sigmoid, Scale(12)), box.dim)
         tanh = Table(np.rint(4096 * np.tanh(STEPS)).astype(np.int32), -1024)
@@ -105,9 +102,7 @@ def coder(dim: int) -> Network:
         (convolution, RELU, Residual((same, RELU)), Flatten()),
     )
     layers = (quantise(dim), Unflatten(3), Concatenation(branches), affine(24 + 9 + 8, 4, shift=10), RELU)
-    shares = np.rint(4096 * np.exp(-np.arange(64) / 8)).astype(np.int32)
-    abstain = Reject(code=3, odds=2, shares=shares, step=12)
-    return Network((*layers, affine(4, 3, shift=0), Argmax((3,), np.arange(3, dtype=np.int32), abstain)), dim)
+    return Network((*layers, affine(4, 3, shift=0), Argmax((3,), np.arange(3, dtype=np.int32))), dim)
 
 
 STEPS = np.arange(-1024, 1025) / 128

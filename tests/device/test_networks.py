@@ -10,10 +10,9 @@ from tests.device.engines import ENGINES
 from tests.device.random_networks import INPUTS, Maker
 from tests.device.test_node import built  # noqa: F401
 
-from deeprotect.bundle.episode_encoder import EpisodeEncoder
+from deeprotect.bundle.layers.structure import OPS
 from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
-from deeprotect.bundle.layers.vocabulary import OPS
-from deeprotect.bundle.network import Network
+from deeprotect.bundle.network import EpisodeEncoder, Network
 from deeprotect.errors import BundleError
 from deeprotect.signals import Hold
 
@@ -67,6 +66,7 @@ def answers(request, cases, built, tmp_path_factory):  # noqa: F811
     return list(zip(given, map(json.loads, said), strict=True))
 
 
+@pytest.mark.long
 def test_results_are_the_same_bits(answers):
     for case, (rows, _) in answers:
         _assert_equal(np.stack([_row(text) for text in rows]), case.network()(case.rows), case)

@@ -11,6 +11,7 @@ def built():
     DEVICE.build()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DEVICE.tests)
 def test_device(name, built):
     DEVICE.test(name)

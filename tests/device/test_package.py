@@ -10,6 +10,8 @@ from tests.device.test_node import DEVICE, built  # noqa: F401
 from tests.device.test_vectors import VECTORS
 from tests.node_packages import REQUIRED, ROOT, lack
 
+from deeprotect import __version__
+
 EXAMPLES = ROOT / "examples"
 LARGEST_KB = 40
 USE = """
@@ -39,7 +41,7 @@ def run(*command, cwd):
 @pytest.fixture(scope="module")
 def packed(built):  # noqa: F811
     run("npm", "pack", "--ignore-scripts", cwd=DEVICE.folder)
-    return DEVICE.folder / "deeprotect-0.1.0.tgz"
+    return DEVICE.folder / f"deeprotect-{__version__}.tgz"
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +98,7 @@ def test_the_examples_protector_is_one_of_this_version():
     assert (EXAMPLES / "protector.json").read_text() == bundle()["protector"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["capacitor", "expo"])
 @pytest.mark.timeout(1200)
 def test_an_example_is_built_as_written(name, packed, tmp_path):

@@ -16,11 +16,9 @@ from tests.mutations import protectors
 
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.evaluation.evaluator import Evaluator, Setup
-from deeprotect.evaluation.fitted_fold import FittedFold
-from deeprotect.evaluation.methods import Method
-from deeprotect.evaluation.settings import Setting
-from deeprotect.gateway.mediation.gateway import Gateway
-from deeprotect.gateway.mediation.gateway_settings import Settings
+from deeprotect.evaluation.methods import Method, Setting
+from deeprotect.evaluation.runner import FittedFold
+from deeprotect.gateway.mediation.gateway import Gateway, Settings
 from deeprotect.policy import Policy
 from deeprotect.protector import Protector
 from deeprotect.training.labelled_windows import read_windows
@@ -62,7 +60,7 @@ def live(_: Path) -> Walk:
 
 def gateway(folder: Path) -> Walk:
     channel_bundle().save(folder / "protector")
-    made = Gateway.of(Settings({"protector": folder / "protector"}, str(folder / "ledger.sqlite")))
+    made = Gateway(Settings({"protector": folder / "protector"}, str(folder / "ledger.sqlite")))
     made.registry.add_device("watch", person="ann")
     made.registry.add_app("fitness", stream="watch", bundle="protector")
     made.directory.refresh()

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from deeprotect.cli.app import app
 from deeprotect.errors import InputError
-from deeprotect.exporting.browser import export_browser
 from deeprotect.exporting.protector_file import ProtectorFile
+from deeprotect.exporting.targets import export_browser
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 from tests.node_packages import NodePackage
 
-from deeprotect.exporting.built_files import FILES
+from deeprotect.exporting.targets import FILES
 
 PACKAGES = {"device": NodePackage("device"), "browser": NodePackage("browser", also=["device"])}
 

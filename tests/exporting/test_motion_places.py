@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deeprotect.errors import PolicyError
-from deeprotect.exporting.motion_places import Place, places_of
+from deeprotect.exporting.protector_file import Place, places_of
 from deeprotect.signals import Channel
 
 GRAVITY = "accelerationIncludingGravity"

@@ -15,8 +15,8 @@ from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
 from deeprotect.bundle.network import Network
 from deeprotect.cli.app import app
 from deeprotect.errors import BundleError, InputError
-from deeprotect.exporting.onnx import export_onnx
 from deeprotect.exporting.onnx_graph import DOUBLE, FLOAT, Graph
+from deeprotect.exporting.targets import export_onnx
 
 onnxruntime.disable_telemetry_events()
 
@@ -103,7 +103,7 @@ def test_noise_on_numbers_has_no_table_and_is_refused(tmp_path):
 
 
 def test_without_onnx_one_line_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "deeprotect.exporting.onnx_models", None)
+    monkeypatch.setitem(__import__("sys").modules, "deeprotect.exporting.onnx_graph", None)
     with pytest.raises(InputError, match=r"deeprotect\[onnx\]"):
         export_onnx(small_bundle("channel ldp"), tmp_path / "out")
     assert not (tmp_path / "out").exists()

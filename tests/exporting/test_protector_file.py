@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from deeprotect.cli.app import app
 from deeprotect.errors import BundleError, PolicyError
 from deeprotect.exporting import protector_file
-from deeprotect.exporting.device import export_device
 from deeprotect.exporting.protector_file import ProtectorFile
-from deeprotect.privacy.step import Step
+from deeprotect.exporting.targets import export_device
+from deeprotect.privacy.events import Step
 from deeprotect.release.ledger import Price
 
 

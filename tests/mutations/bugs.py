@@ -11,9 +11,8 @@ from tests.mutations.bug import Bug, Patch
 from deeprotect.engines.part_ledger import PartLedger
 from deeprotect.errors import BudgetError
 from deeprotect.privacy.channel import betting, calibration, promises
-from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
-from deeprotect.privacy.channel.exact_draw import ExactDraw
-from deeprotect.privacy.channel.script_response import ScriptResponse, keep_for
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel, ExactDraw
+from deeprotect.privacy.channel.scripts import ScriptResponse, keep_for
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.mechanisms import laplace
 from deeprotect.privacy.sampling import DiscreteLaplace, below
@@ -316,6 +315,11 @@ def recorded_without_its_charge(patch: Patch) -> None:
     patch.setattr(StoredBooks, "_charge", first_only)
 
 
+def forgotten_and_drawn_again(patch: Patch) -> None:
+    """A charge without its draw is drawn for, as one of which a process died; that it was forgotten nobody looks up."""
+    patch.setattr(StoredBooks, "_read_closed", lambda self: None)
+
+
 def a_retry_draws_again(patch: Patch) -> None:
     """Draws of a worker's share go by the attempt, as those of a table in memory do, and not by what is in it."""
     patch.setattr(PartLedger, "of_table", StoredLedger.of_table)
@@ -346,6 +350,7 @@ BUGS = (
     Bug("a script kept too often", script_kept_too_often, (checks.SCRIPT_INTEGERS,)),
     Bug("a window informs two draws", window_informs_two_draws, (checks.ONE_DRAW_OF_A_WINDOW,)),
     Bug("recorded without its charge", recorded_without_its_charge, (checks.PAID_FOR,)),
+    Bug("forgotten and drawn again", forgotten_and_drawn_again, (checks.FORGOTTEN,)),
     Bug("a retry draws again", a_retry_draws_again, (checks.ONE_ATTEMPT,)),
     Bug("labels left in the output", labels_left_in, (checks.COLUMNS,)),
     Bug("a bundle that chooses columns", a_bundle_chooses_columns, (checks.CHOSEN,)),

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,15 +15,15 @@ from scipy import stats
 from sqlalchemy import func, select
 from tests.mutations import protectors
 
-from deeprotect.audit import audit
-from deeprotect.audit.candidates import candidates
-from deeprotect.audit.isolation import Isolation, isolation
+from deeprotect.auditing import audit
+from deeprotect.auditing.isolation import Isolation, isolation
+from deeprotect.auditing.pairs import candidates
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.verification.verify import steps
 from deeprotect.engines.arrow import release_batches
 from deeprotect.engines.job import Job, Part
 from deeprotect.engines.part_ledger import LedgerPlace
-from deeprotect.errors import DeeprotectError, EntropyError
+from deeprotect.errors import DeeprotectError, EntropyError, ReleasedBeforeError
 from deeprotect.privacy.channel.betting import UNIT
 from deeprotect.privacy.channel.calibration import RecordedShares
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
@@ -31,8 +32,10 @@ from deeprotect.release import engine
 from deeprotect.release.engine import Released
 from deeprotect.release.episodes import Episodes, Observing
 from deeprotect.release.ledger import Account, MemoryLedger, Price
+from deeprotect.release.ledger.archive import forget_draws
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import charges, draws
+from deeprotect.release.ledger.ledger import utc_now
 from deeprotect.release.ledger.stored import StoredLedger
 from deeprotect.signals import Frame, Hold, Run, Windows
 from deeprotect.training.codebook.calibration_recordings import CalibrationDraws
@@ -224,14 +227,30 @@ def _what_is_kept_is_paid_for(bundle):
     with TemporaryDirectory() as folder:
         database = Database.existing_or_new(f"{folder}/ledger.db")
         ledger = StoredLedger(database, Account("walk"), Price.of(bundle.mechanism))
-        for recording in ("a", "b"):
-            frame = Frame(np.full(4, bundle.schema.window), np.arange(4), runs=(Run(recording, 0, 4),))
+        for start in (0, 4):
+            frame = Frame(np.full(4, bundle.schema.window), np.arange(4), runs=(Run("a", start, 4),))
             batch = Windows(np.zeros((4, bundle.schema.window, 1)), frame)
             list(engine.stream([batch], bundle, ledger=ledger, entropy=SystemEntropy()))
         with database.reading() as connection:
             kept = connection.execute(select(func.sum(draws.c.draws))).scalar()
             paid = connection.execute(select(func.sum(charges.c.draws)).where(charges.c.paid == 1)).scalar()
     return kept == paid == 8
+
+
+def _what_is_forgotten_is_never_drawn_again(bundle):
+    """A release whose draws were removed is refused, whoever asks for it."""
+    frame = Frame(np.full(4, bundle.schema.window), np.arange(4), runs=(Run("a", 0, 4),))
+    batch = Windows(np.zeros((4, bundle.schema.window, 1)), frame)
+    then = utc_now() - timedelta(days=60)
+    with TemporaryDirectory() as folder:
+        database = Database.existing_or_new(f"{folder}/ledger.db")
+        ledger = StoredLedger(database, Account("walk"), Price.of(bundle.mechanism), clock=lambda: then)
+        list(engine.stream([batch], bundle, ledger=ledger, entropy=SystemEntropy()))
+        forget_draws(database, older_than=timedelta(days=30))
+        with suppress(ReleasedBeforeError):
+            list(engine.stream([batch], bundle, ledger=ledger, entropy=SystemEntropy()))
+            return False
+    return True
 
 
 def _an_attempt_made_again_gets_the_first_draws(bundle):
@@ -335,6 +354,9 @@ OWN_RELEASE = Check(
 DECODER = Check("law: the decoder gets noisy codes", _decoder_gets_noise, protectors.on_samples)
 ONE_DRAW_OF_A_WINDOW = Check("law: a window informs one draw at most", _each_window_informs_one_draw, protectors.held)
 PAID_FOR = Check("law: what is kept is paid for", _what_is_kept_is_paid_for, protectors.on_samples)
+FORGOTTEN = Check(
+    "law: what is forgotten is never drawn again", _what_is_forgotten_is_never_drawn_again, protectors.on_samples
+)
 ONE_ATTEMPT = Check(
     "law: an attempt made again gets the first draws",
     _an_attempt_made_again_gets_the_first_draws,

@@ -12,7 +12,7 @@ from tests.mutations.bug import Bug, Patch
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.network import MOST_ROWS
-from deeprotect.privacy.channel.exact_draw import ExactDraw
+from deeprotect.privacy.channel.discrete_channel import ExactDraw
 from deeprotect.signals.schema import Schema
 
 BEYOND = 8_192  # windows; networks were run on as many at a time once

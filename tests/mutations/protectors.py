@@ -9,16 +9,13 @@ from tests.recordings import promises
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.layers.tensors import TENSORS, TensorWriter
-from deeprotect.bundle.manifest import Manifest, Part, TrainingRecord
-from deeprotect.bundle.network import Network
-from deeprotect.bundle.output_table import OutputTable
+from deeprotect.bundle.manifest import FileDigest, Manifest, TrainingRecord
+from deeprotect.bundle.network import Network, OutputTable
 from deeprotect.policy import Policy
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.design import design
+from deeprotect.privacy.channel.design import design, make
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
-from deeprotect.privacy.channel.rounding import make
-from deeprotect.privacy.channel.script_response import ScriptResponse
-from deeprotect.privacy.channel.scripts import Scripts
+from deeprotect.privacy.channel.scripts import ScriptResponse, Scripts
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.mechanisms import laplace
 
@@ -66,7 +63,7 @@ def unchecked(mechanism, values, *, encoder=None, decoder=None, listen=None) -> 
         certificate=mechanism.certificate(),
         training=TrainingRecord(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
         results=[],
-        files={name: Part.of(content) for name, content in files.items()},
+        files={name: FileDigest.of(content) for name, content in files.items()},
         **layers,
     )
     return Bundle(manifest, files)

@@ -117,7 +117,7 @@ def test_a_key_that_is_none_is_refused_with_the_one_that_was_meant():
 
 
 def test_no_key_of_a_policy_stands_in_two_sections():
-    from deeprotect.policy.keywords import SECTIONS
+    from deeprotect.policy.policy import SECTIONS
 
     names = [name for model in SECTIONS.values() for name in model.model_fields]
     assert len(names) == len(set(names))

@@ -88,6 +88,24 @@ def test_an_app_with_one_output_learns_behind_a_policy_with_sensitive_labels():
     assert len(scores) == 2
 
 
+@pytest.mark.long
+def test_the_default_policy_works_with_an_app_of_one_output():
+    windows, labels = data(160)
+    steps = make_pipeline(WindowProtector(max_epochs=3, random_state=0), RidgeClassifier())
+    scores = cross_val_score(steps, windows, labels, cv=2, error_score="raise")
+    grid = {"windowprotector__mechanism": ["channel", "laplace"]}
+    search = GridSearchCV(steps, grid, cv=2, error_score="raise").fit(windows, labels)
+    assert scores.mean() > 0.55
+    assert search.predict(windows).shape == labels.shape
+
+
+def test_a_named_promise_given_the_useful_label_works_as_init_drafts_it():
+    policy, windows, labels, people = with_people()
+    named = Policy.of(policy, given="useful", ldp_ceiling=5.0, max_epochs=3)
+    steps = make_pipeline(WindowProtector(named, random_state=0), RidgeClassifier())
+    assert steps.fit(windows, labels, windowprotector__sensitive=people).predict(windows).shape == labels.shape
+
+
 def test_transforms_are_charged_to_a_ledger(tmp_path):
     windows, labels = data()
     step = WindowProtector(**FAST, ledger=tmp_path / "spent.db", stream="watch").fit(windows, labels)

@@ -1,35 +1,59 @@
-"""The verb budget: what a ledger remembers."""
+"""The verb budget: what a ledger remembers, and what it need not keep."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
+from typer.core import TyperGroup
 
-from deeprotect.cli.json_output import json_text
+from deeprotect.cli.printing import json_text, with_examples
 from deeprotect.errors import InputError, printable
 
 if TYPE_CHECKING:
     from deeprotect.release.ledger import DrawCounts
     from deeprotect.release.ledger.statement import Line, Person, Statement
 
+MOST_STREAMS = 5  # told after a release
 LedgerAddress = Annotated[
-    str, typer.Argument(metavar="LEDGER", help="A ledger's file, or postgresql+psycopg://user@host/database.")
+    str, Argument(metavar="LEDGER", help="A ledger's file, or postgresql+psycopg://user@host/database.")
 ]
 
+NewTable = Annotated[str, Argument(metavar="OUT", help="CSV, Parquet or Arrow, by its suffix.")]
+OlderThan = Annotated[str, Option(metavar="TIME", help="As in '90 d'; the last two days always stay.")]
 
-def budget(
+
+class _Budget(TyperGroup):
+    """A ledger without a verb before it is shown."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        is_verb = not args or args[0] in self.commands or args[0] in ctx.help_option_names
+        return super().parse_args(ctx, args if is_verb else ["show", *args])
+
+
+budget = typer.Typer(
+    help="Who has spent what, what is left, and what a ledger need not keep for ever.\n\n\b\nExample:\n"
+    "  deeprotect budget ledger.sqlite --person anna",
+    cls=_Budget,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+def show(
     ledger: LedgerAddress,
-    stream: Annotated[str | None, typer.Option(metavar="NAME", help="This stream only.")] = None,
-    person: Annotated[str | None, typer.Option(metavar="NAME", help="This person's streams only.")] = None,
-    app: Annotated[str | None, typer.Option(metavar="NAME", help="What this app was given only.")] = None,
+    stream: Annotated[str | None, Option(metavar="NAME", help="Only this stream.")] = None,
+    person: Annotated[str | None, Option(metavar="NAME", help="Only this person's streams.")] = None,
+    app: Annotated[str | None, Option(metavar="NAME", help="Only what this app was given.")] = None,
     limit: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=EPSILON", help="Set a limit of --person: per_hour, per_day, in_all."),
+        Option(metavar="NAME=EPSILON", help="Set a limit of --person: per_hour, per_day, in_all."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say who has spent what, what is left, and when it frees; a person's total is over all apps, which may collude.
+    """Show who has spent what, what is left, and when more is available; totals are over all apps, which may collude.
 
     The tightest limits that bundles ask for hold for a person. --limit sets them anew: in_all=100, or in_all=none.
 
@@ -46,7 +70,7 @@ def budget(
     changes = dict(map(_stated, limit or ()))
     database = Database.existing(ledger)
     if person is not None and changes:
-        from deeprotect.privacy.names import check_names
+        from deeprotect.privacy.size_limits import check_names
 
         check_names([person], "the name of a person")
         set_limits(database, person, changes)
@@ -56,6 +80,64 @@ def budget(
         return
     for line in lines(found):
         typer.echo(line)
+
+
+def export(ledger: LedgerAddress, out: NewTable) -> None:
+    """Write all charges as a table: when, whose, for which app, at which ε, how many draws.
+
+    Example: deeprotect budget export ledger.sqlite charges.csv
+    """
+    from deeprotect.release.ledger.archive import export_charges
+    from deeprotect.release.ledger.database import Database
+
+    typer.echo(f"{export_charges(Database.existing(ledger), out)} charges", err=True)
+
+
+def archive(ledger: LedgerAddress, out: NewTable, older_than: OlderThan) -> None:
+    """Move old charges, with their draws, out of the ledger into a table; what was spent stays known exactly.
+
+    What was released under them cannot be asked for again: it is refused, and never drawn a second time.
+
+    Example: deeprotect budget archive ledger.sqlite 2026.parquet --older-than "90 d"
+    """
+    from deeprotect.release.ledger.archive import archive_charges
+    from deeprotect.release.ledger.database import Database
+
+    count = archive_charges(Database.existing(ledger), out, older_than=age(older_than))
+    typer.echo(f"{count} charges are in {printable(out, 200)} and no more in the ledger; keep it", err=True)
+
+
+def forget(ledger: LedgerAddress, older_than: OlderThan) -> None:
+    """Remove old draws, which are kept so that they can be given again; their charges stay.
+
+    What was released then cannot be asked for again: it is refused, and never drawn a second time.
+
+    Example: deeprotect budget forget ledger.sqlite --older-than "30 d"
+    """
+    from deeprotect.release.ledger.archive import forget_draws
+    from deeprotect.release.ledger.database import Database
+
+    count = forget_draws(Database.existing(ledger), older_than=age(older_than))
+    typer.echo(f"draws of {count} charges are not kept any more", err=True)
+
+
+for _verb, _summary in (
+    (show, "Who has spent what; `deeprotect budget LEDGER` does the same."),
+    (export, "All charges as a table."),
+    (archive, "Old charges out of the ledger, into a table."),
+    (forget, "Old draws away; they are never made again."),
+):
+    budget.command(help=with_examples(_verb), short_help=_summary)(_verb)
+
+
+def age(text: str) -> timedelta:
+    """A time as people write it."""
+    from deeprotect.policy.sections import seconds
+
+    try:
+        return timedelta(seconds=float(seconds(text)))
+    except (ValueError, OverflowError):
+        raise InputError(f"'{printable(text)}' is no time; say a number and a unit, as in '90 d' or '36 h'") from None
 
 
 def _stated(text: str) -> "tuple[str, Fraction | None]":
@@ -123,8 +205,8 @@ def _app(app: str) -> str:
     return f"app {printable(app)}" if app else "no app named"
 
 
-def remembered(draws: "DrawCounts", ledger: str | None, stream: str | None) -> Iterator[str]:
-    """What a release leaves behind, for the operator."""
+def remembered(draws: "DrawCounts", ledger: str | None, streams: Sequence[str | None]) -> Iterator[str]:
+    """What a release leaves behind, for the operator; of many streams, the first."""
     if draws.placeholders:
         all_draws = draws.paid + draws.placeholders
         yield f"warning: the budget is spent: {draws.placeholders} of {all_draws} draws are made without the data"
@@ -135,5 +217,10 @@ def remembered(draws: "DrawCounts", ledger: str | None, stream: str | None) -> I
     from deeprotect.release.ledger.statement import statement
 
     database = Database.existing(ledger)
-    yield f"{database.where}: {draws.charged} draws charged, {draws.repeated} had been before and leave unchanged"
-    yield from lines(statement(database).only(stream=stream))
+    again = f"; {draws.repeated} were already charged and are returned unchanged" if draws.repeated else ""
+    yield f"{database.where}: {draws.charged} draws charged{again}"
+    found = statement(database)
+    for stream in streams[:MOST_STREAMS]:
+        yield from lines(found.only(stream=stream))
+    if len(streams) > MOST_STREAMS:
+        yield f"and {len(streams) - MOST_STREAMS} more; see `deeprotect budget {printable(ledger)}`"

@@ -1,34 +1,38 @@
-"""Verbs that look at a bundle: describe, verify, audit."""
+"""Verbs on a bundle: describe, verify, audit, export."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
-from deeprotect.cli.json_output import json_text
-from deeprotect.cli.progress import bar
+from deeprotect.cli.printing import bar, json_text
 from deeprotect.cli.tables import Force
 from deeprotect.errors import InputError
 
-BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE", help="A bundle: a folder or a .zip file.")]
+if TYPE_CHECKING:
+    from deeprotect.bundle import Bundle
+
+
+BundlePath = Annotated[Path, Argument(metavar="BUNDLE", help="A bundle: a folder or a .zip file.")]
 Key = Annotated[
-    Path | None, typer.Option(metavar="PUBLIC", help="The Ed25519 public key that must have signed it, a PEM file.")
+    Path | None, Option(metavar="PUBLIC", help="The Ed25519 public key that must have signed it, a PEM file.")
 ]
 
 
 def describe(
     bundle: BundlePath,
-    page: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the card as a page.")] = None,
+    page: Annotated[Path | None, Option("--html", metavar="FILE", help="Write the card as a page.")] = None,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the manifest as JSON.")] = False,
 ) -> None:
-    """Say what may be inferred, what is promised, and what is not; in words that an officer can repeat.
+    """Print the model card: what may be inferred, what is promised, and what is not.
 
     Example: deeprotect describe protector --html card.html
     """
     from deeprotect.bundle import Bundle
-    from deeprotect.bundle.card import card
-    from deeprotect.bundle.card_page import card_page
+    from deeprotect.bundle.card import card, card_page
     from deeprotect.tables.atomic import whole_file
     from deeprotect.tables.output_checks import refuse_output
 
@@ -48,9 +52,9 @@ def describe(
 def verify(
     bundle: BundlePath,
     key: Key = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the steps as JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the steps as JSON.")] = False,
 ) -> None:
-    """Work out again everything the bundle promises; exit code 1 when anything does not hold.
+    """Recompute everything the bundle promises; exit code 1 if anything does not hold.
 
     Example: deeprotect verify protector --key public.pem
     """
@@ -64,13 +68,13 @@ def verify(
 
 def audit(
     bundle: BundlePath,
-    runs: Annotated[int, typer.Option(metavar="N", help="Releases of each of the two inputs.")] = 100_000,
-    data: Annotated[str | None, typer.Option(metavar="TABLE", help="Labelled recordings, for named promises.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="PNG", help="A picture of the attack.")] = None,
+    runs: Annotated[int, Option(metavar="N", help="How often to release each of two inputs.")] = 100_000,
+    data: Annotated[str | None, Option(metavar="TABLE", help="Labelled recordings, for named promises.")] = None,
+    out: Annotated[Path | None, Option(metavar="PNG", help="A picture of the attack.")] = None,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Attack the release, and print a lower bound on ε with its confidence; exit code 1 when it exceeds the claim.
+    """Attack the release, and print a lower bound on ε with its confidence; exit code 1 if it exceeds the claim.
 
     Example: deeprotect audit protector --runs 1000000 --out audit.png
     """
@@ -83,3 +87,44 @@ def audit(
         typer.echo(f"left out: {line}", err=True)
     if not result.holds:
         raise typer.Exit(1)
+
+
+def export(
+    bundle: BundlePath,
+    target: Annotated[Literal["browser", "device", "onnx"], Option(help="Where it will run.")] = "browser",
+    out: Annotated[
+        Path | None, Option(metavar="DIR", help="The folder to write; without it, BUNDLE-TARGET here.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Write the bundle for another runtime.
+
+    browser: an extension, and a script for a site. device: a file for the npm package `deeprotect`, and its digest.
+    onnx: encoder and public windows for everything else.
+
+    Example: deeprotect export protector --target browser --out protector-browser
+    """
+    from deeprotect.bundle import Bundle
+    from deeprotect.tables.output_checks import refuse_folder
+
+    folder = out or Path(f"{bundle.name.removesuffix('.zip')}-{target}")
+    refuse_folder(folder, [bundle], force=force)
+    for line in _exported(target, Bundle.load(bundle), folder):
+        typer.echo(line, err=True)
+
+
+def _exported(target: str, bundle: "Bundle", folder: Path) -> Iterator[str]:
+    from deeprotect.exporting import targets
+
+    if target == "browser":
+        browser = targets.export_browser(bundle, folder)
+        yield f"{browser.extension}: load it in chrome://extensions (developer mode, load unpacked)"
+        yield f"{browser.script}: for a site that embeds it; about.html beside it says what that is worth"
+    elif target == "device":
+        device = targets.export_device(bundle, folder)
+        yield f"{device.protector}: import it into an app beside the npm package deeprotect"
+        yield f"{device.script}: the same package as one script, for an app that hosts an engine"
+        yield f"SHA-256 {device.digest}: pin it where the file is fetched from elsewhere"
+    else:
+        onnx = targets.export_onnx(bundle, folder)
+        yield f"{onnx.encoder}: windows in, codes out; {onnx.manifest} says how to draw and what to show"

@@ -1,30 +1,93 @@
-"""Tables for people, printed with rich."""
+"""What commands print: help, JSON, progress, and tables for people; rich is imported when it prints."""
 
+import json
+import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from deeprotect.datasets.registry import Entry
 from deeprotect.errors import quoted
-from deeprotect.policy.repository import Inference, Repository
 
 if TYPE_CHECKING:
-    from deeprotect.benchmark.gateway_load import Held
-    from deeprotect.benchmark.overhead import Overhead
-    from deeprotect.benchmark.ratio import Ratio
-    from deeprotect.evaluation.results import Row, Useful
-    from deeprotect.reproduction.case_page import CaseLayout
-    from deeprotect.reproduction.case_result import ExperimentResult
-    from deeprotect.reproduction.feature_comparison import Comparison
-    from deeprotect.reproduction.studies import StudyResult
+    from rich.console import Console
+
+    from deeprotect.datasets.registry import DatasetEntry
+    from deeprotect.policy.repository import Inference, Repository
+
+Verb = Callable[..., Any]
+_AS_IT_STANDS = "\b\n"  # before a paragraph that is not to be wrapped anew
+EARLIEST_SHARE = 0.02  # before, nothing can be told
 
 
-def inferences_table(inferences: Sequence[Inference], repository: Repository) -> None:
+def with_examples(verb: Verb) -> str:
+    """The docstring; an example can be copied as it is shown."""
+    text = cleandoc(verb.__doc__ or "")
+    return text.replace("\n\nExample: ", f"\n\n{_AS_IT_STANDS}Example:\n  ")
+
+
+def json_text(content: Any, *, indent: int | None = 1) -> str:
+    return json.dumps(_plain(content), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@contextmanager
+def bar(title: str, console: "Console | None" = None) -> Iterator[Callable[[float], None]]:
+    """On a terminal, with the time that is left; silence when piped. Gives a function that takes the share, 0 to 1."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
+
+    console = console or Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    left = TextColumn("{task.fields[left]}")
+    with Progress(*columns, left, console=console, transient=True, disable=not console.is_terminal) as progress:
+        countdown = Countdown(progress.get_time)
+        task = progress.add_task(title, total=1.0, left=countdown)
+
+        def tell(share: float) -> None:
+            countdown.tell(share)
+            progress.update(task, completed=share)
+
+        yield tell
+
+
+class Countdown:
+    """What is left if the rest goes as the beginning went; it runs down between two reports, too."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock, self._start = clock, clock()
+        self._end: float | None = None
+
+    def tell(self, share: float) -> None:
+        """So much is done by now."""
+        now = self._clock()
+        if share >= EARLIEST_SHARE:
+            self._end = self._start + (now - self._start) / share
+
+    def __str__(self) -> str:
+        elapsed = _minutes(self._clock() - self._start)
+        if self._end is None:
+            return f"{elapsed} so far"
+        return f"{elapsed} so far, about {_minutes(max(0.0, self._end - self._clock()))} left"
+
+
+def _minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+def inferences_table(inferences: "Sequence[Inference]", repository: "Repository") -> None:
     """One row per inference: its name, what it tells, and the sensors that reveal it."""
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table("name", "what it tells", "sensors that reveal it", "works")
     for name, each in repository.inferences.items():
         if each in inferences:
@@ -33,8 +96,10 @@ def inferences_table(inferences: Sequence[Inference], repository: Repository) ->
     Console().print(table)
 
 
-def inference_card(inference: Inference, repository: Repository) -> None:
+def inference_card(inference: "Inference", repository: "Repository") -> None:
     """One inference with the works behind each sensor."""
+    from rich.console import Console
+
     console = Console()
     console.print(f"{inference.title}: {inference.attribute}", style="bold", highlight=False)
     for sensor, cell in inference.sensors.items():
@@ -44,14 +109,17 @@ def inference_card(inference: Inference, repository: Repository) -> None:
             console.print(f"    {_citation(key, repository)}", highlight=False, markup=False)
 
 
-def _citation(key: str, repository: Repository) -> str:
+def _citation(key: str, repository: "Repository") -> str:
     work = repository.references[key]
     parts = [str(part) for part in (work.author, work.year, work.title or work.topic) if part]
     return f"{', '.join(parts)} [{key}]"
 
 
-def datasets_table(entries: Sequence[Entry]) -> None:
+def datasets_table(entries: "Sequence[DatasetEntry]") -> None:
     """Name, content, labels, licence."""
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table("name", "what it is", "labels", "publisher", "licence")
     for entry in entries:
         table.add_row(entry.name, entry.title, ", ".join(entry.labels), entry.publisher, entry.licence)
@@ -60,7 +128,9 @@ def datasets_table(entries: Sequence[Entry]) -> None:
 
 def results_table(results: dict[str, Any]) -> None:
     """Mechanisms × ε, a line each: how often apps and attackers are right; what they start from stands above."""
-    from deeprotect.evaluation.methods import line_name
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
     rows = results["results"]
     console, useful, sensitive = Console(), rows[0]["useful"], rows[0]["sensitive"]
@@ -79,142 +149,19 @@ def results_table(results: dict[str, Any]) -> None:
         table.add_column(Text(title), justify="right")
     for row in rows:
         limit = next(iter(row["useful"].values()))["limit"]
-        apps = [_number(one["app"]) for one in row["useful"].values()]
-        attackers = [_number(one["adaptive"]) for one in row["sensitive"].values()]
+        apps = [number(one["app"]) for one in row["useful"].values()]
+        attackers = [number(one["adaptive"]) for one in row["sensitive"].values()]
         epsilon = "–" if row["epsilon"] is None else f"{row['epsilon']:g}"
-        name = line_name(row["mechanism"], "", row["minimiser"]).strip()
-        table.add_row(name, row["guarantee"], epsilon, *apps, _number(limit), *attackers)
+        own = " (the policy's own)" if row.get("own") else ""
+        table.add_row(f"{row['mechanism']}{own}", row["guarantee"], epsilon, *apps, number(limit), *attackers)
     console.print(table)
+    for row in rows:
+        if row.get("note"):
+            console.print(f"{row['mechanism']}, ε = {row['epsilon']:g}: {row['note']}", markup=False)
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
-
-
-def study_lines(result: "StudyResult") -> Iterator[str]:
-    """One line per promise: the app before and after with its interval, the best attacker and what is fair to it."""
-    study = result.study
-    if result.missing:
-        yield f"{study.name}: {result.missing}"
-        return
-    yield from (f"{study.name}: left out: {line}" for line in result.left_out)
-    told = "owner" if study.owners else study.useful
-    yield f"{study.name}: {told} useful, {study.sensitive or '–'} sensitive; {result.test} test windows"
-    for row in result.rows:
-        useful = row.useful[told]
-        interval = "[{:.3f}, {:.3f}]".format(*useful.app_ci)
-        line = f"  {_promised(row)}  clean {useful.clean:.3f}  app {useful.app:.3f} {interval}"
-        if (study.owners or study.split.kind in ("strangers", "group")) and useful.people_ci is not None:
-            line += f", {_over_people(useful, 'trips' if study.people == 'trip' else 'people')}"
-        if useful.held is not None:
-            line += f", over a draw {useful.held:.3f}, ε = {row.epsilon_per_hour:g} an hour"
-        if study.sensitive:
-            attack = row.sensitive[study.sensitive]
-            floor = max(attack.chance, attack.from_useful)
-            line += f"  attacker {attack.adaptive:.3f} (raw {attack.raw:.3f}, blind {floor:.3f})"
-            if study.draws:
-                most = max(attack.pooled)
-                line += f"; {most} draws {attack.pooled[most]:.3f} (blind {attack.pooled_blind[most]:.3f})"
-        yield line
-    if known := result.recognised:
-        yield f"  enrolled bundles: {known.right} of {known.bundles} given to their person (guessing {known.guessed:g})"
-
-
-def _over_people(useful: "Useful", who: str) -> str:
-    """Mean, interval and range over people or other groups, and for how many most windows are read rightly."""
-    low, high = useful.people_ci or (0.0, 1.0)
-    each = useful.by_person
-    mean = f"over {len(each)} {who} {sum(each) / len(each):.3f} [{low:.3f}, {high:.3f}]"
-    return f"{mean}, {min(each):.3f} to {max(each):.3f}, more than half right for {sum(one > 0.5 for one in each)}"
-
-
-def _promised(row: "Row") -> str:
-    """Its kind and ε, with what a named one is given and the LDP bound beside it."""
-    given = f" given {' and '.join(row.given)}" if row.given else ""
-    ceiling = "" if row.ldp_ceiling is None else f", ldp ε={row.ldp_ceiling:g}"
-    held = "" if row.seconds_per_draw is None else f" every {row.seconds_per_draw:g} s"
-    held += "" if row.slots is None else f", a script in slots of {row.slots}"
-    enrolled = ", enrolled" if row.enrolled else ""
-    return f"{row.guarantee:5} ε={row.epsilon:g}{given}{ceiling}{held}{enrolled}"
-
-
-def features_table(comparison: "Comparison") -> None:
-    """Accuracy and informativeness per minimiser, then expected noise per mechanism, held against the code's spread."""
-    console = Console()
-    table = Table("minimiser", "features", f"{comparison.study.useful}: ridge", "informativeness", "highest", box=None)
-    for row in comparison.features:
-        numbers = map(_number, (row.accuracy, row.informativeness_mean, row.informativeness_max))
-        table.add_row(row.minimiser, str(row.features), *numbers)
-    console.print(table)
-    table = Table("mechanism", "promise", "on", "noise ‖·‖₁", "spread ‖·‖₁", "noise / spread", box=None)
-    for line in comparison.noise:
-        share = f"{line.code_error / line.code_spread:.2f}"
-        table.add_row(
-            line.mechanism, line.guarantee, line.minimiser, _number(line.code_error), _number(line.code_spread), share
-        )
-    console.print(table)
-    table = Table("ρ", "weight of KL", "activity", "spread", f"{comparison.study.useful}: ridge", box=None)
-    for each in comparison.sparsity:
-        table.add_row(*map(_number, (each.rho, each.weight, each.activity, each.spread, each.accuracy)))
-    console.print(table)
-    console.print(comparison.findings)
-
-
-def case_table(layout: "CaseLayout", epsilon: float) -> None:
-    """Each mechanism at one ε: how often the app and the best attacker are right; then the paper's numbers."""
-    console, case = Console(), layout.result.case
-    console.print(f"\nCase study {case.number}: {case.title}", style="bold", highlight=False)
-    table = Table("part", "mechanism", "ε", box=None, pad_edge=False)
-    for title in ("app", "raw", "chance", "attacker", "raw", "chance"):
-        table.add_column(title, justify="right")
-    for result in layout.result.experiments:
-        _add_case_rows(table, result, epsilon)
-    console.print(table)
-    for name, line in layout.comparisons:
-        console.print(f"{name} {line.what}. Paper: {line.paper}. Ours: {line.ours}.", highlight=False, markup=False)
-
-
-def _add_case_rows(table: Table, result: "ExperimentResult", epsilon: float) -> None:
-    experiment = result.experiment
-    for name in dict.fromkeys(map(result.name, result.rows)):
-        row = result.row(name, epsilon)
-        if row is not None:
-            app, attack = row.useful[experiment.useful], row.sensitive[experiment.sensitive]
-            shares = (app.app, app.clean, app.chance, attack.adaptive, attack.raw, attack.chance)
-            table.add_row(experiment.name, name, f"{row.epsilon:g}", *map(_number, shares))
-
-
-_BETTER = {"throughput": "more", "time": "less", "memory": "less"}
-
-
-def ratios_table(ratios: Sequence["Ratio"]) -> None:
-    """One row per ratio, and which way is better."""
-    table = Table("what", "against", "quantity", "ratio", "better")
-    for each in ratios:
-        table.add_row(each.what, each.peer, each.quantity, f"{each.ratio:.3g} ×", _BETTER[each.quantity])
-    Console().print(table)
-
-
-def overheads_table(overheads: Sequence["Overhead"]) -> None:
-    """One row per figure, without and with the protector."""
-    table = Table("where", "what", "without", "with", "added", "unit")
-    for each in overheads:
-        figures = [
-            "" if value is None else f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
-            for value in (each.off, each.on, each.added)
-        ]
-        table.add_row(each.place, each.what, *figures, each.unit)
-    Console().print(table)
-
-
-def load_table(loads: Sequence["Held"]) -> None:
-    """One row per load on a gateway."""
-    table = Table("streams", "windows", "p50", "p99", "cores", "memory", "a stream", "held")
-    for each in loads:
-        delays = (f"{each.p50_ms:.0f} ms", f"{each.p99_ms:.0f} ms")
-        cost = (f"{each.processor:.2f}", f"{each.memory_mb:.0f} MB", f"{each.per_stream_kb:.0f} kB")
-        table.add_row(str(each.streams), f"{each.share:.1%}", *delays, *cost, "yes" if each.held else "no")
-    Console().print(table)
 
 
 def print_seconds(seconds: Mapping[str, float]) -> None:

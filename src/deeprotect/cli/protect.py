@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
 from deeprotect.cli.budget import remembered
 from deeprotect.cli.bundles import BundlePath, Key
-from deeprotect.cli.json_output import json_text
-from deeprotect.cli.progress import bar
+from deeprotect.cli.printing import bar, json_text
 from deeprotect.cli.tables import Columns, Force, Map, pairs
 from deeprotect.errors import ClippedWarning, InputError, printable
 
@@ -20,33 +20,28 @@ if TYPE_CHECKING:
 
 Data = Annotated[
     list[str],
-    typer.Option(
+    Option(
         metavar="TABLE", help="Labelled recordings: CSV, Parquet or Arrow; a file, a folder, a pattern; repeatable."
     ),
 ]
+Sign = Annotated[Path | None, Option(metavar="KEY", help="Sign the bundle with this Ed25519 private key, a PEM file.")]
 
 
 def train(
-    policy: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy, a TOML file.")],
+    policy: Annotated[Path, Argument(metavar="POLICY", help="The policy, a TOML file.")],
     data: Data,
-    out: Annotated[
-        Path, typer.Option(metavar="BUNDLE", help="The bundle to write: a folder, or a name ending in .zip.")
-    ],
-    sign: Annotated[
-        Path | None, typer.Option(metavar="KEY", help="Sign the bundle with this Ed25519 private key, a PEM file.")
-    ] = None,
+    out: Annotated[Path, Option(metavar="BUNDLE", help="The bundle to write: a folder, or a name ending in .zip.")],
+    sign: Sign = None,
     mapped: Map = None,
     columns: Columns = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A few epochs only, for a first look; the card says so.")
-    ] = False,
+    quick: Annotated[bool, Option("--quick", help="A few epochs only, for a first look; the card says so.")] = False,
     force: Force = False,
 ) -> None:
     """Learn a protector from labelled recordings.
 
     Example: deeprotect train policy.toml --data walk.csv --out protector
     """
-    from deeprotect.bundle.card_sections import measured
+    from deeprotect.bundle.card import measured
     from deeprotect.policy import Policy
     from deeprotect.protector import Protector
     from deeprotect.tables.csv_reader import column_names
@@ -68,24 +63,18 @@ def train(
 
 def enrol(
     bundle: BundlePath,
-    table: Annotated[
-        str, typer.Argument(metavar="TABLE", help="Seconds of one person, labelled: CSV, Parquet or Arrow.")
-    ],
-    out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="The bundle to write: a folder, or a name ending in .zip.")
-    ],
+    table: Annotated[str, Argument(metavar="TABLE", help="Seconds of one person, labelled: CSV, Parquet or Arrow.")],
+    out: Annotated[Path, Argument(metavar="OUT", help="The bundle to write: a folder, or a name ending in .zip.")],
     key: Key = None,
-    sign: Annotated[
-        Path | None, typer.Option(metavar="KEY", help="Sign the bundle with this Ed25519 private key, a PEM file.")
-    ] = None,
+    sign: Sign = None,
     mapped: Map = None,
     columns: Columns = None,
     force: Force = False,
 ) -> None:
-    """Learn a new person's own head from seconds of each class: the same ε-LDP, better read.
+    """Adapt a protector to a new person, from a few seconds of each class; the ε-LDP stays the same.
 
-    The new bundle tells about that person, so it stays with them. A named promise is refused: it was counted on another
-    coder.
+    The new bundle tells about that person, so it stays with them. A named promise is refused, because
+    it was calibrated for the original coder.
 
     Example: deeprotect enrol protector me.csv my-protector
     """
@@ -127,41 +116,45 @@ def protect(
     bundle: BundlePath,
     sources: Annotated[
         list[str],
-        typer.Argument(metavar="INPUT", help="CSV, Parquet or Arrow: files, folders, patterns; - for standard input."),
+        Argument(metavar="INPUT", help="CSV, Parquet or Arrow: files, folders, patterns; - for standard input."),
     ],
     output: Annotated[
         str,
-        typer.Argument(metavar="OUTPUT", help="A file of the same kinds, - for CSV on standard output; or a folder."),
+        Argument(metavar="OUTPUT", help="A file of the same kinds, - for CSV on standard output; or a folder."),
     ],
     key: Key = None,
     keep_names: Annotated[
-        bool, typer.Option("--keep-names", help="Recordings leave under their names, not as 1, 2, … .")
+        bool,
+        Option("--keep-names", help="Recordings, files and folders leave under their names, not as 1, 2, … ."),
     ] = False,
     relative_time: Annotated[
-        bool, typer.Option("--relative-time", help="Time counts from the beginning of each recording.")
+        bool, Option("--relative-time", help="Time counts from the beginning of each recording.")
     ] = False,
     mapped: Map = None,
     columns: Columns = None,
     force: Force = False,
     workers: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Threads that encode; default: one per core but one.")
+        int | None, Option(metavar="N", min=1, help="Encoding threads; default: all cores but one.")
     ] = None,
     ledger: Annotated[
-        str | None, typer.Option(metavar="LEDGER", help="Remember charges in this file, or postgresql+psycopg://… .")
+        str | None, Option(metavar="LEDGER", help="Remember charges in this file, or postgresql+psycopg://… .")
     ] = None,
-    stream: Annotated[str | None, typer.Option(metavar="NAME", help="Whose data it is, in the ledger.")] = None,
-    person: Annotated[str | None, typer.Option(metavar="NAME", help="The stream's person; default: itself.")] = None,
-    app: Annotated[str | None, typer.Option(metavar="NAME", help="Who gets the release.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard error.")] = False,
+    stream: Annotated[str | None, Option(metavar="NAME", help="Whose data it is, in the ledger.")] = None,
+    person: Annotated[
+        str | None,
+        Option(metavar="NAME", help="Whose stream it is; default: the table's people, or the stream's name."),
+    ] = None,
+    app: Annotated[str | None, Option(metavar="NAME", help="Who gets the release.")] = None,
+    as_json: Annotated[bool, Option("--json", help="Print the summary as JSON on standard error.")] = False,
     engine: Annotated[
-        Literal["here", "spark"], typer.Option(help="On this machine, or on Spark: folders of Parquet, or table:NAME.")
+        Literal["here", "spark"], Option(help="On this machine, or on Spark: folders of Parquet, or table:NAME.")
     ] = "here",
-    master: Annotated[str | None, typer.Option(metavar="URL", help="Of Spark: spark://HOST:PORT, local[2].")] = None,
+    master: Annotated[str | None, Option(metavar="URL", help="Of Spark: spark://HOST:PORT, local[2].")] = None,
 ) -> None:
-    """Release tables of any size: the same form, other content; with --key only by a signed bundle.
+    """Release tables of any size: the same form, other content. With --key, only by a bundle that is signed.
 
-    Several inputs go into an output file as one table, or file by file into a folder; what an earlier run has finished
-    in that folder stays. With --ledger and --stream charges are remembered, the policy's budget is kept, and the same
+    Several inputs go into an output file as one table, or file by file into a folder; files that an earlier run
+    finished are kept. With --ledger and --stream charges are remembered, the policy's budget is kept, and the same
     file gives the same release again, at no further cost.
 
     Time and recording are the columns of these names, or those that --map says; nothing else leaves as it is.
@@ -205,8 +198,8 @@ def protect(
         return
     for line in (
         *_beside(summary),
-        *_released(summary, protector.bundle, by_file=is_folder(output)),
-        *remembered(summary.draws, ledger, stream),
+        *_released(summary, protector.bundle, by_file=is_folder(output), keep_names=keep_names),
+        *remembered(summary.draws, ledger, [f"{stream}/{name}" for name in summary.people] or [stream]),
     ):
         typer.echo(line, err=True)
 
@@ -227,9 +220,7 @@ def _on_spark(bundle: "Bundle", sources: list[str], output: str, *, master: str 
     address, stream, person, app = (options.pop(name) for name in ("ledger", "stream", "person", "app"))
     place = LedgerPlace.of(address, stream, person=person, app=app)
     with session(master) as opened:
-        table = spark.read(opened, sources[0])
-        job = spark.planned(table, bundle, place=place, **options)
-        spark.write(spark.release(table, job), output)
+        job = spark.protect_folder(opened, sources[0], output, bundle, place=place, **options)
     rows = sum(part.rows for part in job.parts.values())
     typer.echo(f"released {rows} rows of {len(job.parts)} recordings; {job.spending}", err=True)
 
@@ -243,10 +234,13 @@ def _beside(summary: "ReleaseSummary") -> Iterator[str]:
     yield f"leave as they are: {unchanged}{numbered}" if unchanged else f"no column leaves as it is{numbered}"
 
 
-def _released(summary: "ReleaseSummary", bundle: "Bundle", *, by_file: bool) -> Iterator[str]:
+def _released(summary: "ReleaseSummary", bundle: "Bundle", *, by_file: bool, keep_names: bool) -> Iterator[str]:
     files = f" of {summary.files} files, {summary.kept} files were finished before" if by_file else ""
     if by_file:
-        yield "names of files and folders leave as they are"
+        kept, numbered = "leave under their names", "are numbered 1, 2, … in the order of their names"
+        yield f"files and folders {kept if keep_names else numbered}"
+    if summary.people:
+        yield f"charged to {len(summary.people)} people, each on their own account"
     if summary.warning:
         yield f"warning: {summary.warning}"
     if summary.rows:

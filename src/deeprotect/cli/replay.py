@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from deeprotect.cli.progress import bar
+from deeprotect.cli.printing import bar
 from deeprotect.cli.tables import Columns, Map, PolicyPath, pairs
 from deeprotect.errors import InputError
 
 if TYPE_CHECKING:
-    from deeprotect.gateway.feeds.broker import Broker
-    from deeprotect.gateway.feeds.recorded import Recorded
-    from deeprotect.gateway.feeds.replaying import Pace, Played, Send
+    from deeprotect.gateway.feeds.replaying import Played, Player, Recorded, Send
 
-Form = Literal["rows", "sensor-logger", "arrow"]
+Form = Literal["rows", "flat", "sensor-logger", "arrow", "line-protocol"]
 
 
 def replay(
@@ -52,11 +50,10 @@ def replay(
 
     It ends with the table, or with the first message that the gateway does not take, and says why.
 
-    Example: deeprotect replay walk.csv --to http://127.0.0.1:8765/in/TOKEN --speed 10
+    Example: deeprotect gateway replay walk.csv --to http://127.0.0.1:8765/in/TOKEN --speed 10
     """
     from deeprotect.gateway.feeds.broker import Broker
-    from deeprotect.gateway.feeds.recorded import recorded
-    from deeprotect.gateway.feeds.replaying import Pace, Played
+    from deeprotect.gateway.feeds.replaying import Played, Player, recorded, to_address, to_topic
     from deeprotect.policy import Policy
     from deeprotect.tables.csv_reader import column_names
 
@@ -66,9 +63,10 @@ def replay(
     opened = partial(
         recorded, table, rules, mapped=pairs(mapped), columns=column_names(columns), rate_hz=rate_hz, only=recording
     )
-    way = _way(to, form, broker=broker, topic=topic or "")
+    way = to_topic(broker, topic or "") if broker else to_address(to or "", form)
     try:
-        asyncio.run(_play(opened, way, form=form, pace=Pace(speed, every, keep_time), played=played, loop=loop))
+        player = partial(Player, form=form, speed=speed, every=every, keep_time=keep_time)
+        asyncio.run(_play(opened, way, player, played=played, loop=loop))
     finally:
         if played.messages:
             typer.echo(_told(played, answered=broker is None), err=True)
@@ -77,21 +75,18 @@ def replay(
 async def _play(
     opened: "Callable[[], AbstractContextManager[Recorded]]",
     way: "AbstractAsyncContextManager[Send]",
+    player_of: "partial[Player]",
     *,
-    form: Form,
-    pace: "Pace",
     played: "Played",
     loop: bool,
 ) -> None:
     """Once, or until it is stopped; the table is opened anew each time."""
-    from deeprotect.gateway.feeds.replaying import Player
-
     player = None
     async with way as send:
         with bar("playing") as progress:
             while player is None or loop:
                 with opened() as table:
-                    player = player or Player(table.schema, form, send, pace)
+                    player = player or player_of(schema=table.schema, send=send)
                     player.told = lambda: progress(table.source.position())
                     await player.play(table.stretches(), played)
 
@@ -105,12 +100,6 @@ def _refuse(table: str, *, to: str | None, mqtt: str | None, topic: str | None, 
         raise InputError("--format sensor-logger needs the units of the channels; give --policy")
     if loop and table == "-":
         raise InputError("standard input cannot be read again; leave --loop out")
-
-
-def _way(to: str | None, form: Form, *, broker: "Broker | None", topic: str) -> "AbstractAsyncContextManager[Send]":
-    from deeprotect.gateway.feeds.senders import to_address, to_topic
-
-    return to_topic(broker, topic) if broker else to_address(to or "", form)
 
 
 def _told(played: "Played", *, answered: bool) -> str:

@@ -3,18 +3,61 @@
 import errno
 import logging
 import os
+import signal
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import typer
 
-from deeprotect.cli.endings import BROKEN_PIPE, StoppedError, signals_as_errors
 from deeprotect.errors import DeeprotectError, printable
 
+_BY = {"SIGINT": "Ctrl-C", "SIGTERM": "a TERM signal", "SIGHUP": "the terminal, which closed"}
+_SIGNALS = tuple(number for name in _BY if (number := getattr(signal, name, None)) is not None)
+SHELL_SIGNAL = 128  # shells show the end by a signal as this and its number
+BROKEN_PIPE = SHELL_SIGNAL + 13
+
+
+class StoppedError(BaseException):
+    """A signal asked for the end. Like KeyboardInterrupt it is no Exception, so that nothing takes it for a failure."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.exit_code = SHELL_SIGNAL + number
+
+    def __str__(self) -> str:
+        name = signal.Signals(self.exit_code - SHELL_SIGNAL).name
+        return f"stopped by {_BY.get(name, name)}; no file was left half-written"
+
+
+@contextmanager
+def signals_as_errors() -> Iterator[None]:
+    """Ctrl-C, TERM and HUP unwind the work as an error would, so that nothing is left half-written or running.
+
+    Those that come meanwhile are ignored. What `nohup` ignores stays so.
+    """
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    heeded = [number for number, handler in before.items() if handler != signal.SIG_IGN]
+
+    def stop(number: int, _: FrameType | None) -> None:
+        for each in heeded:
+            signal.signal(each, signal.SIG_IGN)
+        raise StoppedError(number)
+
+    for number in heeded:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number in heeded:
+            signal.signal(number, before[number])
+
+
 LONGEST_LINE = 2000
-PROGRAM = "deeprotect"
-DEVICE_FAILED = 74  # EX_IOERR of sysexits.h
+OWN_FAULT, DEVICE_FAILED = 70, 74  # EX_SOFTWARE and EX_IOERR of sysexits.h
 _DEVICE = {
     errno.ENOSPC: "no space is left; free some, or write elsewhere",
     errno.EDQUOT: "the quota is used up; free some space, or write elsewhere",
@@ -24,11 +67,14 @@ _DEVICE = {
 }
 
 
-def run(app: typer.Typer) -> int:
-    """The exit code: 0 done, 1 the work failed, 2 wrong input, 74 the disk failed, 128 + n ended by signal n."""
+def run(app: typer.Typer, program: str = "deeprotect") -> int:
+    """The exit code: 0 done, 1 it does not hold, or not now, 2 wrong input or a missing extra, 70 a fault of ours.
+
+    74: the disk failed; 128 + n: ended by signal n.
+    """
     try:
         with signals_as_errors():
-            code = _invoke(app)
+            code = _invoke(app, program)
             sys.stdout.flush()  # here, where a failure can be said
             return code
     except typer.Exit as stop:
@@ -43,17 +89,17 @@ def run(app: typer.Typer) -> int:
     except OSError as failure:
         return _system_failure(failure)
     except MemoryError:
-        return _say("it does not fit into memory; use shorter windows, or a smaller table", 1)
+        return _say("it does not fit into memory; use shorter windows, or a smaller table", 2)
     except Exception as fault:
         return _own_fault(fault)
 
 
-def _invoke(app: typer.Typer) -> int:
+def _invoke(app: typer.Typer, program: str) -> int:
     """What `app()` does, without its own idea of endings: it keeps silent on Ctrl-C and on a closed pipe."""
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # "building the font cache" would be a second line
     command = typer.main.get_command(app)
-    command._main_shell_completion(ctx_args={}, prog_name=PROGRAM)  # ends here if a shell asks how a line may go on
-    with command.make_context(PROGRAM, sys.argv[1:]) as context:
+    command._main_shell_completion(ctx_args={}, prog_name=program)  # ends here if a shell asks how a line may go on
+    with command.make_context(program, sys.argv[1:]) as context:
         return int(command.invoke(context) or 0)
 
 
@@ -63,7 +109,7 @@ def _system_failure(failure: OSError) -> int:
         return _say("standard output was closed before everything was written", BROKEN_PIPE)
     if failure.errno in _DEVICE:
         return _say(f"{failure.filename or 'the output'}: {_DEVICE[failure.errno]}", DEVICE_FAILED)
-    return _say(f"{failure.filename or 'the system'}: {failure.strerror or type(failure).__name__}", 1)
+    return _say(f"{failure.filename or 'the system'}: {failure.strerror or type(failure).__name__}", DEVICE_FAILED)
 
 
 def _forget_unwritten() -> None:
@@ -77,12 +123,14 @@ def _forget_unwritten() -> None:
 def _own_fault(fault: Exception) -> int:
     """Where it happened and what it was, but not its message: that may quote a cell."""
     if isinstance(fault, ModuleNotFoundError) and not (fault.name or "").startswith("deeprotect"):
-        return _say(f"{fault.name} is not installed; install deeprotect[all] for this command", 1)
+        return _say(f"{fault.name} is not installed; install deeprotect[all] for this command", 2)
     frames = [
         frame for frame in traceback.extract_tb(fault.__traceback__) if "deeprotect" in Path(frame.filename).parts
     ]
     places = " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames[-4:]))
-    return _say(f"a fault of deeprotect itself ({type(fault).__name__} at {places}); please report this line", 1)
+    return _say(
+        f"a fault of deeprotect itself ({type(fault).__name__} at {places}); please report this line", OWN_FAULT
+    )
 
 
 def _say(line: str, exit_code: int) -> int:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from deeprotect.cli.budget import age
 from deeprotect.cli.bundles import Key
 from deeprotect.errors import InputError, printable
 
@@ -28,10 +29,12 @@ def serve(
         list[str] | None,
         typer.Option(metavar="HOST", help="A host name for the console, beside addresses; repeatable."),
     ] = None,
-    processes: Annotated[
-        int, typer.Option(min=1, max=64, help="That share the port; several do best with PostgreSQL.")
-    ] = 1,
-    tls_certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="PEM; with --tls-key.")] = None,
+    shard: Annotated[
+        str, typer.Option(metavar="I/N", help="Which this is of N gateways on one ledger, behind a reverse proxy.")
+    ] = "1/1",
+    tls_certificate: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="PEM; with --tls-key. Taken up again when it changes.")
+    ] = None,
     tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="PEM.")] = None,
     mqtt: Annotated[
         str | None, typer.Option(metavar="URL", help="A broker: mqtt://user@host:1883 or mqtts://…")
@@ -42,19 +45,31 @@ def serve(
     mqtt_ca: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Certificates to check the broker's with.")
     ] = None,
-    watch: Annotated[
-        Path | None, typer.Option(metavar="TABLE", help="Labelled: the page shows what an app and an attacker infer.")
+    most_messages: Annotated[
+        int, typer.Option(metavar="N", min=1, max=100_000, help="Of one device in a second; more are refused.")
+    ] = 500,
+    most_bytes: Annotated[
+        int,
+        typer.Option(metavar="N", min=1024, max=1 << 28, help="Of one message; of a device in a second, four times."),
+    ] = 1 << 20,
+    grace: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="That draws go on after an app's last reader has gone.")
+    ] = 5.0,
+    keep_draws: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="As in '30 d': older draws are removed, and never made again."),
     ] = None,
 ) -> None:
     """Stand between sensors and apps: take streams in, release them under a bundle and a budget, hand them on.
 
     With --key only by signed bundles. One that is replaced on disk is served after a restart.
 
-    Example: deeprotect serve --bundle protector --ledger gateway.sqlite
+    Example: deeprotect gateway serve --bundle protector --ledger gateway.sqlite
     """
     if (tls_certificate is None) != (tls_key is None):
         raise InputError("--tls-certificate and --tls-key go together; give both")
-    from deeprotect.gateway.mediation.gateway_settings import Settings
+    from deeprotect.gateway.mediation.gateway import Settings
+    from deeprotect.gateway.registration.addresses import GatewayPlace
     from deeprotect.gateway.serving import serve as run
 
     settings = Settings(
@@ -64,13 +79,17 @@ def serve(
         host=host,
         port=port,
         names=tuple(name or ()),
-        processes=processes,
+        place=GatewayPlace.of(shard),
         tls_certificate=_there(tls_certificate),
         tls_key=_there(tls_key),
         mqtt=mqtt,
         mqtt_password=_there(mqtt_password),
         mqtt_ca=_there(mqtt_ca),
-        watch=_there(watch),
+        grace=grace,
+        keep_draws=None if keep_draws is None else age(keep_draws),
+        most_messages=most_messages,
+        most_bytes=most_bytes,
+        most_bytes_a_second=4 * most_bytes,
     )
     run(settings, say=typer.echo)
 

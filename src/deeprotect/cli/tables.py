@@ -1,88 +1,74 @@
-"""Verbs on tables as people have them: check, prepare."""
+"""Verbs on tables and data: check, prepare, inferences, datasets, init."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
-from deeprotect.cli.json_output import json_text
+from deeprotect.cli.printing import bar, json_text
 from deeprotect.errors import InputError, printable
 
 Map = Annotated[
     list[str] | None,
-    typer.Option(
-        "--map", metavar="NAME=COLUMN", help="The column of time, recording, person or a channel; repeatable."
-    ),
+    Option("--map", metavar="NAME=COLUMN", help="The column of time, recording, person or a channel; repeatable."),
 ]
 Columns = Annotated[
-    str | None, typer.Option(metavar="A,B,C", help="The names of the columns, for a CSV file without a line of names.")
+    str | None, Option(metavar="A,B,C", help="The names of the columns, for a CSV file without a line of names.")
 ]
-PolicyPath = Annotated[
-    Path | None, typer.Option("--policy", metavar="POLICY", help="A policy that names the channels.")
-]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")]
+PolicyPath = Annotated[Path | None, Option("--policy", metavar="POLICY", help="A policy that names the channels.")]
+Force = Annotated[bool, Option("--force", help="Overwrite the output if it exists.")]
+datasets = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
 
 def check(
     table: Annotated[
-        str, typer.Argument(metavar="TABLE", help="CSV, Parquet or Arrow; a file, a folder, a pattern, -.")
+        str,
+        Argument(metavar="TABLE", help="CSV, Parquet or Arrow; a file, a folder, a pattern, or - for standard input."),
     ],
-    policy: Annotated[Path | None, typer.Argument(metavar="POLICY", help="Hold it against this policy, too.")] = None,
+    policy: Annotated[Path | None, Argument(metavar="POLICY", help="Also check it against this policy.")] = None,
     mapped: Map = None,
     columns: Columns = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List all problems of a table at once, each with the fix; exit code 1 when there are some.
+    """List all problems of a table at once, each with the fix; exit code 1 if there are any.
 
     Example: deeprotect check walk.csv policy.toml
     """
+    given = options(locals())
     from deeprotect import verbs
-    from deeprotect.tables.csv_reader import column_names
 
-    report = verbs.check(table, policy, map=pairs(mapped), columns=column_names(columns))
-    if as_json:
-        typer.echo(json_text(report.to_json()))
-    else:
-        typer.echo("\n".join(report.lines()))
+    report = verbs.check(**given)
+    typer.echo(json_text(report.to_json()) if as_json else "\n".join(report.lines()))
     if report.problems:
         raise typer.Exit(1)
 
 
 def prepare(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="CSV, Parquet or Arrow; a file, a folder, a pattern.")],
-    out: Annotated[str, typer.Option(metavar="CLEAN", help="The tidy table to write, by its suffix.")],
-    rate_hz: Annotated[float | None, typer.Option(metavar="R", help="Resample to this rate, downwards only.")] = None,
+    table: Annotated[str, Argument(metavar="TABLE", help="CSV, Parquet or Arrow; a file, a folder, a pattern.")],
+    out: Annotated[str, Option(metavar="CLEAN", help="The tidy table to write, by its suffix.")],
+    rate_hz: Annotated[float | None, Option(metavar="R", help="Resample to this rate, downwards only.")] = None,
     unit: Annotated[
-        list[str] | None, typer.Option(metavar="WHAT=FROM:TO", help="Convert, as in acc=m/s2:g; repeatable.")
+        list[str] | None, Option(metavar="WHAT=FROM:TO", help="Convert, as in acc=m/s2:g; repeatable.")
     ] = None,
     max_dropped: Annotated[
-        float, typer.Option(metavar="SHARE", help="Stop if more of the rows than this would be dropped.")
+        float, Option(metavar="SHARE", help="Stop if a larger share of the rows would be dropped.")
     ] = 0.1,
     policy: PolicyPath = None,
     mapped: Map = None,
     columns: Columns = None,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON on standard error.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print what was done as JSON on standard error.")] = False,
 ) -> None:
-    """Mend what can be mended honestly, and say what was done: sort, drop, split, resample, convert; nothing is filled.
+    """Fix what can be fixed without making data up, and report it: sort, drop, split, resample, convert.
 
     Example: deeprotect prepare walk.csv --out clean.parquet --rate-hz 20 --unit acc=m/s2:g
     """
+    given = options(locals())
     from deeprotect import verbs
-    from deeprotect.tables.csv_reader import column_names
 
-    counts = verbs.prepare(
-        table,
-        out,
-        rate_hz=rate_hz,
-        unit=unit or (),
-        max_dropped=max_dropped,
-        policy=policy,
-        map=pairs(mapped),
-        columns=column_names(columns),
-        force=force,
-    )
+    counts = verbs.prepare(**given)
     if as_json:
         typer.echo(json_text(counts.to_json(), indent=None), err=True)
         return
@@ -95,14 +81,141 @@ def prepare(
     )
 
 
-def pairs(mapped: Sequence[str] | None) -> dict[str, str]:
-    """What --map says: names and the columns that are meant."""
+def inferences(
+    name: Annotated[str | None, Argument(metavar="NAME", help="One inference, with its references.")] = None,
+    sensor: Annotated[str | None, Option(metavar="S", help="Only what this sensor reveals.")] = None,
+    also: Annotated[list[Path] | None, Option("--file", help="Your own repository file to add.")] = None,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """The repository of inferences: which sensors reveal what, with references.
+
+    Example: deeprotect inferences --sensor gyroscope
+    """
+    from deeprotect.cli.printing import inference_card, inferences_table
+    from deeprotect.policy import Repository
+
+    if name and sensor:
+        raise InputError("give a NAME or --sensor: one inference, or what one sensor reveals")
+    repository = Repository.load(*(also or []))
+    chosen = repository.reveals([sensor]) if sensor else list(repository.inferences.values())
+    if name:
+        chosen = [repository.inference(name)]
+    if as_json:
+        typer.echo(json_text([each.model_dump(mode="json", exclude_none=True) for each in chosen]))
+    elif name:
+        inference_card(chosen[0], repository)
+    else:
+        inferences_table(chosen, repository)
+
+
+@datasets.callback()
+def list_datasets(
+    context: typer.Context, as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False
+) -> None:
+    """Known data sets, their publisher and licence.
+
+    Example: deeprotect datasets fetch hapt --from downloads --out hapt.parquet
+    """
+    if context.invoked_subcommand:
+        return
+    from deeprotect.cli.printing import datasets_table
+    from deeprotect.datasets import registry
+
+    entries = [registry.entry(name) for name in registry.names()]
+    if as_json:
+        typer.echo(json_text([entry.model_dump(mode="json", exclude_none=True) for entry in entries]))
+    else:
+        datasets_table(entries)
+
+
+@datasets.command(short_help="Download or read one, verify it, write it as a table.")
+def fetch(
+    name: Annotated[str, Argument(metavar="NAME", help="A name from `deeprotect datasets`.")],
+    source: Annotated[Path | None, Option("--from", metavar="DIR", help="A local copy instead.")] = None,
+    out: Annotated[Path | None, Option(metavar="TABLE", help="Also write the tidy table there.")] = None,
+    rate_hz: Annotated[float | None, Option(metavar="HZ", help="Resample the table to this rate.")] = None,
+    force: Force = False,
+) -> None:
+    """Download or read a data set, verify it, cache it; with --out write it as a table.
+
+    Example: deeprotect datasets fetch watch --rate-hz 10 --out watch.csv
+    """
+    from deeprotect.datasets import fetch as get
+    from deeprotect.datasets import load, save
+    from deeprotect.datasets.dataset import check_name
+    from deeprotect.tables.output_checks import refuse_output
+
+    if rate_hz is not None and out is None:
+        raise InputError("--rate-hz is for the table that --out writes; give both")
+    if out is not None:
+        check_name(out)
+        refuse_output(out, [], force=force)
+    with bar(f"fetching {name}") as progress:
+        folder = get(name, source=source)
+        progress(0.5)
+        if out is None:
+            typer.echo(f"{name}: {folder}", err=True)
+            return
+        dataset = load(name, rate_hz=rate_hz)
+        save(dataset, out)
+    typer.echo(
+        f"{out}: {dataset.table.num_rows} rows at {dataset.rate_hz:g} Hz, labels {', '.join(dataset.labels)}", err=True
+    )
+
+
+def init(
+    table: Annotated[str, Argument(metavar="TABLE", help="CSV, Parquet or Arrow; only its first rows are read.")],
+    useful: Annotated[list[str], Option(metavar="A", help="A label column the app may infer; repeatable.")],
+    out: Annotated[Path, Option(metavar="POLICY", help="The policy to write.")],
+    sensitive: Annotated[list[str] | None, Option(metavar="B", help="A label to hide; repeatable.")] = None,
+    rate_hz: Annotated[float | None, Option(metavar="HZ", help="Sampling rate, if there is no time.")] = None,
+    window: Annotated[int | None, Option(metavar="N", help="Samples in a window (default: two seconds).")] = None,
+    epsilon: Annotated[
+        float | None,
+        Option(metavar="E", help="Privacy of one draw (default: 5; 3 with --sensitive; 11 with --slots)."),
+    ] = None,
+    every: Annotated[
+        str | None,
+        Option(metavar="TIME", help='Hold a draw for so long, such as "30 s" (default: a draw for each window).'),
+    ] = None,
+    slots: Annotated[
+        str | None,
+        Option(metavar="TIME", help="With --every: draw a script of that time, which may change between slots."),
+    ] = None,
+    mapped: Map = None,
+    columns: Columns = None,
+    force: Force = False,
+) -> None:
+    """Write a policy for a table, with hardware ranges by sensor type, never ranges read from the data.
+
+    Example: deeprotect init walk.csv --useful activity --sensitive person --out policy.toml
+    """
+    given = options(locals())
+    from deeprotect import verbs
+
+    draft = verbs.init(**given)
+    for line in draft.notes:
+        typer.echo(f"note: {line}", err=True)
+    stream = draft.policy.stream
+    typer.echo(f"{out}: {len(stream.channels)} channels at {stream.rate_hz:g} Hz, windows of {stream.window}", err=True)
+
+
+def options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a verb under the names that Python has for them; what was not given is left to its default."""
+    from deeprotect.tables.csv_reader import column_names
+
+    stated = {name: value for name, value in given.items() if value is not None and name not in ("mapped", "as_json")}
+    return stated | {"map": pairs(given["mapped"]), "columns": column_names(given["columns"])}
+
+
+def pairs(mapped: Sequence[str] | None, option: str = "--map", *, example: str = "time=Timestamp") -> dict[str, str]:
+    """What --map says: names and the columns that are meant; or another option of the same form."""
     found: dict[str, str] = {}
     for text in mapped or ():
         name, equals, column = (part.strip() for part in text.partition("="))
         if not equals:
-            raise InputError(f"--map {printable(text)}: write NAME=COLUMN, for example time=Timestamp")
+            raise InputError(f"{option} {printable(text)}: write NAME=COLUMN, for example {example}")
         if name in found:
-            raise InputError(f"--map {printable(text)}: '{printable(name)}' is mapped twice; map it once")
+            raise InputError(f"{option} {printable(text)}: '{printable(name)}' is mapped twice; map it once")
         found[name] = column
     return found

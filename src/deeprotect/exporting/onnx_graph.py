@@ -7,12 +7,14 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from deeprotect.bundle.layers.decision import Argmax, Reject
+from deeprotect.bundle import Bundle
 from deeprotect.bundle.layers.layer import Layer
 from deeprotect.bundle.layers.products import Affine, Convolution, Product, Spectrum, Statistics
-from deeprotect.bundle.layers.rounding import Bounds, Quantise, Round, Scale, Table
+from deeprotect.bundle.layers.rounding import Argmax, Bounds, Quantise, Round, Scale, Table
 from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual, Unflatten
+from deeprotect.bundle.network import GRID, EpisodeEncoder
 from deeprotect.errors import BundleError
+from deeprotect.signals import Schema
 from deeprotect.version import __version__
 
 OPSET, IR = 17, 8
@@ -163,26 +165,50 @@ class Graph:
         ]
         return self.reshape(self.cast(self.node("Concat", *parts, axis=1), FLOAT), 0, -1)
 
-    def decide(self, layer: Argmax, scores: str, windows: str | None = None) -> str:
-        """The code of scores (row, class); where they are sums over `windows` (1, 1), shares are of their mean."""
-        combination, rejected, start = self.whole([[0]]), None, 0
+    def decide(self, layer: Argmax, scores: str) -> str:
+        """The code of scores (row, class)."""
+        combination, start = self.whole([[0]]), 0
         for count in layer.classes:
             some = self.node("Slice", scores, self.whole([start]), self.whole([start + count]), self.whole([1]))
             best = self.node("ArgMax", some, axis=1, keepdims=1)
             combination = self.node("Add", self.node("Mul", combination, self.whole([[count]])), best)
             start += count
-            if layer.reject is not None:
-                doubted = self._doubted(layer.reject, some, windows)
-                rejected = doubted if rejected is None else self.node("Or", rejected, doubted)
-        code = self.node("Gather", self.double(layer.codes), combination)
-        if rejected is None or layer.reject is None:
-            return code
-        return self.node("Where", rejected, self.double(layer.reject.code), code)
+        return self.node("Gather", self.double(layer.codes), combination)
 
-    def _doubted(self, reject: Reject, some: str, windows: str | None) -> str:
-        below = self.node("Sub", self.node("ReduceMax", some, axes=[1]), some)
-        below = below if windows is None else self.node("Div", below, windows)
-        steps = self.node("Floor", self.node("Mul", below, self.double(2.0**-reject.step)))
-        place = self.cast(self.node("Min", steps, self.double(len(reject.shares) - 1)), INT64)
-        shares = self.node("ReduceSum", self.node("Gather", self.double(reject.shares), place), self.whole([1]))
-        return self.node("Greater", shares, self.double(float(reject.odds) * float(reject.shares[0])))
+
+def encoder_model(bundle: Bundle) -> bytes:
+    """`windows` (window, time, channel) in units, all that one draw looks at, to `code` (1, coordinate)."""
+    graph, encoder = Graph(), EpisodeEncoder.of(bundle.encoder, bundle.hold, None)
+    rows = graph.cast(graph.reshape(_scaled(graph, bundle.schema), -1, bundle.schema.dim), FLOAT)
+    evidence = graph.cast(graph.chain(encoder.evidence.layers, rows), DOUBLE)
+    code = evidence if encoder.single else _pooled(graph, encoder, evidence)
+    shape = [None, bundle.schema.window, len(bundle.schema.channels)]
+    return graph.model(code, given=("windows", DOUBLE, shape), named=("code", DOUBLE, [None, bundle.encoder.outputs]))
+
+
+def _scaled(graph: Graph, schema: Schema) -> str:
+    """Clipped to the public range, and that to [0, 1]; what is no number stays none, and the encoder takes it."""
+    low, high = graph.double(schema.low), graph.double(schema.high)
+    clipped = graph.node("Min", graph.node("Max", "windows", low), high)
+    kept = graph.node("Where", graph.node("IsNaN", "windows"), "windows", clipped)
+    return graph.node("Div", graph.node("Sub", kept, low), graph.double(schema.high - schema.low))
+
+
+def _pooled(graph: Graph, encoder: EpisodeEncoder, evidence: str) -> str:
+    """The code of an episode: what its windows say, added up."""
+    if encoder.decision is not None:
+        return graph.decide(encoder.decision, graph.node("ReduceSum", evidence, graph.whole([0])))
+    windows = graph.cast(graph.node("Shape", evidence, start=0, end=1), DOUBLE)
+    on_grid = graph.node(
+        "Mul", graph.node("Round", graph.node("Div", evidence, graph.double(GRID))), graph.double(GRID)
+    )
+    return graph.node("Div", graph.node("ReduceSum", on_grid, graph.whole([0])), windows)
+
+
+def outputs_model(bundle: Bundle) -> bytes:
+    """`index` (window,) to `windows` (window, time, channel) in units."""
+    graph, count = Graph(), bundle.mechanism.public_outputs or 0
+    windows = bundle.decode(np.arange(count, dtype=np.float64)[:, None])
+    shape = [None, bundle.schema.window, len(bundle.schema.channels)]
+    found = graph.node("Gather", graph.double(windows), "index")
+    return graph.model(found, given=("index", INT64, [None]), named=("windows", DOUBLE, shape))

@@ -1,4 +1,4 @@
-"""Windows in a numpy array (window, time, channel): released in the same shape and type."""
+"""Windows in a numpy array (window, time, channel), and tables in memory: what leaves is of the kind that came in."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -70,3 +70,21 @@ def _typed(samples: NDArray[np.float64], kind: np.dtype[Any]) -> Array:
     """In the type of the array; what it cannot hold becomes the nearest that it can."""
     flat = saturated(samples.ravel(), pa.from_numpy_dtype(kind.newbyteorder("=")))
     return np.asarray(flat.to_numpy(zero_copy_only=False).astype(kind).reshape(samples.shape))
+
+
+def like(table: Any, released: pa.Table) -> Any:
+    """Arrow back to the kind of table that came in; an index is made anew, for it may hold anything.
+
+    A lazy frame comes back lazy, over rows that are drawn already: computing it twice neither draws nor costs again.
+    """
+    library = type(table).__module__.partition(".")[0]
+    if library == "polars":
+        import polars
+
+        frame = polars.from_arrow(released)
+        return frame.lazy() if isinstance(table, polars.LazyFrame) else frame
+    if library == "pandas":
+        return released.to_pandas()
+    if isinstance(table, pa.RecordBatch):
+        return pa.record_batch([column.combine_chunks() for column in released.columns], schema=released.schema)
+    return released

@@ -2,29 +2,25 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 import pyarrow as pa
 
 from deeprotect.bundle import Bundle
-from deeprotect.bundle.card import card
-from deeprotect.bundle.card_page import card_fragment
-from deeprotect.errors import ClippedWarning, InputError, quoted_all
+from deeprotect.bundle.card import card, card_fragment
+from deeprotect.errors import ClippedWarning, InputError, printable, quoted_all
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.protector.arrays import release_array
-from deeprotect.protector.kinds import like
-from deeprotect.protector.release import Release
+from deeprotect.protector.arrays import like, release_array
+from deeprotect.release.engine import encoding_threads
 from deeprotect.release.episodes import LISTEN, looks_at_whole
-from deeprotect.release.in_order import encoding_threads
 from deeprotect.release.ledger import Account, Ledger, MemoryLedger, Price
-from deeprotect.release.many_files import release_data_set
-from deeprotect.release.releasing import OpenSink, ReleaseSummary, release_table
+from deeprotect.release.releasing import ReleaseSummary, release_data_set, release_table
 from deeprotect.release.streaming import ListenTo, LiveStream
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.data_set import is_folder, parts_of
@@ -35,9 +31,41 @@ from deeprotect.tables.sinks import Memory, open_pipe, open_sink
 from deeprotect.tables.sources import is_of_paths
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, repr=False)
+class Release(ReleaseSummary, Generic[T]):
+    """A released table of the kind that came in, None where it was written; with what it cost. `print` shows no sample.
+
+    Examples:
+        >>> import pyarrow as pa
+        >>> from deeprotect import Protector
+        >>> table = pa.table({"acc_x": [0.1] * 8, "acc_y": [0.2] * 8, "name": ["Ann"] * 8})
+        >>> release = Protector.load("protector").protect(table)
+        >>> release
+        <8 released rows; ldp: ε = 5 per window, ε = 10 for the whole stream (2 windows); left out: name>
+        >>> release.spending.per_stream, release.dropped
+        (10.0, ('name',))
+        >>> release.table.column_names
+        ['acc_x', 'acc_y']
+    """
+
+    table: T = field(kw_only=True)
+
+    @classmethod
+    def of(cls, table: T, summary: ReleaseSummary) -> Self:
+        return cls(**{each.name: getattr(summary, each.name) for each in fields(summary)}, table=table)
+
+    def __repr__(self) -> str:
+        behind = printable(", ".join(self.dropped), 200) or "nothing"
+        return f"<{self.rows} released rows; {self.spending}; left out: {behind}>"
+
+
 Path_ = str | PathLike[str]
 Paths = Path_ | Sequence[Path_]
 Progress = Callable[[float], None]
+ReleaseTable = partial[ReleaseSummary]
+"""Of which only the table and its sink are still open."""
 
 
 class ProtectOptions(TypedDict, total=False):
@@ -102,7 +130,7 @@ class Protector:
         The policy may be a path or a dictionary, the data a path, several, or a pyarrow, pandas or polars table; `map`
         and `columns` as for `protect`. With `quick` a few epochs only, for a first look; the card says so.
         """
-        from deeprotect.policy.quick import quick as shortened
+        from deeprotect.policy.policy import quick as shortened
         from deeprotect.training.fitting.fit import fit
 
         rules = shortened(Policy.of(policy)) if quick else Policy.of(policy)
@@ -113,7 +141,7 @@ class Protector:
 
         The promise is the same one: ε-LDP does not rest on the encoder. The new bundle tells about that person.
         """
-        from deeprotect.training.fitting.enrol import enrol
+        from deeprotect.training.fitting.fit import enrol
 
         return type(self)(enrol(self.bundle, table, mapped=map, columns=columns))
 
@@ -195,57 +223,41 @@ class Protector:
             map: Which columns are meant, `{"time": "Timestamp"}`. Time and recording are those of these very names
                 where it does not say; nothing else leaves as it is.
             columns: The names of the columns, for a CSV file without a line of names.
-            keep_names: Recordings leave under their names, not as 1, 2, … .
+            keep_names: Recordings, and files and folders of a data set, leave under their names, not as 1, 2, … .
             relative_time: Time counts from the beginning of each recording.
             ledger: Remembers charges and draws: a ledger, or the address of one, which needs the name of the `stream`,
-                and may have those of its `person` and of the `app` that gets the release. Without, nothing is kept.
+                and may have those of its `person` and of the `app` that gets the release. Without a `person`, those in
+                the table's column of that name, or the one that `map` says, are charged each on their own account.
+                Without a ledger nothing is kept.
             workers: Threads that encode; by default one per core but one.
             force: Overwrite what exists; an input never.
             progress: Called with the share that is done.
         """
-        order = _Order(
-            mapping=ColumnMap.of_release(self.policy, map),
-            columns=columns,
-            passing=Passing("named" if keep_names else "numbered", "relative" if relative_time else "absolute"),
-            ledger=self._book(ledger, out, stream=stream, person=person, app=app),
-            workers=workers or encoding_threads(),
-            progress=progress,
-        )
+        read: Any = {
+            "mapping": ColumnMap.of_release(self.policy, map),
+            "names": columns,
+            "passing": Passing("named" if keep_names else "numbered", "relative" if relative_time else "absolute"),
+        }
+        given: Any = {
+            "ledger": self._book(ledger, out, stream=stream, person=person, app=app),
+            "entropy": SystemEntropy(),
+            "workers": workers or encoding_threads(),
+        }
+        one: ReleaseTable = partial(release_table, bundle=self.bundle, progress=progress, **read, **given)
         if isinstance(source, np.ndarray):
             _refuse_beside_an_array(out, map or columns or keep_names or relative_time)
-            given: Any = {"ledger": order.ledger, "entropy": SystemEntropy(), "workers": order.workers}
             release: Release[Any] = Release.of(*release_array(source, self.bundle, **given))
         elif out is None:
             memory = Memory()
-            summary = order.run(source, memory.open, self.bundle)
+            summary = one(source, memory.open)
             release = Release.of(like(source, memory.table()), summary)
+        elif is_folder(str(out)):
+            release = Release.of(None, _write_folder(source, str(out), one))
         else:
-            release = Release.of(None, self._write(source, str(out), order, force=force))
+            release = Release.of(None, _write(source, str(out), one, force=force))
         if release.warning:
             warnings.warn(release.warning, ClippedWarning, stacklevel=2)
         return release
-
-    def _write(self, source: Any, out: str, order: "_Order", *, force: bool) -> ReleaseSummary:
-        if is_folder(out):
-            if not is_of_paths(source):
-                raise InputError(f"{out}: a table in memory goes into a file; give a name such as {out}.parquet")
-            return self._write_folder(source, Path(out), order)
-        refuse_unknown_kind(out)
-        refuse_output(out, paths_of(source) if is_of_paths(source) else [], force=force)
-        if out == "-" and is_of_paths(source) and paths_of(source) == ["-"]:
-            return order.run("-", open_pipe, self.bundle, live=True)
-        return order.run(source, partial(open_sink, out), self.bundle)
-
-    def _write_folder(self, source: Paths, out: Path, order: "_Order") -> ReleaseSummary:
-        sources = [str(each) for each in ([source] if isinstance(source, str | PathLike) else source)]
-        passing = {order.mapping.get(name, name) for name in order.passing.untouched}
-        parts = parts_of(sources, passing=passing)
-        refuse_among_inputs(out, [*map(Path, sources), *(part.source for part in parts)])
-
-        def release_one(source: Path, target: Path, share: Progress) -> ReleaseSummary:
-            return replace(order, progress=share).run(str(source), partial(open_sink, target), self.bundle)
-
-        return release_data_set(parts, out, release_one, bundle=self.bundle, progress=order.progress)
 
     def stream(
         self,
@@ -309,39 +321,38 @@ class Protector:
         app: str | None,
     ) -> Ledger:
         """The ledger that was given or named, or one that forgets."""
-        _refuse_half_a_ledger(ledger, out, stream=stream, person=person, app=app)
-        if ledger is None:
-            return MemoryLedger(Price.of_bundle(self.bundle))
-        if isinstance(ledger, str | PathLike):
-            return self.ledger(ledger, stream=stream or "", person=person, app=app or "")
-        return ledger
+        address = ledger if isinstance(ledger, str | PathLike) else None
+        account = Account.at(address, stream, person=person, app=app)
+        if address is not None and out is not None and Path(address).resolve() == Path(out).resolve():
+            raise InputError(f"{out}: it is the ledger, which a release never replaces; choose another name")
+        if address is not None and account is not None:
+            return self.ledger(address, stream=account.stream, person=person, app=account.app)
+        return ledger if isinstance(ledger, Ledger) else MemoryLedger(Price.of_bundle(self.bundle))
 
 
-@dataclass(frozen=True)
-class _Order:
-    """What every table of a release has in common."""
+def _write(source: Any, out: str, one: ReleaseTable, *, force: bool) -> ReleaseSummary:
+    refuse_unknown_kind(out)
+    refuse_output(out, paths_of(source) if is_of_paths(source) else [], force=force)
+    if out == "-" and is_of_paths(source) and paths_of(source) == ["-"]:
+        return one("-", open_pipe, live=True)
+    return one(source, partial(open_sink, out))
 
-    mapping: ColumnMap
-    columns: Sequence[str] | None
-    passing: Passing
-    ledger: Ledger
-    workers: int
-    progress: Progress
 
-    def run(self, table: Any, sink: OpenSink, bundle: Bundle, *, live: bool = False) -> ReleaseSummary:
-        return release_table(
-            table,
-            sink,
-            bundle,
-            mapping=self.mapping,
-            names=self.columns,
-            passing=self.passing,
-            ledger=self.ledger,
-            entropy=SystemEntropy(),
-            live=live,
-            workers=self.workers,
-            progress=self.progress,
-        )
+def _write_folder(source: Any, out: str, one: ReleaseTable) -> ReleaseSummary:
+    if not is_of_paths(source):
+        raise InputError(f"{out}: a table in memory goes into a file; give a name such as {out}.parquet")
+    sources = [str(each) for each in ([source] if isinstance(source, str | PathLike) else source)]
+    passing, mapping = one.keywords["passing"], one.keywords["mapping"]
+    numbered = passing.recording == "numbered"
+    untouched = {mapping.get(name, name) for name in passing.untouched}
+    parts = parts_of(sources, passing=untouched, numbered=numbered)
+    refuse_among_inputs(Path(out), [*map(Path, sources), *(part.source for part in parts)])
+
+    def release_one(source: Path, target: Path, share: Progress) -> ReleaseSummary:
+        return one(str(source), partial(open_sink, target), progress=share)
+
+    common = {name: one.keywords[name] for name in ("bundle", "progress")}
+    return release_data_set(parts, Path(out), release_one, numbered=numbered, **common)
 
 
 def _refuse_beside_an_array(out: Path_ | None, columns: object) -> None:
@@ -349,17 +360,3 @@ def _refuse_beside_an_array(out: Path_ | None, columns: object) -> None:
         raise InputError("an array of windows is given back, not written; leave `out` away")
     if columns:
         raise InputError("an array has no columns; leave map, columns, keep_names and relative_time away")
-
-
-def _refuse_half_a_ledger(
-    ledger: Ledger | Path_ | None, out: Path_ | None, *, stream: str | None, **names: str | None
-) -> None:
-    """An address needs to know whose data it is, names mean nothing without one, and no release replaces it."""
-    address = ledger if isinstance(ledger, str | PathLike) else None
-    given = [name for name, value in {"stream": stream, **names}.items() if value is not None]
-    if address is None and given:
-        raise InputError(f"--{given[0]} names an entry of a ledger; add --ledger FILE, or leave it out")
-    if address is not None and stream is None:
-        raise InputError("--ledger needs to know whose data it is; add --stream NAME")
-    if address is not None and out is not None and Path(address).resolve() == Path(out).resolve():
-        raise InputError(f"{out}: it is the ledger, which a release never replaces; choose another name")

@@ -1,0 +1,62 @@
+"""The verb filter: released lines for raw lines, in a pipe."""
+
+import sys
+import warnings
+from typing import Annotated, Literal
+
+import typer
+
+from deeprotect.cli.bundles import BundlePath, Key
+from deeprotect.cli.tables import pairs
+from deeprotect.errors import DeeprotectError, printable
+
+
+def filter(
+    bundle: BundlePath,
+    form: Annotated[
+        Literal["line-protocol", "json"], typer.Option("--form", help="What leaves; what comes may be either.")
+    ] = "line-protocol",
+    key: Key = None,
+    field: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=PLACE", help="Where in a line a channel is, or time: acc_x=imu.ax; repeatable."),
+    ] = None,
+    time: Annotated[
+        Literal["ns", "us", "ms", "s", "iso", "arrival"] | None,
+        typer.Option(help="The unit of the times; arrival: there are none."),
+    ] = None,
+    measurement: Annotated[str, typer.Option(metavar="NAME", help="Of the lines that leave.")] = "deeprotect",
+    ledger: Annotated[
+        str | None, typer.Option(metavar="LEDGER", help="Remember charges in this file, or postgresql+psycopg://… .")
+    ] = None,
+    stream: Annotated[str | None, typer.Option(metavar="NAME", help="Whose data it is, in the ledger.")] = None,
+    person: Annotated[str | None, typer.Option(metavar="NAME", help="The stream's person; default: itself.")] = None,
+    app: Annotated[str | None, typer.Option(metavar="NAME", help="Who gets the release.")] = None,
+) -> None:
+    """Release readings in a pipe: line protocol or JSON lines on standard input, the same on standard output.
+
+    For Telegraf, Redpanda Connect, Vector, Fluent Bit and shell scripts. Readings of one stream come in order of time
+    and leave when their draw is made; tags and other fields do not. What cannot be released is told on standard error
+    and left out.
+
+    Example: deeprotect filter protector --ledger ledger.sqlite --stream watch < raw.influx > released.influx
+    """
+    from deeprotect.gateway.feeds.filtering import Filter
+    from deeprotect.gateway.wire.sensor_layout import SensorSettings
+    from deeprotect.protector import Protector
+
+    settings = SensorSettings.of({"fields": pairs(field, "--field", example="acc_x=imu.ax"), "time": time})
+    protector = Protector.load(bundle, key=key)
+    live = protector.stream(ledger=ledger, stream=stream, person=person, app=app)
+    made = Filter(live, protector.bundle.schema, form, measurement, settings, _tell)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *_: _tell(str(message))
+        made.run(sys.stdin.buffer, sys.stdout.buffer)
+    typer.echo(f"released {made.released} readings; {live.spending}" if made.released else "released nothing", err=True)
+    if made.refused or made.dropped:
+        raise DeeprotectError(f"not released: {made.refused} lines or readings refused, {made.dropped} dropped")
+
+
+def _tell(line: str) -> None:
+    print("deeprotect:", printable(" ".join(line.split()), 500), file=sys.stderr, flush=True)

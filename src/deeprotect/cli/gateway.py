@@ -1,0 +1,318 @@
+"""The verbs under `deeprotect gateway`: register who may send and who gets what, and what an operator does between."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from deeprotect.cli import replay, serve
+from deeprotect.cli.printing import json_text, with_examples
+from deeprotect.cli.tables import pairs
+from deeprotect.errors import InputError, printable
+
+if TYPE_CHECKING:
+    from deeprotect.gateway.registration.device_registry import App, Device, Registry
+
+register = typer.Typer(
+    help="Who may send a stream to the gateway, and which app gets it through which bundle. An address or token is "
+    "shown this once.\n\n\b\nExample:\n  deeprotect gateway register device watch --person anna",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+DatabaseAddress = Annotated[
+    str,
+    typer.Option(
+        "--database",
+        "--ledger",
+        metavar="FILE",
+        help="The gateway's: a file, or postgresql+psycopg://user@host/database.",
+    ),
+]
+StreamName = Annotated[str, typer.Argument(metavar="STREAM", help="The stream's name in the ledger.")]
+Gateway = Annotated[str, typer.Option("--at", metavar="URL", help="Where the gateway is reached, for the address.")]
+HERE, DATABASE = "http://127.0.0.1:8765", "gateway.sqlite"
+
+
+def device(
+    stream: StreamName,
+    database: DatabaseAddress = DATABASE,
+    person: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Whose it is (default: the stream's name).")
+    ] = None,
+    platform: Annotated[
+        Literal["ios", "android"] | None,
+        typer.Option(help="What Sensor Logger runs on: iOS has other signs and units."),
+    ] = None,
+    standardised: Annotated[
+        bool, typer.Option("--standardised", help="Sensor Logger's own 'standardise units' is on.")
+    ] = False,
+    acceleration: Annotated[
+        Literal["total", "linear", "uncalibrated"] | None,
+        typer.Option(help="Which of its accelerations the channels are (default: by their names)."),
+    ] = None,
+    channel: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=SENSOR.VALUE", help="A channel that its name does not tell, light=light.lux."),
+    ] = None,
+    field: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=PLACE", help="Where in its messages a channel is, or time: acc_x=payload.ax."),
+    ] = None,
+    time: Annotated[
+        Literal["ns", "us", "ms", "s", "iso", "arrival"] | None,
+        typer.Option(help="The unit of its times; arrival: it has no clock."),
+    ] = None,
+    topic: Annotated[
+        str | None, typer.Option(metavar="TOPIC", help="Of the broker, if not deeprotect/raw/STREAM.")
+    ] = None,
+    at: Gateway = HERE,
+) -> None:
+    """Register what sends a stream, and print its address.
+
+    Example: deeprotect gateway register device watch --person anna --database gateway.sqlite --platform ios
+    """
+    sensors: dict[str, Any] = {} if platform is None else {"platform": platform}
+    sensors |= {"standardised": True} if standardised else {}
+    sensors |= {} if acceleration is None else {"acceleration": acceleration}
+    sensors |= {"channels": dict(map(_channel, channel))} if channel else {}
+    sensors |= {"fields": pairs(field, "--field", example="acc_x=payload.ax")} if field else {}
+    sensors |= {"time": time} if time else {}
+    sensors |= {"topic": topic} if topic else {}
+    token = registry_at(database).add_device(stream, person=person, sensors=sensors)
+    shown_once("what it sends goes to", f"{at.rstrip('/')}/in/{token}")
+    shown_once("or open this on a phone", f"{at.rstrip('/')}/phone/{token}")
+
+
+def app(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The app's name.")],
+    stream: Annotated[str, typer.Option(metavar="STREAM", help="The stream that it gets.")],
+    bundle: Annotated[str, typer.Option(metavar="NAME", help="The bundle, by the name under which it is served.")],
+    database: DatabaseAddress = DATABASE,
+    push: Annotated[
+        str | None, typer.Option(metavar="URL", help="Post released messages there, as Sensor Logger does.")
+    ] = None,
+    form: Annotated[
+        Literal["rows", "flat", "sensor-logger", "arrow", "line-protocol", "home-assistant"] | None,
+        typer.Option(help="What it gets looks like this, whichever way it comes."),
+    ] = None,
+    at: Gateway = HERE,
+) -> None:
+    """Register an app for one stream and one bundle, and print its token.
+
+    Example: deeprotect gateway register app fitness --stream watch --bundle exercise --database gateway.sqlite
+    """
+    token = registry_at(database).add_app(name, stream=stream, bundle=bundle, push=push, form=form)
+    shown_once(f"its token, for {at.rstrip('/')}/out and the header Authorization: Bearer TOKEN", token)
+
+
+def person(
+    name: Annotated[str, typer.Argument(metavar="PERSON", help="Who has a stream here.")],
+    database: DatabaseAddress = DATABASE,
+    at: Gateway = HERE,
+) -> None:
+    """Make the address of a person's own page: what apps may infer and got, what is left, pause and stop.
+
+    The address before it ends.
+
+    Example: deeprotect gateway register person anna
+    """
+    token = registry_at(database).new_link("person", name)
+    shown_once("their page, for them alone", f"{at.rstrip('/')}/me/{token}")
+
+
+def metrics(database: DatabaseAddress = DATABASE) -> None:
+    """Make a token that reads /metrics from another machine, and nothing else; the one before ends.
+
+    Example: deeprotect gateway register metrics
+    """
+    shown_once("for the header Authorization: Bearer TOKEN", registry_at(database).new_link("metrics"))
+
+
+def admin(database: DatabaseAddress = DATABASE) -> None:
+    """Make a new token for the console; the one before, and who is signed in with it, is out.
+
+    Example: deeprotect gateway register admin --database gateway.sqlite
+    """
+    shown_once("the console's token", registry_at(database).new_admin())
+
+
+def registry_at(database: str) -> "Registry":
+    try:
+        from deeprotect.gateway.registration.device_registry import Registry
+    except ModuleNotFoundError as missing:
+        raise InputError(f"{missing.name} is not installed; install deeprotect[gateway]") from None
+    return Registry.existing(database)
+
+
+def _channel(text: str) -> tuple[str, str]:
+    name, equals, place = text.rpartition("=")
+    if not equals:
+        raise InputError(f"--channel {printable(text)} names no sensor; write it as light=light.lux")
+    return name, place
+
+
+def shown_once(what: str, secret: str) -> None:
+    """The secret alone on standard output, for a pipe; what it is beside it."""
+    typer.echo(f"{what}, shown this once:", err=True)
+    typer.echo(secret)
+
+
+gateway = typer.Typer(
+    help="Live streams: between sensors and apps.\n\n\b\nExample:\n  deeprotect gateway serve --bundle protector",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AppName = Annotated[str | None, typer.Option("--app", metavar="NAME", help="This app of the stream.")]
+
+
+def listing(database: DatabaseAddress = DATABASE, as_json: AsJson = False) -> None:
+    """Print devices and apps that are registered; their tokens are not known to anyone but them.
+
+    Example: deeprotect gateway list
+    """
+    found = registry_at(database)
+    if as_json:
+        body = {"devices": list(map(_device_json, found.devices())), "apps": list(map(_app_json, found.apps()))}
+        typer.echo(json_text(body))
+        return
+    if not found.devices():
+        typer.echo("nothing is registered")
+    halts, apps = found.known().halts, found.apps()
+    for each in found.devices():
+        halt = halts.get(each.person)
+        state = "" if halt is None else ", stopped by them" if halt.stopped else ", paused by them"
+        typer.echo(
+            f"stream {printable(each.stream)}, of {printable(each.person)}, since {each.created:%Y-%m-%d}{state}"
+        )
+        for line in (_app_line(app) for app in apps if app.stream == each.stream):
+            typer.echo(f"  {line}")
+
+
+def rotate(
+    stream: StreamName,
+    app: AppName = None,
+    overlap: Annotated[
+        str, typer.Option(metavar="TIME", help="That the one before stays good, as in '10 min'; 0 for none.")
+    ] = "10 min",
+    database: DatabaseAddress = DATABASE,
+    at: Gateway = HERE,
+) -> None:
+    """Make a new address for a device, or a new token for an app; the one before is good for a while longer.
+
+    Apps, budget and streams that run stay as they are.
+
+    Example: deeprotect gateway rotate watch --overlap "10 min"
+    """
+    token = registry_at(database).rotate(stream, app=app, overlap=_time(overlap))
+    if app is not None:
+        shown_once(f"the new token of {printable(app)}", token)
+        return
+    shown_once("what it sends goes to", f"{at.rstrip('/')}/in/{token}")
+
+
+def revoke(
+    stream: Annotated[str | None, typer.Argument(metavar="STREAM", help="Its device, and with it all apps.")] = None,
+    app: AppName = None,
+    person: Annotated[str | None, typer.Option(metavar="NAME", help="The address of a person's page.")] = None,
+    metrics: Annotated[bool, typer.Option("--metrics", help="The token that reads metrics.")] = False,
+    database: DatabaseAddress = DATABASE,
+) -> None:
+    """Take a token back: a device's and with it those of all apps of its stream, an app's, or a link.
+
+    Example: deeprotect gateway revoke watch --app fitness
+    """
+    if sum((stream is not None, person is not None, metrics)) != 1 or (app is not None and stream is None):
+        raise InputError("say what to revoke: STREAM, STREAM --app NAME, --person NAME, or --metrics")
+    found = registry_at(database)
+    if stream is None:
+        found.revoke_link("metrics" if metrics else "person", person or "")
+    elif app is None:
+        found.revoke_device(stream)
+    else:
+        found.revoke_app(app, stream=stream)
+    typer.echo(f"revoked: {printable(app or stream or person or 'metrics')}", err=True)
+
+
+def resume(
+    person: Annotated[str, typer.Argument(metavar="PERSON", help="Who paused or stopped, and asked for it.")],
+    database: DatabaseAddress = DATABASE,
+) -> None:
+    """Draw again for somebody who has stopped on their own page.
+
+    Example: deeprotect gateway resume anna
+    """
+    registry_at(database).resume(person, by_operator=True)
+
+
+def happened(
+    about: Annotated[str, typer.Argument(metavar="[TEXT]", help="Only those that hold it.")] = "",
+    most: Annotated[int, typer.Option("--most", metavar="N", min=1, max=10_000, help="So many, the newest.")] = 50,
+    database: DatabaseAddress = DATABASE,
+    as_json: AsJson = False,
+) -> None:
+    """Print what happened: registered, rotated, stopped, budget spent, ledger failing.
+
+    Example: deeprotect gateway events anna
+    """
+    from deeprotect.gateway.registration.events import read
+
+    for each in reversed(read(registry_at(database).database, most=most, about=about)):
+        facts = ", ".join(f"{name} {printable(str(value), 200)}" for name, value in each.facts.items())
+        line = f"{each.at:%Y-%m-%d %H:%M:%S} UTC  {each.what}{': ' if facts else ''}{facts}"
+        typer.echo(json_text(each.to_json(), indent=None) if as_json else line)
+
+
+for _under, _name, _verb, _summary in (
+    (register, "device", device, "What sends a stream; prints its address."),
+    (register, "app", app, "Who gets a stream through a bundle; prints its token."),
+    (register, "person", person, "The page of who the data is about; prints its address."),
+    (register, "metrics", metrics, "A token that reads metrics and nothing else."),
+    (register, "admin", admin, "A new token for the console."),
+    (gateway, "serve", serve.serve, "Stand between sensors and apps."),
+    (gateway, "list", listing, "What is registered."),
+    (gateway, "rotate", rotate, "A new address or token, with an overlap."),
+    (gateway, "revoke", revoke, "Take a token back."),
+    (gateway, "resume", resume, "Draw again for who had stopped."),
+    (gateway, "events", happened, "What happened."),
+    (gateway, "replay", replay.replay, "Play a table as if it were live."),
+):
+    _under.command(_name, help=with_examples(_verb), short_help=_summary)(_verb)
+gateway.add_typer(register, name="register", short_help="Who may send, who gets what, who may look.")
+
+
+def _time(text: str) -> timedelta:
+    from deeprotect.policy.sections import seconds
+
+    if text.strip() == "0":
+        return timedelta()
+    try:
+        return timedelta(seconds=float(seconds(text)))
+    except ValueError as error:
+        raise InputError(f"--overlap {printable(text)}: {error}") from None
+
+
+def _pushed(app: "App") -> str | None:
+    from deeprotect.gateway.registration.addresses import shown_address
+
+    return None if app.push is None else shown_address(app.push)
+
+
+def _app_line(app: "App") -> str:
+    pushed = f", pushed to {_pushed(app)}" if app.push is not None else ""
+    return f"app {printable(app.name)}, bundle {printable(app.bundle)}{pushed}, since {app.created:%Y-%m-%d}"
+
+
+def _device_json(each: "Device") -> dict[str, Any]:
+    return {"stream": each.stream, "person": each.person, "sensors": each.sensors, "created": each.created.isoformat()}
+
+
+def _app_json(each: "App") -> dict[str, Any]:
+    return {
+        "name": each.name,
+        "stream": each.stream,
+        "bundle": each.bundle,
+        "push": _pushed(each),
+        "form": each.form,
+        "created": each.created.isoformat(),
+    }

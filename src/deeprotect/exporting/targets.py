@@ -1,0 +1,123 @@
+"""A bundle for other places: browsers, apps on devices, and ONNX for everything else.
+
+An export is a folder, written whole or not at all. Scripts in it were built from device/ and browser/.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deeprotect.bundle import Bundle
+from deeprotect.errors import BundleError, InputError
+from deeprotect.exporting.protector_file import PROTECTOR, ProtectorFile
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
+from deeprotect.tables.atomic import whole_folder
+
+FILES = Path(__file__).parent / "files"
+EXTENSION, EMBEDDED, DEVICE = "extension", "embedded", "device"
+SCRIPT, DIGEST = "deeprotect.js", "protector.sha256"
+ENCODER, OUTPUTS, MANIFEST = "encoder.onnx", "outputs.onnx", "manifest.json"
+ONNX_FORMAT, ONNX_VERSION = "deeprotect-onnx", 1
+ELSEWHERE = ("encoder", "decoder", "tensors")
+"""What is in the two graphs instead."""
+STEPS = (
+    "encoder.onnx: the windows of one draw in units (window, time, channel) to a code; nothing of it may leave",
+    "charge promise.charge where it outlives a crash, or release nothing",
+    "draw one 64-bit word from the operating system's generator: the output is the first column j of row weights[code] "
+    "whose running sum exceeds the word",
+    "draw one of mechanism.variants uniformly, afresh for each window of the draw",
+    "outputs.onnx: output * variants + variant to the window that leaves, in units",
+)
+
+
+@dataclass(frozen=True)
+class BrowserExport:
+    """Where an extension to load was written, and one script for a site that embeds it."""
+
+    extension: Path
+    script: Path
+
+
+@dataclass(frozen=True)
+class DeviceExport:
+    """Where the protector was written, the runtime as one script for engines that an app hosts itself, and the digest
+    that a host pins."""
+
+    protector: Path
+    script: Path
+    digest: str
+
+
+@dataclass(frozen=True)
+class OnnxExport:
+    """Where the encoder and the public windows were written, and the manifest that says how to draw."""
+
+    encoder: Path
+    outputs: Path
+    manifest: Path
+
+
+def export_browser(bundle: Bundle, out: Path) -> BrowserExport:
+    protector = ProtectorFile.of(bundle)
+    with _folder(out, ours=(EXTENSION, EMBEDDED)) as folder:
+        _copy_built(EXTENSION, folder / EXTENSION)
+        _copy_built(EMBEDDED, folder / EMBEDDED)
+        (folder / EXTENSION / "bundle").mkdir()
+        (folder / EXTENSION / "bundle" / PROTECTOR).write_text(protector.text, encoding="ascii")
+        script = folder / EMBEDDED / SCRIPT
+        script.write_text(_embedded(script.read_text(encoding="utf-8"), protector.text), encoding="utf-8")
+    return BrowserExport(out / EXTENSION, out / EMBEDDED / SCRIPT)
+
+
+def export_device(bundle: Bundle, out: Path) -> DeviceExport:
+    protector = ProtectorFile.of(bundle)
+    with _folder(out, ours=(PROTECTOR, SCRIPT, DIGEST)) as folder:
+        _copy_built(DEVICE, folder)
+        (folder / PROTECTOR).write_text(protector.text, encoding="ascii")
+        (folder / DIGEST).write_text(f"{protector.digest}  {PROTECTOR}\n", encoding="ascii")  # as sha256sum -c reads it
+    return DeviceExport(out / PROTECTOR, out / SCRIPT, protector.digest)
+
+
+def export_onnx(bundle: Bundle, out: Path) -> OnnxExport:
+    body: dict[str, Any] = json.loads(ProtectorFile.of(bundle).text)  # refuses what no device draws
+    if not isinstance(bundle.mechanism, DiscreteChannel):
+        raise BundleError(f"mechanism {bundle.mechanism.name} has no public windows; train with mechanism = 'channel'")
+    graphs = _graphs(bundle)
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in graphs.items()}
+    kept = {name: value for name, value in body.items() if name not in ELSEWHERE}
+    manifest = kept | {"format": ONNX_FORMAT, "version": ONNX_VERSION, "files": hashes, "release": STEPS}
+    with _folder(out, ours=(ENCODER, OUTPUTS, MANIFEST)) as folder:
+        for name, content in graphs.items():
+            (folder / name).write_bytes(content)
+        (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="ascii")
+    return OnnxExport(out / ENCODER, out / OUTPUTS, out / MANIFEST)
+
+
+def _folder(out: Path, *, ours: Iterable[str]) -> AbstractContextManager[Path]:
+    """One that holds nothing but `ours`, as an earlier export wrote it, is replaced."""
+    if out.exists() and not (out.is_dir() and {each.name for each in out.iterdir()} <= set(ours)):
+        raise InputError(f"{out}: exists and is no export; choose another name or remove it")
+    return whole_folder(out)
+
+
+def _copy_built(name: str, folder: Path) -> None:
+    shutil.copytree(FILES / name, folder, dirs_exist_ok=True)
+
+
+def _embedded(script: str, protector: str) -> str:
+    """The script with the bundle in it, visible to nothing else in the page."""
+    literal = protector.strip().replace("</", "<\\/")  # a page may hold the script in its own text
+    return f"(() => {{\nconst deeprotectBundle = {literal};\n{script}}})();\n"
+
+
+def _graphs(bundle: Bundle) -> dict[str, bytes]:
+    try:
+        from deeprotect.exporting.onnx_graph import encoder_model, outputs_model
+    except ModuleNotFoundError as error:
+        raise InputError("export --target onnx needs onnx: pip install 'deeprotect[onnx]'") from error
+    return {ENCODER: encoder_model(bundle), OUTPUTS: outputs_model(bundle)}
