@@ -64,6 +64,8 @@ for each in asked:
         if not module.startswith("_"):
             importlib.import_module(module)
 """
+# Studies are part of a clone, not of the wheel.
+STUDIES = "import sys; sys.path.append(sys.argv.pop(1)); from studies.__main__ import main; main()"
 SDIST = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
 LEDGER = "import sqlalchemy as s; s.create_engine('postgresql+psycopg://nobody@localhost/nothing')"
 TYPED = "import sys, pyarrow.csv as c, pyarrow.parquet as p; p.write_table(c.read_csv('walk.csv'), sys.argv[1])"
@@ -97,7 +99,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "evaluate": [
         ["deeprotect", "evaluate", "policy.toml", "--data", "walk.csv", "--out", "report", "--quick", "--jobs", "1"],
     ],
-    "peers": [["deeprotect", "bench", "--short", "--part", "noise"]],
+    "studies": [["python", "-c", STUDIES, str(ROOT), "bench", "--short", "--part", "noise"]],
     "spark": [  # needs Java
         ["python", "-c", TYPED, "spark.parquet"],
         ["deeprotect", "protect", "--engine", "spark", "--master", "local[1]", "protector", "spark.parquet", "out"],
