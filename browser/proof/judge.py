@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier
 
-from deeprotect.attack.intervals import clustered
+from deeprotect.attack.predictions import clustered
 
 SETTLE_MS = 9100  # of each piece are left out: what plays then was heard in it, two windows of 4 s and one of the app's
 CHANNELS = 6

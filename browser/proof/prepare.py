@@ -15,8 +15,8 @@ from sklearn.neural_network import MLPClassifier
 from deeprotect.bundle.layers.rounding import Bounds
 from deeprotect.bundle.layers.tensors import TensorWriter
 from deeprotect.datasets.loading import load
-from deeprotect.exporting.browser import export_browser
-from deeprotect.exporting.motion_places import places_of
+from deeprotect.exporting.targets import export_browser
+from deeprotect.exporting.protector_file import places_of
 from deeprotect.policy import Policy
 from deeprotect.protector import Protector
 from deeprotect.training.export import FINE, LayerBuilder

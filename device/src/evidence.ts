@@ -13,7 +13,7 @@ export function codeOf({ encoder, policy }: Bundle, windows: readonly Float64Arr
 
 /** The code of an episode's rows; without a decision in the encoder, the mean of its results. */
 export function pooled(encoder: Network, rows: readonly Float64Array[]): Float64Array {
-  if (encoder.decide) return Float64Array.of(encoder.decide(total(rows.map((row) => encoder.scores(row))), rows.length));
+  if (encoder.decide) return Float64Array.of(encoder.decide(total(rows.map((row) => encoder.scores(row)))));
   const onGrid = rows.map((row) => encoder.run(row).map((value) => rint(value / GRID) * GRID));
   return total(onGrid).map((sum) => sum / rows.length);
 }

@@ -12,6 +12,16 @@ function spy(win, trick, report) {
   };
   const turned = (event) => see(`orientation trusted=${event.isTrusted}`, event.alpha, event.beta, event.gamma);
   const attempt = (action) => { try { action(); } catch (error) { report(`${trick}/error ${error.name}`, []); } };
+  // A frame that loads breaks the connection once, and then the browser says that there is no hardware: asked again, it says which it is.
+  const tellErrors = (sensor, name) => {
+    let isSecond = false;
+    sensor.addEventListener("error", (event) => {
+      report(`${trick}/${name} ${event.error.name}${isSecond ? " again" : ""} trusted=${event.isTrusted}`, []);
+      if (isSecond || !event.isTrusted || event.error.name !== "NotReadableError") return;
+      isSecond = true;
+      setTimeout(() => attempt(() => sensor.start()), 200);
+    });
+  };
   attempt(() => win.addEventListener("devicemotion", motion));
   attempt(() => win.addEventListener("devicemotion", motion, true));
   attempt(() => win.addEventListener("deviceorientation", turned));
@@ -20,7 +30,7 @@ function spy(win, trick, report) {
     attempt(() => {
       const sensor = new win[name]({ frequency: 60 });
       sensor.addEventListener("reading", () => see(name, sensor.x, sensor.y, sensor.z));
-      sensor.addEventListener("error", (event) => report(`${trick}/${name} ${event.error.name} trusted=${event.isTrusted}`, []));
+      tellErrors(sensor, name);
       sensor.start();
     });
   }
@@ -28,7 +38,7 @@ function spy(win, trick, report) {
     attempt(() => {
       const sensor = new win[name]({ frequency: 60 });
       sensor.addEventListener("reading", () => see(name, ...sensor.quaternion));
-      sensor.addEventListener("error", (event) => report(`${trick}/${name} ${event.error.name} trusted=${event.isTrusted}`, []));
+      tellErrors(sensor, name);
       sensor.start();
     });
   }

@@ -12,8 +12,8 @@ export type Shape = readonly number[];
 export interface Prepared {
   readonly run: (row: Row) => Row;
   readonly shape: Shape;
-  /** Of the layer that decides: the code of scores that are sums over so many windows. */
-  readonly decide?: (scores: Row, windows: number) => number;
+  /** Of the layer that decides: the code of scores. */
+  readonly decide?: (scores: Row) => number;
 }
 
 /** One layer as it is stored: numbers, names of tensors, and layers inside it. */
