@@ -1,9 +1,11 @@
-"""Pages of the site that nobody writes: the repository's own texts, and one API page for each room."""
+"""Pages of the site that nobody writes: the repository's texts, the notebook, the commands, one API page per room."""
 
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from posixpath import normpath, relpath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # read by tests, too, which run without mkdocs
     from mkdocs.config.defaults import MkDocsConfig
@@ -22,6 +24,75 @@ TEXTS = {
 _LINK = re.compile(r"\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 _FETCHED = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//""")
 _CLAIM = re.compile(r"docs/claims\.md#([\w-]+)")
+
+
+NOTEBOOK, COMMANDS = "five-minutes.md", "commands.md"
+_PLAIN_TYPE = re.compile(r" <(?:str|path|list\[\w+\])>")  # says no more than the name before it
+_SHOWN = ("image/png", "text/html", "text/plain")  # of an output, the first that it has
+
+
+def notebook_page() -> str:
+    """The notebook with its outputs, as it was run last; tests run it again."""
+    cells = json.loads((ROOT / "docs" / NOTEBOOK).with_suffix(".ipynb").read_text(encoding="utf-8"))["cells"]
+    whole = "\n\n".join(part for cell in cells for part in _cell(cell))
+    return f"{whole}\n\n[The notebook itself](five-minutes.ipynb), to run and change.\n"
+
+
+def _cell(cell: dict[str, Any]) -> Iterator[str]:
+    source = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        yield source
+        return
+    yield f"```python\n{source}\n```"
+    for output in cell["outputs"]:
+        data = {name: "".join(value) for name, value in output.get("data", {}).items()}
+        kind = next((name for name in _SHOWN if name in data), None)
+        if kind == "image/png":
+            yield f"![The output of the cell above](data:image/png;base64,{data[kind].strip()})"
+        elif kind == "text/html":
+            yield re.sub(r"<style.*?</style>|\n\s*", "", data[kind], flags=re.DOTALL)
+        else:
+            yield f"```text\n{''.join(output.get('text', '')) or data.get('text/plain', '')}\n```"
+
+
+def command_page() -> str:
+    """Every command with its arguments and options, from the program itself."""
+    import typer
+
+    from deeprotect.cli.app import app
+
+    program = typer.main.get_command(app)
+    parts = [
+        "# Commands",
+        "Made from the program: what `deeprotect COMMAND --help` prints. Exit codes: 0 done, 1 the work failed or a "
+        "promise does not hold, 2 wrong input, 74 the disk failed, 128 + n ended by signal n.",
+        *_command(program, "deeprotect"),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _command(command: Any, name: str) -> Iterator[str]:
+    """One command, then those that it groups, in their own order."""
+    if name != "deeprotect":
+        yield f"## {name}"
+        yield "\n\n".join(_paragraph(each) for each in (command.help or "").replace("\b\n", "").split("\n\n"))
+        context = command.context_class(command)
+        if rows := [_row(each, context) for each in command.params if each.name != "help"]:
+            yield "\n".join(["| | |", "|---|---|", *rows])
+    for inner, one in getattr(command, "commands", {}).items():
+        yield from _command(one, f"{name} {inner}")
+
+
+def _paragraph(text: str) -> str:
+    """An example is a command to copy; all else is running text."""
+    example = text.removeprefix("Example:").strip()
+    return text if example == text.strip() else f"```console\n{example}\n```"
+
+
+def _row(parameter: Any, context: Any) -> str:
+    """As `--help` prints it."""
+    names, words = (each.replace("|", "\\|") for each in parameter.get_help_record(context))
+    return f"| `{_PLAIN_TYPE.sub('', names)}` | {words} |"
 
 
 def rooms() -> list[str]:
@@ -64,6 +135,7 @@ def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
 
     texts = {target: (ROOT / source).read_text(encoding="utf-8") for source, target in TEXTS.items()}
     pages = {f"api/{room}.md": room_page(room) for room in rooms()}
+    pages |= {NOTEBOOK: notebook_page(), COMMANDS: command_page()}
     for target, content in (texts | pages).items():
         files.append(File.generated(config, target, content=content))
     return files
@@ -80,6 +152,8 @@ def in_site(source: str, link: str, here: str) -> str:
     """A link of one file of the repository, as its page `here` has it; what is not on the site fails the build."""
     path, mark, anchor = link.partition("#")
     there = normpath(PurePosixPath(source).parent / path)
+    if there == f"docs/{NOTEBOOK.replace('.md', '.ipynb')}":
+        there = f"docs/{NOTEBOOK}"
     if there.startswith("src/deeprotect/") and (ROOT / there).is_file():
         module = _module(ROOT / there)
         there, mark, anchor = f"api/{module.split('.')[1]}.md", "#", module
