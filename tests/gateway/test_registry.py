@@ -1,4 +1,6 @@
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime, timedelta
+from threading import Event
 
 import pytest
 
@@ -206,6 +208,32 @@ def test_the_directory_ends_a_rotated_token_by_itself(timed, monkeypatch):
     moment += timedelta(minutes=10)
     assert directory.device_of(old) is None
     assert directory.device_of(new) is not None
+
+
+def test_a_slow_reading_never_brings_back_what_was_revoked_meanwhile(timed):
+    token = timed.add_device("watch")
+    directory, has_read, may_end = Directory(timed), Event(), Event()
+    timed.add_device("phone")
+    known, first = timed.known, [True]
+
+    def slow_at_first():
+        found = known()
+        if first:
+            first.clear()
+            has_read.set()
+            may_end.wait(10)
+        return found
+
+    timed.known = slow_at_first
+    with ThreadPoolExecutor() as pool:
+        older = pool.submit(directory.refresh)
+        has_read.wait(10)
+        timed.revoke_device("watch")
+        newer = pool.submit(directory.refresh)
+        wait([newer], timeout=0.2)
+        may_end.set()
+        older.result(), newer.result()
+    assert directory.device_of(token) is None
 
 
 def test_rotating_what_is_not_there_is_one_line(timed):

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from threading import Lock
 from typing import TypeVar
 
 from deeprotect.errors import DeeprotectError
@@ -19,15 +20,16 @@ class Directory:
     """Who may send and who may have what; what was revoked is gone with the next reading, a second later at most."""
 
     def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+        self._registry, self._refreshing = registry, Lock()
         self._next: asyncio.Task[None] | None = None  # a reading that has not begun
         self._use(registry.known())
 
     def refresh(self) -> None:
         """Read it again; when that fails, what was known stays, and no draw can be paid for."""
-        known = self._registry.known()
-        if known is not self._known:
-            self._use(known)
+        with self._refreshing:  # else an older reading could replace a newer one, and bring back what was revoked
+            known = self._registry.known()
+            if known is not self._known:
+                self._use(known)
 
     async def newest(self, look: Callable[[], Found | None]) -> Found | None:
         """What is known; where it is nothing, the registry is read again first: somebody may have come just now."""
@@ -85,12 +87,12 @@ class Directory:
         return stored if end is None or utc_now() < end else b""
 
     def _use(self, known: Known) -> None:
+        devices = {device.stream: device for device in known.devices.values()}
+        streams: dict[str, list[str]] = {}
+        for device in devices.values():
+            streams.setdefault(device.person, []).append(device.stream)
         apps: dict[str, list[App]] = {}
         for app in dict.fromkeys(known.apps.values()):  # each once, also while two tokens are good for it
             apps.setdefault(app.stream, []).append(app)
-        self._known, self._apps = known, apps
-        self._devices = {device.stream: device for device in known.devices.values()}
-        self._streams: dict[str, list[str]] = {}
-        for device in self._devices.values():
-            self._streams.setdefault(device.person, []).append(device.stream)
-        self._topics = {device.topic: device for device in self._devices.values() if device.topic}
+        self._topics = {device.topic: device for device in devices.values() if device.topic}
+        self._known, self._devices, self._streams, self._apps = known, devices, streams, apps
