@@ -1,6 +1,7 @@
 """Python and the command line do the same: the same names, the same refusals, nothing overwritten unasked."""
 
 import inspect
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -136,6 +137,20 @@ def test_half_a_ledger_is_refused(protector, given, says):
         protector.protect(walk(8), **given)
     with pytest.raises(InputError, match=says):
         protector.stream(**given)
+
+
+def test_a_ledger_of_another_protector_charges_for_nothing(protector, source, tmp_path):
+    later = protector.bundle.manifest.model_copy(update={"created": "2027-01-01T00:00:00+00:00"})
+    book = Protector(replace(protector.bundle, manifest=later)).ledger(tmp_path / "spent.db", stream="walk")
+    for call in (protector.protect, lambda _, **given: protector.stream(**given)):
+        with pytest.raises(InputError, match="opened with another protector"):
+            call(source, ledger=book)
+
+
+@pytest.mark.parametrize("ledger", [3, False, True, object(), ["spent.db"]])
+def test_what_is_no_ledger_is_refused_and_never_taken_for_none(protector, source, ledger):
+    with pytest.raises(InputError, match="`ledger` takes a file, an address"):
+        protector.protect(source, ledger=ledger)
 
 
 def test_a_ledger_is_never_the_output(protector, source, tmp_path):

@@ -1,11 +1,11 @@
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from tests.release.ledger.bookings import charge
 
-from deeprotect.errors import BudgetError, DeeprotectError, EntropyError
+from deeprotect.errors import BudgetError, DeeprotectError, EntropyError, LedgerError
 from deeprotect.policy.sections import Budget
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.release.engine import stream
@@ -95,6 +95,12 @@ def test_budget_is_charged_before_noise_is_drawn_and_what_is_recorded_leaves(bun
     log = []
     run(Watched(bundle, log), windows, log=log, ledger=WatchedLedger(log, price(bundle)))
     assert [step for step, _ in log] == ["encode", "charge", "privatise", "record", "on disk", "decode"]
+
+
+def test_draws_are_never_charged_at_the_price_of_another_mechanism(bundle, windows):
+    cheaper = replace(price(bundle), event=replace(bundle.mechanism.event, epsilon=0.1))
+    with pytest.raises(LedgerError, match="this ledger charges ε = 0.1"):
+        run(bundle, windows, log=[], ledger=MemoryLedger(cheaper))
 
 
 def test_the_decoder_never_receives_the_private_window(bundle, windows):

@@ -327,7 +327,14 @@ class Protector:
             raise InputError(f"{out}: it is the ledger, which a release never replaces; choose another name")
         if address is not None and account is not None:
             return self.ledger(address, stream=account.stream, person=person, app=account.app)
-        return ledger if isinstance(ledger, Ledger) else MemoryLedger(Price.of_bundle(self.bundle))
+        price = Price.of_bundle(self.bundle)
+        if ledger is None:
+            return MemoryLedger(price)
+        if not isinstance(ledger, Ledger):
+            raise InputError("`ledger` takes a file, an address, or what `Protector.ledger` gives; None keeps nothing")
+        if ledger.price != price:
+            raise InputError("this ledger was opened with another protector; use `ledger` of the one that releases")
+        return ledger
 
 
 def _write(source: Any, out: str, one: ReleaseTable, *, force: bool) -> ReleaseSummary:

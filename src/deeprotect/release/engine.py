@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.errors import BudgetError
+from deeprotect.errors import BudgetError, LedgerError
 from deeprotect.privacy.entropy import Entropy, SystemEntropy, require_system
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.release.ledger.ledger import Ledger, Paid
@@ -26,6 +26,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 LedgerOf = Callable[[str], Ledger]
 """Whose account a recording is charged to, by its name."""
+_OTHER_PRICE = "this ledger charges {}, and a draw here is {}; open the ledger with the protector that releases"
 
 
 class Pipeline(Protocol):
@@ -59,6 +60,10 @@ class Request:
     observed: Floats
     counts: Counts
     shown: Counts
+
+    def __post_init__(self) -> None:
+        if self.ledger.price.event != self.bundle.mechanism.event:
+            raise LedgerError(_OTHER_PRICE.format(self.ledger.price.event, self.bundle.mechanism.event))
 
     @classmethod
     def of(cls, private: Windows, bundle: Pipeline, ledger: Ledger) -> "Request":

@@ -93,12 +93,12 @@ class Ledger(ABC):
     """Charges draws before they are made; a charge is never refunded, and only what is recorded leaves."""
 
     def __init__(self, price: Price, clock: Clock) -> None:
-        self._price, self._clock, self.tally = price, clock, DrawCounts()
+        self.price, self._clock, self.tally = price, clock, DrawCounts()
 
     @property
     def spending(self) -> Spending:
         """Per window and in all, of what went through this ledger; never only the small one."""
-        return totals([(self._price.event, self.tally.paid)])
+        return totals([(self.price.event, self.tally.paid)])
 
     @abstractmethod
     def of_table(self, table: Any, columns: Sequence[str]) -> "Ledger":
@@ -170,9 +170,9 @@ class MemoryLedger(Ledger):
 
     def charge(self, count: int) -> Paid | BudgetError:
         """Whether each of so many new draws may look at the data; or why none may."""
-        now, epsilon = self._clock(), self._price.epsilon
+        now, epsilon = self._clock(), self.price.epsilon
         try:
-            room = covered(self._price.limits, count, epsilon, now=now, history=self)
+            room = covered(self.price.limits, count, epsilon, now=now, history=self)
         except BudgetError as refusal:
             return refusal
         if self._rolls:
@@ -188,7 +188,7 @@ class MemoryLedger(Ledger):
 
     def spent(self, since: datetime | None) -> Fraction:
         if since is None:
-            return self.tally.charged * self._price.epsilon
+            return self.tally.charged * self.price.epsilon
         return sum((epsilon for _, epsilon in self.charges(since)), Fraction(0))
 
     def charges(self, since: datetime) -> list[tuple[datetime, Fraction]]:

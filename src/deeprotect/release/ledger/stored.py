@@ -67,7 +67,7 @@ class StoredLedger(Ledger):
     def of_person(self, person: str) -> "StoredLedger":
         """Their part is a stream of its own, `walks/ann`, and counts among all that is theirs."""
         account = Account(f"{self._account.stream}/{person}", person, self._account.app)
-        other = StoredLedger(self._database, account, self._price, clock=self._clock)
+        other = StoredLedger(self._database, account, self.price, clock=self._clock)
         other._source = self._source
         return other
 
@@ -102,13 +102,13 @@ class StoredLedger(Ledger):
 
     def key(self, recording: str) -> tuple[int, bytes]:
         """An idempotency key: the same draw of one recording of one source is one, however often it is asked for."""
-        return self._entry.stream, key_of(self._account.app, self._price.bundle, self._source, recording)
+        return self._entry.stream, key_of(self._account.app, self.price.bundle, self._source, recording)
 
     def room(self, asked: int, held: Limits, *, now: datetime, history: StoredHistory) -> int:
         """How many of the draws may look at the data. The bundle's own limits hold for the person from now on."""
         if not asked:
             return 0
-        price, new = self._price, self._states_new_limits(history.connection)
+        price, new = self.price, self._states_new_limits(history.connection)
         held = price.limits.within(held) if new else replace(held, when_spent=price.limits.when_spent)
         room = covered(held, asked, price.epsilon, now=now, history=history)
         if new and room:
@@ -117,7 +117,7 @@ class StoredLedger(Ledger):
 
     def _states_new_limits(self, connection: Connection) -> bool:
         """Whether the price has limits that the person's were never held against."""
-        if self._entered or not self._price.limits.epsilons:
+        if self._entered or not self.price.limits.epsilons:
             return False
         return not is_entered(connection, self._entry.person, self._entry.price)
 
