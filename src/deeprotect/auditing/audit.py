@@ -12,7 +12,7 @@ from deeprotect.auditing.batches import AllOfOneClass, Batch, batches, episodes,
 from deeprotect.auditing.distinguisher import CONFIDENCE, Names, Rule, Tally, choose, confidence_of_each, fit
 from deeprotect.auditing.isolation import Isolation, isolation
 from deeprotect.auditing.pairs import Pair, candidates, farthest, neighbours, worst_classes
-from deeprotect.auditing.trials import outputs_of, releases
+from deeprotect.auditing.trials import KnownOutputs, outputs_of, releases
 from deeprotect.auditing.views import view
 from deeprotect.errors import InputError
 from deeprotect.privacy.events import Guarantee
@@ -124,6 +124,14 @@ class Observer:
         return np.concatenate(list(self.see(pool, count)))
 
 
+def of_windows(bundle: Pipeline, outputs: KnownOutputs | None) -> Observer:
+    return Observer("one window is seen", partial(releases, bundle), outputs)
+
+
+def of_batches(bundle: Pipeline, batch: Batch, outputs: KnownOutputs | None) -> Observer:
+    return Observer(batch.found, partial(observed, bundle, batch=batch, outputs=outputs))
+
+
 def attack(
     observer: Observer,
     pair: Pair,
@@ -204,15 +212,13 @@ def _findings(
         press = partial(attack, guarantee=guarantee, claim=claim, confidence=confidence_of_each(attacks))
         pair = _pair(bundle, guarantee, tried, runs=runs, windows=windows)
         shown = partial(_part, progress, _OBSERVERS * number, attacks)
-        of_windows = Observer("one window is seen", partial(releases, bundle), outputs)
-        yield press(of_windows, pair, runs=runs, progress=shown)
+        yield press(of_windows(bundle, outputs), pair, runs=runs, progress=shown)
         batch = most_telling(bundle, pair, _batches(bundle, pair, guarantee, tried), outputs=outputs)
         shown = partial(_part, progress, _OBSERVERS * number + 1, attacks)
         few = max(_FEWEST_BATCHES, int(_BATCHES * runs))
         # Of a script, one window allows less than all of them do.
         told = pair if bundle.mechanism.scripts is None else replace(pair, allowed=None)
-        of_batches = Observer(batch.found, partial(observed, bundle, batch=batch, outputs=outputs))
-        yield press(of_batches, told, runs=few, progress=shown)
+        yield press(of_batches(bundle, batch, outputs), told, runs=few, progress=shown)
 
 
 def _pair(bundle: Pipeline, guarantee: Guarantee, tried: Floats, *, runs: int, windows: LabelledWindows | None) -> Pair:
