@@ -99,7 +99,7 @@ def test_budget_is_charged_before_noise_is_drawn_and_what_is_recorded_leaves(bun
 
 def test_draws_are_never_charged_at_the_price_of_another_mechanism(bundle, windows):
     cheaper = replace(price(bundle), event=replace(bundle.mechanism.event, epsilon=0.1))
-    with pytest.raises(LedgerError, match="this ledger charges ε = 0.1"):
+    with pytest.raises(LedgerError, match=r"this ledger charges ε = 0\.1"):
         run(bundle, windows, log=[], ledger=MemoryLedger(cheaper))
 
 

@@ -88,7 +88,8 @@ def _values(released: pa.Table, columns: Columns, channels: tuple[Channel, ...])
         if channel.resolution is not None:
             steps = values / channel.resolution
             off = np.abs(steps - np.rint(steps)) * channel.resolution / span
-            off = off[(values > channel.low) & (values < channel.high)].max(initial=0.0)  # a sensor saturates at its ends
+            inside = (values > channel.low) & (values < channel.high)  # at the ends of its range a sensor saturates
+            off = off[inside].max(initial=0.0)
             yield FormCheck(
                 f"resolution of {name}", bool(off <= SLACK), f"steps of {channel.resolution:g} {channel.unit}"
             )
