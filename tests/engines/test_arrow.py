@@ -6,19 +6,16 @@ import pytest
 from tests.conftest import walk
 
 from deeprotect.engines.arrow import AHEAD, THREAD, release_batches
-from deeprotect.engines.job import Job, Part
-from deeprotect.engines.part_ledger import LedgerPlace, refuse_file
+from deeprotect.engines.job import Job, LedgerPlace, Part, refuse_file
+from deeprotect.engines.survey import surveyed
 from deeprotect.errors import InputError, LedgerError, TableError
 from deeprotect.protector import Protector
 from deeprotect.release.ledger import Account
 
 
 def _job(bundle, table, **options):
-    names = sorted(set(table["recording"].to_pylist()))
-    return replace(
-        Job.of(bundle, table.schema, **options),
-        parts={name: Part(number, 1, f"of {name}") for number, name in enumerate(names, start=1)},
-    )
+    job = Job.of(bundle, table.schema, **options)
+    return job.of_parts([surveyed(table.to_batches(), job)])
 
 
 @pytest.mark.parametrize("options", [{}, {"keep_names": True}, {"relative_time": True}], ids=str)
@@ -72,6 +69,16 @@ def test_a_recording_that_nobody_counted_is_refused(bundle, rows, tmp_path):
     place = LedgerPlace(str(tmp_path / "ledger.db"), Account("walk"))
     job = replace(_job(bundle, rows, place=place), parts={"r0": Part(1, 1, "")})
     with pytest.raises(TableError, match="changed while it was read"):
+        list(release_batches(rows.to_batches(), job))
+
+
+def test_a_worker_refuses_a_ledger_that_is_not_the_drivers(bundle, rows, tmp_path):
+    """An address may mean another database on another machine."""
+    place = LedgerPlace(str(tmp_path / "ledger.db"), Account("walk"))
+    job = _job(bundle, rows, place=place)
+    (tmp_path / "ledger.db").unlink()
+    Protector(bundle).ledger(tmp_path / "ledger.db", stream="somebody else's")
+    with pytest.raises(LedgerError, match="not the ledger that the driver uses"):
         list(release_batches(rows.to_batches(), job))
 
 

@@ -57,10 +57,10 @@ def test_an_attempt_made_again_finds_the_file_of_the_first(engine, bundle, rows,
     written = engine._written
     monkeypatch.setattr(engine, "_written", lambda *given: jobs.append(given) or written(*given))
     engine.protect(dd.read_parquet(files), bundle, out=tmp_path / "out")
-    frame, job, path = jobs[0]
+    frame, job, path, attempts = jobs[0]
     path = tmp_path / "out" / path.name
     before = path.read_bytes()
-    written(frame, job, path)
+    written(frame, job, path, attempts)
     assert path.read_bytes() == before
 
 

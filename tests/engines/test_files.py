@@ -1,12 +1,20 @@
 """Files that hold whole recordings, one task each; the engine is a plain loop here, and Spark and Dask once each."""
 
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.conftest import walk
 
 from deeprotect.engines import files
-from deeprotect.engines.part_ledger import LedgerPlace
+from deeprotect.engines.job import Job, LedgerPlace
+from deeprotect.engines.survey import surveyed
 from deeprotect.errors import InputError, TableError
 from deeprotect.protector import Protector
 from deeprotect.release.ledger.database import Database
@@ -40,7 +48,7 @@ def _place(address, stream="walk"):
 def test_files_leave_as_protect_gives_their_rows(bundle, whole, tmp_path, keep_names):
     paths, rows = whole
     job = files.planned(paths, bundle, loop, place=None, keep_names=keep_names)
-    files.write(paths, job, tmp_path / "out", loop)
+    job.write(tmp_path / "out", loop)
     released = pq.read_table(tmp_path / "out")
     usual = Protector(bundle).protect(rows, keep_names=keep_names).table
     assert released.schema == usual.schema
@@ -55,7 +63,7 @@ def test_a_retry_is_given_what_was_drawn_however_the_files_are_laid_out(bundle, 
         for path, start in zip(paths, range(0, 180, 60), strict=True):
             pq.write_table(rows.slice(start, 60), path, row_group_size=size)
         job = files.planned(paths, bundle, loop, place=_place(tmp_path / "ledger.db"))
-        files.write(paths, job, tmp_path / f"out{number}", loop)
+        job.write(tmp_path / f"out{number}", loop)
     assert pq.read_table(tmp_path / "out0").equals(pq.read_table(tmp_path / "out1"))
     assert _draws(tmp_path / "ledger.db") == 6 * 8
 
@@ -64,7 +72,7 @@ def test_a_changed_sample_is_another_recording_to_the_ledger(bundle, whole, tmp_
     paths, rows = whole
     for number in range(2):
         job = files.planned(paths, bundle, loop, place=_place(tmp_path / "ledger.db"))
-        files.write(paths, job, tmp_path / f"out{number}", loop)
+        job.write(tmp_path / f"out{number}", loop)
         first = rows.slice(0, 60)
         moved = first.set_column(1, "acc_x", pa.array([9.0, *first["acc_x"].to_pylist()[1:]]))
         pq.write_table(moved, paths[0])
@@ -103,7 +111,7 @@ def test_nothing_stands_under_the_outputs_name_when_a_task_fails(bundle, whole, 
     job = files.planned(paths, bundle, loop, place=None)
     paths[2].write_bytes(b"no longer Parquet")
     with pytest.raises(pa.ArrowInvalid):
-        files.write(paths, job, tmp_path / "out", loop)
+        job.write(tmp_path / "out", loop)
     assert not (tmp_path / "out").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["whole"]
 
@@ -115,11 +123,92 @@ def test_of_two_attempts_at_a_file_the_first_stays(bundle, whole, tmp_path):
     def twice(work, each):
         for one in each:
             work(one)
-            before = one[1].read_bytes()
+            before = one.out.read_bytes()
             work(one)
-            assert one[1].read_bytes() == before
+            assert one.out.read_bytes() == before
 
-    files.write(paths, job, tmp_path / "out", twice)
+    job.write(tmp_path / "out", twice)
+
+
+def test_what_an_attempt_drew_that_was_given_up_is_never_under_the_outputs_name(bundle, whole, tmp_path, monkeypatch):
+    """One worker is killed while it writes; another is stopped, given up, and goes on when all is over."""
+    paths, rows = whole
+    job = files.planned(paths, bundle, loop, place=None)
+    late: list[Callable[[], None]] = []
+    usual = files.release_into
+
+    def killed_then_stopped(work, each):
+        def stopped(open_sink, batches, job):
+            usual(open_sink, batches, job)
+            late.append(lambda: None)
+            raise KeyboardInterrupt
+
+        for one in each:
+            (one.attempts / f"{one.out.name}.killed").write_bytes(b"half a file")
+            monkeypatch.setattr(files, "release_into", stopped)
+            with suppress(KeyboardInterrupt):
+                work(one)
+            monkeypatch.setattr(files, "release_into", usual)
+            attempt = files.first_stays(one.out, one.attempts)
+            own = attempt.__enter__()
+            shutil.copy(one.source, own)
+            late.append(partial(attempt.__exit__, None, None, None))
+            work(one)
+
+    job.write(tmp_path / "out", killed_then_stopped)
+    for goes_on in late:
+        with suppress(FileNotFoundError):
+            goes_on()
+    names = [path.name for path in sorted((tmp_path / "out").iterdir())]
+    assert names == ["_SUCCESS", "part-00000.parquet", "part-00001.parquet", "part-00002.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "whole"]
+    assert not pq.read_table(tmp_path / "out")["acc_x"].equals(rows["acc_x"])
+
+
+@pytest.mark.parametrize("how", ["more", "fewer", "another"])
+def test_a_table_that_changes_while_it_is_read_is_refused_and_nothing_stands_there(bundle, whole, tmp_path, how):
+    paths, rows = whole
+    job = files.planned(paths, bundle, loop, place=None)
+    part = rows.slice(60, 60)
+    if how == "more":
+        part = pa.concat_tables([part, part.slice(59)])
+    elif how == "fewer":
+        part = part.slice(0, 59)
+    else:
+        part = part.set_column(part.schema.get_field_index("recording"), "recording", pa.array(["new"] * 60))
+    pq.write_table(part, paths[1])
+    with pytest.raises(TableError, match="changed while it was read"):
+        job.write(tmp_path / "out", loop)
+    assert not (tmp_path / "out").exists()
+
+
+def test_folders_that_hold_the_values_of_a_column_are_for_the_engine_to_read(tmp_path):
+    (tmp_path / "recording=a").mkdir()
+    pq.write_table(walk(20), tmp_path / "recording=a" / "0.parquet")
+    assert files.parquet_files(tmp_path) == []
+
+
+def test_a_task_is_given_the_recordings_of_its_own_file(bundle, whole, tmp_path):
+    job = files.planned(whole[0], bundle, loop, place=_place(tmp_path / "ledger.db"))
+
+    def one_by_one(work, each):
+        assert [len(one.parts) for one in each] == [2, 2, 2]
+        return loop(work, each)
+
+    job.write(tmp_path / "out", one_by_one)
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.int16()])
+def test_a_digest_is_the_same_in_any_order_and_width(bundle, kind):
+    rows = walk(60, recordings=2)
+    rows = rows.set_column(1, "acc_x", pa.array([n % 4 for n in range(60)]).cast(kind))
+    job = replace(Job.of(bundle, rows.schema), place=_place("unused"))
+    shuffled = rows.take(pa.array(np.random.default_rng(1).permutation(60)))
+    wide = shuffled.set_column(0, "time", shuffled["time"].cast(pa.float64()))
+    found = [surveyed(each.to_batches(max_chunksize=7), job) for each in (rows, shuffled, wide)]
+    assert found[0] == found[1] == found[2]
+    changed = rows.set_column(1, "acc_x", pa.array([3, *([n % 4 for n in range(1, 60)])]).cast(kind))
+    assert surveyed(changed.to_batches(), job) != found[0]
 
 
 @pytest.mark.long

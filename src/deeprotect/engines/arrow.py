@@ -1,13 +1,16 @@
 """The one function that engines call: rows of whole recordings in, released rows out, in constant memory."""
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from queue import Queue
 
 import pyarrow as pa
 
-from deeprotect.engines.job import Job
+from deeprotect.engines.job import CHANGED, Job
+from deeprotect.engines.survey import plain_names
+from deeprotect.errors import TableError
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.releasing import OpenSink, release_table
 from deeprotect.tables.passing import Passing
@@ -28,7 +31,7 @@ def release_batches(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.
 def release_into(open_sink: OpenSink, batches: Iterable[pa.RecordBatch], job: Job) -> None:
     """The same, pushed into a sink."""
     kept = pa.schema([job.source.field(name) for name in job.columns.kept])
-    reader = pa.RecordBatchReader.from_batches(kept, (_as(batch, kept) for batch in batches))
+    reader = pa.RecordBatchReader.from_batches(kept, _counted((_as(batch, kept) for batch in batches), job))
 
     @contextmanager
     def numbering(schema: pa.Schema) -> Iterator[Sink]:
@@ -50,6 +53,19 @@ def release_into(open_sink: OpenSink, batches: Iterable[pa.RecordBatch], job: Jo
 def _as(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Engines hand text on in more than one type."""
     return pa.RecordBatch.from_arrays([batch.column(field.name).cast(field.type) for field in schema], schema=schema)
+
+
+def _counted(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
+    """Each recording has the rows that it had when the job was planned, no more and no fewer, or nothing is whole."""
+    counts: Counter[str] = Counter()
+    for batch in batches:
+        for each in plain_names(batch.column(job.recording)).value_counts().to_pylist():
+            counts[str(each["values"])] += each["counts"]
+        if any(name not in job.parts or rows > job.parts[name].rows for name, rows in counts.items()):
+            raise TableError(CHANGED)
+        yield batch
+    if any(rows != job.parts[name].rows for name, rows in counts.items()):
+        raise TableError(CHANGED)
 
 
 class _Numbering:

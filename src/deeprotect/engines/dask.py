@@ -2,30 +2,25 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deeprotect.bundle import Bundle
 from deeprotect.engines import files
 from deeprotect.engines.arrow import release_batches
-from deeprotect.engines.job import WHERE, Job, Part, refuse_no_place
-from deeprotect.engines.part_ledger import LedgerPlace, refuse_file
+from deeprotect.engines.job import Job, LedgerPlace, refuse_file, refuse_no_place
+from deeprotect.engines.survey import WHERE, Found, surveyed
 from deeprotect.errors import DeeprotectError, InputError, TableError, printable
-from deeprotect.tables.atomic import whole_folder
 from deeprotect.tables.output_checks import refuse_existing
 
 if TYPE_CHECKING:
     from distributed import Client
 
 _MISSING = re.compile(r"No module named '([\w.]+)'")
-Survey = dict[Any, tuple[int, str]]
-"""Recordings of a partition: rows, and a digest of them."""
 
 
 def protect(
@@ -55,6 +50,7 @@ def protect(
         refuse_no_place()
     if out is not None:
         refuse_existing(Path(out))
+    client = _default(client)
     if place is not None:
         _refuse_unshared(place, client)
     paths = [] if isinstance(source, dd.DataFrame) or out is None else _paths(source)
@@ -62,42 +58,32 @@ def protect(
         options = {"map": map, "keep_names": keep_names, "relative_time": relative_time}
         by_file = files.planned(paths, bundle, partial(_run, client=client), place=place, **options)
         if by_file is not None:
-            files.write(paths, by_file, Path(out).absolute(), partial(_run, client=client))
+            by_file.write(Path(out).absolute(), partial(_run, client=client))
             return dd.read_parquet(out)
     frame = source if isinstance(source, dd.DataFrame) else dd.read_parquet(source)
     schema = pa.Schema.from_pandas(frame._meta, preserve_index=False)
     job = Job.of(bundle, schema, place=place, map=map, keep_names=keep_names, relative_time=relative_time)
     partitions = frame[list(job.columns.kept)].to_delayed()
-    surveys = _computed([delayed(_survey)(each, job.recording) for each in partitions], client)
-    job = replace(job, parts=_parts(surveys, job.recording))
+    surveys = _computed([delayed(_survey)(each, job) for each in partitions], client)
+    _refuse_spread(surveys, job.recording)
+    job = job.of_parts(surveys)
     sent = delayed(job, traverse=False)  # once to each worker, however many partitions it has
     if out is None:
         meta = job.output.empty_table().to_pandas()
         return dd.from_delayed([delayed(_released)(each, sent) for each in partitions], meta=meta, verify_meta=False)
-    with whole_folder(Path(out)) as folder:
+    with files.folder_of_attempts(Path(out).absolute()) as (folder, attempts):
         names = [folder / f"part-{number:05}.parquet" for number in range(len(partitions))]
-        tasks = [delayed(_written)(each, sent, name) for each, name in zip(partitions, names, strict=True)]
+        tasks = [delayed(_written)(each, sent, name, attempts) for each, name in zip(partitions, names, strict=True)]
         _computed(tasks, client)
     return dd.read_parquet(out)
 
 
-def _survey(frame: Any, recording: str) -> Survey:
-    """A digest is a sum over rows, whatever their order: not against forgers, who would gain nothing."""
-    import pandas as pd
-
-    if frame[recording].isna().any():
-        raise TableError(f"{WHERE}: column '{printable(recording)}' is empty in some rows; name their recording")
-    hashes = pd.util.hash_pandas_object(frame, index=False).to_numpy()
-    codes, names = pd.factorize(frame[recording])
-    sums = np.zeros((2, len(names)), dtype=np.uint64)
-    np.add.at(sums[0], codes, hashes)
-    np.add.at(sums[1], codes, hashes * hashes)
-    rows = np.bincount(codes, minlength=len(names)).tolist()
-    return {name: (count, f"{one} {two} {count}") for name, count, one, two in zip(names, rows, *sums, strict=True)}
+def _survey(frame: Any, job: Job) -> Found:
+    return surveyed(_rows(frame, job).to_batches(), job)
 
 
-def _parts(surveys: Sequence[Survey], recording: str) -> dict[str, Part]:
-    """Every recording, in the order of its name; each is in one partition."""
+def _refuse_spread(surveys: Sequence[Found], recording: str) -> None:
+    """Each recording is in one partition."""
     where: dict[Any, int] = {}
     for number, survey in enumerate(surveys):
         for name in survey:
@@ -107,13 +93,15 @@ def _parts(surveys: Sequence[Survey], recording: str) -> dict[str, Part]:
                     f"bring each together first: frame.shuffle('{printable(recording)}')"
                 )
             where[name] = number
-    found = ((name, *surveys[where[name]][name]) for name in sorted(where))
-    return {str(name): Part(number, rows, digest) for number, (name, rows, digest) in enumerate(found, start=1)}
+
+
+def _rows(frame: Any, job: Job) -> pa.Table:
+    kept = pa.schema([job.source.field(name) for name in job.columns.kept])
+    return pa.Table.from_pandas(frame, schema=kept, preserve_index=False)
 
 
 def _table(frame: Any, job: Job) -> pa.Table:
-    kept = pa.schema([job.source.field(name) for name in job.columns.kept])
-    table = pa.Table.from_pandas(frame.sort_values([job.recording, job.time]), schema=kept, preserve_index=False)
+    table = _rows(frame.sort_values([job.recording, job.time]), job)
     batches = list(release_batches(table.to_batches(), job))
     return pa.Table.from_batches(batches, job.output)
 
@@ -122,8 +110,8 @@ def _released(frame: Any, job: Job) -> Any:
     return _table(frame, job).to_pandas()
 
 
-def _written(frame: Any, job: Job, path: Path) -> None:
-    with files.first_stays(path) as own:
+def _written(frame: Any, job: Job, path: Path, attempts: Path) -> None:
+    with files.first_stays(path, attempts) as own:
         if own is not None:
             pq.write_table(_table(frame, job), own)
 
@@ -142,6 +130,16 @@ def _run(work: Callable[[Any], Any], each: Sequence[Any], *, client: "Client | N
 
     shared = delayed(work, traverse=False, pure=False)
     return _computed([shared(one) for one in each], client)
+
+
+def _default(client: "Client | None") -> "Client | None":
+    """The one that Dask would use where none is given."""
+    from distributed import default_client
+
+    try:
+        return client or default_client()
+    except ValueError:
+        return None
 
 
 def _refuse_unshared(place: LedgerPlace, client: "Client | None") -> None:

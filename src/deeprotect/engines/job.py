@@ -1,7 +1,7 @@
 """What a worker must know to release its share of a table, and what is refused before any worker is asked."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
@@ -9,16 +9,30 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from deeprotect.bundle import Bundle
-from deeprotect.engines.part_ledger import LedgerPlace
+from deeprotect.engines.survey import WHERE, Found, Survey
 from deeprotect.errors import InputError, TableError, printable
 from deeprotect.privacy.accounting import Spending, totals
-from deeprotect.release.ledger import Ledger, MemoryLedger, Price
+from deeprotect.release.ledger import Account, Ledger, MemoryLedger, Price
 from deeprotect.release.releasing import output_schema
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.passing import Passing
 
-WHERE = "the table"
+CHANGED = "the table changed while it was read; give one that stays as it is, such as files"
+
+
+@dataclass(frozen=True)
+class LedgerPlace:
+    """Where the ledger is and who is charged; it travels to workers, which open it there."""
+
+    address: str
+    account: Account
+
+    @classmethod
+    def of(cls, address: str | None, stream: str | None, *, person: str | None, app: str) -> "LedgerPlace | None":
+        """None where there is no ledger; half of one is refused."""
+        account = Account.at(address, stream, person=person, app=app or None)
+        return None if address is None or account is None else cls(address, account)
 
 
 @dataclass(frozen=True)
@@ -58,8 +72,19 @@ class Job:
         job = cls(loaded, ColumnMap.of_release(loaded.policy, map), passing, source, place)
         job._check_order()
         if place is not None:
-            place.open(Price.of_bundle(loaded))  # made here; workers only ever use one that is there
+            from deeprotect.engines.part_ledger import entered
+
+            entered(place, Price.of_bundle(loaded))
         return job
+
+    def of_parts(self, found: Iterable[Found]) -> Self:
+        """With all recordings, numbered in the order of their names."""
+        survey = Survey(self)
+        for some in found:
+            survey.merge(some)
+        digest = "{1} {2} {0}".format if self.place else lambda *_: ""
+        each = enumerate(sorted(survey.found.items()), start=1)
+        return replace(self, parts={str(name): Part(n, sums[0], digest(*sums)) for n, (name, sums) in each})
 
     @property
     def columns(self) -> Columns:
@@ -91,7 +116,9 @@ class Job:
         price = Price.of_bundle(self.bundle)
         if self.place is None:
             return MemoryLedger(price)
-        return self.place.there(price, {name: part.digest for name, part in self.parts.items()})
+        from deeprotect.engines.part_ledger import PartLedger
+
+        return PartLedger(self.place, price, digests={name: part.digest for name, part in self.parts.items()})
 
     def _check_order(self) -> None:
         """Rows of a distributed table have no order of their own, and no engine keeps one."""
@@ -117,6 +144,12 @@ class Job:
         if not (kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_integer(kind)):
             name = printable(columns.recording_name)
             raise TableError(f"{WHERE}: column '{name}' is {kind}; cast it to text, for recordings go by their names")
+
+
+def refuse_file(address: str, where: str) -> None:
+    """Each machine would have a file of its own under that name, and each its own draws."""
+    if "://" not in address:
+        raise InputError(f"a ledger in a file cannot be shared by the machines of {where}; give postgresql+psycopg://…")
 
 
 def refuse_speculation(setting: str) -> None:

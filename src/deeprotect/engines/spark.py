@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +12,9 @@ from deeprotect import errors
 from deeprotect.bundle import Bundle
 from deeprotect.engines import files
 from deeprotect.engines.arrow import release_batches
-from deeprotect.engines.job import WHERE, Job, Part, refuse_no_place, refuse_speculation
-from deeprotect.engines.part_ledger import LedgerPlace, refuse_file
-from deeprotect.errors import DeeprotectError, InputError, TableError, printable
+from deeprotect.engines.job import Job, LedgerPlace, refuse_file, refuse_no_place, refuse_speculation
+from deeprotect.engines.survey import Found, refuse_unnamed, surveyed
+from deeprotect.errors import DeeprotectError, InputError, printable
 from deeprotect.tables.output_checks import refuse_existing
 
 if TYPE_CHECKING:
@@ -25,6 +24,13 @@ if TYPE_CHECKING:
 SPECULATION = "spark.speculation"
 # The second version of Hadoop's committer shows files of one attempt while another may still be chosen.
 COMMITTER = "mapreduce.fileoutputcommitter.algorithm.version"
+COMMITTERS = {
+    "spark.sql.sources.commitProtocolClass": (
+        "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol"
+    ),
+    "spark.sql.parquet.output.committer.class": "org.apache.parquet.hadoop.ParquetOutputCommitter",
+    "spark.hadoop.outputCommitCoordination.enabled": "true",
+}
 TABLE = "table:"
 _RAISED = re.compile(r"deeprotect\.errors\.(\w+): (.+)")
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
@@ -73,15 +79,14 @@ def protect_folder(
     Files on a disk that all workers share are released one by one where every recording lies whole and in order in
     one of them; anything else is shared out by recording, and sorted.
     """
-    run, paths = partial(_run, session), _files(source, out)
-    job = None
-    if paths:
+    if paths := _files(source, out):
         refuse_existing(Path(out))
         _refuse_unsafe(session, place)
-        job = files.planned(paths, bundle, run, place=place, **options)
-    if job is not None:
-        files.write(paths, job, Path(out).absolute(), run)
-        return job
+        run = partial(_run, session)
+        by_file = files.planned(paths, bundle, run, place=place, **options)
+        if by_file is not None:
+            by_file.write(Path(out).absolute(), run)
+            return by_file.whole
     table = read(session, source)
     job = planned(table, bundle, place=place, **options)
     write(release(table, job), out)
@@ -101,7 +106,7 @@ def planned(
     _refuse_unsafe(dataframe.sparkSession, place)
     source = arrow_schema(dataframe)
     job = Job.of(bundle, source, place=place, map=map, keep_names=keep_names, relative_time=relative_time)
-    return replace(job, parts=_parts(dataframe, job))
+    return job.of_parts(_surveys(dataframe, job))
 
 
 def release(dataframe: "DataFrame", job: Job) -> "DataFrame":
@@ -198,8 +203,15 @@ def column(name: str | None) -> "Column":
 def _refuse_unsafe(session: "SparkSession", place: LedgerPlace | None) -> None:
     """What would be drawn twice: two attempts without a ledger, or one ledger for each machine."""
     context = session.sparkContext
-    if place is None and context.getConf().get(SPECULATION, "false") == "true":
-        refuse_speculation(SPECULATION)
+    if place is None:
+        if context.getConf().get(SPECULATION, "false").lower() != "false":  # Spark takes TRUE for true
+            refuse_speculation(SPECULATION)
+        for setting, usual in COMMITTERS.items():
+            if session.conf.get(setting, usual) != usual:
+                raise InputError(
+                    f"without a ledger, {setting} must be Spark's own {usual}: another committer may show "
+                    "what an attempt drew that did not count. Set it back, or give a ledger"
+                )
     if place is not None and not is_local(context.master):
         refuse_file(place.address, f"the cluster at {printable(context.master)}")
 
@@ -217,24 +229,35 @@ def _run(session: "SparkSession", work: Callable[[Any], Any], each: Sequence[Any
     return list(found)
 
 
-def _parts(dataframe: "DataFrame", job: Job) -> dict[str, Part]:
-    """Every recording, in the order of its name; with a ledger, what is in it. One pass, all of it in Spark."""
+def _surveys(dataframe: "DataFrame", job: Job) -> Iterator[Found]:
+    """Every recording, in one pass; with a ledger, what each task found in it."""
     from pyspark.sql import functions as f
+    from pyspark.sql.pandas.types import from_arrow_schema
 
-    kept = [column(name) for name in job.columns.kept]
-    content = f.xxhash64(*kept)
-    wanted = [f.count(f.lit(1)).alias("rows")]
-    if job.place is not None:  # a sum and a parity, whatever the order: not against forgers, who would gain nothing
-        wanted += [f.sum(content.cast("decimal(38,0)")).alias("sum"), f.bit_xor(content).alias("parity")]
+    rows = dataframe.select(*map(column, job.columns.kept))
+    name = job.source.field(job.recording).type
+    if job.place is None:
+        found = rows.groupBy(column(job.recording).alias("name")).agg(f.count(f.lit(1)).alias("rows"))
+        found = found.select("name", "rows", f.lit("0").alias("first"), f.lit("0").alias("second"))
+    else:
+        schema = pa.schema([("name", name), ("rows", pa.int64()), ("first", pa.string()), ("second", pa.string())])
+        found = rows.mapInArrow(_survey_of(job, schema), from_arrow_schema(schema))
     with said_in_one_line():
-        found = dataframe.select(*kept).groupBy(column(job.recording).alias("name")).agg(*wanted).collect()
-    if any(row["name"] is None for row in found):
-        raise TableError(f"{WHERE}: column '{printable(job.recording)}' is empty in some rows; name their recording")
-    found.sort(key=lambda row: row["name"])
-    return {
-        str(row["name"]): Part(number, row["rows"], f"{row['sum']} {row['parity']} {row['rows']}" if job.place else "")
-        for number, row in enumerate(found, start=1)
-    }
+        each = found.collect()
+    refuse_unnamed(row["name"] is None for row in each)
+    return ({row["name"]: (row["rows"], int(row["first"]), int(row["second"]))} for row in each)
+
+
+def _survey_of(job: Job, schema: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        found = surveyed(batches, job)
+        rows = [
+            dict(zip(schema.names, (name, count, *map(str, sums)), strict=True))
+            for name, (count, *sums) in found.items()
+        ]
+        yield pa.RecordBatch.from_pylist(rows, schema)
+
+    return work
 
 
 def _on_worker(shared: "Broadcast[Job]") -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

@@ -19,8 +19,7 @@ import pyarrow as pa
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.network import one_thread
-from deeprotect.engines.job import Job
-from deeprotect.engines.part_ledger import refuse_file
+from deeprotect.engines.job import Job, refuse_file
 from deeprotect.engines.spark import arrow_schema, column, is_local
 from deeprotect.errors import LedgerError, StreamError, TableError, printable
 from deeprotect.gateway.registration.addresses import phase_of
@@ -47,7 +46,7 @@ MOST_ACCOUNTS = 1 << 16
 GROUPS = 128
 """Of devices: enough for the cores of a cluster, and few enough that a group has many draws to make at once."""
 _GROUP, _DEVICE, _TIME, _NANOSECONDS = "__deeprotect_group", "__deeprotect_device", "__deeprotect_time_us", 1000
-Stored = dict[str | None, tuple[int, bytes]]
+Stored = dict[str, tuple[int, bytes]]
 """A group between two batches: when each device was last heard of, in milliseconds, and its state."""
 
 
@@ -87,7 +86,7 @@ class StreamJob:
     app: str
     silence_seconds: float | None
 
-    def ledgers(self, devices: Iterable[str | None]) -> dict[str | None, StoredLedger]:
+    def ledgers(self, devices: Iterable[str]) -> dict[str, StoredLedger]:
         """Each device is its own person. Draws go by the name that lasts, so that they are known again."""
         known, devices = _known(self.address, self.app, Price.of_bundle(self.job.bundle)), list(devices)
         new = [device for device in devices if device not in known]
@@ -95,7 +94,7 @@ class StreamJob:
             if len(known) > MOST_ACCOUNTS:
                 known.clear()
                 new = devices
-            accounts = [(Account(str(device), None, self.app), Price.of_bundle(self.job.bundle)) for device in new]
+            accounts = [(Account(device, None, self.app), Price.of_bundle(self.job.bundle)) for device in new]
             for device, ledger in zip(new, StoredLedger.several(_database(self.address), accounts), strict=True):
                 if isinstance(ledger, LedgerError):
                     raise ledger
@@ -111,11 +110,11 @@ class DeviceState:
     episodes: Episodes
 
     @classmethod
-    def new(cls, plan: StreamJob, device: str | None, ledger: StoredLedger) -> "DeviceState":
+    def new(cls, plan: StreamJob, device: str, ledger: StoredLedger) -> "DeviceState":
         bundle = plan.job.bundle
         fill = bundle.policy.stream.when_missing == "placeholder"
         episodes = Episodes(bundle, ledger, live_observing(bundle), fill_gaps=fill)
-        return cls(Track(bundle.schema, phase=phase_of(str(device))), episodes)
+        return cls(Track(bundle.schema, phase=phase_of(device)), episodes)
 
     def take(self, times_ns: Any, values: Any, channels: tuple[str, ...]) -> None:
         """Rows of one batch, in any order, as messages of the gateway."""
@@ -223,9 +222,7 @@ def _on_worker(shared: "Broadcast[StreamJob]") -> Callable[..., Iterator[Any]]:
     return work
 
 
-def step(
-    stored: Stored, rows: Mapping[str | None, tuple[Any, Any]], plan: StreamJob, *, now: int
-) -> dict[str | None, list[Leaving]]:
+def step(stored: Stored, rows: Mapping[str, tuple[Any, Any]], plan: StreamJob, *, now: int) -> dict[str, list[Leaving]]:
     """One batch of a group: `stored` becomes what is kept of it; windows of each device that leave.
 
     Draws of all devices are charged, made and recorded in one transaction before anything leaves; a refusal gives its
@@ -254,7 +251,7 @@ def step(
     return left
 
 
-def _drawn(live: Mapping[str | None, Episodes]) -> dict[str | None, list[Leaving]]:
+def _drawn(live: Mapping[str, Episodes]) -> dict[str, list[Leaving]]:
     entropy = SystemEntropy()
     due = [each for episodes in live.values() for each in episodes.due()]
     for (episode, _), answer in zip(due, release([each for _, each in due], entropy=entropy), strict=True):
@@ -265,15 +262,15 @@ def _drawn(live: Mapping[str | None, Episodes]) -> dict[str | None, list[Leaving
     return left
 
 
-def _by_device(frames: list[Any], plan: StreamJob) -> Iterator[tuple[str | None, tuple[Any, Any]]]:
-    """Times in nanoseconds and values of each device's rows; a row without a time belongs to no window."""
+def _by_device(frames: list[Any], plan: StreamJob) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """Times in nanoseconds and values of each device's rows; one without a time or a device belongs to no window."""
     import pandas as pd
 
-    rows = pd.concat(frames).dropna(subset=[_TIME])
+    rows = pd.concat(frames).dropna(subset=[_TIME, _DEVICE])
     values = rows[list(plan.job.columns.channels)].to_numpy(np.float64, na_value=np.nan)
     times = rows[_TIME].to_numpy(np.int64) * _NANOSECONDS
-    for device, places in rows.groupby(rows[_DEVICE].to_numpy(object), dropna=False, sort=False).indices.items():
-        yield (device if isinstance(device, str) else None), (times[places], values[places])
+    for device, places in rows.groupby(rows[_DEVICE].to_numpy(object), sort=False).indices.items():
+        yield str(device), (times[places], values[places])
 
 
 def _most_bytes(plan: StreamJob) -> int:
@@ -281,7 +278,7 @@ def _most_bytes(plan: StreamJob) -> int:
     return 8 * MOST_READINGS * schema.window * (len(schema.channels) + 1) * (hold + 8) + (1 << 16)
 
 
-def _released_rows(device: str | None, left: list[Leaving], job: Job) -> pa.Table:
+def _released_rows(device: str, left: list[Leaving], job: Job) -> pa.Table:
     """Rows with the device's own stamps and released values, in the types that came in."""
     readings = [each for one in left for each in one.ticket.with_values(one.window, job.bundle.schema.names)]
     times = np.concatenate([each.times_ns for each in readings])
@@ -293,7 +290,7 @@ def _released_rows(device: str | None, left: list[Leaving], job: Job) -> pa.Tabl
 
 
 @lru_cache(maxsize=4)
-def _known(address: str, app: str, price: Price) -> dict[str | None, StoredLedger]:
+def _known(address: str, app: str, price: Price) -> dict[str, StoredLedger]:
     """Accounts that a worker has entered, each once."""
     del address, app, price
     return {}

@@ -1,0 +1,93 @@
+"""What is in each recording of a table, whatever the order of its rows and whichever engine reads them."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as kinds
+from numpy.typing import NDArray
+
+from deeprotect.errors import TableError
+
+if TYPE_CHECKING:
+    from deeprotect.engines.job import Job
+
+Found = Mapping[Any, tuple[int, int, int]]
+"""By a recording's name: its rows, and two sums over what is in them."""
+WHERE = "the table"
+
+
+class Survey:
+    """Recordings as they come by: rows are counted, and with a ledger hashed.
+
+    A digest is two sums over rows modulo 2^64, so that it is the same by file, on Spark and on Dask. It is not made
+    against forgers, who would gain nothing: recordings with one digest and one name share their draws.
+    """
+
+    def __init__(self, job: "Job") -> None:
+        self._job, self.found = job, dict[Any, tuple[int, int, int]]()
+
+    def add(self, rows: pa.RecordBatch | pa.Table) -> None:
+        names = plain_names(rows.column(self._job.recording))
+        codes = names.dictionary_encode()
+        codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
+        known, place = codes.dictionary.to_pylist(), codes.indices.to_numpy()
+        counts, sums = np.bincount(place, minlength=len(known)), np.zeros((2, len(known)), dtype=np.uint64)
+        if self._job.place is not None:
+            hashes = _row_hashes(rows.select(list(self._job.columns.kept)))
+            np.add.at(sums[0], place, hashes)
+            np.add.at(sums[1], place, hashes * hashes)
+        self.merge(dict(zip(known, zip(counts.tolist(), *sums.tolist(), strict=True), strict=True)))
+
+    def merge(self, other: Found) -> None:
+        for name, (rows, *sums) in other.items():
+            before = self.found.get(name, (0, 0, 0))
+            first, second = ((old + new) % 2**64 for old, new in zip(before[1:], sums, strict=True))
+            self.found[name] = before[0] + rows, first, second
+
+
+def surveyed(batches: Iterable[pa.RecordBatch], job: "Job") -> Found:
+    survey = Survey(job)
+    for batch in batches:
+        survey.add(batch)
+    return survey.found
+
+
+def plain_names(names: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Of recordings; a row without one is refused."""
+    refuse_unnamed([names.null_count])
+    return names.cast(names.type.value_type) if kinds.is_dictionary(names.type) else names
+
+
+def refuse_unnamed(missing: Iterable[object]) -> None:
+    if any(missing):
+        raise TableError(f"{WHERE}: the column of recordings is empty in some rows; name their recording")
+
+
+def _row_hashes(rows: pa.RecordBatch | pa.Table) -> NDArray[np.uint64]:
+    """One for each row: the same for the same values, whatever width an engine gives them."""
+    import pandas as pd
+
+    mixed = np.zeros(rows.num_rows, dtype=np.uint64)
+    for column in rows.columns:
+        values = pd.util.hash_array(_widest(column))
+        mixed = (mixed ^ values) * np.uint64(0x9E3779B97F4A7C15)
+    return mixed
+
+
+def _widest(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    column = column.cast(column.type.value_type) if kinds.is_dictionary(column.type) else column
+    kind = column.type
+    if kinds.is_timestamp(kind):  # Spark has microseconds
+        column = pc.cast(column, pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
+    elif kinds.is_temporal(kind):
+        column = column.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
+    if kinds.is_integer(column.type):
+        column = column.cast(pa.int64(), safe=False)
+    elif kinds.is_floating(column.type):
+        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False) + 0.0)  # one zero, not two
+    else:
+        column = column.cast(pa.string())
+    return np.asarray(column.to_numpy(zero_copy_only=False))
