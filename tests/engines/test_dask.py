@@ -52,6 +52,22 @@ def test_with_a_ledger_a_frame_that_is_computed_again_is_not_drawn_again(engine,
     assert sum(line.draws for person in people for line in person.lines) == 6 * 8
 
 
+def test_the_same_recordings_by_file_and_as_a_frame_are_drawn_once(engine, bundle, files, tmp_path):
+    given = {"ledger": str(tmp_path / "ledger.db"), "stream": "walk"}
+    by_file = engine.protect(files, bundle, out=tmp_path / "out", **given).compute()
+    frame = engine.protect(dd.read_parquet(files), bundle, **given).compute()
+    assert by_file.to_numpy().tolist() == frame.to_numpy().tolist()
+    assert sum(person.draws for person in statement(Database.existing(given["ledger"])).people) == 6 * 8
+
+
+def test_a_ledger_in_a_file_is_refused_on_the_cluster_that_dask_would_use_by_itself(engine, bundle, files, tmp_path):
+    from distributed import Client, LocalCluster
+
+    local = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)
+    with local as cluster, Client(cluster.scheduler_address), pytest.raises(InputError, match="cannot be shared"):
+        engine.protect(dd.read_parquet(files), bundle, ledger=str(tmp_path / "ledger.db"), stream="walk")
+
+
 def test_an_attempt_made_again_finds_the_file_of_the_first(engine, bundle, rows, files, tmp_path, monkeypatch):
     jobs = []
     written = engine._written

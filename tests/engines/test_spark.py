@@ -4,6 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from deeprotect.engines.job import LedgerPlace
 from deeprotect.errors import DeeprotectError, InputError, TableError
 from deeprotect.protector import Protector
 from deeprotect.release.ledger.database import Database
@@ -66,12 +67,36 @@ def test_what_would_be_drawn_twice_without_a_ledger_is_refused(spark, engine, bu
     table = spark.read.parquet(folder)
     with pytest.raises(InputError, match="drawn, again"):
         engine.protect(table, bundle)
-    spark.sparkContext._jsc.sc().conf().set("spark.speculation", "true")
+    for value in ("true", "TRUE"):
+        spark.sparkContext._jsc.sc().conf().set("spark.speculation", value)
+        try:
+            with pytest.raises(InputError, match="a second release"):
+                engine.protect(table, bundle, out=str(tmp_path / "out"))
+        finally:
+            spark.sparkContext._jsc.sc().conf().set("spark.speculation", "false")
+
+
+def test_another_committer_is_refused_without_a_ledger(spark, engine, bundle, folder, tmp_path):
+    setting = "spark.sql.parquet.output.committer.class"
+    spark.conf.set(setting, "org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter")
     try:
-        with pytest.raises(InputError, match="a second release"):
-            engine.protect(table, bundle, out=str(tmp_path / "out"))
+        with pytest.raises(InputError, match="must be Spark's own"):
+            engine.protect(spark.read.parquet(folder), bundle, out=str(tmp_path / "out"))
     finally:
-        spark.sparkContext._jsc.sc().conf().set("spark.speculation", "false")
+        spark.conf.unset(setting)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_same_recordings_by_file_and_as_a_frame_are_drawn_once(spark, engine, bundle, rows, folder, tmp_path):
+    place = LedgerPlace.of(str(tmp_path / "ledger.db"), "walk", person=None, app="")
+    (tmp_path / "whole").mkdir()
+    for number in range(3):
+        pq.write_table(rows.slice(60 * number, 60), tmp_path / "whole" / f"{number}.parquet")
+    engine.protect_folder(spark, str(tmp_path / "whole"), str(tmp_path / "by_file"), bundle, place=place)
+    engine.protect_folder(spark, folder, str(tmp_path / "as_frame"), bundle, place=place)
+    assert _draws(tmp_path / "ledger.db") == 6 * 8
+    first, second = (_in_order(spark.read.parquet(str(tmp_path / each))) for each in ("by_file", "as_frame"))
+    assert first.equals(second)
 
 
 def test_mistakes_are_one_line_each(spark, engine, bundle, folder, tmp_path):

@@ -134,14 +134,26 @@ def test_devices_of_a_group_are_charged_together_and_end_apart(engine, spark, bu
     plan = engine.StreamJob(job, str(tmp_path / "ledger.db"), "walks", "", 60.0)
     times, values = BEGIN_US * 1000 + np.arange(43) * 100_000_000, np.zeros((43, 2))
     stored = {}
-    left = engine.step(stored, dict.fromkeys(("d1", "d2", None), (times, values)), plan, now=0)
+    left = engine.step(stored, dict.fromkeys(("d1", "d2", "d3"), (times, values)), plan, now=0)
     assert all(left.values())
-    assert set(stored) == {"d1", "d2", None}
-    assert {person.name for person in statement(database).people} == {"d1", "d2", "None"}
+    assert set(stored) == {"d1", "d2", "d3"}
+    assert {person.name for person in statement(database).people} == {"d1", "d2", "d3"}
     more = {"d1": (times[-1:] + 100_000_000, values[:1])}
     assert set(engine.step(stored, more, plan, now=59_999)) == {"d1"}
     engine.step(stored, {}, plan, now=60_000)  # the others have been silent for a minute
     assert set(stored) == {"d1"}
+
+
+def test_a_row_without_a_device_or_a_time_belongs_to_nobody(engine, spark, bundle, tmp_path):
+    import pandas as pd
+
+    from deeprotect.engines.job import Job
+
+    job = Job.of(bundle, _rows(0, 4).schema, map={"recording": "device"}, keep_names=True)
+    plan = engine.StreamJob(job, str(tmp_path / "ledger.db"), "walks", "", 60.0)
+    rows = pd.DataFrame({engine._DEVICE: ["d1", None, "d1"], engine._TIME: [1, 2, None], "acc_x": 0.0, "acc_y": 0.0})
+    ((device, (times, _)),) = engine._by_device([rows], plan)
+    assert (device, times.tolist()) == ("d1", [1000])
 
 
 def test_a_stream_without_real_time_stamps_is_refused(spark, engine, bundle, folder, tmp_path):
