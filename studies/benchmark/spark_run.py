@@ -1,5 +1,6 @@
 """One timed job on Spark, in a process of its own, which is told what to do as JSON."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -63,6 +64,16 @@ def _protect(session: Any, asked: dict[str, Any]) -> None:
     spark.protect_folder(session, asked["source"], asked["out"], asked["bundle"], place=place, keep_names=True)
 
 
+def _warm(context: Any, tasks: int) -> None:
+    """Executors and their Python have started, and know the package: as `protect` does when its clock begins."""
+
+    def ready(_: int) -> None:
+        importlib.import_module("deeprotect.engines.files")
+        time.sleep(0.3)  # so that no executor takes all
+
+    context.parallelize(range(tasks), tasks).foreach(ready)
+
+
 _WORK = {"copy": _copy, "frame": _frame, "protect": _protect}
 
 
@@ -72,7 +83,7 @@ def main() -> None:
 
     cluster = Standalone(asked["master"], tuple(asked["workers"]))
     with session(asked["master"]) as opened:
-        opened.range(1000).repartition(4).count()  # executors have started
+        _warm(opened.sparkContext, 4 * len(cluster.workers))
         before, began = cluster.processor_seconds, time.perf_counter()
         _WORK[asked["work"]](opened, asked)
         seconds = time.perf_counter() - began
