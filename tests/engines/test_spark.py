@@ -128,6 +128,13 @@ def test_what_workers_raise_is_said_in_one_line(engine):
     assert "0.123" not in str(strange)
 
 
+def test_a_missing_column_is_said_before_spark_is_looked_for(engine, bundle, rows, tmp_path):
+    (tmp_path / "in").mkdir()
+    pq.write_table(rows.drop_columns(["acc_x"]), tmp_path / "in" / "0.parquet")
+    with pytest.raises(TableError, match="'acc_x' is missing"):
+        engine.refuse_at_once(str(tmp_path / "in"), str(tmp_path / "out"), bundle)
+
+
 def test_no_master_and_no_java_are_said_at_once(monkeypatch):
     from deeprotect.engines.spark_session import session
 

@@ -219,6 +219,7 @@ def _on_spark(bundle: "Bundle", sources: list[str], output: str, *, master: str 
         raise InputError("--engine spark reads one input: a folder of Parquet, or table:NAME")
     address, stream, person, app = (options.pop(name) for name in ("ledger", "stream", "person", "app"))
     place = LedgerPlace.of(address, stream, person=person, app=app)
+    spark.refuse_at_once(sources[0], output, bundle, **options)
     with session(master) as opened:
         job = spark.protect_folder(opened, sources[0], output, bundle, place=place, **options)
     rows = sum(part.rows for part in job.parts.values())

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from deeprotect import errors
 from deeprotect.bundle import Bundle
@@ -63,6 +64,13 @@ def protect(
         return released
     write(released, out)
     return read(dataframe.sparkSession, out)
+
+
+def refuse_at_once(source: str, out: str, bundle: Bundle, **options: Any) -> None:
+    """What can be seen of a folder without Spark, which takes seconds to start."""
+    if paths := _files(source, out):
+        refuse_existing(Path(out))
+        Job.of(bundle, pq.read_schema(paths[0]), **options)
 
 
 def protect_folder(
