@@ -58,7 +58,7 @@ def _frame(session: Any, asked: dict[str, Any]) -> None:
 
 def _protect(session: Any, asked: dict[str, Any]) -> None:
     from deeprotect.engines import spark
-    from deeprotect.engines.job import LedgerPlace
+    from deeprotect.engines.ledger_place import LedgerPlace
 
     place = LedgerPlace.of(asked.get("ledger"), asked.get("stream"), person=None, app="")
     spark.protect_folder(session, asked["source"], asked["out"], asked["bundle"], place=place, keep_names=True)

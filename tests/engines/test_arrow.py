@@ -6,8 +6,8 @@ import pytest
 from tests.conftest import walk
 
 from deeprotect.engines.arrow import AHEAD, THREAD, release_batches
-from deeprotect.engines.job import Job, LedgerPlace, Part, refuse_file
-from deeprotect.engines.survey import surveyed
+from deeprotect.engines.job import Job, Part
+from deeprotect.engines.ledger_place import LedgerPlace, refuse_file
 from deeprotect.errors import InputError, LedgerError, TableError
 from deeprotect.protector import Protector
 from deeprotect.release.ledger import Account
@@ -15,7 +15,7 @@ from deeprotect.release.ledger import Account
 
 def _job(bundle, table, **options):
     job = Job.of(bundle, table.schema, **options)
-    return job.of_parts([surveyed(table.to_batches(), job)])
+    return job.of_parts([job.surveyed(table.to_batches())])
 
 
 @pytest.mark.parametrize("options", [{}, {"keep_names": True}, {"relative_time": True}], ids=str)

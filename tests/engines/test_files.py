@@ -13,8 +13,8 @@ import pytest
 from tests.conftest import walk
 
 from deeprotect.engines import files
-from deeprotect.engines.job import Job, LedgerPlace
-from deeprotect.engines.survey import surveyed
+from deeprotect.engines.job import Job
+from deeprotect.engines.ledger_place import LedgerPlace
 from deeprotect.errors import InputError, TableError
 from deeprotect.protector import Protector
 from deeprotect.release.ledger.database import Database
@@ -205,10 +205,10 @@ def test_a_digest_is_the_same_in_any_order_and_width(bundle, kind):
     job = replace(Job.of(bundle, rows.schema), place=_place("unused"))
     shuffled = rows.take(pa.array(np.random.default_rng(1).permutation(60)))
     wide = shuffled.set_column(0, "time", shuffled["time"].cast(pa.float64()))
-    found = [surveyed(each.to_batches(max_chunksize=7), job) for each in (rows, shuffled, wide)]
+    found = [job.surveyed(each.to_batches(max_chunksize=7)) for each in (rows, shuffled, wide)]
     assert found[0] == found[1] == found[2]
     changed = rows.set_column(1, "acc_x", pa.array([3, *([n % 4 for n in range(1, 60)])]).cast(kind))
-    assert surveyed(changed.to_batches(), job) != found[0]
+    assert job.surveyed(changed.to_batches()) != found[0]
 
 
 @pytest.mark.long

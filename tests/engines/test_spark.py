@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deeprotect.engines.job import LedgerPlace
+from deeprotect.engines.ledger_place import LedgerPlace
 from deeprotect.errors import DeeprotectError, InputError, TableError
 from deeprotect.protector import Protector
 from deeprotect.release.ledger.database import Database

@@ -21,7 +21,8 @@ from deeprotect.auditing.pairs import candidates
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.verification.verify import steps
 from deeprotect.engines.arrow import release_batches
-from deeprotect.engines.job import Job, LedgerPlace, Part
+from deeprotect.engines.job import Job, Part
+from deeprotect.engines.ledger_place import LedgerPlace
 from deeprotect.errors import DeeprotectError, EntropyError, ReleasedBeforeError
 from deeprotect.privacy.channel.betting import UNIT
 from deeprotect.privacy.channel.calibration import RecordedShares

@@ -212,7 +212,7 @@ def _refuse_on_spark(**given: Any) -> None:
 
 def _on_spark(bundle: "Bundle", sources: list[str], output: str, *, master: str | None, **options: Any) -> None:
     from deeprotect.engines import spark
-    from deeprotect.engines.job import LedgerPlace
+    from deeprotect.engines.ledger_place import LedgerPlace
     from deeprotect.engines.spark_session import session
 
     if len(sources) > 1:

@@ -8,8 +8,8 @@ from queue import Queue
 
 import pyarrow as pa
 
-from deeprotect.engines.job import CHANGED, Job
-from deeprotect.engines.survey import plain_names
+from deeprotect.engines.job import Job
+from deeprotect.engines.survey import CHANGED, plain_names
 from deeprotect.errors import TableError
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.releasing import OpenSink, release_table

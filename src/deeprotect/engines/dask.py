@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 from deeprotect.bundle import Bundle
 from deeprotect.engines import files
 from deeprotect.engines.arrow import release_batches
-from deeprotect.engines.job import Job, LedgerPlace, refuse_file, refuse_no_place
-from deeprotect.engines.survey import WHERE, Found, surveyed
+from deeprotect.engines.job import Job, refuse_no_place
+from deeprotect.engines.ledger_place import LedgerPlace, refuse_file
+from deeprotect.engines.survey import WHERE, Found
 from deeprotect.errors import DeeprotectError, InputError, TableError, printable
 from deeprotect.tables.output_checks import refuse_existing
 
@@ -79,7 +80,7 @@ def protect(
 
 
 def _survey(frame: Any, job: Job) -> Found:
-    return surveyed(_rows(frame, job).to_batches(), job)
+    return job.surveyed(_rows(frame, job).to_batches())
 
 
 def _refuse_spread(surveys: Sequence[Found], recording: str) -> None:

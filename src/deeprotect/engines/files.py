@@ -21,8 +21,9 @@ import pyarrow.parquet as pq
 
 from deeprotect.bundle import Bundle
 from deeprotect.engines.arrow import release_into
-from deeprotect.engines.job import Job, LedgerPlace, Part
-from deeprotect.engines.survey import Found, Survey, plain_names
+from deeprotect.engines.job import Job, Part
+from deeprotect.engines.ledger_place import LedgerPlace
+from deeprotect.engines.survey import Found, plain_names
 from deeprotect.tables.atomic import whole_folder
 from deeprotect.tables.several import is_own
 from deeprotect.tables.sinks import open_sink
@@ -103,7 +104,7 @@ def _survey(path: Path, job: Job) -> FileSurvey:
         there = file.schema_arrow
         if any(name not in there.names or there.field(name).type != job.source.field(name).type for name in kept):
             return FileSurvey({}, in_order=False)
-        survey, order = Survey(job), _Order(job)
+        survey, order = job.survey(), _Order(job)
         for batch in file.iter_batches(columns=list(kept) if job.place else [job.recording, job.time]):
             survey.add(batch)
             order.add(batch)

@@ -9,30 +9,15 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from deeprotect.bundle import Bundle
+from deeprotect.engines.ledger_place import LedgerPlace
 from deeprotect.engines.survey import WHERE, Found, Survey
 from deeprotect.errors import InputError, TableError, printable
 from deeprotect.privacy.accounting import Spending, totals
-from deeprotect.release.ledger import Account, Ledger, MemoryLedger, Price
+from deeprotect.release.ledger import Ledger, MemoryLedger, Price
 from deeprotect.release.releasing import output_schema
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.passing import Passing
-
-CHANGED = "the table changed while it was read; give one that stays as it is, such as files"
-
-
-@dataclass(frozen=True)
-class LedgerPlace:
-    """Where the ledger is and who is charged; it travels to workers, which open it there."""
-
-    address: str
-    account: Account
-
-    @classmethod
-    def of(cls, address: str | None, stream: str | None, *, person: str | None, app: str) -> "LedgerPlace | None":
-        """None where there is no ledger; half of one is refused."""
-        account = Account.at(address, stream, person=person, app=app or None)
-        return None if address is None or account is None else cls(address, account)
 
 
 @dataclass(frozen=True)
@@ -77,9 +62,20 @@ class Job:
             entered(place, Price.of_bundle(loaded))
         return job
 
+    def survey(self) -> Survey:
+        """With a ledger, of what leaves: recordings go by their content there."""
+        return Survey(self.recording, self.columns.kept if self.place else ())
+
+    def surveyed(self, batches: Iterable[pa.RecordBatch]) -> Found:
+        """What some worker's share of the table holds."""
+        survey = self.survey()
+        for batch in batches:
+            survey.add(batch)
+        return survey.found
+
     def of_parts(self, found: Iterable[Found]) -> Self:
         """With all recordings, numbered in the order of their names."""
-        survey = Survey(self)
+        survey = self.survey()
         for some in found:
             survey.merge(some)
         digest = "{1} {2} {0}".format if self.place else lambda *_: ""
@@ -144,12 +140,6 @@ class Job:
         if not (kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_integer(kind)):
             name = printable(columns.recording_name)
             raise TableError(f"{WHERE}: column '{name}' is {kind}; cast it to text, for recordings go by their names")
-
-
-def refuse_file(address: str, where: str) -> None:
-    """Each machine would have a file of its own under that name, and each its own draws."""
-    if "://" not in address:
-        raise InputError(f"a ledger in a file cannot be shared by the machines of {where}; give postgresql+psycopg://…")
 
 
 def refuse_speculation(setting: str) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from deeprotect.engines.job import CHANGED, LedgerPlace
+from deeprotect.engines.ledger_place import LedgerPlace
+from deeprotect.engines.survey import CHANGED
 from deeprotect.errors import LedgerError, TableError
 from deeprotect.release.ledger import Price
 from deeprotect.release.ledger.database import Database

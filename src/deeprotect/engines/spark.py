@@ -13,8 +13,9 @@ from deeprotect import errors
 from deeprotect.bundle import Bundle
 from deeprotect.engines import files
 from deeprotect.engines.arrow import release_batches
-from deeprotect.engines.job import Job, LedgerPlace, refuse_file, refuse_no_place, refuse_speculation
-from deeprotect.engines.survey import Found, refuse_unnamed, surveyed
+from deeprotect.engines.job import Job, refuse_no_place, refuse_speculation
+from deeprotect.engines.ledger_place import LedgerPlace, refuse_file
+from deeprotect.engines.survey import Found, refuse_unnamed
 from deeprotect.errors import DeeprotectError, InputError, printable
 from deeprotect.tables.output_checks import refuse_existing
 
@@ -258,7 +259,7 @@ def _surveys(dataframe: "DataFrame", job: Job) -> Iterator[Found]:
 
 def _survey_of(job: Job, schema: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        found = surveyed(batches, job)
+        found = job.surveyed(batches)
         rows = [
             dict(zip(schema.names, (name, count, *map(str, sums)), strict=True))
             for name, (count, *sums) in found.items()

@@ -19,7 +19,8 @@ import pyarrow as pa
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.network import one_thread
-from deeprotect.engines.job import Job, refuse_file
+from deeprotect.engines.job import Job
+from deeprotect.engines.ledger_place import refuse_file
 from deeprotect.engines.spark import arrow_schema, column, is_local
 from deeprotect.errors import LedgerError, StreamError, TableError, printable
 from deeprotect.gateway.registration.addresses import phase_of

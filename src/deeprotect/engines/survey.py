@@ -1,7 +1,7 @@
 """What is in each recording of a table, whatever the order of its rows and whichever engine reads them."""
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,32 +11,31 @@ from numpy.typing import NDArray
 
 from deeprotect.errors import TableError
 
-if TYPE_CHECKING:
-    from deeprotect.engines.job import Job
-
 Found = Mapping[Any, tuple[int, int, int]]
 """By a recording's name: its rows, and two sums over what is in them."""
 WHERE = "the table"
+CHANGED = "the table changed while it was read; give one that stays as it is, such as files"
 
 
 class Survey:
-    """Recordings as they come by: rows are counted, and with a ledger hashed.
+    """Recordings as they come by: rows are counted, and their values in some columns hashed.
 
     A digest is two sums over rows modulo 2^64, so that it is the same by file, on Spark and on Dask. It is not made
     against forgers, who would gain nothing: recordings with one digest and one name share their draws.
     """
 
-    def __init__(self, job: "Job") -> None:
-        self._job, self.found = job, dict[Any, tuple[int, int, int]]()
+    def __init__(self, recording: str, hashed: Sequence[str]) -> None:
+        self._recording, self._hashed = recording, list(hashed)
+        self.found: dict[Any, tuple[int, int, int]] = {}
 
     def add(self, rows: pa.RecordBatch | pa.Table) -> None:
-        names = plain_names(rows.column(self._job.recording))
+        names = plain_names(rows.column(self._recording))
         codes = names.dictionary_encode()
         codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
         known, place = codes.dictionary.to_pylist(), codes.indices.to_numpy()
         counts, sums = np.bincount(place, minlength=len(known)), np.zeros((2, len(known)), dtype=np.uint64)
-        if self._job.place is not None:
-            hashes = _row_hashes(rows.select(list(self._job.columns.kept)))
+        if self._hashed:
+            hashes = _row_hashes(rows.select(self._hashed))
             np.add.at(sums[0], place, hashes)
             np.add.at(sums[1], place, hashes * hashes)
         self.merge(dict(zip(known, zip(counts.tolist(), *sums.tolist(), strict=True), strict=True)))
@@ -46,13 +45,6 @@ class Survey:
             before = self.found.get(name, (0, 0, 0))
             first, second = ((old + new) % 2**64 for old, new in zip(before[1:], sums, strict=True))
             self.found[name] = before[0] + rows, first, second
-
-
-def surveyed(batches: Iterable[pa.RecordBatch], job: "Job") -> Found:
-    survey = Survey(job)
-    for batch in batches:
-        survey.add(batch)
-    return survey.found
 
 
 def plain_names(names: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
