@@ -28,10 +28,8 @@ class Survey:
         self._recording, self._hashed = recording, list(hashed)
         self.found: dict[Any, tuple[int, int, int]] = {}
 
-    def add(self, rows: pa.RecordBatch | pa.Table) -> None:
-        names = plain_names(rows.column(self._recording))
-        codes = names.dictionary_encode()
-        codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
+    def add(self, rows: pa.RecordBatch) -> None:
+        codes = plain_names(rows.column(self._recording)).dictionary_encode()
         known, place = codes.dictionary.to_pylist(), codes.indices.to_numpy()
         counts, sums = np.bincount(place, minlength=len(known)), np.zeros((2, len(known)), dtype=np.uint64)
         if self._hashed:
@@ -47,7 +45,7 @@ class Survey:
             self.found[name] = before[0] + rows, first, second
 
 
-def plain_names(names: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+def plain_names(names: pa.Array) -> pa.Array:
     """Of recordings; a row without one is refused."""
     refuse_unnamed([names.null_count])
     return names.cast(names.type.value_type) if kinds.is_dictionary(names.type) else names
@@ -58,7 +56,7 @@ def refuse_unnamed(missing: Iterable[object]) -> None:
         raise TableError(f"{WHERE}: the column of recordings is empty in some rows; name their recording")
 
 
-def _row_hashes(rows: pa.RecordBatch | pa.Table) -> NDArray[np.uint64]:
+def _row_hashes(rows: pa.RecordBatch) -> NDArray[np.uint64]:
     """One for each row: the same for the same values, whatever width an engine gives them."""
     import pandas as pd
 
@@ -69,7 +67,7 @@ def _row_hashes(rows: pa.RecordBatch | pa.Table) -> NDArray[np.uint64]:
     return mixed
 
 
-def _widest(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+def _widest(column: pa.Array) -> NDArray[Any]:
     column = column.cast(column.type.value_type) if kinds.is_dictionary(column.type) else column
     kind = column.type
     if kinds.is_timestamp(kind):  # Spark has microseconds
