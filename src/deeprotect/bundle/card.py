@@ -16,6 +16,7 @@ from deeprotect.errors import quoted, quoted_all
 from deeprotect.policy.policy import is_quick
 from deeprotect.policy.sections import LONGEST_NOTE
 from deeprotect.privacy.channel import horizon
+from deeprotect.privacy.events import shown
 from deeprotect.privacy.guarantees import Combinations, Opening, opening, promise, span
 
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(")  # tags and links, none of which is ours
@@ -141,7 +142,7 @@ def _evidence(certificate: Mapping[str, Any]) -> Iterator[str]:
         yield "There is no LDP bound (one that holds for any inference) beside it."
     elif certificate["guarantee"] != "ldp":
         per, epsilon = certificate["per"], certificate["ldp_epsilon"]
-        yield f"For any inference, one {per} is ε = {epsilon:.3g} LDP, whatever is assumed."
+        yield f"For any inference, one {per} is ε = {shown(epsilon)} LDP, whatever is assumed."
     for assumption in certificate["assumes"]:
         yield f"It assumes: {assumption}."
 

@@ -11,7 +11,7 @@ import pyarrow.types as kinds
 from deeprotect.bundle import Bundle
 from deeprotect.engines.part_ledger import LedgerPlace
 from deeprotect.errors import InputError, TableError, printable
-from deeprotect.privacy.accounting import Spending, totals
+from deeprotect.privacy.accounting import Spending
 from deeprotect.release.ledger import Ledger, MemoryLedger, Price
 from deeprotect.release.releasing import output_schema
 from deeprotect.tables.column_map import ColumnMap
@@ -84,7 +84,7 @@ class Job:
         """Of every draw of every part."""
         episode = self.bundle.schema.window * self.bundle.hold.windows
         draws = sum(-(-part.rows // episode) for part in self.parts.values())
-        return totals([(self.bundle.mechanism.event, draws)])
+        return Spending.of(self.bundle.mechanism.event, draws)
 
     def ledger(self) -> Ledger:
         """On a worker: one that forgets, or the one that all workers share."""

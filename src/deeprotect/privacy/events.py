@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass
+from decimal import ROUND_CEILING, Context
 from typing import Any, Literal, get_args
 
 from deeprotect.errors import PolicyError, printable, quoted_all
@@ -15,6 +16,12 @@ _ASSUMES = {
     "named": "the sets are those of the calibration recordings, as the bundle's maker says",
 }
 _ASSUMES_GIVEN = "no class that was recorded is missing"
+_UP = Context(prec=6, rounding=ROUND_CEILING)
+
+
+def shown(epsilon: float) -> str:
+    """For people: six digits of ε as it is written, never less than it is."""
+    return f"{float(_UP.create_decimal(repr(float(epsilon)))):g}"
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,7 @@ class Event:
     def __str__(self) -> str:
         against = f" for {quoted_all(self.inferences, ', ')}" if self.inferences else ""
         given = f" given {quoted_all(self.given)}" if self.given else ""
-        return f"ε = {self.epsilon:g} {self.guarantee} per {self.per}{against}{given}"
+        return f"ε = {shown(self.epsilon)} {self.guarantee} per {self.per}{against}{given}"
 
 
 @dataclass(frozen=True)

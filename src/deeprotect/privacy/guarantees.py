@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 from deeprotect.errors import quoted_all
-from deeprotect.privacy.events import Event
+from deeprotect.privacy.events import Event, shown
 
 PLAIN = {"ldp": "any two windows", "named": "named inferences", "rldp": "linear directions only", "none": "no promise"}
 STRONGEST_FIRST = tuple(PLAIN)
@@ -158,7 +158,7 @@ def factor(epsilon: float) -> str:
     """e^ε, rounded up; as a power where the number would tell nobody anything."""
     value = math.exp(min(epsilon, 700.0))
     if value >= _HUGE:
-        return f"e^{epsilon:g}"
+        return f"e^{shown(epsilon)}"
     return f"{math.ceil(value * 10) / 10 if value < 10 else math.ceil(value):,}"
 
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from tests.recordings import correlated, promises, recorded
 
 from deeprotect.errors import PolicyError
-from deeprotect.privacy.accounting import totals
 from deeprotect.privacy.channel.betting import needed
 from deeprotect.privacy.channel.calibration import RecordedShares
 from deeprotect.privacy.channel.design import design, make
@@ -149,12 +148,6 @@ def test_the_event_says_what_is_given_and_the_certificate_what_is_trusted():
     assert "no class that was recorded is missing" in certificate["assumes"]
     assert certificate["derived_epsilon"] == max(MADE.named_epsilons) <= 1.0
     assert certificate["ldp_epsilon"] <= 3.0
-
-
-def test_a_promise_given_something_is_not_added_to_one_given_nothing():
-    other = Event("named", 2.0, inferences=("person",), confidence=0.95)
-    with pytest.raises(Exception, match="account for each kind apart"):
-        totals([(MADE.event, 1), (other, 1)])
 
 
 def test_it_survives_its_json():

@@ -15,7 +15,7 @@ from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event, Step
 from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.mechanisms.relaxed import inflate, paper_l1, relaxed_sensitivity
-from deeprotect.privacy.sampling import DiscreteLaplace, Integers, mean_magnitude, require_drawable, round_up
+from deeprotect.privacy.sampling import DiscreteLaplace, Integers, float_up, mean_magnitude, require_drawable, round_up
 from deeprotect.privacy.size_limits import MOST_COORDINATES, MOST_SCALES
 
 KIND = "grid-laplace"
@@ -118,8 +118,8 @@ class GridLaplace(NoiseOnNumbers):
         return self.event.to_json() | {
             "mechanism": self.name,
             "neighbours": f"any two {self.event.per}s",
-            "derived_epsilon": float(self.real_epsilon),
-            "ldp_epsilon": float(self.real_epsilon),
+            "derived_epsilon": float_up(self.real_epsilon),
+            "ldp_epsilon": float_up(self.real_epsilon),
             "noise_scales": self.noise_scales.tolist(),
             "sensitivity": float(sum(self.box.widths)),
             "exact": True,

@@ -24,6 +24,7 @@ class Mechanism(Protocol):
     at, and `repeat` what the windows of a held draw are. Where codes are scripts of an episode, `scripts` says which.
     """
 
+    def __hash__(self) -> int: ...
     @property
     def name(self) -> str: ...
     @property

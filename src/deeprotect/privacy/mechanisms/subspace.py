@@ -15,7 +15,7 @@ from deeprotect.privacy.events import Event, Step
 from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.mechanisms.laplace import NoiseOnNumbers
 from deeprotect.privacy.mechanisms.relaxed import Maximum, check_orthonormal, largest_l1
-from deeprotect.privacy.sampling import DiscreteLaplace, Integers, mean_magnitude, require_drawable, round_up
+from deeprotect.privacy.sampling import DiscreteLaplace, Integers, float_up, mean_magnitude, require_drawable, round_up
 
 KIND = "subspace-laplace"
 _STEP = Fraction(1, 4096)  # of the coordinates along the directions
@@ -112,7 +112,7 @@ class Subspace(NoiseOnNumbers):
         return self.event.to_json() | {
             "mechanism": self.name,
             "neighbours": f"{self.event.per}s that differ along the sensitive directions only",
-            "derived_epsilon": float(self.real_epsilon),
+            "derived_epsilon": float_up(self.real_epsilon),
             "ldp_epsilon": None,
             "noise_scales": self.noise_scales.tolist(),
             "sensitivity": self.sensitivity.value,
