@@ -11,7 +11,7 @@ from deeprotect.errors import BudgetError, DeeprotectError, EntropyError, Ledger
 from deeprotect.policy.sections import Budget
 from deeprotect.privacy.channel.design import design, make
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
-from deeprotect.release.engine import Request, stream
+from deeprotect.release.engine import Request, release, stream
 from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.release.ledger.limits import Limits
 from deeprotect.signals import Frame, Windows
@@ -114,9 +114,10 @@ def test_a_named_draw_is_never_charged_at_another_ceiling(bundle, windows):
         make(design(1.0 - np.eye(4), np.ones(4), promises=PERSON, ldp_epsilon=ceiling)) for ceiling in (1.5, 3.0)
     )
     assert tight.event == loose.event
-    Request.of(windows, SimpleNamespace(hold=bundle.hold, mechanism=loose), MemoryLedger(Price.of(loose)))
+    other = SimpleNamespace(hold=bundle.hold, mechanism=loose)
+    Request.of(windows, other, MemoryLedger(Price.of(loose))).check_price()
     with pytest.raises(LedgerError, match=r"counted: 1\.5.*counted: 3\)"):
-        Request.of(windows, SimpleNamespace(hold=bundle.hold, mechanism=loose), MemoryLedger(Price.of(tight)))
+        release([Request.of(windows, other, MemoryLedger(Price.of(tight)))], entropy=SystemEntropy())
 
 
 def test_the_decoder_never_receives_the_private_window(bundle, windows):

@@ -29,8 +29,8 @@ _STRETCH = {
     "episode": "an episode is one of the stretches into which recordings are cut, of several windows each",
 }
 WORTH_IT = 0.05  # accuracy above chance below which a release is of little use
-_SYNTHETIC = "The output is synthetic: every window is drawn from a public list. Do not count steps or measure angles, "
-_NOISY = "The output is noisy and made from few numbers. Do not count steps or measure angles, "
+_SYNTHETIC = "the output is synthetic, and every window is drawn from a public list."
+_NOISY = "the output is noisy and made from few numbers."
 _READERS = {
     "clean": "app on raw windows",
     "app": "the same app on released windows",
@@ -100,7 +100,8 @@ def _use(bundle: Bundle) -> Iterator[str]:
     yield f"May be inferred: {useful}. Sensitive: {quoted_all(inferences.sensitive, ', ') or 'everything else'}."
     purpose = f"giving recordings to an app or a partner who needs {useful} and no more."
     yield f"Meant for: {_said(about.purpose) or purpose}"
-    yield f"Not meant for: {_SYNTHETIC if bundle.mechanism.name == 'channel' else _NOISY}distances or pulses with it."
+    why = _SYNTHETIC if bundle.mechanism.name == "channel" else _NOISY
+    yield f"Not meant for: counting steps or measuring angles, distances or pulses; {why}"
     if about.out_of_scope:
         yield f"Not meant for: {_said(about.out_of_scope)}"
     for head, note in {"People": about.population, "Owner": about.owner, "Contact": about.contact}.items():
@@ -142,7 +143,7 @@ def _evidence(certificate: Mapping[str, Any]) -> Iterator[str]:
         yield "There is no LDP bound (one that holds for any inference) beside it."
     elif certificate["guarantee"] != "ldp":
         per, epsilon = certificate["per"], certificate["ldp_epsilon"]
-        yield f"For any inference, one {per} is ε = {shown(epsilon)} LDP, whatever is assumed."
+        yield f"For any inference, one {per} is ε = {shown(epsilon)} LDP, whatever the assumptions."
     for assumption in certificate["assumes"]:
         yield f"It assumes: {assumption}."
 
@@ -231,8 +232,8 @@ def _origin(bundle: Bundle) -> Iterator[str]:
     yield f"Fingerprint of the training windows {training.fingerprint[:16]}…"
     if enrolled := manifest.minimiser.enrolled_windows:
         yield (
-            f"Enrolled: then {enrolled} windows of one person, who can be recognised by it. Keep it on their device; "
-            "nothing was measured with it."
+            f"Enrolled: then trained on {enrolled} windows of one person, who can be recognised from it. Keep it on "
+            "their device; nothing was measured after that."
         )
     yield f"{manifest.created}, with {', '.join(f'{name} {number}' for name, number in manifest.made_with.items())}"
 

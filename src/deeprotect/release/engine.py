@@ -65,7 +65,7 @@ class Request:
     counts: Counts
     shown: Counts
 
-    def __post_init__(self) -> None:
+    def check_price(self) -> None:
         """The same event is not enough: what is counted is the LDP bound, and two named events may differ in it."""
         price, mechanism = self.ledger.price, self.bundle.mechanism
         epsilon, _ = counted_as(mechanism)
@@ -127,6 +127,8 @@ def rehearse(
     """The same with any randomness, to measure or to attack: never for what leaves."""
     if not requests:
         return []
+    for request in requests:
+        request.check_price()
     codes = encode(requests) if codes is None else codes
     with requests[0].ledger.open(requests) as books:
         paid = books.charge()
