@@ -259,6 +259,8 @@ footer { margin-top: 2.5rem; padding-top: 1rem; border-top: 1px solid var(--line
 code { font-size: .9em }
 @media print { body { padding: 0; background: none } main { border: none; padding: 0; max-width: none } }
 """
+WORDING = '<meta name="wording" content="2">'
+"""Of cards: a bundle that was saved with another one still has the card that it was saved with."""
 ORIGIN = (
     "Made from manifest.json when this bundle was saved. Nothing reads this page: what counts is the manifest. "
     "<code>deeprotect describe</code> makes the card anew from it; <code>deeprotect verify</code> checks the promise, "
@@ -273,7 +275,7 @@ def card_page(bundle: Bundle) -> str:
         [
             "<!doctype html>",
             '<html lang="en"><head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f'<meta name="viewport" content="width=device-width, initial-scale=1">{WORDING}',
             f"<title>{escape(found.title)}</title><style>{STYLE}</style></head><body><main>",
             f'<p class="eyebrow">DEEProtect · card of a protector</p><h1>{escape(found.title)}</h1>',
             *(f'<p class="opening">{escape(sentence)}</p>' for sentence in found.opening),

@@ -16,7 +16,7 @@ from deeprotect.tables.atomic import whole_file, whole_folder
 
 MANIFEST = "manifest.json"
 CARD = "card.html"
-OURS = {MANIFEST, TENSORS, CARD, "manifest.sig", "encoder.onnx", "decoder.onnx"}  # the last two of bundles of version 1
+OURS = {MANIFEST, TENSORS, CARD, "manifest.sig"}
 LARGEST_FILE = 1 << 26
 """64 MB: a file of more is not one of ours, whatever it says."""
 LARGEST_MANIFEST = 1 << 23

@@ -111,14 +111,6 @@ def test_episodes_of_any_length_come_back_window_by_window(open_ledger, counts, 
     assert np.array_equal(record(second, runs, np.zeros_like(shown), lengths), shown)
 
 
-def test_a_short_episode_that_was_once_kept_filled_up_comes_back_as_it_left(open_ledger):
-    """As version 1 kept it: two draws of three windows each, of which the last has one."""
-    ledger, run = open_ledger(), [Run("a", 0, 2)]
-    charge(ledger, run, count=2)
-    record(ledger, run, np.array([[1.0, 2, 3], [4, 0, 0]]))
-    assert record(ledger, run, np.zeros((4, 1)), np.array([3, 1]))[:, 0].tolist() == [1, 2, 3, 4]
-
-
 def test_what_is_kept_takes_as_much_memory_as_there_are_windows(open_ledger):
     """One long episode among many short ones: none is filled up to its length."""
     runs = [Run(str(number), 0, 1) for number in range(500)]
