@@ -1,6 +1,7 @@
 """What one release promises: stored as an event, so that totals are always computed and never written down."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, Context
 from typing import Any, Literal, get_args
@@ -67,6 +68,32 @@ class Event:
         if not self.given:
             del body["given"]  # as bundles were written before there was such a promise
         return body
+
+    def certificate(
+        self,
+        *,
+        mechanism: str,
+        method: str,
+        derived_epsilon: float,
+        ldp_epsilon: float | None,
+        neighbours: str | None = None,
+        sensitivity: float | None = None,
+        exact: bool = True,
+        assumes: Sequence[str] = (),
+        **more: Any,
+    ) -> dict[str, Any]:
+        """What a mechanism promises, with everything that rests on it; without neighbours named, any two."""
+        facts = {
+            "mechanism": mechanism,
+            "neighbours": neighbours or f"any two {self.per}s",
+            "derived_epsilon": derived_epsilon,
+            "ldp_epsilon": ldp_epsilon,
+            "sensitivity": sensitivity,
+            "exact": exact,
+            "method": method,
+            "assumes": list(assumes),
+        }
+        return self.to_json() | facts | more
 
     def __str__(self) -> str:
         against = f" for {quoted_all(self.inferences, ', ')}" if self.inferences else ""
