@@ -30,8 +30,10 @@ def test_the_card_says_what_is_promised_and_what_is_not(bundle):
 @pytest.mark.parametrize("kind", ["channel ldp", "channel given", "laplace"])
 def test_the_first_sentence_has_the_ldp_factor_in_under_35_words(made, kind):
     first = card_of(made(kind)).opening.promised.split(". ")[0]
-    assert first.startswith("Whatever you do in one stretch of 0.4 seconds, its release makes no reader more than ")
-    assert f"more than {factor(made(kind).certificate['ldp_epsilon'])} times surer of it" in first
+    assert first.startswith(
+        "Whatever you do in one stretch of 0.4 seconds, its release can shift anyone's odds about it by "
+    )
+    assert f"by at most a factor of {factor(made(kind).certificate['ldp_epsilon'])}, whatever they know" in first
     assert len(first.split()) < 35
 
 
@@ -76,14 +78,14 @@ def test_the_card_names_the_users_costs_where_there_are_some(made):
 def test_the_card_says_what_is_given_and_how_long_it_would_last(made):
     text = card(made("channel given"))
     assert (
-        "Beyond “activity”, one stretch of 0.4 seconds lets no reader shift their odds between any two "
+        "Beyond “activity”, one stretch of 0.4 seconds can shift anyone's odds between any two "
         "classes of “person”" in text
     )
     assert "ε = 3 named per window for “person” given “activity”." in text
     assert (
         "4 combinations with 2 useful classes, each calibrated on at least 10 recordings that the coder did not" in text
     )
-    assert "what “activity” alone tells, such as who does what how often" in text
+    assert "what “activity” alone reveals, such as who does what and how often" in text
     assert (
         "Several draws in a row, an estimate as if they were independent: an attacker is right about “person”" in text
     )
@@ -137,9 +139,9 @@ def test_who_answers_for_it_and_what_it_is_for_comes_from_the_policy(named_bundl
 
 
 def test_the_card_says_that_released_samples_are_no_measurements(named_bundle, bundle):
-    assert "The output is synthetic" in card(named_bundle)
-    assert "Do not count steps or measure angles, distances or pulses with it" in card(named_bundle)
-    assert "The output is noisy" in card(bundle)
+    assert "the output is synthetic" in card(named_bundle)
+    assert "counting steps or measuring angles, distances or pulses; the output is" in card(named_bundle)
+    assert "the output is noisy" in card(bundle)
 
 
 def test_the_card_says_who_attacked_and_with_what_success(named_bundle):

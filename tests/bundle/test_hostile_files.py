@@ -55,6 +55,16 @@ def test_a_bomb_is_refused_by_its_size_and_not_unpacked(bundle, tmp_path):
     assert "too large" in refused(path)
 
 
+def test_packed_bytes_that_cannot_be_unpacked_are_refused_in_one_line(bundle, tmp_path):
+    path = zipped(bundle, tmp_path / "b.zip")
+    with zipfile.ZipFile(path) as archive:
+        member = archive.getinfo(MANIFEST)
+    content = bytearray(path.read_bytes())
+    content[member.header_offset + 30 + len(MANIFEST)] = 0xFF  # a block of a kind that there is not
+    path.write_bytes(content)
+    assert "cannot be read" in refused(path)
+
+
 def test_a_size_that_is_not_the_real_one_is_found_out(bundle, tmp_path):
     path = zipped(bundle, tmp_path / "b.zip", method=zipfile.ZIP_STORED)
     content = bytearray(path.read_bytes())

@@ -102,7 +102,7 @@ def test_beside_a_named_epsilon_stands_a_ceiling_so_that_there_is_always_noise()
 def test_what_is_sensitive_is_hidden_given_the_useful_label() -> None:
     named = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50, epsilon=1.5)
     assert (named.privacy.given, named.privacy.epsilon) == ("useful", 1.5)
-    assert 'given = "useful"  # named only: useful (whoever does what how often)' in named.to_toml()
+    assert 'given = "useful"  # useful | nothing: named only: however often' in named.to_toml()
     everything = draft(COLUMNS, useful=["activity"], rate_hz=50)
     assert (everything.privacy.given, everything.privacy.epsilon) == (None, 5.0)
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deeprotect.errors import PolicyError
-from deeprotect.policy.known_sensors import KNOWN, recognise, scale_of, unit_in
+from deeprotect.policy.known_sensors import KNOWN, axis_of, bare, factor_of, recognise, scale_of, triads, unit_in
 from deeprotect.signals import Channel
 
 NAMES = {
@@ -98,3 +98,34 @@ def test_a_unit_without_a_known_range_is_refused_rather_than_guessed() -> None:
 def test_a_unit_in_brackets_is_read_from_the_name() -> None:
     assert unit_in("Acceleration x (m/s^2)") == "m/s^2"
     assert unit_in("mean()-X") is None
+
+
+AXES = {
+    "x": ["acc_x", "ax", "xacc", "AccX", "x", "acc x (g)", "accXRaw", "wrist.acc.x", "X-Acc"],
+    "y": ["gyroy", "w_y", "Acceleration y (m/s^2)", "y_acc"],
+    "z": ["mag.z", "userAcceleration.z", "gyro_z_1", "Gyroscope Z"],
+    None: ["pressure", "heart rate", "co2", "", "temperature (x)"],
+}
+
+
+@pytest.mark.parametrize(("axis", "name"), [(axis, name) for axis, names in AXES.items() for name in names])
+def test_an_axis_is_known_by_its_place_in_a_name(axis, name) -> None:
+    assert axis_of(name) == axis
+
+
+def test_three_names_that_differ_in_an_axis_alone_are_one_sensor() -> None:
+    names = ["acc_x", "gyroX", "acc_y", "gyroY", "acc_z", "gyroZ", "mag_x", "mag_y"]
+    assert triads(names) == [(0, 2, 4), (1, 3, 5)]
+    assert triads(["x", "y", "z"]) == [(0, 1, 2)]
+
+
+def test_units_of_one_quantity_convert_and_others_do_not() -> None:
+    assert factor_of("g", "m/s²") == 9.80665
+    assert factor_of("dps", "rad/s") == math.radians(1)
+    assert factor_of("rad/s", "°/s") == math.degrees(1)
+    assert factor_of("mbar", "hPa") == factor_of("lux", "lx") == 1.0
+    assert factor_of("g", "rad/s") is factor_of("furlong", "m") is factor_of("furlong", "mile") is None
+
+
+def test_what_is_in_brackets_is_not_of_the_name() -> None:
+    assert (bare("Acc x [g]").strip(), unit_in("Acc x [g]"), unit_in("Acc x ()")) == ("Acc x", "g", None)

@@ -70,7 +70,7 @@ def test_a_named_promise_without_the_key_is_given_nothing_and_says_so_no_more_th
 def test_a_budget_is_any_of_three_limits_and_goes_with_the_bundle() -> None:
     policy = Policy.from_toml(changed(AUTO, "budget = { per_hour = 60, in_all = 600.5 }"))
     assert policy.privacy.budget.limits == {"per_hour": 60.0, "in_all": 600.5}
-    assert "per_hour = 60.0  # of one person, in any hour; a ledger keeps it" in policy.to_toml()
+    assert "per_hour = 60.0  # ε of one person in any hour; a ledger keeps it" in policy.to_toml()
     assert Policy.from_toml(policy.to_toml()) == policy == Policy.from_json(policy.to_json())
     assert "budget" not in Policy.from_toml(TEXT).to_toml()
 

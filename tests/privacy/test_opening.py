@@ -38,8 +38,8 @@ def test_each_promise_opens_with_a_short_sentence_and_has_no_jargon(guarantee, l
 
 
 @given(st.floats(0.01, 12.0), st.integers(2, 6), st.integers(0, 2**32 - 1))
-def test_no_reader_becomes_surer_by_more_than_the_ldp_factor(epsilon, inputs, seed):
-    """The first sentence, checked: posterior over prior is at most e^ε for any prior and any ε-LDP channel."""
+def test_nobodys_odds_shift_by_more_than_the_ldp_factor(epsilon, inputs, seed):
+    """The first sentence, checked: odds after over odds before are at most e^ε, for any prior and ε-LDP channel."""
     random = np.random.default_rng(seed)
     channel = np.exp(epsilon * random.random((inputs, 4)))
     channel /= channel.sum(axis=1, keepdims=True)  # rows differ by less than e^(2ε); mixing makes that e^ε
@@ -47,15 +47,17 @@ def test_no_reader_becomes_surer_by_more_than_the_ldp_factor(epsilon, inputs, se
     prior = random.dirichlet(np.ones(inputs))
     posterior = prior[:, None] * channel / (prior @ channel)
     shown = float(factor(math.log(ratio)).replace(",", "")) if ratio < 1e6 else ratio
-    assert (posterior / prior[:, None]).max() <= shown * (1 + 1e-9)
+    before, after = prior[:, None] / (1 - prior[:, None]), posterior / (1 - posterior)
+    assert 1 / shown * (1 - 1e-6) <= (after / before).min() <= (after / before).max() <= shown * (1 + 1e-6)
 
 
 def test_an_ldp_bound_beside_a_named_promise_comes_first():
     promised, not_covered = opening(EVENTS["named"], seconds=30.0, ldp_epsilon=5.0)
     assert promised.startswith(
-        "Whatever you do in one stretch of 30 seconds, its release makes no reader more than 149 times surer of it, "
+        "Whatever you do in one stretch of 30 seconds, its release can shift anyone's odds about it by at most a "
+        "factor of 149, whatever they know and however they compute. "
     )
-    assert "between any two classes of “person” by more than a factor of 1.7, with 95 % confidence" in promised
+    assert "between any two classes of “person” by at most a factor of 1.7, with 95 % confidence" in promised
     assert "The confidence is for all classes together." in promised
     assert "the next one is like those used for calibration" in promised
     assert "anything but “person” (where the factor is 149)" in not_covered
@@ -66,15 +68,18 @@ def test_a_promise_beyond_the_useful_label_says_what_the_label_itself_tells():
     event = Event("named", 3.0, inferences=("person",), confidence=0.95, given=("exercise",))
     promised, not_covered = opening(event, seconds=1.0)
     assert promised.startswith("Beyond “exercise”, one stretch")
-    assert "what “exercise” alone tells, such as who does what how often, draws during which it changes" in not_covered
+    assert (
+        "what “exercise” alone reveals, such as who does what and how often, draws during which it changes"
+        in not_covered
+    )
 
 
 def test_combinations_that_nothing_is_promised_about_are_counted_in_the_opening():
     event = Event("named", 3.0, inferences=("person",), confidence=0.95, given=("mode",))
     some, none = (opening(event, seconds=1.0, combinations=Combinations(18, rare)) for rare in (27, 0))
-    assert "classes of “person” with enough recordings by more than a factor" in some.promised
+    assert "classes of “person” with enough recordings by at most a factor" in some.promised
     assert "27 of the 45 combinations of “mode” and “person”, which have too few recordings, " in some.not_covered
-    assert "enough recordings" not in none.promised.partition("by more than")[0]
+    assert "enough recordings" not in none.promised.partition("by at most")[0]
     assert "too few" not in none.not_covered
     assert "combinations of “mode” and “person” with too few recordings, " in opening(event, seconds=1.0).not_covered
     assert len(sentences(some.promised)[0].split()) < 35
@@ -82,7 +87,7 @@ def test_combinations_that_nothing_is_promised_about_are_counted_in_the_opening(
 
 def test_without_a_bound_for_the_rest_none_is_claimed():
     promised, not_covered = opening(EVENTS["named"], seconds=1.0)
-    assert "surer" not in promised
+    assert "odds about it" not in promised
     assert "the factor is" not in not_covered
 
 

@@ -1,17 +1,22 @@
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.recordings import promises
 from tests.release.ledger.bookings import charge
 
 from deeprotect.errors import BudgetError, DeeprotectError, EntropyError, LedgerError
 from deeprotect.policy.sections import Budget
+from deeprotect.privacy.channel.design import design, make
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
-from deeprotect.release.engine import stream
+from deeprotect.release.engine import Request, release, stream
 from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.release.ledger.limits import Limits
 from deeprotect.signals import Frame, Windows
+
+PERSON = promises([[90, 60, 30, 20], [40, 60, 50, 50]])
 
 
 class Watched:
@@ -101,6 +106,18 @@ def test_draws_are_never_charged_at_the_price_of_another_mechanism(bundle, windo
     cheaper = replace(price(bundle), event=replace(bundle.mechanism.event, epsilon=0.1))
     with pytest.raises(LedgerError, match=r"this ledger charges ε = 0\.1"):
         run(bundle, windows, log=[], ledger=MemoryLedger(cheaper))
+
+
+def test_a_named_draw_is_never_charged_at_another_ceiling(bundle, windows):
+    """The events look alike; what is counted is the LDP bound beside them."""
+    tight, loose = (
+        make(design(1.0 - np.eye(4), np.ones(4), promises=PERSON, ldp_epsilon=ceiling)) for ceiling in (1.5, 3.0)
+    )
+    assert tight.event == loose.event
+    other = SimpleNamespace(hold=bundle.hold, mechanism=loose)
+    Request.of(windows, other, MemoryLedger(Price.of(loose))).check_price()
+    with pytest.raises(LedgerError, match=r"counted: 1\.5.*counted: 3\)"):
+        release([Request.of(windows, other, MemoryLedger(Price.of(tight)))], entropy=SystemEntropy())
 
 
 def test_the_decoder_never_receives_the_private_window(bundle, windows):

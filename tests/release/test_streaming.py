@@ -25,8 +25,7 @@ SIZES = st.lists(st.integers(0, 9), max_size=20)
 
 
 def book(bundle, **limits):
-    price = Price(bundle.mechanism.event, exact(1.0), "ldp", limits=Limits(tuple(limits.items())))
-    return MemoryLedger(price)
+    return MemoryLedger(Price.of(bundle.mechanism, limits=Limits(tuple(limits.items()))))
 
 
 def live(bundle, *, ledger=None, entropy=None, **listening):

@@ -45,6 +45,9 @@ class Traced:
         self._fail("decode")
         return np.zeros((len(noisy_code), WINDOW, 1))
 
+    def certificate(self):
+        return {"ldp_epsilon": self.event.epsilon}
+
     def _fail(self, step: str) -> None:
         if self.fail_at == step:
             raise ValueError("a sample was 1234")

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
+from importlib import resources
+from string import Template
 from typing import Any
 
 from deeprotect.bundle.bundle import Bundle
@@ -16,6 +18,7 @@ from deeprotect.errors import quoted, quoted_all
 from deeprotect.policy.policy import is_quick
 from deeprotect.policy.sections import LONGEST_NOTE
 from deeprotect.privacy.channel import horizon
+from deeprotect.privacy.events import shown
 from deeprotect.privacy.guarantees import Combinations, Opening, opening, promise, span
 
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(")  # tags and links, none of which is ours
@@ -28,8 +31,8 @@ _STRETCH = {
     "episode": "an episode is one of the stretches into which recordings are cut, of several windows each",
 }
 WORTH_IT = 0.05  # accuracy above chance below which a release is of little use
-_SYNTHETIC = "The output is synthetic: every window is drawn from a public list. Do not count steps or measure angles, "
-_NOISY = "The output is noisy and made from few numbers. Do not count steps or measure angles, "
+_SYNTHETIC = "the output is synthetic, and every window is drawn from a public list."
+_NOISY = "the output is noisy and made from few numbers."
 _READERS = {
     "clean": "app on raw windows",
     "app": "the same app on released windows",
@@ -99,7 +102,8 @@ def _use(bundle: Bundle) -> Iterator[str]:
     yield f"May be inferred: {useful}. Sensitive: {quoted_all(inferences.sensitive, ', ') or 'everything else'}."
     purpose = f"giving recordings to an app or a partner who needs {useful} and no more."
     yield f"Meant for: {_said(about.purpose) or purpose}"
-    yield f"Not meant for: {_SYNTHETIC if bundle.mechanism.name == 'channel' else _NOISY}distances or pulses with it."
+    why = _SYNTHETIC if bundle.mechanism.name == "channel" else _NOISY
+    yield f"Not meant for: counting steps or measuring angles, distances or pulses; {why}"
     if about.out_of_scope:
         yield f"Not meant for: {_said(about.out_of_scope)}"
     for head, note in {"People": about.population, "Owner": about.owner, "Contact": about.contact}.items():
@@ -141,7 +145,7 @@ def _evidence(certificate: Mapping[str, Any]) -> Iterator[str]:
         yield "There is no LDP bound (one that holds for any inference) beside it."
     elif certificate["guarantee"] != "ldp":
         per, epsilon = certificate["per"], certificate["ldp_epsilon"]
-        yield f"For any inference, one {per} is ε = {epsilon:.3g} LDP, whatever is assumed."
+        yield f"For any inference, one {per} is ε = {shown(epsilon)} LDP, whatever the assumptions."
     for assumption in certificate["assumes"]:
         yield f"It assumes: {assumption}."
 
@@ -230,68 +234,40 @@ def _origin(bundle: Bundle) -> Iterator[str]:
     yield f"Fingerprint of the training windows {training.fingerprint[:16]}…"
     if enrolled := manifest.minimiser.enrolled_windows:
         yield (
-            f"Enrolled: then {enrolled} windows of one person, who can be recognised by it. Keep it on their device; "
-            "nothing was measured with it."
+            f"Enrolled: then trained on {enrolled} windows of one person, who can be recognised from it. Keep it on "
+            "their device; nothing was measured after that."
         )
     yield f"{manifest.created}, with {', '.join(f'{name} {number}' for name, number in manifest.made_with.items())}"
 
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --line: #d9dee5; --paper: #fff; --ground: #f4f6f8;
-  --good: #0b6b4f; --open: #9a4a00 }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6eaf0; --soft: #9aa5b3; --line: #333c48; --paper: #1a2029;
-  --ground: #12161c; --good: #5fc9a4; --open: #f0a45d } }
-* { box-sizing: border-box }
-body { margin: 0; padding: 2rem 1rem; background: var(--ground); color: var(--ink);
-  font: 1rem/1.55 system-ui, sans-serif }
-main { max-width: 46rem; margin: auto; padding: 2rem clamp(1rem, 5vw, 3rem); background: var(--paper);
-  border: 1px solid var(--line); border-radius: .75rem; overflow-wrap: anywhere }
-h1 { margin: 0 0 1rem; font-size: 1.6rem; line-height: 1.25 }
-h2 { margin: 2rem 0 .25rem; font-size: 1.1rem }
-.eyebrow, footer { color: var(--soft); font-size: .875rem }
-.opening { margin: 1rem 0; padding: .25rem 1rem; border-left: .3rem solid var(--good); font-size: 1.1rem }
-.opening + .opening { border-color: var(--open) }
-ul { margin: .25rem 0; padding-left: 1.25rem }
-li { margin: .3rem 0 }
-footer { margin-top: 2.5rem; padding-top: 1rem; border-top: 1px solid var(--line) }
-code { font-size: .9em }
-@media print { body { padding: 0; background: none } main { border: none; padding: 0; max-width: none } }
-"""
-ORIGIN = (
-    "Made from manifest.json when this bundle was saved. Nothing reads this page: what counts is the manifest. "
-    "<code>deeprotect describe</code> makes the card anew from it; <code>deeprotect verify</code> checks the promise, "
-    "and that this page still agrees."
-)
+WORDING = '<meta name="wording" content="2">'
+"""Of cards: a bundle that was saved with another one still has the card that it was saved with."""
+_FRAGMENT = """<div><h3>$title</h3>
+$opening
+<details><summary>The whole card</summary>
+$sections
+</details></div>"""
 
 
 def card_page(bundle: Bundle) -> str:
     """The same words as `describe` prints."""
-    found = card_of(bundle)
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(found.title)}</title><style>{STYLE}</style></head><body><main>",
-            f'<p class="eyebrow">DEEProtect · card of a protector</p><h1>{escape(found.title)}</h1>',
-            *(f'<p class="opening">{escape(sentence)}</p>' for sentence in found.opening),
-            *(line for section in found.sections for line in _section(section)),
-            f"<footer>{ORIGIN}</footer></main></body></html>\n",
-        ]
-    )
+    folder = resources.files("deeprotect.bundle")
+    page, style = ((folder / name).read_text(encoding="utf-8") for name in ("card.html", "card.css"))
+    return _filled(page, bundle, paragraph='<p class="opening">{}</p>', style=style, wording=WORDING)
 
 
 def card_fragment(bundle: Bundle) -> str:
     """The same for a notebook, in its own style: the opening, the rest folded away."""
+    return _filled(_FRAGMENT, bundle, paragraph="<p>{}</p>")
+
+
+def _filled(template: str, bundle: Bundle, *, paragraph: str, **more: str) -> str:
     found = card_of(bundle)
-    return "\n".join(
-        [
-            f"<div><h3>{escape(found.title)}</h3>",
-            *(f"<p>{escape(sentence)}</p>" for sentence in found.opening),
-            "<details><summary>The whole card</summary>",
-            *(line for section in found.sections for line in _section(section)),
-            "</details></div>",
-        ]
+    return Template(template).substitute(
+        title=escape(found.title),
+        opening="\n".join(paragraph.format(escape(sentence)) for sentence in found.opening),
+        sections="\n".join(line for section in found.sections for line in _section(section)),
+        **more,
     )
 
 

@@ -1,6 +1,7 @@
 """Whether the parts of a bundle belong together: policy, mechanism, certificate, networks."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
 
 Decoder = Network | OutputTable
+_FACTS = re.compile(r"[0-9]+|“[^”]*”")
 
 
 def check_promise(policy: Policy, mechanism: Mechanism) -> None:
@@ -88,9 +90,16 @@ def check_names_known(policy: Policy, mechanism: Mechanism, *, manifest: Manifes
 
 def check_certificate(derived: dict[str, Any], stored: dict[str, Any]) -> None:
     """Refuse a certificate that does not follow from the mechanism's own numbers."""
-    wrong = sorted(name for name in derived.keys() | stored.keys() if not _same(derived.get(name), stored.get(name)))
+    both = ((name, *(_facts(name, each.get(name)) for each in (derived, stored))) for name in {*derived, *stored})
+    wrong = sorted(name for name, *values in both if not _same(*values))
     if wrong:
         raise BundleError(f"the certificate does not follow from the mechanism's own numbers: {quoted(wrong[0])}")
+
+
+def _facts(name: str, value: Any) -> Any:
+    """Classes without a promise are counted in sentences, which another version may have put in other words."""
+    sentences = name == "unpromised" and isinstance(value, list) and all(isinstance(line, str) for line in value)
+    return [_FACTS.findall(line) for line in value] if sentences else value
 
 
 def _same(derived: Any, stored: Any) -> bool:

@@ -4,6 +4,7 @@ import os
 import stat
 import struct
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -15,7 +16,7 @@ from deeprotect.tables.atomic import whole_file, whole_folder
 
 MANIFEST = "manifest.json"
 CARD = "card.html"
-OURS = {MANIFEST, TENSORS, CARD, "manifest.sig", "encoder.onnx", "decoder.onnx"}  # the last two of bundles of version 1
+OURS = {MANIFEST, TENSORS, CARD, "manifest.sig"}
 LARGEST_FILE = 1 << 26
 """64 MB: a file of more is not one of ours, whatever it says."""
 LARGEST_MANIFEST = 1 << 23
@@ -82,7 +83,7 @@ def file_of(path: Path, name: str, *, size: int | None = None) -> bytes:
     except (FileNotFoundError, KeyError):
         missing = "not a DEEProtect bundle: " if name == MANIFEST else "incomplete: "
         raise BundleError(f"{path}: {missing}{name} is missing") from None
-    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a whole zip file or folder"
         raise BundleError(f"{path}: {name} cannot be read: {reason or 'not a whole zip file or folder'}") from None
     return content

@@ -12,7 +12,7 @@ from deeprotect.bundle import Bundle
 from deeprotect.engines.ledger_place import LedgerPlace
 from deeprotect.engines.survey import WHERE, Found, Survey
 from deeprotect.errors import InputError, TableError, printable
-from deeprotect.privacy.accounting import Spending, totals
+from deeprotect.privacy.accounting import Spending
 from deeprotect.release.ledger import Ledger, MemoryLedger, Price
 from deeprotect.release.releasing import output_schema
 from deeprotect.tables.column_map import ColumnMap
@@ -105,7 +105,7 @@ class Job:
         """Of every draw of every part."""
         episode = self.bundle.schema.window * self.bundle.hold.windows
         draws = sum(-(-part.rows // episode) for part in self.parts.values())
-        return totals([(self.bundle.mechanism.event, draws)])
+        return Spending.of(self.bundle.mechanism.event, draws)
 
     def ledger(self) -> Ledger:
         """On a worker: one that forgets, or the one that all workers share."""

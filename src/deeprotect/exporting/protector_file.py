@@ -7,9 +7,8 @@ It says which of a browser's motion streams the channels are: stream, axis, and 
 import base64
 import hashlib
 import json
-import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -18,7 +17,7 @@ from deeprotect.bundle.layers.tensors import TENSORS
 from deeprotect.bundle.verification.verify import steps
 from deeprotect.errors import BundleError, PolicyError, printable
 from deeprotect.policy import Policy
-from deeprotect.policy.known_sensors import recognise, spelt
+from deeprotect.policy.known_sensors import axis_of, factor_of, recognise
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.mechanisms.laplace import GridLaplace
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
@@ -26,13 +25,8 @@ from deeprotect.release.ledger.limits import Price
 from deeprotect.signals import Channel
 
 Stream = Literal["accelerationIncludingGravity", "acceleration", "rotationRate"]
-STANDARD_GRAVITY = 9.80665
-UNITS: Mapping[str, Mapping[str, float]] = {
-    "accelerometer": {"m/s²": 1.0, "g": STANDARD_GRAVITY, "mg": STANDARD_GRAVITY / 1000},
-    "gyroscope": {"°/s": 1.0, "rad/s": math.degrees(1.0)},
-}
-"""By sensor: how much of the browser's unit (m/s², degrees per second) one unit is."""
-_AXIS = re.compile(r"(?<![A-Za-z])([xyz])(?![A-Za-z])|([xyzXYZ])$")
+UNITS = {"accelerometer": "m/s²", "gyroscope": "°/s"}
+"""The browser's, by sensor."""
 _WITHOUT_GRAVITY = re.compile(r"linear|user", re.IGNORECASE)
 
 
@@ -57,8 +51,8 @@ def places_of(channels: Iterable[Channel]) -> tuple[Place, ...]:
 
 
 def _place(channel: Channel) -> Place:
-    sensor, axis = recognise(channel.name), _axis(channel.name)
-    factor = UNITS.get(sensor.kind if sensor else "", {}).get(spelt(channel.unit) or "")
+    sensor, axis = recognise(channel.name), axis_of(channel.name)
+    factor = factor_of(channel.unit, UNITS.get(sensor.kind if sensor else "", ""))
     if sensor is None or axis is None or factor is None:
         raise PolicyError(
             f"channel '{printable(channel.name)}' in {printable(channel.unit)} is no motion that a browser has; it has "
@@ -66,15 +60,9 @@ def _place(channel: Channel) -> Place:
             "or rad/s"
         )
     if sensor.kind == "gyroscope":
-        return Place("rotationRate", axis, factor)
+        return Place("rotationRate", "xyz".index(axis), factor)
     linear = _WITHOUT_GRAVITY.search(channel.name)
-    return Place("acceleration" if linear else "accelerationIncludingGravity", axis, factor)
-
-
-def _axis(name: str) -> int | None:
-    """Of acc_x, GyroY or "acc z (g)"; None where it names none."""
-    found = _AXIS.search(re.sub(r"[\[(].*?[\])]", "", name).strip().replace("_", " "))
-    return "xyz".index((found[1] or found[2]).lower()) if found else None
+    return Place("acceleration" if linear else "accelerationIncludingGravity", "xyz".index(axis), factor)
 
 
 FORMAT, VERSION = "deeprotect-device", 1

@@ -1,10 +1,11 @@
-"""Mistakes in a policy, each said in one line that names the key and the fix."""
+"""What the keys of a policy mean, as its sections describe them; and mistakes, each in one line that names the fix."""
 
 import json
 from difflib import get_close_matches
-from typing import Any, cast, get_args, get_origin
+from typing import Any, Literal, cast, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from deeprotect.errors import printable
@@ -12,34 +13,7 @@ from deeprotect.errors import printable
 Location = tuple[int | str, ...]
 
 _LONGEST = 600  # of a line; what a policy says is cut long before
-_MEANING = {
-    "epsilon": "for one draw; smaller is more private",
-    "every": 'how long one draw stands, such as "30 s"',
-    "slots": 'how long one slot of a script is, such as "30 s"',
-    "listen": "windows of an episode that are looked at",
-    "when_spent": "what leaves once a limit is reached",
-    "ldp_ceiling": "a hard LDP bound; smaller is more private",
-    "given": "useful: a promise for each useful class | nothing: for all of them as they are mixed in calibration",
-    "confidence": "probability that the whole promise holds",
-    "per_hour": "ε of one person in any hour",
-    "per_day": "ε of one person in any day",
-    "in_all": "ε of one person, ever",
-    "window": "samples in a window",
-    "rate_hz": "samples per second",
-    "range": "public: the sensor's lowest and highest value",
-    "unit": "for example g",
-    "useful": "label columns the app may infer",
-    "features": "numbers kept from a window",
-}
 _COST = "0: costs nothing, 1: as much as any misreading; divide all costs by the largest"
-_EXAMPLE = {
-    "epsilon": "epsilon = 5.0",
-    "rate_hz": "rate_hz = 10",
-    "window": "window = 20",
-    "unit": 'unit = "g"',
-    "range": "range = [-4.0, 4.0]",
-    "useful": 'useful = ["activity"]',
-}
 _KIND = {
     "float_type": "a number",
     "int_type": "a whole number",
@@ -84,7 +58,8 @@ def _sentence(mistake: ErrorDetails, model: type[BaseModel]) -> str:
         return _missing(where, model)
     if kind == "value_error":
         return _refused(mistake)
-    return f"{key(where)} = {_shown(mistake['input'])} {_demand(mistake)}{_meaning(where)}"
+    demand = _demand(mistake, _field_at(where, model))
+    return f"{key(where)} = {_shown(mistake['input'])} {demand}{_meaning(where, model)}"
 
 
 def _unknown(where: Location, model: type[BaseModel]) -> str:
@@ -97,10 +72,12 @@ def _unknown(where: Location, model: type[BaseModel]) -> str:
 def _missing(where: Location, model: type[BaseModel]) -> str:
     name, table = str(where[-1]), key(where[:-1])
     if isinstance(where[-1], int):
-        return f"{table} is too short; write all {where[-1] + 1} values{_meaning(where)}"
+        return f"{table} is too short; write all {where[-1] + 1} values{_meaning(where, model)}"
     if _is_table(_model_at(where[:-1], model).model_fields[name].annotation):
         return f"[{key(where)}] is missing; add that table"
-    return f"{key(where)} is missing; add {_EXAMPLE.get(name, name)} under [{table}]{_meaning(where)}"
+    example = _example(_field_at(where, model))
+    add = f"{name} = {example}" if example else name
+    return f"{key(where)} is missing; add {add} under [{table}]{_meaning(where, model)}"
 
 
 def _refused(mistake: ErrorDetails) -> str:
@@ -113,7 +90,7 @@ def _refused(mistake: ErrorDetails) -> str:
     return f"{key(where)}{shown} {sentence}"
 
 
-def _demand(mistake: ErrorDetails) -> str:
+def _demand(mistake: ErrorDetails, field: FieldInfo | None) -> str:
     kind, given = mistake["type"], mistake.get("ctx", {})
     match kind:
         case "literal_error":
@@ -130,8 +107,9 @@ def _demand(mistake: ErrorDetails) -> str:
             return "must not be empty"
         case "too_long":
             return f"must have {given['max_length']} values"
-    if kind == "string_type" and _meaning(mistake["loc"]):
-        return "must be text in quotes"  # such as the meaning says
+    if kind == "string_type" and field is not None:
+        example = _example(field) if isinstance(mistake["loc"][-1], str) else ""
+        return f"must be text in quotes, such as {example}" if example else "must be text in quotes"
     return f"must be {_KIND[kind]}" if kind in _KIND else f"is wrong: {mistake['msg']}"
 
 
@@ -142,12 +120,37 @@ def _choose(given: Any, expected: str) -> str:
     return f"is not known; {guess}choose one of {', '.join(known)}"
 
 
-def _meaning(where: Location) -> str:
+def _meaning(where: Location, model: type[BaseModel]) -> str:
     named = [part for part in where if isinstance(part, str)]
     if named[:2] == ["training", "cost_matrix"]:  # what follows are names of the user's, not keys
         return f" ({_COST})" if len(named) == 5 else " (for example walk = { stairs = 0.2 })"
-    meaning = _MEANING.get(named[-1]) if named else None
-    return f" ({meaning})" if meaning else ""
+    field = _field_at(where, model)
+    return f" ({field.description})" if field is not None and field.description else ""
+
+
+def comment(field: FieldInfo) -> str:
+    """What a policy file says beside a key: its choices, and what it means."""
+    choices = [part for each in (field.annotation, *get_args(field.annotation)) for part in _choices(each)]
+    return ": ".join(part for part in (" | ".join(choices), field.description) if part)
+
+
+def _choices(annotation: Any) -> tuple[str, ...]:
+    return get_args(annotation) if get_origin(annotation) is Literal else ()
+
+
+def _example(field: FieldInfo | None) -> str:
+    return str(field.examples[0]) if field is not None and field.examples else ""
+
+
+def _field_at(where: Location, model: type[BaseModel]) -> FieldInfo | None:
+    """The key that a location is about, or is inside of; None where it is a name of the user's."""
+    at: Any = model
+    field = None
+    for part in (each for each in where if isinstance(each, str)):
+        in_dict = get_origin(at) is dict
+        field = None if in_dict else getattr(at, "model_fields", {}).get(part)
+        at = get_args(at)[1] if in_dict else getattr(field, "annotation", None)
+    return field
 
 
 def key(where: Location) -> str:

@@ -12,8 +12,8 @@ from pydantic import Field, ValidationError, model_validator
 
 from deeprotect.errors import PolicyError, printable
 from deeprotect.policy.agreement import check_agreement, check_budget, settle_defaults
-from deeprotect.policy.mistakes import meant_or, one_line
-from deeprotect.policy.sections import About, Inferences, Privacy, Section, Stream, Training, seconds
+from deeprotect.policy.mistakes import comment, meant_or, one_line
+from deeprotect.policy.sections import About, Budget, Inferences, Privacy, Section, Stream, Training, seconds
 from deeprotect.signals import Channel, Hold, Schema
 
 SECTIONS = {"stream": Stream, "inferences": Inferences, "privacy": Privacy, "training": Training}
@@ -24,27 +24,10 @@ Json = dict[str, Any]
 # tomli_w puts each item of an array on its own line; in its output a line that ends in "[" is nothing else.
 _ARRAY = re.compile(r"\[\n((?: {4}.*,\n)+)\]")
 _COMMENTS = {
-    "window": "samples in a window",
-    "when_missing": "live, where samples are lost: nothing | placeholder (a public window)",
-    "useful": "what the app may infer",
-    "sensitive": "what it must not; empty: everything else",
-    "epsilon": "for one draw; smaller is more private",
-    "every": "one draw for so long, instead of one for each window: ε per hour falls, what is shorter is lost",
-    "listen": "windows of that time that are looked at, spread evenly",
-    "slots": "the draw is a script of that time: what was done, and in which slot it changed",
-    "changes": "of a script, at most",
-    "guarantee": "ldp | named | rldp",
-    "confidence": "named only: probability that the whole promise holds, given the calibration data",
-    "given": "named only: useful (whoever does what how often) | nothing (as often as in calibration)",
-    "ldp_ceiling": "an LDP bound on top, whatever the calibration: without it there may be no noise at all",
-    "mechanism": "auto | channel | laplace | subspace | paper | baseline",
-    "per_hour": "of one person, in any hour; a ledger keeps it",
-    "per_day": "of one person, in any day",
-    "in_all": "of one person, ever",
-    "when_spent": "refuse | placeholder: public windows, drawn without looking at the data",
-    "minimiser": "default | paper | pca",
-    "loss": "ridge | softmax | hinge",
-    "orientation": "free | kept | unknown: whether how a device is worn, or lies, may be put aside, to read strangers",
+    name: text
+    for section in (Stream, Inferences, Privacy, Budget, Training)
+    for name, field in section.model_fields.items()
+    if (text := comment(field))
 }
 _COMMENTED = re.compile(rf"^({'|'.join(_COMMENTS)}) = .*$", re.MULTILINE)
 

@@ -65,8 +65,11 @@ class Section(BaseModel):
 class ChannelSpec(Section):
     """One channel: unit and public range; samples outside the range are clipped."""
 
-    unit: Name
-    range: Annotated[tuple[float, float], Field(strict=False)]
+    unit: Annotated[Name, Field(description="for example g", examples=['"g"'])]
+    range: Annotated[
+        tuple[float, float],
+        Field(strict=False, description="public: the sensor's lowest and highest value", examples=["[-4.0, 4.0]"]),
+    ]
     resolution: Annotated[float, Field(gt=0)] | None = None
     sensor: Name | None = None
 
@@ -93,11 +96,13 @@ class ChannelSpec(Section):
 class Stream(Section):
     """Rate, window length and channels; `columns` maps a channel, `time` or `recording` to a column named otherwise."""
 
-    rate_hz: Annotated[float, Field(gt=0)]
-    window: Annotated[int, Field(ge=1)]
+    rate_hz: Annotated[float, Field(gt=0, description="samples per second", examples=["10"])]
+    window: Annotated[int, Field(ge=1, description="samples in a window", examples=["20"])]
     channels: dict[Name, ChannelSpec]
     columns: dict[Name, Name] = Field(default_factory=dict)
-    when_missing: Literal["nothing", "placeholder"] | None = None  # live, where samples are lost; default: nothing
+    when_missing: Literal["nothing", "placeholder"] | None = Field(
+        None, description="what leaves a live stream where samples are lost; a placeholder is a public window"
+    )
 
     def column(self, channel: str) -> str:
         return self.columns.get(channel, channel)
@@ -181,8 +186,8 @@ GUARANTEES: dict[str, tuple[Guarantee, ...]] = {
 class Inferences(Section):
     """What an app may infer, and what nobody should; without `sensitive`, everything else is sensitive."""
 
-    useful: Names
-    sensitive: Names = ()
+    useful: Annotated[Names, Field(description="label columns the app may infer", examples=['["activity"]'])]
+    sensitive: Annotated[Names, Field(description="what it must not infer; empty: everything else")] = ()
 
     @field_validator("useful", "sensitive")
     @classmethod
@@ -215,10 +220,12 @@ class Inferences(Section):
 class Budget(Section):
     """Limits that a ledger keeps for each person: ε in any hour, in any day, and in all; each may be left out."""
 
-    per_hour: Annotated[float, Field(gt=0)] | None = None
-    per_day: Annotated[float, Field(gt=0)] | None = None
-    in_all: Annotated[float, Field(gt=0)] | None = None
-    when_spent: WhenSpent = "refuse"
+    per_hour: float | None = Field(None, gt=0, description="ε of one person in any hour; a ledger keeps it")
+    per_day: float | None = Field(None, gt=0, description="ε of one person in any day")
+    in_all: float | None = Field(None, gt=0, description="ε of one person, ever")
+    when_spent: WhenSpent = Field(
+        "refuse", description="what leaves once a limit is reached; a placeholder looks at no data"
+    )
 
     @property
     def limits(self) -> dict[str, float]:
@@ -243,15 +250,35 @@ class Privacy(Section):
     `slots`: what is drawn is a script of that time, which may change from slot to slot, at most `changes` times.
     """
 
-    epsilon: Annotated[float, Field(gt=0)]
-    every: str | None = None
-    listen: Annotated[int, Field(ge=1)] | None = None
-    slots: str | None = None
-    changes: Annotated[int, Field(ge=0, le=MOST_CHANGES)] | None = None  # without it, as many as ε pays for
+    epsilon: Annotated[float, Field(gt=0, description="for one draw; smaller is more private", examples=["5.0"])]
+    every: str | None = Field(
+        None,
+        description="one draw for this long instead of one per window: lowers ε per hour; shorter events are lost",
+        examples=['"30 s"'],
+    )
+    listen: int | None = Field(None, ge=1, description="windows of that time that are looked at, spread evenly")
+    slots: str | None = Field(
+        None,
+        description="the draw is a script of that time: what was done, and in which slot it changed",
+        examples=['"30 s"'],
+    )
+    changes: int | None = Field(
+        None, ge=0, le=MOST_CHANGES, description="the most changes in a script; default: as many as ε pays for"
+    )
     guarantee: Guarantee = "ldp"
-    confidence: Annotated[float, Field(ge=0.5, lt=1)] = 0.95
-    given: Given | None = None  # named only: what windows that are compared have in common; without it, "nothing"
-    ldp_ceiling: Annotated[float, Field(gt=0)] | None = None
+    confidence: Annotated[
+        float,
+        Field(
+            ge=0.5, lt=1, description="named only: probability that the whole promise holds, given the calibration data"
+        ),
+    ] = 0.95
+    given: Given | None = Field(
+        None,
+        description="named only: however often people do what (useful), or as often as in calibration (nothing)",
+    )
+    ldp_ceiling: float | None = Field(
+        None, gt=0, description="an LDP bound on top, whatever the calibration: without it there may be no noise at all"
+    )
     mechanism: Mechanism = "auto"
     budget: Budget = Field(default_factory=Budget)
 
@@ -290,14 +317,18 @@ class Privacy(Section):
 class Training(Section):
     """How the minimiser is learnt; nothing here touches the promise."""
 
-    features: Annotated[int, Field(ge=1)] = 7
+    features: Annotated[int, Field(ge=1, description="numbers kept from a window")] = 7
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     minimiser: Minimiser = "default"
     loss: Loss = "softmax"
     max_epochs: Annotated[int, Field(ge=1)] | None = None
     # free: how a device is worn carries nothing useful; unknown: nor does what channels rest at, gravity for instance
-    orientation: Literal["kept", "free", "unknown"] = "kept"
-    people: Name | None = None  # column that names the participant; without it, every recording counts as one
+    orientation: Literal["kept", "free", "unknown"] = Field(
+        "kept", description="whether to ignore device orientation, to generalise to new people"
+    )
+    people: Name | None = Field(
+        None, description="column that names the participant; without it, every recording counts as one"
+    )
     cost_matrix: dict[Name, Rows] = Field(default_factory=dict)  # inference, true class, class read; 1 if not named
 
     @field_validator("cost_matrix")

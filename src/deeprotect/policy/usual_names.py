@@ -1,42 +1,36 @@
-"""The names under which people keep time, recording and person in their tables: Timestamp, Subject ID, trial."""
+"""The names under which people keep time, recording and person in their tables: Timestamp, Subject ID, trial.
+
+The words are in names.toml.
+"""
 
 import re
+import tomllib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from importlib import resources
 from typing import Self
+
+from deeprotect.policy.known_sensors import bare
+from deeprotect.policy.sections import Section
 
 TIME, RECORDING, PERSON = "time", "recording", "person"
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
+class _Names(Section):
+    sure_time: str
+    likely_time: str
+    recording: str
+    person: str
+    telling: str
+
+    def words(self, kind: str) -> frozenset[str]:
+        return frozenset(getattr(self, kind).split())
 
 
-# Without case, spaces, punctuation and a unit in brackets. A sure name outranks a likely one.
-_SURE_TIME = _set(
-    "time timestamp timestamps datetime datetimeutc epoch epochtime unixtime unixtimestamp sensortimestamp sensortime "
-    "eventtime sampletime systemtime utctime timeutc timestamputc elapsedtime timeelapsed zeit zeitstempel uhrzeit "
-    "temps tiempo tempo"
+_NAMES = _Names.model_validate(
+    tomllib.loads(resources.files("deeprotect.policy").joinpath("names.toml").read_text(encoding="utf-8"))
 )
-_LIKELY_TIME = _set(
-    "t ts date clock elapsed seconds secondselapsed elapsedseconds sec secs millis milliseconds microseconds "
-    "nanoseconds ms us ns"
-)
-_RECORDING = _set(
-    "recording recordingid recordingname rec recid trial trialid trialnumber trialno session sessionid segment "
-    "segmentid take bout episode runid runnumber seriesid experiment experimentid expid file filename fileid "
-    "sourcefile clip clipid measurementid activityid trip tripid tripnumber tripno ride rideid journey journeyid"
-)
-_PERSON = _set(
-    "person personid subject subjectid subj subjid participant participantid user userid username speaker speakerid "
-    "volunteer volunteerid patient patientid driver driverid wearer wearerid individual individualid proband "
-    "probandid"
-)
-_TELLING = _set(
-    "name firstname lastname surname fullname email mail phone phonenumber address street imei imsi mac macaddress ip "
-    "ipaddress deviceid androidid serial serialnumber birthday birthdate dateofbirth dob ssn passport"
-)
-_BRACKETS = re.compile(r"[\[(].*?[\])]")
+_SURE_TIME, _LIKELY_TIME, _RECORDING, _PERSON, _TELLING = map(_NAMES.words, _Names.model_fields)
 _SEPARATORS = re.compile(r"[\W_]+")
 _UNIT_AT_END = re.compile(
     r"(?:^|[\s_.\-(\[]|(?<=[a-z])(?=[A-Z]))"  # at the beginning, after a separator, or where camel case begins a word
@@ -82,7 +76,7 @@ def _named(names: Iterable[str], words: Collection[str]) -> list[str]:
 
 
 def _word(name: str) -> str:
-    return _SEPARATORS.sub("", _BRACKETS.sub("", name)).lower()
+    return _SEPARATORS.sub("", bare(name)).lower()
 
 
 def _plain(word: str, names: list[str]) -> tuple[str, ...]:

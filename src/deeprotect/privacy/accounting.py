@@ -1,13 +1,11 @@
-"""Adding up events: what one draw and what the whole stream have spent, always both."""
+"""Adding up draws: what one of them and what the whole stream have spent, always both."""
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Self
 
 from deeprotect.errors import BudgetError
-from deeprotect.privacy.events import Event, Guarantee
-
-Charge = tuple[Event, int]
+from deeprotect.privacy.events import Event, Guarantee, shown
 
 
 @dataclass(frozen=True)
@@ -22,72 +20,32 @@ class Spending:
     confidence: float = 1.0
     per: str = "window"
 
-    def __str__(self) -> str:
-        stream = "no bound" if math.isinf(self.per_stream) else f"ε = {self.per_stream:g}"
-        return (
-            f"{self.guarantee}: ε = {self.per_draw:g} per {self.per}, "
-            f"{stream} for the whole stream ({self.draws} {self.per}s)"
-        )
+    @classmethod
+    def of(cls, event: Event, draws: int) -> Self:
+        """So many draws under one event, each of windows that no other draw looks at.
 
-
-def totals(charges: Iterable[Charge]) -> Spending:
-    """Every charge releases what no other charge releases: the largest for a draw, the sum for the stream."""
-    charges = _checked(charges)
-    doubts = {(event.inferences, event.given, event.confidence) for event, _ in charges}
-    return Spending(
-        draws=sum(count for _, count in charges),
-        per_draw=parallel(charges),
-        per_stream=sequential(charges),
-        guarantee=_weakest(charges),
-        delta=min(1.0, math.fsum(event.delta * count for event, count in charges)),
-        # A named promise may fail with its calibration data, once for all windows: union bound over promises.
-        confidence=max(0.0, 1.0 - math.fsum(1.0 - confidence for *_, confidence in doubts)),
-        per="episode" if any(event.per == "episode" for event, _ in charges) else "window",
-    )
-
-
-def sequential(charges: Iterable[Charge]) -> float:
-    """Sequential theorem: releases of related data cost the sum. docs/claims.md#sequential-composition"""
-    charges = _checked(charges)
-    if not _composes(charges):
-        return math.inf
-    return math.fsum(event.epsilon * count for event, count in charges)
-
-
-def parallel(charges: Iterable[Charge]) -> float:
-    """Parallel theorem: windows that share nothing cost the largest. docs/claims.md#parallel-composition"""
-    return max((event.epsilon for event, count in _checked(charges) if count), default=0.0)
-
-
-def _checked(charges: Iterable[Charge]) -> list[Charge]:
-    charges = list(charges)
-    for event, count in charges:
+        Draws that share nothing cost the largest, related ones the sum: docs/claims.md#parallel-composition and
+        docs/claims.md#sequential-composition. A named promise is about one draw: two draws, each silent about a secret,
+        may tell it together. It may fail with its calibration data, once for all draws.
+        """
         if type(event) is not Event:
             raise BudgetError(f"cannot account for {type(event).__name__}; charge an Event")
-        if type(count) is not int or count < 0:
+        if type(draws) is not int or draws < 0:
             raise BudgetError("a charge needs a number of draws that is a whole number from 0 up")
-    _weakest(charges)
-    return charges
-
-
-def _composes(charges: list[Charge]) -> bool:
-    """A named promise is about one draw: two draws, each silent about a secret, may tell it together."""
-    if _weakest(charges) != "named":
-        return True
-    return sum(count for _, count in charges) <= 1
-
-
-def _weakest(charges: list[Charge]) -> Guarantee:
-    """ldp implies rldp and named; rldp and named imply nothing for each other, nor for other inferences."""
-    weaker = {
-        (event.guarantee, frozenset(event.inferences), frozenset(event.given))
-        for event, _ in charges
-        if event.guarantee != "ldp"
-    }
-    if len(weaker) > 1:
-        raise BudgetError(
-            "these releases promise different things "
-            f"({', '.join(sorted({guarantee for guarantee, *_ in weaker}))} for different inferences); "
-            "account for each kind apart"
+        composes = event.guarantee != "named" or draws <= 1
+        return cls(
+            draws=draws,
+            per_draw=event.epsilon if draws else 0.0,
+            per_stream=event.epsilon * draws if composes else math.inf,
+            guarantee=event.guarantee,
+            delta=min(1.0, event.delta * draws),
+            confidence=event.confidence,
+            per=event.per,
         )
-    return next(iter(weaker))[0] if weaker else "ldp"
+
+    def __str__(self) -> str:
+        stream = "no bound" if math.isinf(self.per_stream) else f"ε = {shown(self.per_stream)}"
+        return (
+            f"{self.guarantee}: ε = {shown(self.per_draw)} per {self.per}, "
+            f"{stream} for the whole stream ({self.draws} {self.per}s)"
+        )

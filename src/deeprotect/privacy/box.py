@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from deeprotect.errors import InputError, PolicyError
-from deeprotect.privacy.json_reader import JsonReader
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -87,7 +86,3 @@ class Box:
 
     def to_json(self) -> dict[str, Any]:
         return {"low": list(self.low), "high": list(self.high), "grid_steps": self.grid_steps}
-
-    @classmethod
-    def read(cls, record: JsonReader) -> "Box":
-        return cls(record.floats("low"), record.floats("high"), record.integer("grid_steps"))

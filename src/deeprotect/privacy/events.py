@@ -1,7 +1,9 @@
 """What one release promises: stored as an event, so that totals are always computed and never written down."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from decimal import ROUND_CEILING, Context
 from typing import Any, Literal, get_args
 
 from deeprotect.errors import PolicyError, printable, quoted_all
@@ -15,6 +17,12 @@ _ASSUMES = {
     "named": "the sets are those of the calibration recordings, as the bundle's maker says",
 }
 _ASSUMES_GIVEN = "no class that was recorded is missing"
+_UP = Context(prec=6, rounding=ROUND_CEILING)
+
+
+def shown(epsilon: float) -> str:
+    """For people: six digits of ε as it is written, never less than it is."""
+    return f"{float(_UP.create_decimal(repr(float(epsilon)))):g}"
 
 
 @dataclass(frozen=True)
@@ -61,10 +69,36 @@ class Event:
             del body["given"]  # as bundles were written before there was such a promise
         return body
 
+    def certificate(
+        self,
+        *,
+        mechanism: str,
+        method: str,
+        derived_epsilon: float,
+        ldp_epsilon: float | None,
+        neighbours: str | None = None,
+        sensitivity: float | None = None,
+        exact: bool = True,
+        assumes: Sequence[str] = (),
+        **more: Any,
+    ) -> dict[str, Any]:
+        """What a mechanism promises, with everything that rests on it; without neighbours named, any two."""
+        facts = {
+            "mechanism": mechanism,
+            "neighbours": neighbours or f"any two {self.per}s",
+            "derived_epsilon": derived_epsilon,
+            "ldp_epsilon": ldp_epsilon,
+            "sensitivity": sensitivity,
+            "exact": exact,
+            "method": method,
+            "assumes": list(assumes),
+        }
+        return self.to_json() | facts | more
+
     def __str__(self) -> str:
         against = f" for {quoted_all(self.inferences, ', ')}" if self.inferences else ""
         given = f" given {quoted_all(self.given)}" if self.given else ""
-        return f"ε = {self.epsilon:g} {self.guarantee} per {self.per}{against}{given}"
+        return f"ε = {shown(self.epsilon)} {self.guarantee} per {self.per}{against}{given}"
 
 
 @dataclass(frozen=True)

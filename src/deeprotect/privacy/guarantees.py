@@ -6,13 +6,13 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 from deeprotect.errors import quoted_all
-from deeprotect.privacy.events import Event
+from deeprotect.privacy.events import Event, shown
 
 PLAIN = {"ldp": "any two windows", "named": "named inferences", "rldp": "linear directions only", "none": "no promise"}
 STRONGEST_FIRST = tuple(PLAIN)
 _HUGE = 1e6
 _UNITS = ((3600.0, "hour"), (60.0, "minute"), (1.0, "second"))
-_BESIDE = "what stands beside the samples (recording names, time stamps, the number of rows)"
+_METADATA = "metadata (recording names, time stamps, the number of rows)"
 
 
 @dataclass(frozen=True)
@@ -28,18 +28,18 @@ class Promise:
 
 _WORDS = {
     "ldp": Promise(
-        promised="Whatever you do in {one}, its release makes no reader more than {factor} times surer of it, whatever "
-        "they know and however they compute.",
+        promised="Whatever you do in {one}, its release can shift anyone's odds about it by at most a factor of "
+        "{factor}, whatever they know and however they compute.",
         holds="This is certain: it follows from the noise alone, if the program and its random numbers are sound.",
-        against="Anyone: any model, any computing power, any side knowledge, the protector's own files included.",
+        against="Anyone, with any model, any computing power and any side knowledge, including the protector's files.",
         covers="One {per}. T of them cost T·ε, and each app has draws of its own.",
-        not_covered="It does not cover several {many} together, whose factors multiply (any time of that length that "
-        "begins elsewhere meets two of them, and each app has draws of its own), {beside}, or that something was "
-        "released at all.",
+        not_covered="It does not cover several {many} together, whose factors multiply (any {many_one} of that length "
+        "that starts elsewhere overlaps two of them, and each app has draws of its own), {beside}, or the fact that "
+        "something was released.",
     ),
     "named": Promise(
-        promised="{beyond}one {length} lets no reader shift their odds between any two classes of {hidden}{often} by "
-        "more than a factor of {factor}, with {confidence} confidence.",
+        promised="{beyond}one {length} can shift anyone's odds between any two classes of {hidden}{often} by at most a "
+        "factor of {factor}, with {confidence} confidence.",
         holds="The confidence is for all classes together. It assumes that recordings are independent of each other, "
         "and that the next one is like those used for calibration.",
         against="Anyone who {knows}wants to learn {hidden} from one {per}, with any model.",
@@ -48,7 +48,7 @@ _WORDS = {
         "sensors that were not in those recordings, an observer who knows more about the {many_one}, or {beside}.",
     ),
     "rldp": Promise(
-        promised="One {length} lets no reader tell two recordings apart by more than a factor of {factor} if they "
+        promised="One {length} can shift anyone's odds between two recordings by at most a factor of {factor}, if they "
         "differ only in what a linear classifier of {hidden} looks at.",
         holds="This is certain for the classifier's weights as fitted in training; that these are the right ones is "
         "taken on trust.",
@@ -58,11 +58,11 @@ _WORDS = {
         "measured attacker, not by this factor), several {many} together, anything but {hidden}, or {beside}.",
     ),
     "none": Promise(
-        promised="Nothing is promised: attackers are only measured, and a better one may reach more.",
+        promised="Nothing is promised: attackers are only measured, and a better one may learn more.",
         holds="",
         against="Nobody.",
         covers="Nothing. Such rows show what formal promises cost.",
-        not_covered="Everything: an attacker nobody has thought of yet may read all that raw windows tell.",
+        not_covered="Everything: an attacker nobody has thought of yet may learn all that raw windows reveal.",
     ),
 }
 
@@ -110,14 +110,16 @@ def promise(
         "confidence": "the stated" if confidence is None else f"{100 * confidence:.4g} %",
         "beyond": f"Beyond {known}, " if known else "",
         "knows": f"knows {known} and " if known else "",
-        "alike": f", of any class of {known} done as in calibration, however often each is done" if known else "",
-        "told": f"what {known} alone tells, such as who does what how often, draws during which it changes, "
+        "alike": f", whatever its class of {known} and however often each occurs, if it is as in calibration"
+        if known
+        else "",
+        "told": f"what {known} alone reveals, such as who does what and how often, draws during which it changes, "
         if known
         else "",
         "ceiling": "" if ldp_epsilon is None else f" (where the factor is {factor(ldp_epsilon)})",
         "often": " with enough recordings" if rare else "",
         "rare": f"{rare}, " if rare else "",
-        "beside": _BESIDE,
+        "beside": _METADATA,
     }
     template = _WORDS[guarantee]
     return Promise(*(_sentence(getattr(template, field.name).format_map(values)) for field in fields(Promise)))
@@ -158,7 +160,7 @@ def factor(epsilon: float) -> str:
     """e^ε, rounded up; as a power where the number would tell nobody anything."""
     value = math.exp(min(epsilon, 700.0))
     if value >= _HUGE:
-        return f"e^{epsilon:g}"
+        return f"e^{shown(epsilon)}"
     return f"{math.ceil(value * 10) / 10 if value < 10 else math.ceil(value):,}"
 
 
@@ -166,7 +168,7 @@ def odds(epsilon: float) -> str:
     """The factor once more, as odds and as certainty, which is never rounded to 100 %."""
     value = math.exp(min(epsilon, 700.0))
     if value >= _HUGE:
-        return "That is over a million, and so hardly a limit."
+        return "That is over a million, so hardly a limit."
     digits = max(1, math.ceil(math.log10(1 + value)) - 2)  # so many that none is 100 %
     sure = math.ceil(100 * 10**digits * value / (1 + value)) / 10**digits
     return f"Even odds become at most {factor(epsilon)} to 1, or {sure:.{digits}f} % sure."

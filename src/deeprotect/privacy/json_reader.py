@@ -2,16 +2,17 @@
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, TypeVar, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.errors import BundleError, quoted
 
+Part = TypeVar("Part")
 # Length is bounded before the text is parsed: Fraction("1e999999999") would never return.
 _FRACTION = re.compile(r"[0-9]{1,16}/[0-9]{1,16}")
 
@@ -74,6 +75,14 @@ class JsonReader:
         values = self._list(field, self._get(field))
         return [JsonReader(value, f"{self.name}.{field}[{place}]") for place, value in enumerate(values)]
 
+    def read(self, field: str, kind: Any) -> Any:
+        """A field of one of the types that dataclasses here have."""
+        return _READERS[str if get_origin(kind) is Literal else kind](self, field)
+
+    def build(self, kind: type[Part]) -> Part:
+        """A dataclass, field by field; it refuses values that it does not know."""
+        return kind(**{each.name: self.read(each.name, each.type) for each in fields(kind)})  # type: ignore[arg-type]
+
     def _get(self, field: str) -> Any:
         if field not in self.fields:
             raise BundleError(f"{self.name}: '{field}' is missing; restore the bundle or train again")
@@ -89,3 +98,13 @@ class JsonReader:
 
     def _refuse(self, field: str, wanted: str) -> Any:
         raise BundleError(f"{self.name}: '{field}' must be {wanted}; restore the bundle or train again")
+
+
+_READERS: dict[Any, Callable[[JsonReader, str], Any]] = {
+    str: JsonReader.text,
+    int: JsonReader.integer,
+    float: JsonReader.number,
+    tuple[str, ...]: JsonReader.texts,
+    tuple[int, ...]: JsonReader.integers,
+    tuple[float, ...]: JsonReader.floats,
+}

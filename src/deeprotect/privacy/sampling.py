@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor
+from math import ceil, floor, inf, nextafter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,6 +128,12 @@ def round_up(scale: Fraction) -> Fraction:
     magnitude = scale.numerator.bit_length() - scale.denominator.bit_length()
     shift = min(max(_SIGNIFICANT_BITS - magnitude, 0), 48)
     return Fraction(-((-scale.numerator << shift) // scale.denominator), 1 << shift)
+
+
+def float_up(value: Fraction) -> float:
+    """The nearest float, or the next one where that is less: a certificate states no less than what holds."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else nextafter(nearest, inf)
 
 
 def mean_magnitude(scale: Fraction) -> float:

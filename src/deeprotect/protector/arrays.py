@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from deeprotect.errors import TableError, printable
-from deeprotect.privacy.accounting import totals
+from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.engine import Pipeline, stream
 from deeprotect.release.ledger import Ledger
@@ -37,7 +37,7 @@ def release_array(
     rows = windows.reshape(-1, windows.shape[2]).astype(np.float64)
     clipped = tuple(channel.name for channel in largely_outside(rows, bundle.schema))
     draws = book.tally - before
-    spending = totals([(bundle.mechanism.event, draws.paid)])
+    spending = Spending.of(bundle.mechanism.event, draws.paid)
     return released, ReleaseSummary(len(rows), spending, (), clipped=clipped, draws=draws)
 
 

@@ -17,6 +17,7 @@ from deeprotect.errors import BudgetError, LedgerError
 from deeprotect.privacy.entropy import Entropy, SystemEntropy, require_system
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.release.ledger.ledger import Ledger, Paid
+from deeprotect.release.ledger.limits import counted_as, up
 from deeprotect.signals import Hold, Run, Schema, Windows
 from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
@@ -26,7 +27,10 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 LedgerOf = Callable[[str], Ledger]
 """Whose account a recording is charged to, by its name."""
-_OTHER_PRICE = "this ledger charges {}, and a draw here is {}; open the ledger with the protector that releases"
+_OTHER_PRICE = (
+    "this ledger charges {} (counted: {}), and a draw here is {} (counted: {}); open the ledger with the protector "
+    "that releases"
+)
 
 
 class Pipeline(Protocol):
@@ -61,9 +65,13 @@ class Request:
     counts: Counts
     shown: Counts
 
-    def __post_init__(self) -> None:
-        if self.ledger.price.event != self.bundle.mechanism.event:
-            raise LedgerError(_OTHER_PRICE.format(self.ledger.price.event, self.bundle.mechanism.event))
+    def check_price(self) -> None:
+        """The same event is not enough: what is counted is the LDP bound, and two named events may differ in it."""
+        price, mechanism = self.ledger.price, self.bundle.mechanism
+        epsilon, _ = counted_as(mechanism)
+        if (price.event, price.epsilon) != (mechanism.event, epsilon):
+            told = price.event, up(price.epsilon), mechanism.event, up(epsilon)
+            raise LedgerError(_OTHER_PRICE.format(*told))
 
     @classmethod
     def of(cls, private: Windows, bundle: Pipeline, ledger: Ledger) -> "Request":
@@ -119,6 +127,8 @@ def rehearse(
     """The same with any randomness, to measure or to attack: never for what leaves."""
     if not requests:
         return []
+    for request in requests:
+        request.check_price()
     codes = encode(requests) if codes is None else codes
     with requests[0].ledger.open(requests) as books:
         paid = books.charge()

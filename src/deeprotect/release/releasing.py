@@ -20,7 +20,7 @@ import pyarrow as pa
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.network import one_thread
 from deeprotect.errors import InputError, quoted_all
-from deeprotect.privacy.accounting import Spending, totals
+from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.engine import Pipeline, accompanied
 from deeprotect.release.ledger import DrawCounts, Ledger
@@ -122,7 +122,7 @@ def release_table(
                 progress(source.position())
     draws = accounts.tally - before
     renumbered = passing.recording == "numbered" and columns.recording_name is not None
-    spending = totals([(bundle.mechanism.event, draws.paid)])
+    spending = Spending.of(bundle.mechanism.event, draws.paid)
     unchanged = passing.unchanged(columns)
     told = (columns.dropped, unchanged, tuple(clipped), renumbered)
     return ReleaseSummary(released_rows, spending, *told, draws=draws, people=accounts.people)
@@ -206,7 +206,7 @@ def release_data_set(
     draws = sum((each.draws for each in released), DrawCounts())
     return ReleaseSummary(
         rows=sum(each.rows for each in released),
-        spending=totals([(bundle.mechanism.event, draws.paid)]),
+        spending=Spending.of(bundle.mechanism.event, draws.paid),
         dropped=tuple(dict.fromkeys(name for each in released for name in each.dropped)),
         unchanged=tuple(dict.fromkeys(name for each in released for name in each.unchanged)),
         clipped=tuple(dict.fromkeys(name for each in released for name in each.clipped)),

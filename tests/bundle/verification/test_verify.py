@@ -125,10 +125,15 @@ def test_a_combination_that_is_called_rare_is_said_beside_the_verdict_and_in_the
     certificate = mechanisms.load(mechanism).certificate()
     path = forge(bundle, mechanism=mechanism, certificate=certificate)
     assert "“person” given “activity” in 2 of 4 combinations" in verify(path).promise
-    said = (
-        "2 of 4 combinations of a useful class and “person” have no named promise, and ε-LDP holds for them: one has 1"
-    )
+    said = "2 of 4 combinations of a useful class and “person” have no named promise; ε-LDP holds for them: one has 1"
     assert said in card(Bundle.load(path))
+    (line,) = certificate["unpromised"]
+    reworded = line.replace("have no named promise; ε-LDP holds", "have no named promise, and ε-LDP holds")
+    Bundle.load(forge(bundle, mechanism=mechanism, certificate=certificate | {"unpromised": [reworded]}))
+    fewer = certificate | {"unpromised": [line.replace("2 of 4", "1 of 4")]}
+    path = forge(bundle, mechanism=mechanism, certificate=fewer)
+    with pytest.raises(BundleError, match="unpromised"):
+        Bundle.load(path)
 
 
 def test_an_encoder_before_subspace_noise_is_refused(made, forge):

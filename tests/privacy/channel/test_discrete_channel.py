@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.recordings import correlated, promises
 
 from deeprotect.errors import PolicyError
-from deeprotect.privacy.accounting import totals
+from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.channel.betting import UNIT
 from deeprotect.privacy.channel.calibration import RecordedShares
 from deeprotect.privacy.channel.design import design, make, round_rows
@@ -154,8 +154,8 @@ def test_an_output_that_is_no_use_never_comes():
 def test_the_event_says_what_is_promised():
     assert ldp().event == Event("ldp", 2.0)
     assert named(ceiling=3.0).event == Event("named", 1.0, inferences=("person",), confidence=0.95)
-    assert totals([(named().event, 1)]).per_stream == 1.0
-    assert totals([(named().event, 2)]).per_stream == float("inf")
+    assert Spending.of(named().event, 1).per_stream == 1.0
+    assert Spending.of(named().event, 2).per_stream == float("inf")
 
 
 def test_without_budget_there_is_no_channel():

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.release.ledger.bookings import charge, record
+from tests.release.ledger.bookings import Asked, charge, record
 from tests.release.ledger.prices import price
 
 from deeprotect.errors import BudgetError, LedgerError
+from deeprotect.release.ledger import Account
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import LONGEST_RUN
 from deeprotect.release.ledger.statement import statement
+from deeprotect.release.ledger.stored import StoredLedger
 from deeprotect.signals import Run
 
 RUNS = (Run("a", 0, 3), Run("b", 2, 2))
@@ -109,14 +111,6 @@ def test_episodes_of_any_length_come_back_window_by_window(open_ledger, counts, 
     assert np.array_equal(record(second, runs, np.zeros_like(shown), lengths), shown)
 
 
-def test_a_short_episode_that_was_once_kept_filled_up_comes_back_as_it_left(open_ledger):
-    """As version 1 kept it: two draws of three windows each, of which the last has one."""
-    ledger, run = open_ledger(), [Run("a", 0, 2)]
-    charge(ledger, run, count=2)
-    record(ledger, run, np.array([[1.0, 2, 3], [4, 0, 0]]))
-    assert record(ledger, run, np.zeros((4, 1)), np.array([3, 1]))[:, 0].tolist() == [1, 2, 3, 4]
-
-
 def test_what_is_kept_takes_as_much_memory_as_there_are_windows(open_ledger):
     """One long episode among many short ones: none is filled up to its length."""
     runs = [Run(str(number), 0, 1) for number in range(500)]
@@ -141,6 +135,14 @@ def test_nothing_asked_is_nothing_charged(open_ledger):
     ledger = open_ledger(in_all=5.0)
     assert charge(ledger, (), count=0).shape == (0,)
     assert record(ledger, (), np.empty((0, 3))).shape == (0, 3)
+
+
+def test_accounts_of_two_ledgers_are_never_charged_in_one(open_ledger, tmp_path, clock):
+    """Numbers of streams are a ledger's own: in another they would be somebody else's."""
+    other = StoredLedger(Database.existing_or_new(str(tmp_path / "other.db")), Account("walk"), price(), clock=clock)
+    asked = [Asked(ledger, [Run("a", 0, 1)], np.ones(1, dtype=np.int64)) for ledger in (open_ledger(), other)]
+    with pytest.raises(LedgerError, match="two ledgers"), asked[0].ledger.open(asked) as books:
+        books.charge()
 
 
 def test_numbers_may_be_numpys(open_ledger):

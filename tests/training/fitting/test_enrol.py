@@ -84,7 +84,7 @@ def test_an_enrolled_bundle_is_an_ordinary_one_that_verifies(enrolled, tmp_path)
 
 
 def test_the_card_says_that_it_is_somebodys_own_and_what_was_measured_on_others_is_gone(protector, enrolled):
-    assert f"Enrolled: then {WINDOWS} windows of one person" in card(enrolled.bundle)
+    assert f"Enrolled: then trained on {WINDOWS} windows of one person" in card(enrolled.bundle)
     assert "Enrolled" not in card(protector.bundle)
     assert enrolled.bundle.manifest.results == []
     assert "expected_accuracy" not in enrolled.bundle.manifest.minimiser.model_dump()

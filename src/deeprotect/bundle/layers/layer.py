@@ -8,13 +8,14 @@ exact in any order as long as no partial sum leaves the whole numbers that the t
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.bundle.layers.tensors import TensorWriter
+from deeprotect.bundle.layers.tensors import Integers, TensorReader, TensorWriter
 from deeprotect.errors import BundleError
+from deeprotect.privacy.json_reader import JsonReader
 
 Array = NDArray[np.floating[Any]]
 """Rows: (*shape, row)."""
@@ -134,6 +135,11 @@ class Layer(ABC):
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         return {"op": self.op, **stored(self, tensors)}
 
+    @classmethod
+    def read(cls, record: JsonReader, tensors: TensorReader) -> Self:
+        """What `to_json` wrote."""
+        return _restored(cls, record, tensors)
+
 
 def handed(values: Array, out: Array | None) -> Array:
     """A result that lies elsewhere, in the place that was asked for, where there is one."""
@@ -148,6 +154,25 @@ def checked(shape: Shape, op: str) -> Shape:
     if min(shape) < 1 or np.prod([float(size) for size in shape]) > MOST_VALUES:
         raise BundleError(f"layer {op} makes rows of no value or of more than {MOST_VALUES}; train again")
     return shape
+
+
+AS_THE_LAYER_SAYS = 0
+"""Axes of a tensor whose shape is another in each layer that has it."""
+Part = TypeVar("Part")
+
+
+def _restored(kind: type[Part], record: JsonReader, tensors: TensorReader, *, axes: int = 1) -> Part:
+    """Field by field, by their types, as `stored` lays them out; a tensor has one axis unless its field says more."""
+    found: dict[str, Any] = {}
+    for each in fields(kind):  # type: ignore[arg-type]  # dataclasses all
+        own = each.metadata.get("axes", 1)
+        if isinstance(each.type, type) and is_dataclass(each.type):
+            found[each.name] = _restored(each.type, record, tensors, axes=own)
+        elif each.type == Integers:
+            found[each.name] = tensors.integers(record.text(each.name), axes=own or axes)
+        else:
+            found[each.name] = record.read(each.name, each.type)
+    return kind(**found)
 
 
 def stored(part: Any, tensors: TensorWriter) -> dict[str, Any]:

@@ -1,15 +1,14 @@
 """Layers that multiply and add whole numbers: affine maps, convolution in time, spectra."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.bundle.layers.layer import Array, Kind, Layer, Prepared, Reach, checked, handed
-from deeprotect.bundle.layers.tensors import Integers, TensorReader
+from deeprotect.bundle.layers.layer import AS_THE_LAYER_SAYS, Array, Kind, Layer, Prepared, Reach, checked, handed
+from deeprotect.bundle.layers.tensors import Integers
 from deeprotect.errors import BundleError
-from deeprotect.privacy.json_reader import JsonReader
 
 LARGEST_SHIFT = 64
 
@@ -21,7 +20,7 @@ class Product:
     That is exact, and part of the weights when it runs. weights is (…, output), bias and shift are (output,).
     """
 
-    weights: Integers
+    weights: Integers = field(metadata={"axes": AS_THE_LAYER_SAYS})
     bias: Integers
     bias_shift: int
     shift: Integers
@@ -43,17 +42,12 @@ class Product:
     def reach(self, sums: NDArray[np.float64], kind: Kind) -> Reach:
         return Reach(np.ldexp(sums, -self.shift), whole=bool((self.shift <= 0).all()), kind=kind)
 
-    @classmethod
-    def read(cls, fields: JsonReader, tensors: TensorReader, *, axes: int) -> "Product":
-        weights, bias = tensors.integers(fields.text("weights"), axes=axes), tensors.integers(fields.text("bias"))
-        return cls(weights, bias, fields.integer("bias_shift"), tensors.integers(fields.text("shift")))
-
 
 @dataclass(frozen=True, eq=False)
 class Affine(Layer):
     """x W + b; weights is (input, output)."""
 
-    product: Product
+    product: Product = field(metadata={"axes": 2})
     op: ClassVar[str] = "affine"
 
     def prepare(self, given: Reach) -> Prepared:
@@ -72,16 +66,12 @@ class Affine(Layer):
 
         return Prepared(step, self.product.reach(sums, kind), self.product.weights.size + inputs + outputs)
 
-    @classmethod
-    def read(cls, fields: JsonReader, tensors: TensorReader) -> "Affine":
-        return cls(Product.read(fields, tensors, axes=2))
-
 
 @dataclass(frozen=True, eq=False)
 class Convolution(Layer):
     """Convolution in time with zero padding; weights is (time, input channel, output channel)."""
 
-    product: Product
+    product: Product = field(metadata={"axes": 3})
     stride: int
     padding: int
     op: ClassVar[str] = "convolution"
@@ -105,10 +95,6 @@ class Convolution(Layer):
         reach = self.product.reach(np.broadcast_to(sums, (steps, outputs)), kind)
         work = steps * self.product.weights.size + padded * inputs
         return Prepared(_Convolving(self, kind, steps), reach, work)
-
-    @classmethod
-    def read(cls, fields: JsonReader, tensors: TensorReader) -> "Convolution":
-        return cls(Product.read(fields, tensors, axes=3), fields.integer("stride"), fields.integer("padding"))
 
 
 class _Convolving:
@@ -177,11 +163,6 @@ class Spectrum(Layer):
         most = np.ldexp(np.sqrt(np.square(sums).reshape(2, -1).sum(axis=0)), -self.shift)
         return Prepared(step, Reach(most * (1 + 1e-6), whole=False), waves.size * channels)
 
-    @classmethod
-    def read(cls, fields: JsonReader, tensors: TensorReader) -> "Spectrum":
-        cosine, sine = (tensors.integers(fields.text(name)) for name in ("cosine", "sine"))
-        return cls(cosine, sine, fields.integer("shift"))
-
 
 @dataclass(frozen=True)
 class Statistics(Layer):
@@ -213,7 +194,3 @@ class Statistics(Layer):
             return values.reshape(4 * channels, -1)
 
         return Prepared(step, Reach(np.tile(most, 4) * (1 + 1e-6), whole=False), 4 * samples * channels)
-
-    @classmethod
-    def read(cls, _fields: JsonReader, _: TensorReader) -> "Statistics":
-        return cls()

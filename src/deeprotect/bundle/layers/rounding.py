@@ -1,8 +1,8 @@
 """Layers that round, values one by one onto whole numbers or through a table of them, and the one that decides."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,10 +47,6 @@ class Bounds:
 
         return rounded
 
-    @classmethod
-    def read(cls, fields: JsonReader) -> "Bounds":
-        return cls(fields.integer("low"), fields.integer("high"))
-
 
 @dataclass(frozen=True, eq=False)
 class Quantise(Layer):
@@ -60,9 +56,9 @@ class Quantise(Layer):
     piecewise linear encoding have (Gorishniy et al. 2022); the result is flat, value fastest.
     """
 
-    shift: Integers
+    shift: Integers = field(metadata={"axes": 2})
     shift_scale: int
-    factor: Integers
+    factor: Integers = field(metadata={"axes": 2})
     factor_scale: int
     bounds: Bounds
     op: ClassVar[str] = "quantise"
@@ -93,12 +89,6 @@ class Quantise(Layer):
         shift = np.ldexp(self.shift.astype(np.float32), -self.shift_scale)
         return shift[:, :, None], np.ldexp(self.factor.astype(np.float32), -self.factor_scale)[:, :, None]
 
-    @classmethod
-    def read(cls, fields: JsonReader, tensors: TensorReader) -> "Quantise":
-        shift, factor = (tensors.integers(fields.text(name), axes=2) for name in ("shift", "factor"))
-        scales = fields.integer("shift_scale"), fields.integer("factor_scale")
-        return cls(shift, scales[0], factor, scales[1], Bounds.read(fields))
-
 
 @dataclass(frozen=True)
 class Round(Layer):
@@ -117,10 +107,6 @@ class Round(Layer):
 
         most = np.floor(np.minimum(given.most + 1, self.bounds.most))
         return Prepared(step, Reach(most, whole=True), 3 * most.size)
-
-    @classmethod
-    def read(cls, fields: JsonReader, _: TensorReader) -> "Round":
-        return cls(Bounds.read(fields))
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,10 +132,6 @@ class Table(Layer):
         most = np.full(given.shape, float(np.abs(values).max()))
         return Prepared(step, Reach(most, whole=True), 5 * most.size)
 
-    @classmethod
-    def read(cls, fields: JsonReader, tensors: TensorReader) -> "Table":
-        return cls(tensors.integers(fields.text("values")), fields.integer("low"))
-
 
 @dataclass(frozen=True)
 class Scale(Layer):
@@ -167,10 +149,6 @@ class Scale(Layer):
             return np.multiply(rows, factor, out=rows if out is None and given.ours else out, casting="same_kind")
 
         return Prepared(step, Reach(np.ldexp(given.most, -self.shift), whole=False, kind=given.kind), given.most.size)
-
-    @classmethod
-    def read(cls, fields: JsonReader, _: TensorReader) -> "Scale":
-        return cls(fields.integer("shift"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +204,7 @@ class Argmax(Layer):
         return super().to_json(tensors) | {"classes": list(self.classes), "reject": None}
 
     @classmethod
-    def read(cls, fields: JsonReader, tensors: TensorReader) -> "Argmax":
-        if fields.inner("reject") is not None:
+    def read(cls, record: JsonReader, tensors: TensorReader) -> Self:
+        if record.inner("reject") is not None:
             raise BundleError(f"layer {cls.op}: it abstains, which this version does not; train again")
-        return cls(fields.integers("classes"), tensors.integers(fields.text("codes")))
+        return super().read(record, tensors)

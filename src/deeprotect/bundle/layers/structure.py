@@ -28,10 +28,6 @@ class Unflatten(Layer):
             raise BundleError(f"layer {self.op}: {self.channels} channels do not divide a row; train again")
         return _reshaped(given, (values // self.channels, self.channels))
 
-    @classmethod
-    def read(cls, fields: JsonReader, _: TensorReader) -> "Unflatten":
-        return cls(fields.integer("channels"))
-
 
 @dataclass(frozen=True)
 class Flatten(Layer):
@@ -42,10 +38,6 @@ class Flatten(Layer):
     def prepare(self, given: Reach) -> Prepared:
         time, channels = given.series(self.op)
         return _reshaped(given, (time * channels,))
-
-    @classmethod
-    def read(cls, _fields: JsonReader, _: TensorReader) -> "Flatten":
-        return cls()
 
 
 def _reshaped(given: Reach, shape: Shape) -> Prepared:

@@ -8,7 +8,7 @@ from typing import Any
 
 from deeprotect.bundle import consistency, signing
 from deeprotect.bundle.bundle import Bundle
-from deeprotect.bundle.card import card_page
+from deeprotect.bundle.card import WORDING, card_page
 from deeprotect.bundle.manifest import FileDigest, Manifest, digest, read_body
 from deeprotect.bundle.network import Network
 from deeprotect.bundle.store import CARD, MANIFEST, file_of, files_of
@@ -115,7 +115,7 @@ def _card(path: Path, bundle: Bundle) -> Step:
         )
     if same:
         return Step("card", holds=True, found=f"{CARD} says what the manifest says")
-    if maker != __version__:
+    if maker != __version__ or WORDING.encode() not in found:
         return Step("card", holds=None, found=f"{CARD} is in the words of another version; read `deeprotect describe`")
     return Step("card", holds=False, found=f"{CARD} does not say what the manifest says; read `deeprotect describe`")
 

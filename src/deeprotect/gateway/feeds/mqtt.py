@@ -246,17 +246,10 @@ async def bridged(
         yield bridge
 
 
-_CLASSES = {
-    "air pressure": ("atmospheric_pressure", ("hPa", "kPa", "Pa", "mmHg")),
-    "temperature": ("temperature", ("°C", "°F", "K")),
-    "humidity": ("humidity", ("%",)),
-    "CO₂": ("carbon_dioxide", ("ppm",)),
-    "illuminance": ("illuminance", ("lx",)),
-    "power": ("power", ("W", "kW")),
-    "voltage": ("voltage", ("V",)),
-    "current": ("current", ("A",)),
+_CLASSES = {"air pressure": "atmospheric_pressure", "CO₂": "carbon_dioxide"} | {
+    name: name for name in ("temperature", "humidity", "illuminance", "power", "voltage", "current")
 }
-"""Its classes of sensors, with those of our units that it takes for each; another unit it would refuse."""
+"""Its classes of sensors, by ours; in a unit that we do not know for the sensor, it would refuse them."""
 
 
 def announcements(app: App, schema: Schema, *, state_topic: str) -> dict[str, bytes]:
@@ -288,9 +281,10 @@ def _config(app: App, channel: Channel, state_topic: str) -> dict[str, object]:
 
 def _unit(channel: Channel) -> dict[str, str]:
     unit, sensor = spelt(channel.unit) or channel.unit, recognise(channel.name)
-    kind, units = _CLASSES.get(sensor.short if sensor else "", ("", ()))
     stated = {} if unit == "1" else {"unit_of_measurement": unit}
-    return stated | ({"device_class": kind} if unit in units else {})
+    if sensor is None or sensor.short not in _CLASSES or unit not in sensor.scales:
+        return stated
+    return stated | {"device_class": _CLASSES[sensor.short]}
 
 
 def _topic(app: App, channel: Channel) -> str:

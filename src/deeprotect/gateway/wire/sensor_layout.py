@@ -2,7 +2,6 @@
 with units and signs; the rest is denied."""
 
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -16,8 +15,7 @@ from pydantic import Field, ValidationError, field_validator
 from deeprotect.errors import InputError, printable
 from deeprotect.gateway.wire.message import Readings
 from deeprotect.gateway.wire.times import TimeUnit
-from deeprotect.policy.known_sensors import recognise
-from deeprotect.policy.known_sensors import spelt as unit_spelt
+from deeprotect.policy.known_sensors import SIZES, STANDARD_GRAVITY, axis_of, factor_of, recognise
 from deeprotect.policy.mistakes import one_line
 from deeprotect.policy.sections import Name, Section
 from deeprotect.signals.schema import Channel, Floats, Schema
@@ -109,16 +107,16 @@ def spelt(text: str) -> WireSensor:
     return WireSensor(tuple((name, tuple(each)) for name, each in factors.items()), tuple(keys), kind, style)
 
 
-STANDARD_GRAVITY = 9.80665
-_SI = {
-    "accelerometer": {"m/s²": 1.0, "g": STANDARD_GRAVITY, "mg": STANDARD_GRAVITY / 1000},
-    "gyroscope": {"rad/s": 1.0, "°/s": math.radians(1)},
-    "magnetic_field": {"µT": 1.0, "gauss": 100.0},
-    "air pressure": {"hPa": 1.0, "kPa": 10.0, "Pa": 0.01, "mmHg": 1.33322387415},
-    "relative altitude": {"m": 1.0},
-    "illuminance": {"lx": 1.0},
-    "heart rate": {"bpm": 1.0},
+_OWN_UNIT = {
+    "accelerometer": "m/s²",
+    "gyroscope": "rad/s",
+    "magnetic_field": "µT",
+    "air pressure": "hPa",
+    "relative altitude": "m",
+    "illuminance": "lx",
+    "heart rate": "bpm",
 }
+"""Of the app, by the quantity."""
 TOTAL, LINEAR, GRAVITY, UNCALIBRATED = "totalacceleration", "accelerometer", "gravity", "accelerometeruncalibrated"
 NAMES = {
     "accelerometer": (TOTAL, LINEAR, GRAVITY, UNCALIBRATED),
@@ -197,23 +195,18 @@ def _places(schema: Schema, settings: SensorSettings) -> Iterator[tuple[tuple[st
 
 
 def _recognised(channel: Channel, settings: SensorSettings) -> tuple[tuple[str, ...], str] | None:
-    sensor, axis = recognise(channel.name), _axis(channel.name)
+    sensor, axis = recognise(channel.name), axis_of(channel.name)
     if sensor is None:
         return None
     if sensor.short in _SINGLE:
         name, key = _SINGLE[sensor.short]
-        return ((name,), key) if unit_spelt(channel.unit) in _SI[sensor.short] else None
-    if axis is None or unit_spelt(channel.unit) not in _SI.get(sensor.kind, {}):
+        return None if factor_of(channel.unit, _OWN_UNIT[sensor.short]) is None else ((name,), key)
+    if axis is None or factor_of(channel.unit, _OWN_UNIT.get(sensor.kind, "")) is None:
         return None
     if sensor.kind != "accelerometer":
         return NAMES[sensor.kind], axis
     meant = settings.acceleration or ("linear" if _WITHOUT_GRAVITY.search(channel.name) else "total")
     return {"total": NAMES[sensor.kind], "linear": (LINEAR,), "uncalibrated": (UNCALIBRATED,)}[meant], axis
-
-
-def _axis(name: str) -> str | None:
-    letters = re.sub(r"[\[(][^\])]*[\])]", "", name).strip().lower()
-    return next((letter for letter in (letters[-1:], letters[:1]) if letter and letter in "xyz"), None)
 
 
 def _group(names: tuple[str, ...], found: list[tuple[Channel, str]], settings: SensorSettings) -> ChannelGroup:
@@ -234,11 +227,12 @@ def _factor(name: str, key: str, unit: str, *, settings: SensorSettings) -> floa
     quantity = _QUANTITY.get(name) or _QUANTITY.get(f"{name}.{key}")
     if quantity is None:
         return 1.0
-    own = _SI[quantity].get(unit_spelt(unit) or "")
+    own = factor_of(unit, _OWN_UNIT[quantity])
     if own is None:
+        known = ", ".join(each for each in SIZES if factor_of(each, _OWN_UNIT[quantity])) or _OWN_UNIT[quantity]
         raise InputError(
             f"sensors: {name} cannot be told in unit '{printable(unit)}'; give its channels in the policy one of "
-            f"{', '.join(_SI[quantity])}"
+            f"{known}"
         )
     if quantity != "accelerometer" or not settings.apple_frame:
         return own

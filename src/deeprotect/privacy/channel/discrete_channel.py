@@ -237,25 +237,23 @@ class DiscreteChannel:
     def certificate(self) -> dict[str, Any]:
         """The promise with everything it rests on, worked out from the channel's own integers and sets."""
         finite = math.isfinite(self.ldp_epsilon)
-        return self.event.to_json() | {
-            "mechanism": self.name,
-            "neighbours": promises.neighbours(self.event),
-            "derived_epsilon": self.real_epsilon,
-            "ldp_epsilon": self.ldp_epsilon if finite else None,
-            "ldp_ceiling": self.ldp_ceiling,
-            "sensitivity": None,
-            "exact": True,
-            "method": "ratios of integers out of 2^64",
-            "assumes": promises.assumes(self.event),
-            "secrets": promises.certified(self.event, self.promises, self.unpromised, epsilons=self.named_epsilons),
-            "unpromised": promises.unpromised_lines(self.event, self.promises, self.unpromised),
-            "codes": len(self.weights),
-            "outputs": len(self.weights[0]),
-            "variants": self.variants,
-            "noise": self.noise,
-            "codes_without_noise": self.codes_without_noise,
-            "integers_sha256": self._digest(),
-        }
+        return self.event.certificate(
+            mechanism=self.name,
+            method="ratios of integers out of 2^64",
+            derived_epsilon=self.real_epsilon,
+            ldp_epsilon=self.ldp_epsilon if finite else None,
+            neighbours=promises.neighbours(self.event),
+            assumes=promises.assumes(self.event),
+            ldp_ceiling=self.ldp_ceiling,
+            secrets=promises.certified(self.event, self.promises, self.unpromised, epsilons=self.named_epsilons),
+            unpromised=promises.unpromised_lines(self.event, self.promises, self.unpromised),
+            codes=len(self.weights),
+            outputs=len(self.weights[0]),
+            variants=self.variants,
+            noise=self.noise,
+            codes_without_noise=self.codes_without_noise,
+            integers_sha256=self._digest(),
+        )
 
     def _digest(self) -> str:
         facts = [self._rows(), self.variants, promises.to_json(self.promises)]

@@ -57,18 +57,6 @@ class NamedPromise:
     def __str__(self) -> str:
         return quoted(self.inference) if not self.given else f"{quoted(self.inference)} given {quoted(self.given)}"
 
-    @classmethod
-    def read(cls, record: JsonReader) -> "NamedPromise":
-        return cls(
-            record.text("inference"),
-            record.number("epsilon"),
-            record.texts("classes"),
-            record.integer("recordings"),
-            record.integers("low"),
-            record.integers("high"),
-            record.text("given"),
-        )
-
 
 @dataclass(frozen=True)
 class Unpromised:
@@ -87,11 +75,6 @@ class Unpromised:
         _check_names(self)
         if not self.classes or not 0 <= self.recordings <= MOST_RECORDINGS or not 1 <= self.needed <= MOST_RECORDINGS:
             raise PolicyError(f"what is not promised of {quoted(self.inference)} has no numbers of recordings")
-
-    @classmethod
-    def read(cls, record: JsonReader) -> "Unpromised":
-        named = record.text("inference"), record.text("given"), record.texts("classes")
-        return cls(*named, record.integer("recordings"), record.integer("needed"))
 
 
 def _check_names(entry: NamedPromise | Unpromised) -> None:
@@ -166,7 +149,7 @@ def read(record: JsonReader) -> tuple[tuple[NamedPromise, ...], tuple[Unpromised
     parts = record.objects("promises"), record.objects("unpromised")
     if max(map(len, parts)) > MOST_TABLES:
         raise BundleError(f"{record.name}: more than {MOST_TABLES} promises cannot be checked; name fewer inferences")
-    return tuple(map(NamedPromise.read, parts[0])), tuple(map(Unpromised.read, parts[1]))
+    return tuple(each.build(NamedPromise) for each in parts[0]), tuple(each.build(Unpromised) for each in parts[1])
 
 
 def neighbours(event: Event) -> str:
@@ -216,13 +199,14 @@ def _unpromised(event: Event, name: str, promises: Sequence[NamedPromise], rest:
     without, fewest = sum(len(each.classes) for each in few), min(each.recordings for each in few)
     every = without + sum(len(each.classes) for each in promises if each.inference == name)
     cells = f"combinations of a useful class and {quoted(name)}" if few[0].given else f"classes of {quoted(name)}"
-    open_to = f"{without} of {every} {cells} have no named promise, and ε-LDP holds for them"
+    open_to = f"{without} of {every} {cells} have no named promise; ε-LDP holds for them"
     if event.guarantee == "ldp":
-        open_to = f"there is no named promise, and the release is LDP instead, for the sake of {without} {cells}"
-    why, takes = "there is no other with enough recordings beside one", few[0].needed
+        too_few = f"because {without} {cells} have too few recordings"
+        open_to = f"there is no named promise, and the release is LDP instead, {too_few}"
+    why, takes = "a promise compares two classes, and one has no other with enough recordings", few[0].needed
     if fewest < takes:
-        why = f"one has {fewest} recordings to calibrate with, and it takes {takes}"
-    return f"{open_to}: {why}; record about {2 * takes} of each, of which half calibrate"
+        why = f"one has {fewest} recording{'' if fewest == 1 else 's'} to calibrate with and needs {takes}"
+    return f"{open_to}: {why}; record about {2 * takes} of each, half of which calibrate"
 
 
 def derive(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.privacy.channel.betting import UNIT, Integers
+from deeprotect.privacy.sampling import float_up
 
 Weights = tuple[tuple[int, ...], ...]
 
@@ -26,8 +27,7 @@ def log_up(ratio: Fraction | None) -> float:
         return 0.0
     # Decimal's ln is correctly rounded; one step up makes it an upper bound of the true logarithm.
     bound = _UP.divide(Decimal(ratio.numerator), Decimal(ratio.denominator)).ln(_UP).next_plus(_UP)
-    nearest = float(bound)
-    return nearest if Fraction(nearest) >= Fraction(bound) else math.nextafter(nearest, math.inf)
+    return float_up(Fraction(bound))
 
 
 def ldp_ratio(weights: Weights) -> Fraction | None:

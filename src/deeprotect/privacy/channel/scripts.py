@@ -272,24 +272,20 @@ class ScriptResponse:
 
     def certificate(self) -> dict[str, Any]:
         """The promise with everything it rests on, worked out from the two integers."""
-        return self.event.to_json() | {
-            "mechanism": self.name,
-            "neighbours": f"any two {self.event.per}s",
-            "derived_epsilon": self.real_epsilon,
-            "ldp_epsilon": self.real_epsilon,
-            "ldp_ceiling": self.event.epsilon,
-            "sensitivity": None,
-            "exact": True,
-            "method": "a ratio of integers out of 2^64",
-            "assumes": [],
-            "scripts": self.scripts.count,
-            "labels": self.scripts.labels,
-            "slots": self.scripts.slots,
-            "changes": self.scripts.changes,
-            "variants": self.variants,
-            "noise": self.noise,
-            "integers_sha256": hashlib.sha256(json.dumps([str(self.keep), self._sizes()]).encode()).hexdigest(),
-        }
+        return self.event.certificate(
+            mechanism=self.name,
+            method="a ratio of integers out of 2^64",
+            derived_epsilon=self.real_epsilon,
+            ldp_epsilon=self.real_epsilon,
+            ldp_ceiling=self.event.epsilon,
+            scripts=self.scripts.count,
+            labels=self.scripts.labels,
+            slots=self.scripts.slots,
+            changes=self.scripts.changes,
+            variants=self.variants,
+            noise=self.noise,
+            integers_sha256=hashlib.sha256(json.dumps([str(self.keep), self._sizes()]).encode()).hexdigest(),
+        )
 
     def _sizes(self) -> dict[str, int]:
         scripts = self.scripts

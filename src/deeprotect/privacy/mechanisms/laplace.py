@@ -15,7 +15,7 @@ from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event, Step
 from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.mechanisms.relaxed import inflate, paper_l1, relaxed_sensitivity
-from deeprotect.privacy.sampling import DiscreteLaplace, Integers, mean_magnitude, require_drawable, round_up
+from deeprotect.privacy.sampling import DiscreteLaplace, Integers, float_up, mean_magnitude, require_drawable, round_up
 from deeprotect.privacy.size_limits import MOST_COORDINATES, MOST_SCALES
 
 KIND = "grid-laplace"
@@ -115,17 +115,14 @@ class GridLaplace(NoiseOnNumbers):
 
     def certificate(self) -> dict[str, Any]:
         """The promise with everything it rests on, worked out from the mechanism's own numbers."""
-        return self.event.to_json() | {
-            "mechanism": self.name,
-            "neighbours": f"any two {self.event.per}s",
-            "derived_epsilon": float(self.real_epsilon),
-            "ldp_epsilon": float(self.real_epsilon),
-            "noise_scales": self.noise_scales.tolist(),
-            "sensitivity": float(sum(self.box.widths)),
-            "exact": True,
-            "method": "clip box",
-            "assumes": [],
-        }
+        return self.event.certificate(
+            mechanism=self.name,
+            method="clip box",
+            derived_epsilon=float_up(self.real_epsilon),
+            ldp_epsilon=float_up(self.real_epsilon),
+            sensitivity=float(sum(self.box.widths)),
+            noise_scales=self.noise_scales.tolist(),
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -141,7 +138,7 @@ class GridLaplace(NoiseOnNumbers):
         box, name = record.inner("box"), record.text("name")
         if box is None or name not in _NAMES:
             raise BundleError(f"{record.name}: a {KIND} mechanism needs a box and a name of: {', '.join(_NAMES)}")
-        return cls(name, event, Box.read(box), record.fractions("scales"))
+        return cls(name, event, box.build(Box), record.fractions("scales"))
 
 
 def _spent(box: Box, scales: Sequence[Fraction]) -> Fraction:

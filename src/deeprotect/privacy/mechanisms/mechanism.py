@@ -24,6 +24,7 @@ class Mechanism(Protocol):
     at, and `repeat` what the windows of a held draw are. Where codes are scripts of an episode, `scripts` says which.
     """
 
+    def __hash__(self) -> int: ...
     @property
     def name(self) -> str: ...
     @property
@@ -68,13 +69,5 @@ def load(fields: Mapping[str, Any]) -> Mechanism:
 def _event(record: JsonReader | None) -> Event:
     if record is None:
         raise BundleError("mechanism: 'event' is missing; restore the bundle or train again")
-    guarantee: Any = record.text("guarantee")  # Event refuses what it does not know
-    return Event(
-        guarantee,
-        record.number("epsilon"),
-        per=record.text("per"),
-        inferences=record.texts("inferences"),
-        delta=record.number("delta"),
-        confidence=record.number("confidence"),
-        given=record.texts("given") if "given" in record.fields else (),
-    )
+    # Bundles were written before there was a promise given anything.
+    return JsonReader({"given": [], **record.fields}, record.name).build(Event)

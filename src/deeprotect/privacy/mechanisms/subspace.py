@@ -15,7 +15,7 @@ from deeprotect.privacy.events import Event, Step
 from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.mechanisms.laplace import NoiseOnNumbers
 from deeprotect.privacy.mechanisms.relaxed import Maximum, check_orthonormal, largest_l1
-from deeprotect.privacy.sampling import DiscreteLaplace, Integers, mean_magnitude, require_drawable, round_up
+from deeprotect.privacy.sampling import DiscreteLaplace, Integers, float_up, mean_magnitude, require_drawable, round_up
 
 KIND = "subspace-laplace"
 _STEP = Fraction(1, 4096)  # of the coordinates along the directions
@@ -109,17 +109,17 @@ class Subspace(NoiseOnNumbers):
 
     def certificate(self) -> dict[str, Any]:
         """The promise with everything it rests on, worked out from the mechanism's own numbers."""
-        return self.event.to_json() | {
-            "mechanism": self.name,
-            "neighbours": f"{self.event.per}s that differ along the sensitive directions only",
-            "derived_epsilon": float(self.real_epsilon),
-            "ldp_epsilon": None,
-            "noise_scales": self.noise_scales.tolist(),
-            "sensitivity": self.sensitivity.value,
-            "exact": self.sensitivity.exact,
-            "method": self.sensitivity.method,
-            "assumes": [*self.event.assumes, "equal residuals of neighbours round alike on a grid of 2^-16"],
-        }
+        return self.event.certificate(
+            mechanism=self.name,
+            method=self.sensitivity.method,
+            derived_epsilon=float_up(self.real_epsilon),
+            ldp_epsilon=None,
+            neighbours=f"{self.event.per}s that differ along the sensitive directions only",
+            sensitivity=self.sensitivity.value,
+            exact=self.sensitivity.exact,
+            assumes=[*self.event.assumes, "equal residuals of neighbours round alike on a grid of 2^-16"],
+            noise_scales=self.noise_scales.tolist(),
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {

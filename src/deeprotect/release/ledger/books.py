@@ -62,8 +62,7 @@ class Page:
         for start, drawn in self.kept:
             low, high = max(place.start, start), min(place.stop, start + len(drawn))
             if low < high:
-                # An earlier version filled a short episode up to the length of the others.
-                own[low - place.start : high - place.start] = drawn[low - start : high - start, : own.shape[1]]
+                own[low - place.start : high - place.start] = drawn[low - start : high - start]
 
 
 class Piece(NamedTuple):

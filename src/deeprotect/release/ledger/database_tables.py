@@ -1,9 +1,8 @@
-"""The tables of a stored ledger, and those of earlier versions brought up to date.
+"""The tables of a stored ledger, and those of the version before brought up to date.
 
 Releasing adds rows and reads them; sums are added to. What is old may be removed (`archive.py`), and is closed then.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,9 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from deeprotect.errors import LedgerError
-from deeprotect.release.ledger.limits import Limits, Price
 
-VERSION = 4
+VERSION, OLDEST = 4, 3  # that is written, and that is still read
 QUARTER = 15 * 60 * 10**6  # microseconds; draws of the last hour and day are added up by quarters of an hour
 NOBODY = ""  # no stream and no person can be called so; their draws show whether the ledger works
 LONGEST_RUN = 4096
@@ -130,11 +128,16 @@ def version_of(connection: sa.Connection) -> int | None:
 
 
 def check(connection: sa.Connection, where: str) -> None:
-    """Refuse what is no ledger, or one that a later version wrote."""
+    """Refuse what is no ledger, or one that a later version wrote, or one that was never part of a release."""
     if not sa.inspect(connection).has_table(ledger.name):
         raise LedgerError(f"{where}: not a ledger of DEEProtect; give one that `deeprotect protect --ledger` made")
     version = version_of(connection)
-    if version is None or not 1 <= version <= VERSION:
+    if version is not None and 1 <= version < OLDEST:
+        raise LedgerError(
+            f"{where}: its format {version} was never part of a release and is not read; begin a new ledger, or open "
+            "it with the version that made it"
+        )
+    if version is None or not OLDEST <= version <= VERSION:
         raise LedgerError(f"{where}: its version {version} is not the one this program knows ({VERSION}); upgrade")
 
 
@@ -176,51 +179,18 @@ def _merge(
 
 
 def upgrade(connection: sa.Connection) -> None:
-    """Add what this version keeps, version by version; the caller holds a lock, so that one of many does it."""
-    version = version_of(connection) or VERSION
-    if version < 2:
-        limits.create(connection)
-        _enter_limits(connection)
-    if version < 3:
-        totals.create(connection)
-        _fill(connection, totals, _summed())
-    if version < 4:
-        for table in (quarters, closed, archives):
-            table.create(connection)
-        _fill(connection, quarters, _by_quarter())
-    if version != VERSION:
-        connection.execute(sa.update(ledger).values(version=VERSION))
-
-
-def _fill(connection: sa.Connection, table: sa.Table, rows: sa.Select[Any]) -> None:
-    connection.execute(sa.insert(table).from_select([column.name for column in table.columns], rows))
-
-
-def _enter_limits(connection: sa.Connection) -> None:
-    """Version 2 keeps the limits of people: the tightest that was charged for each of them."""
-    charged = (
-        sa.select(streams.c.person, charges.c.price, prices.c.body, sa.func.max(charges.c.at).label("at"))
-        .select_from(charges.join(streams).join(prices))
-        .group_by(streams.c.person, charges.c.price, prices.c.body)
-        .order_by(sa.func.min(charges.c.id))
-    )
-    held: defaultdict[str, Limits] = defaultdict(Limits)
-    for person, price, body, at in connection.execute(charged).all():
-        stated = Price.from_json(body).limits
-        if stated.epsilons:
-            held[person] = stated.within(held[person])
-            connection.execute(sa.insert(limits).values(person=person, price=price, at=at, **held[person].columns()))
-
-
-def _summed() -> sa.Select[Any]:
-    """Version 3 keeps running totals: what all charges add up to."""
-    who, row = (charges.c.stream, charges.c.app, charges.c.price), charges.c
-    paid = sa.func.sum(row.draws * row.paid)
-    return sa.select(*who, paid, sa.func.sum(row.draws) - paid, sa.func.max(row.at)).group_by(*who)
+    """Add what this version keeps; the caller holds a lock, so that one of many does it."""
+    if version_of(connection) == VERSION:
+        return
+    for table in (quarters, closed, archives):
+        table.create(connection)
+    names = [column.name for column in quarters.columns]
+    connection.execute(sa.insert(quarters).from_select(names, _by_quarter()))
+    connection.execute(sa.update(ledger).values(version=VERSION))
 
 
 def _by_quarter() -> sa.Select[Any]:
-    """Version 4 keeps what was paid in each quarter of an hour."""
+    """What was paid in each quarter of an hour, which version 4 keeps and version 3 did not."""
     row, quarter = charges.c, (charges.c.at - charges.c.at % QUARTER) / QUARTER
     by = (row.stream, sa.cast(quarter, sa.BigInteger), row.app, row.price)
     return sa.select(*by, sa.func.sum(row.draws), sa.func.min(row.at)).where(row.paid == 1).group_by(*by)

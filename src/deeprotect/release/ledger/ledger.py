@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.errors import BudgetError, InputError
-from deeprotect.privacy.accounting import Spending, totals
+from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.size_limits import check_names
 from deeprotect.release.ledger.limits import LONGEST, Price, covered
 from deeprotect.signals.episodes import Counts
@@ -98,7 +98,7 @@ class Ledger(ABC):
     @property
     def spending(self) -> Spending:
         """Per window and in all, of what went through this ledger; never only the small one."""
-        return totals([(self.price.event, self.tally.paid)])
+        return Spending.of(self.price.event, self.tally.paid)
 
     @abstractmethod
     def of_table(self, table: Any, columns: Sequence[str]) -> "Ledger":

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Protocol, Self
 
 from deeprotect.bundle import Bundle
@@ -162,9 +163,7 @@ class Price:
     @classmethod
     def of(cls, mechanism: Mechanism, *, bundle: str = "", limits: Limits | None = None) -> Self:
         """The price of a mechanism's draws."""
-        event, bound = mechanism.event, _ldp_bound(mechanism)
-        epsilon, kind = (exact(event.epsilon), event.guarantee) if bound is None else (bound, "ldp")
-        return cls(event, epsilon, kind, bundle, limits or Limits())
+        return cls(mechanism.event, *counted_as(mechanism), bundle, limits or Limits())
 
     @classmethod
     def of_bundle(cls, bundle: Bundle) -> Self:
@@ -193,6 +192,13 @@ class Price:
         event = Event(**body["event"] | {"inferences": tuple(body["event"]["inferences"])})
         limits = Limits.from_json(body["limits"])
         return cls(event, Fraction(body["epsilon"]), body["counted_as"], body["bundle"], limits)
+
+
+@lru_cache(maxsize=256)
+def counted_as(mechanism: Mechanism) -> tuple[Fraction, Guarantee]:
+    """ε of one draw, and what it is counted as; kept, for every request asks whether its ledger charges just that."""
+    bound = _ldp_bound(mechanism)
+    return (exact(mechanism.event.epsilon), mechanism.event.guarantee) if bound is None else (bound, "ldp")
 
 
 def _ldp_bound(mechanism: Mechanism) -> Fraction | None:

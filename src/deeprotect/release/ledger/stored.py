@@ -83,6 +83,8 @@ class StoredLedger(Ledger):
     @contextmanager
     def open(self, bookings: Sequence[Booking]) -> Iterator[StoredBooks]:
         """One transaction for draws of accounts in the same database; it is on disk when the block ends."""
+        if any(booking.ledger._database.engine.url != self._database.engine.url for booking in bookings):
+            raise LedgerError("accounts of two ledgers cannot be charged at once; release for each ledger apart")
         with self._database.writing(*(booking.ledger.lock for booking in bookings)) as connection:
             # The clock is read under the lock: who waited is charged when the wait was over.
             books = StoredBooks(connection, bookings, now=self._clock())

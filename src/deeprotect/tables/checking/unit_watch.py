@@ -1,13 +1,12 @@
 """Units that look wrong: a resting accelerometer feels gravity, the Earth's field is known, nobody spins so fast."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.policy.known_sensors import Sensor, recognise
+from deeprotect.policy.known_sensors import Sensor, bare, recognise, triads
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.checking.report import Problem
 from deeprotect.tables.reader import Seen
@@ -22,8 +21,6 @@ FASTEST = {"rad/s": 45.0, "°/s": 2500.0}  # turns that 1 % of the samples may e
 SLOWEST = 12.0  # °/s; slower all the time, though the device moves, is rad/s
 MOVING = 0.3  # of gravity between the 5 % and the 95 % quantile
 _BINS_PER_OCTAVE, _OCTAVES = 16, 24
-_AXIS = re.compile(r"(?<![A-Za-z])[xyzXYZ](?![A-Za-z])|[xyzXYZ](?=\W*$)|(?<=[a-z])[XYZ](?![a-z])")
-_BRACKETS = re.compile(r"[\[(].*?[\])]")
 
 
 @dataclass
@@ -60,14 +57,10 @@ class UnitWatch:
     @classmethod
     def of(cls, channels: tuple[str, ...], units: Mapping[str, str]) -> "UnitWatch":
         """`units` is what the policy, the column or its name says, or what would be assumed."""
-        axes: dict[tuple[str, str], list[str]] = {}
-        for name in channels:
-            sensor = recognise(name)
-            if sensor is not None and name in units:
-                axes.setdefault((sensor.short, _AXIS.sub("·", _BRACKETS.sub("", name))), []).append(name)
-        whole = {key: tuple(names) for key, names in axes.items() if len(names) == 3}
-        sensors = {name: found for name in channels if (found := recognise(name))}
-        return cls([Magnitudes(sensors[names[0]], names, units[names[0]]) for names in whole.values()])
+        sensors = {name: found for name in channels if name in units and (found := recognise(name))}
+        names = list(sensors)
+        whole = [tuple(names[place] for place in triad) for triad in triads([bare(name) for name in names])]
+        return cls([Magnitudes(sensors[some[0]], some, units[some[0]]) for some in whole])
 
     def see(self, seen: Seen, channels: tuple[str, ...]) -> None:
         for group in self.groups:

@@ -1,6 +1,5 @@
 """The tidy table: recordings numbered, channels in the units asked for, labels in one spelling, the rest as it is."""
 
-import math
 import re
 from dataclasses import dataclass
 
@@ -9,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deeprotect.errors import InputError, TableError, printable
-from deeprotect.policy.known_sensors import recognise, spelt
+from deeprotect.policy.known_sensors import SIZES, recognise, spelt
 from deeprotect.policy.usual_names import RECORDING, TIME, FoundColumns
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.checking.name_watch import respelt
@@ -20,18 +19,6 @@ from deeprotect.tables.roles import Roles
 from deeprotect.tables.source import Source
 from deeprotect.tables.timestamps import Timeline
 
-# Each in units of a quantity; two units can be converted when the quantity is the same.
-_SIZES = {
-    "m/s²": ("acceleration", 1.0),
-    "g": ("acceleration", 9.80665),
-    "mg": ("acceleration", 9.80665e-3),
-    "rad/s": ("rate of turn", 1.0),
-    "°/s": ("rate of turn", math.pi / 180),
-    "µT": ("magnetic field", 1.0),
-    "gauss": ("magnetic field", 100.0),
-    "rad": ("angle", 1.0),
-    "°": ("angle", math.pi / 180),
-}
 _IN_NAME = re.compile(r"[\[(][^\])]+[\])]")
 
 
@@ -51,8 +38,8 @@ class UnitChange:
         if not (what.strip() and colon):
             raise InputError(f"--unit {printable(text)}: write WHAT=FROM:TO, for example acc=m/s2:g")
         old_unit, new_unit = _known(old, text), _known(new, text)
-        quantity, size = _SIZES[old_unit]
-        new_quantity, new_size = _SIZES[new_unit]
+        quantity, size = SIZES[old_unit]
+        new_quantity, new_size = SIZES[new_unit]
         if quantity != new_quantity:
             raise InputError(
                 f"--unit {printable(text)}: {old_unit} is {quantity}, {new_unit} is {new_quantity}; they do not convert"
@@ -80,8 +67,8 @@ class UnitChange:
 
 def _known(unit: str, text: str) -> str:
     known = spelt(unit)
-    if known not in _SIZES:
-        raise InputError(f"--unit {printable(text)}: '{printable(unit)}' is not known; use {', '.join(_SIZES)}")
+    if known not in SIZES:
+        raise InputError(f"--unit {printable(text)}: '{printable(unit)}' is not known; use {', '.join(SIZES)}")
     return known
 
 

@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from deeprotect.bundle.network import Network
 from deeprotect.policy import Policy
+from deeprotect.policy.known_sensors import triads
 from deeprotect.signals import Channel, Hold
 from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.coder import WIDTH, Coder
@@ -25,7 +26,6 @@ ANGLE = 0.3
 """Standard deviation of the angle, in radians, around an axis of any direction."""
 NOISE = 4
 """Standard normal numbers that one rotation takes."""
-_AXES = "xyz"
 
 
 @dataclass(frozen=True)
@@ -74,22 +74,9 @@ def matrices(axes: Tensor, angles: Tensor) -> Tensor:
 
 
 def triads_of(channels: Sequence[Channel]) -> tuple[tuple[int, int, int], ...]:
-    """Numbers of channels that are x, y and z of one sensor: names that differ in that letter alone, in one unit."""
-    found: dict[tuple[str, str, str], dict[str, int]] = {}
-    for number, channel in enumerate(channels):
-        for place, letter in enumerate(channel.name.lower()):
-            if letter in _AXES:
-                stem = channel.name[:place], channel.name[place + 1 :], channel.unit
-                found.setdefault(stem, {})[letter] = number
-    whole = (axes for axes in found.values() if len(axes) == len(_AXES))
-    taken: set[int] = set()
-    triads = []
-    for axes in whole:
-        triad = axes["x"], axes["y"], axes["z"]
-        if not taken & set(triad):
-            taken |= set(triad)
-            triads.append(triad)
-    return tuple(triads)
+    """Numbers of channels that are x, y and z of one sensor, in one unit."""
+    found = triads([channel.name for channel in channels])
+    return tuple(three for three in found if len({channels[place].unit for place in three}) == 1)
 
 
 SMOOTHING = 0.02
