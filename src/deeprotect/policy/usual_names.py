@@ -16,7 +16,7 @@ def _set(words: str) -> frozenset[str]:
 _SURE_TIME = _set(
     "time timestamp timestamps datetime datetimeutc epoch epochtime unixtime unixtimestamp sensortimestamp sensortime "
     "eventtime sampletime systemtime utctime timeutc timestamputc elapsedtime timeelapsed zeit zeitstempel uhrzeit "
-    "temps tiempo tempo"
+    "zeitpunkt messzeit temps horodatage tiempo tempo tijd tijdstip czas tid tidpunkt aika"
 )
 _LIKELY_TIME = _set(
     "t ts date clock elapsed seconds secondselapsed elapsedseconds sec secs millis milliseconds microseconds "
@@ -25,12 +25,17 @@ _LIKELY_TIME = _set(
 _RECORDING = _set(
     "recording recordingid recordingname rec recid trial trialid trialnumber trialno session sessionid segment "
     "segmentid take bout episode runid runnumber seriesid experiment experimentid expid file filename fileid "
-    "sourcefile clip clipid measurementid activityid trip tripid tripnumber tripno ride rideid journey journeyid"
+    "sourcefile clip clipid measurementid activityid trip tripid tripnumber tripno ride rideid journey journeyid "
+    "aufnahme aufnahmeid aufnahmenr aufzeichnung messung messungid messungnr messreihe versuch versuchnr durchgang "
+    "sitzung fahrt datei enregistrement essai séance seance grabación grabacion ensayo sesión sesion registrazione "
+    "prova sessione opname meting nagranie pomiar inspelning optagelse"
 )
 _PERSON = _set(
     "person personid subject subjectid subj subjid participant participantid user userid username speaker speakerid "
     "volunteer volunteerid patient patientid driver driverid wearer wearerid individual individualid proband "
-    "probandid"
+    "probandid probandin teilnehmer teilnehmerid teilnehmernr teilnehmerin versuchsperson vpn vpnr nutzer benutzer "
+    "personne sujet utilisateur persona sujeto participante usuario paciente soggetto partecipante utente deelnemer "
+    "proefpersoon uczestnik osoba deltagare deltager"
 )
 _TELLING = _set(
     "name firstname lastname surname fullname email mail phone phonenumber address street imei imsi mac macaddress ip "

@@ -13,7 +13,7 @@ from deeprotect.policy.usual_names import PERSON, RECORDING, TIME
 from deeprotect.signals import Schema
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.column_map import ColumnMap
-from deeprotect.tables.fields import check_names, decoded, is_text, stated_unit, to_floats
+from deeprotect.tables.fields import check_names, decoded, is_text, plain, stated_unit, to_floats
 from deeprotect.tables.roles import missing_column, roles_of
 from deeprotect.tables.timestamps import Timeline
 
@@ -43,7 +43,7 @@ class Columns:
         """
         check_names(table, where)
         mapping = ColumnMap.from_mapping(mapping)
-        channels = tuple(mapping.get(name, name) for name in schema.names)
+        channels = tuple(mapping.column_of(name, table.names) for name in schema.names)
         for channel, column in zip(schema.channels, channels, strict=True):
             if column not in table.names:
                 raise TableError(missing_column(column, table.names, where))
@@ -68,7 +68,11 @@ class Columns:
 
     def beside(self, batch: pa.RecordBatch) -> list[pa.Array]:
         """What passes beside the pipe, in the order of the table, without anything that its cells do not show."""
-        return [decoded(batch.column(name)) for name in self.kept if name not in self.channels]
+        cells = {name: decoded(batch.column(name)) for name in self.kept if name not in self.channels}
+        time = cells.get(self.time_name or "")
+        if time is not None and is_text(time.type):  # samples leave with decimal points: one mark in a file
+            cells[self.time_name or ""] = pc.replace_substring(plain(time), ",", ".").cast(time.type)
+        return list(cells.values())
 
     def recording(self, batch: pa.RecordBatch) -> NDArray[np.generic] | None:
         """Recording names, behind those of their people where these are told apart; None where the table has none."""

@@ -83,9 +83,19 @@ def plain_field(field: pa.Field) -> pa.Field:
     return field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
 
 
+def plain_type(schema: pa.Schema, name: str) -> pa.DataType:
+    return plain_field(schema.field(name)).type
+
+
 def plain_column(column: pa.Array, kind: pa.DataType) -> pa.Array:
     """A dictionary as its values."""
     return decoded(column).cast(kind) if column.type != kind else column
+
+
+def plain(column: pa.Array) -> pa.Array:
+    """A dictionary as its values, text as text that Arrow can compute with."""
+    column = decoded(column) if pa.types.is_dictionary(column.type) else column
+    return column.cast(pa.large_string()) if is_text(column.type) else column
 
 
 def refuse_long(column: pa.Array, longest: int, where: str) -> None:

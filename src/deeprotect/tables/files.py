@@ -9,6 +9,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,6 +19,7 @@ from deeprotect.errors import InputError, TableError, printable
 from deeprotect.tables.addresses import is_address, reading, size_of
 from deeprotect.tables.csv_reader import TEXT, Batches, CsvRequest, read_csv
 from deeprotect.tables.fields import LONGEST_CELL, is_text, refuse_long
+from deeprotect.tables.roles import MOST_LISTED
 from deeprotect.tables.source import Scan, Source, rows_at_a_time
 from deeprotect.tables.unpacked_sizes import MOST_UNPACKED, check_record_batches, check_row_groups, refuse_far
 
@@ -146,12 +148,16 @@ def _excel(stream: BinaryIO, request: CsvRequest, where: str, *, size: int) -> I
             parts = zipfile.ZipFile(stream).infolist()
             refuse_far(sum(each.file_size for each in parts), size, what=f"{where}: the workbook")
             book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
-            _write_sheet(book.worksheets[0].iter_rows(values_only=True), text)
+            sheet, *others = book.worksheets
+            _write_sheet(sheet.iter_rows(values_only=True), text)
         except (zipfile.BadZipFile, KeyError, IndexError, ValueError, OSError, SyntaxError):  # of XML
             raise TableError(f"{where}: it cannot be read as Excel; is it whole, and of that kind?") from None
         text.seek(0)
-        with _csv(text, request, where, size=0) as source:
-            yield source
+        read, unread = printable(sheet.title), printable(", ".join(each.title for each in others), MOST_LISTED)
+        named = f"{where}, sheet '{read}'" + (f" (not read: {unread})" if unread else "")
+        with _csv(text, request, named, size=0) as source:
+            note = f"only the first sheet, '{read}', is read; there are also: {unread}" if unread else None
+            yield replace(source, where=f"{where}, sheet '{read}'", note=note)
 
 
 def _write_sheet(rows: Iterable[tuple[Any, ...]], text: BinaryIO) -> None:

@@ -10,10 +10,9 @@ import pyarrow.compute as pc
 
 from deeprotect.errors import InputError, TableError, printable
 from deeprotect.policy.known_sensors import recognise, spelt
-from deeprotect.policy.usual_names import RECORDING, TIME, FoundColumns
+from deeprotect.policy.usual_names import RECORDING, TIME
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.checking.name_watch import respelt
-from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.fields import check_names, fresh_field, is_text, stated_unit
 from deeprotect.tables.preparing.grouping import Piece
 from deeprotect.tables.roles import Roles
@@ -106,11 +105,8 @@ class Tidy:
         *,
         timeline: Timeline | None,
         spellings: dict[str, dict[str, str]],
-        mapping: ColumnMap,
     ) -> "Tidy":
-        names, where = source.schema.names, source.where
-        called = FoundColumns.among(names, but={*roles.channels, *mapping.labels}).time
-        left_out = called if mapping.get(TIME) == "" else ()
+        names, where, left_out = source.schema.names, source.where, roles.no_time
         for name, column in ((TIME, roles.time), (RECORDING, roles.recording)):
             if name in names and column != name and name not in left_out:
                 raise TableError(f"{where}: column '{name}' is there and is not the {name}; rename or drop it")
