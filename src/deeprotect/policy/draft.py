@@ -117,8 +117,8 @@ def assumptions(columns: Iterable[Column], policy: Policy) -> list[str]:
         shown = f"'{printable(place)}'"
         again = "" if name in policy.stream.channels else _again(name, shown)
         lines.append(f"{name} is read from column {shown}{again}")
-    if policy.training.people:
-        shown = f"'{printable(policy.training.people)}'"
+    if policy.training.people not in (None, PERSON):
+        shown = f"'{printable(policy.training.people or '')}'"
         lines.append(f"people are told apart by column {shown}{_again(PERSON, shown)}")
     return lines + _left_out(columns, policy) + _ceiling(policy)
 

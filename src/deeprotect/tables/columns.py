@@ -1,6 +1,6 @@
 """Which columns of a table are channels, which travel beside them, and which must not leave."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,8 +13,8 @@ from deeprotect.policy.usual_names import PERSON, RECORDING, TIME
 from deeprotect.signals import Schema
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.column_map import ColumnMap
-from deeprotect.tables.fields import check_names, decoded, is_text, plain, stated_unit, to_floats
-from deeprotect.tables.roles import missing_column, roles_of
+from deeprotect.tables.fields import check_names, decoded, is_number, is_text, plain, stated_unit, to_floats
+from deeprotect.tables.roles import MOST_LISTED, missing_column, roles_of
 from deeprotect.tables.timestamps import Timeline
 
 BETWEEN = "\n"  # a person and a recording: no name in a ledger holds it
@@ -93,6 +93,23 @@ class Columns:
         return None if self.time_name is None else Timeline(self.time_name, self.where)
 
 
+def number_fields(table: pa.Schema, channels: Sequence[str], where: str) -> list[pa.Field]:
+    """The fields of columns that are named like sensors; one that is not numbers would be lost, and is refused."""
+    fields = [table.field(name) for name in channels]
+    lost = [field.name for field in fields if not is_number(field.type)]
+    if lost:
+        raise TableError(not_plain(lost, where))
+    return fields
+
+
+def not_plain(channels: Sequence[str], where: str) -> str:
+    """One line on channels whose cells are not all numbers: see which, and have them mended."""
+    return (
+        f"{where}: not all cells of {printable(', '.join(channels), MOST_LISTED)} are plain numbers; see `deeprotect "
+        "check`, and run `deeprotect prepare` first"
+    )
+
+
 def names_of(column: pa.Array) -> NDArray[np.generic]:
     """A column of names as they compare with each other."""
     plain = decoded(column) if pa.types.is_dictionary(column.type) else column
@@ -134,7 +151,7 @@ def _check_recording(field: pa.Field, where: str) -> None:
 
 def _check_field(field: pa.Field, unit: str, where: str) -> None:
     name, kind = printable(field.name), field.type
-    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
+    if not is_number(kind):
         raise TableError(f"{where}: column '{name}' is {printable(str(kind))}, a channel must be numbers; convert it")
     stated = stated_unit(field)
     if stated is not None and stated != unit:

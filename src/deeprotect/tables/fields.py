@@ -68,6 +68,11 @@ def stated_unit(field: pa.Field) -> str | None:
     return None if unit is None else unit.decode("utf-8", errors="replace")
 
 
+def is_number(kind: pa.DataType) -> bool:
+    """What a channel may be."""
+    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind))
+
+
 def is_text(kind: pa.DataType) -> bool:
     """Text in any of Arrow's layouts."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

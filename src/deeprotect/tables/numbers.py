@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.fields import is_text, plain
+from deeprotect.tables.fields import is_number, is_text, plain
 
 Mask = NDArray[np.bool_]
 NUMBER = r"[-+]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?"
@@ -116,7 +116,7 @@ class NumberColumn:
             values = pc.cast(text, pa.float64()).to_numpy(zero_copy_only=False)
             bad = pc.and_(matches(column, r"\S"), pc.is_null(text))
             return values, as_mask(bad), as_mask(grouped)
-        if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+        if is_number(kind):
             values = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
             return np.asarray(values, dtype=np.float64), none, none
         return np.full(len(column), np.nan), as_mask(pc.is_valid(column)), none

@@ -18,6 +18,7 @@ from deeprotect.tables.checking.order import OrderWatch, PieceWatch
 from deeprotect.tables.checking.report import CheckReport, Problem, Tally, problem, some
 from deeprotect.tables.checking.unit_watch import UnitWatch
 from deeprotect.tables.column_map import ColumnMap
+from deeprotect.tables.columns import not_plain
 from deeprotect.tables.fields import check_names, is_text, plain_type, stated_unit
 from deeprotect.tables.numbers import NumberColumn, has_decimal_commas
 from deeprotect.tables.reader import Reader, Seen, unique_names
@@ -96,7 +97,7 @@ class Checker:
         self._rows = 0
         self.step: float | None = None  # the usual one, in the unit of the time column
         self._rate_hz: float | None = None
-        self.order = OrderWatch(None, tally)
+        self.order = OrderWatch(None, roles.recording is not None, tally)
         self.pieces = PieceWatch(policy.stream.window if policy else None, tally)
         self._cells = CellWatch(roles.channels, public, tally)
         stated = {name: channel.unit for name, channel in public.items()}
@@ -150,11 +151,7 @@ class Checker:
         schema = self.source.schema
         lost = [name for name in self._cells.readable if name in schema.names and is_text(plain_type(schema, name))]
         if lost:
-            shown = printable(", ".join(lost), MOST_LISTED)
-            raise TableError(
-                f"{self.source.where}: not all cells of {shown} are plain numbers; see `deeprotect check`, and run "
-                "`deeprotect prepare` first"
-            )
+            raise TableError(not_plain(lost, self.source.where))
 
     def _notes(self) -> list[Problem]:
         assumed = {name: numbers.assumed for name, numbers in self.reader.numbers.items()}

@@ -20,6 +20,7 @@ class OrderWatch:
     """Remembers the last row of every recording: as many rows as there are recordings, and no more."""
 
     period: float | None  # of a sample, in the time column's unit; None where it is not known
+    named: bool  # whether a column names the recordings: without one, a clock that starts over may begin another
     tally: Tally
     steps: int = 0
     _last_time: Floats = field(default_factory=lambda: np.empty(0))
@@ -48,7 +49,7 @@ class OrderWatch:
     def _judge(self, steps: Floats, same: Mask, rows: Indices, first_row: int) -> None:
         known = np.isfinite(steps)
         self.steps += int(np.count_nonzero(known))
-        restarts = known & (steps < -RESTART_ROWS * (self.period or np.inf))
+        restarts = known & (steps < -RESTART_ROWS * (self.period or np.inf)) & (not self.named)
         found = {
             "restarts": restarts,
             "order": known & (steps < 0) & ~restarts,
