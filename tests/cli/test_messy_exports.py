@@ -239,7 +239,8 @@ def test_other_columns_with_decimal_commas_are_mentioned(folder, deeprotect):
         "note: other columns of numbers with a decimal comma (Neigung): 1" in deeprotect("check", "deutsch.csv").stdout
     )
     done = deeprotect("prepare", "deutsch.csv", "--out", "clean.csv")
-    assert "no channel, so its decimal commas stay: Neigung" in done.stderr
+    assert "decimal commas written as points, in a column that is no channel: Neigung" in done.stderr
+    assert pa_csv.read_csv(folder / "clean.csv")["Neigung"].to_pylist()[:3] == [0.25, 1.25, 2.25]
 
 
 @pytest.mark.parametrize("names", [{"training": {"people": "henkilö"}}, {"inferences": {"sensitive": ["henkilö"]}}])

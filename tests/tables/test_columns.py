@@ -139,5 +139,5 @@ def test_recordings_in_pieces_and_without_a_name_are_refused_however_the_table_i
 def test_a_column_named_like_a_sensor_is_numbers_or_refused():
     table = pa.schema([("acc_x", pa.float32()), ("gyro_x", pa.string())])
     assert [field.name for field in number_fields(table, ["acc_x"], "walk.csv")] == ["acc_x"]
-    with pytest.raises(TableError, match="not all cells of gyro_x are plain numbers; .* `deeprotect prepare`"):
+    with pytest.raises(TableError, match=r"not all cells of gyro_x are plain numbers; .* `deeprotect prepare`"):
         number_fields(table, ["acc_x", "gyro_x"], "walk.csv")

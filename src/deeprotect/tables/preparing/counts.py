@@ -59,7 +59,7 @@ class Counts:
     respelt: dict[str, int] = field(default_factory=dict)  # column → spellings that became the usual one
     left_out: list[str] = field(default_factory=list)  # columns called time that are none
     time_from_days: bool = False
-    decimal_commas: list[str] = field(default_factory=list)  # columns that are no channels, and were left as they are
+    decimal_commas: list[str] = field(default_factory=list)  # columns that are no channels, and have points now
     sheet: str | None = None  # of a workbook with several, what was read and what not
 
     def usable(self, seen: Seen) -> Indices:
@@ -100,7 +100,10 @@ class Counts:
             *(["converted from days to seconds: time"] if self.time_from_days else []),
             *(f"spellings of {printable(name)} that became the usual one: {n}" for name, n in self.respelt.items()),
             *(f"converted to {unit}: {', '.join(map(printable, names))}" for unit, names in self._by_unit().items()),
-            *(f"no channel, so its decimal commas stay: {printable(name)}" for name in self.decimal_commas),
+            *(
+                f"decimal commas written as points, in a column that is no channel: {printable(name)}"
+                for name in self.decimal_commas
+            ),
         ]
 
     def refuse_losses(self, most: float, report: CheckReport) -> None:

@@ -60,7 +60,9 @@ def prepare(table: Any, out: str | Path, request: PrepareRequest) -> Counts:
     with _opened(table, request, first) as again:
         written = first.reader.timeline if rate or first.in_days else None
         spellings = first.spellings.unusual()
-        tidy = Tidy.of(again.source, again.roles, request.units, timeline=written, spellings=spellings)
+        tidy = Tidy.of(
+            again.source, again.roles, request.units, timeline=written, spellings=spellings, commas=first.decimal_commas
+        )
         counts.tell(tidy, request.rate_hz, first)
         beside = None if str(out) == STANDARD or is_address(str(out)) else Path(out).parent
         stretches = _stretches(_pieces(again.reader, counts, tidy), first, counts, rate=rate, beside=beside)
