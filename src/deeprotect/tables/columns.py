@@ -112,10 +112,10 @@ def not_plain(channels: Sequence[str], where: str) -> str:
 
 def names_of(column: pa.Array) -> NDArray[np.generic]:
     """A column of names as they compare with each other."""
-    plain = decoded(column) if pa.types.is_dictionary(column.type) else column
-    if is_text(plain.type):
-        return _texts_of(plain.cast(pa.large_string()))
-    names: NDArray[np.generic] = plain.to_numpy(zero_copy_only=False)
+    cells = plain(column)
+    if is_text(cells.type):
+        return _texts_of(cells)
+    names: NDArray[np.generic] = cells.to_numpy(zero_copy_only=False)
     return names
 
 
@@ -127,8 +127,7 @@ def _texts_of(column: pa.Array) -> NDArray[np.object_]:
 
 
 def _as_text(column: pa.Array) -> pa.Array:
-    plain = decoded(column) if pa.types.is_dictionary(column.type) else column
-    return plain.cast(pa.large_string())
+    return plain(column).cast(pa.large_string())
 
 
 def _check_beside(table: pa.Schema, uses: dict[str, str], channels: tuple[str, ...], where: str) -> None:

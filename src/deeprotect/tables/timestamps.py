@@ -11,7 +11,7 @@ from deeprotect.errors import TableError, printable
 from deeprotect.policy.usual_names import ticks_per_second
 from deeprotect.signals.clock import PER_SECOND, USUAL_RATES_HZ, median
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.fields import decoded, is_text
+from deeprotect.tables.fields import is_text, plain
 from deeprotect.tables.numbers import NUMBER, matches
 
 EPOCHS = (5e8, 5e9)  # seconds since 1970, of the years 1985 to 2128: what is so large is no stopwatch
@@ -37,13 +37,13 @@ class Timeline:
 
     def read(self, column: pa.Array) -> Floats:
         """Offsets of consecutive rows; a column that is no time raises a TableError that quotes none of it."""
-        plain = _text_as_time(self._checked(decoded(column) if pa.types.is_dictionary(column.type) else column))
-        if plain is None:
+        cells = _text_as_time(self._checked(plain(column)))
+        if cells is None:
             raise TableError(
                 f"{self.where}: column '{printable(self.name)}' is neither numbers nor ISO 8601 time stamps "
                 "(2026-01-31T12:00:00.125Z); convert it"
             )
-        return self._offsets(plain)
+        return self._offsets(cells)
 
     def read_some(self, column: pa.Array) -> Floats:
         """Offsets as far as cells can be understood; NaN for the others."""
@@ -148,7 +148,6 @@ def _text_as_time(column: pa.Array) -> pa.Array | None:
         return column.cast(pa.float64())
     if not is_text(column.type):
         return column
-    column = column.cast(pa.large_string())
     for text in (column, _normalised(column)):
         for kind in (pa.int64(), pa.float64(), pa.timestamp("ns"), pa.timestamp("ns", tz="UTC")):
             try:
@@ -181,7 +180,7 @@ def _time_of_day(column: pa.Array) -> pa.Array | None:
 
 def _understood(column: pa.Array) -> pa.Array:
     """The cells of the kind that most cells have, numbers or stamps or times of day; null for the others."""
-    text = column.cast(pa.large_string())
+    text = plain(column)
     masks = [matches(text, kind) for kind in (rf"^\s*{NUMBER}\s*$", _STAMP, _TIME_OF_DAY)]
     most = max(masks, key=lambda mask: pc.sum(mask).as_py() or 0)
     return pc.if_else(most, text, pa.scalar(None, text.type))
