@@ -95,7 +95,6 @@ def init(
     from deeprotect.policy.sections import RESERVED_COLUMNS
     from deeprotect.tables.atomic import whole_file
     from deeprotect.tables.checking.check import first_look
-    from deeprotect.tables.fields import check_names
     from deeprotect.tables.files import READERS, kind_of
 
     if out is not None:
@@ -107,7 +106,6 @@ def init(
     kept, hidden = _several(useful), _several(sensitive)
     mapping = ColumnMap.without_policy(map, labels={*kept, *hidden} - {*RESERVED_COLUMNS})
     seen = first_look(table, mapping=mapping, columns=columns)
-    check_names(seen.schema, seen.where)
     roles, found = seen.roles.settled(seen.where), columns_of(seen.schema)
     policy = draft(
         found,

@@ -44,9 +44,9 @@ def test_a_column_that_is_left_out_is_named_with_the_reason(folder, deeprotect):
     lines = [f"{line},{more}" for line, more in zip(text, ["score,acc_z", *["36.5,Sekrit"] * 200], strict=True)]
     (folder / "walk.csv").write_text("\n".join(lines) + "\n")
     done = deeprotect(*INIT)
-    assert "note: score: not known as sensors and left out" in done.stderr
-    assert "note: acc_z: named like sensors but not numbers, and left out" in done.stderr
-    assert "note: note: text that is no label of this policy, and left out" in done.stderr
+    assert "note: score: not known as a sensor, and left out" in done.stderr
+    assert "note: acc_z: named like a sensor but not a number, and left out" in done.stderr
+    assert "note: note: text column, not used by this policy" in done.stderr
     assert "Sekrit" not in done.stderr
 
 

@@ -7,6 +7,11 @@ import subprocess
 import pyarrow.csv as pa_csv
 import pytest
 
+from deeprotect import Policy
+from deeprotect.bundle import Bundle
+from deeprotect.release.ledger.database import Database
+from deeprotect.release.ledger.statement import statement
+
 ROWS = 200
 
 
@@ -42,7 +47,7 @@ def test_thousands_separators_are_found_and_removed(folder, deeprotect, name, ma
         in deeprotect("check", name).stdout
     )
     done = deeprotect("prepare", name, "--out", "clean.csv")
-    assert "numbers with thousands separators, which are written without them: 40" in done.stderr
+    assert "numbers whose thousands separators were removed: 40" in done.stderr
     values = pa_csv.read_csv(folder / "clean.csv")["acc_x"].to_pylist()
     assert values[:2] == [1234.0 if name == "plain.csv" else 1234.5, 0.5]
 
@@ -75,7 +80,7 @@ def test_a_time_that_a_spreadsheet_has_cut_is_said_and_can_be_done_without(folde
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "`deeprotect prepare --map time=`" in done.stderr
     done = deeprotect("prepare", "cut.csv", "--out", "clean.csv", "--map", "time=")
-    assert "left out, for --map time= says that it is no time: Timestamp" in done.stderr
+    assert "left out, as --map time= asked: Timestamp" in done.stderr
     assert deeprotect("check", "clean.csv").returncode == 0
     assert "give it with --rate-hz" in deeprotect("init", "clean.csv", "--useful", "acc_y", "--out", "new.toml").stderr
     assert deeprotect("protect", "protector", "clean.csv", "out.csv").returncode == 0
@@ -120,3 +125,179 @@ def test_a_question_comes_with_an_answer_that_is_accepted(folder, deeprotect, ve
     said = maps(asked.stdout + asked.stderr)[:2]
     assert said == ["--map", "time=timestamp"]
     assert deeprotect(*verb, *said).returncode == 0
+
+
+def counts(number):
+    """A converter's numbers, of which one in five is beyond a thousand."""
+    return "-3,276" if number % 5 == 0 else "-48"
+
+
+@pytest.mark.parametrize(("mark", "cell"), [(",", '"{}"'), (";", "{}")])
+def test_thousands_beside_whole_numbers_are_never_read_as_decimals(folder, deeprotect, mark, cell):
+    row = lambda n: mark.join([str(n * 20), cell.format(counts(n)), str(n % 4), "walk"])  # noqa: E731
+    written(folder, "raw.csv", mark.join(["time", "acc_x", "acc_y", "activity"]), row)
+    said = deeprotect("check", "raw.csv").stdout
+    assert "problem: numbers with thousands separators (acc_x): 40, first at row 1" in said
+    assert "note: numbers such as 1,234 beside whole numbers, read as thousands (acc_x): 1" in said
+    assert deeprotect("prepare", "raw.csv", "--out", "clean.csv").returncode == 0
+    assert set(pa_csv.read_csv(folder / "clean.csv")["acc_x"].to_pylist()) == {-3276.0, -48.0}
+    refused = deeprotect("protect", "protector", "raw.csv", "out.csv")
+    assert (refused.returncode, "`deeprotect check`" in refused.stderr) == (2, True)
+
+
+def test_a_decimal_comma_elsewhere_tells_what_a_comma_is(folder, deeprotect):
+    written(folder, "raw.csv", "time;acc_x;acc_y", lambda n: f"{n / 10:.1f};{counts(n)};0.5".replace(".", ","))
+    assert "thousands" not in deeprotect("check", "raw.csv").stdout
+    assert deeprotect("prepare", "raw.csv", "--out", "clean.csv").returncode == 0
+    assert set(pa_csv.read_csv(folder / "clean.csv")["acc_x"].to_pylist()) == {-3.276, -48.0}
+
+
+def test_the_whole_table_says_what_a_comma_is_and_no_row_is_read_otherwise(folder, deeprotect):
+    """More rows than a block of text holds: the first of them show no whole number beside the marked ones."""
+    lines = [f"{n * 20};1,234;{n % 4}" for n in range(400_000)] + [
+        f"{n * 20};48;{n % 4}" for n in range(400_000, 400_100)
+    ]
+    (folder / "long.csv").write_text("\n".join(["time;acc_x;acc_y", *lines]) + "\n")
+    assert deeprotect("prepare", "long.csv", "--out", "clean.csv").returncode == 0
+    assert set(pa_csv.read_csv(folder / "clean.csv")["acc_x"].to_pylist()) == {1234.0, 48.0}
+
+
+def test_thousands_separators_in_the_time_are_removed_too(folder, deeprotect):
+    written(folder, "raw.csv", "Time (ms);acc_x;acc_y", lambda n: f"{n * 100:,};{n % 3 / 2};0.5")
+    assert "thousands separators (Time (ms)): 190" in deeprotect("check", "raw.csv").stdout
+    assert deeprotect("prepare", "raw.csv", "--out", "clean.csv").returncode == 0
+    assert pa_csv.read_csv(folder / "clean.csv")["time"].to_pylist() == [n * 100 for n in range(ROWS)]
+
+
+def test_init_loses_no_channel_that_check_reads(folder, deeprotect):
+    written(folder, "raw.csv", "time,acc_x,gyro_x,activity", lambda n: f'{n / 10},{n % 3},"{counts(n)}",walk')
+    assert "channels: acc_x, gyro_x" in deeprotect("check", "raw.csv").stdout
+    init = ("--useful", "activity", "--out", "new.toml")
+    done = deeprotect("init", "raw.csv", *init)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "not all cells of gyro_x are plain numbers" in done.stderr
+    assert "`deeprotect prepare`" in done.stderr
+    deeprotect("prepare", "raw.csv", "--out", "clean.csv")
+    assert "2 channels" in deeprotect("init", "clean.csv", *init).stderr
+
+
+@pytest.mark.parametrize("first", [45_321.5, 0.25])
+def test_days_of_a_spreadsheet_become_seconds(folder, deeprotect, first):
+    written(folder, "sheet.csv", "time,acc_x,acc_y", lambda n: f"{first + n / 864_000:.9f},{n % 3},{n % 4}")
+    said = deeprotect("check", "sheet.csv").stdout
+    assert "problem: time is counted in days, as spreadsheets do; `deeprotect prepare` writes it in seconds" in said
+    done = deeprotect("prepare", "sheet.csv", "--out", "clean.csv")
+    assert (done.returncode, "converted from days to seconds: time" in done.stderr) == (0, True)
+    assert "about 10 Hz" in deeprotect("check", "clean.csv").stdout
+    assert deeprotect("check", "clean.csv").returncode == 0
+    begins = pa_csv.read_csv(folder / "clean.csv")["time"][0].as_py()
+    assert begins == (1_706_616_000 if first > 1 else 21_600)
+    assert deeprotect("protect", "protector", "clean.csv", "out.csv").returncode == 0
+
+
+def test_a_time_at_no_rate_is_refused_in_the_words_of_check(folder, deeprotect):
+    written(folder, "odd.csv", "time,acc_x,acc_y", lambda n: f"{n * 7e12:.0f},{n % 3},{n % 4}")
+    said = deeprotect("check", "odd.csv").stdout
+    done = deeprotect("prepare", "odd.csv", "--out", "clean.csv")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.strip().partition("odd.csv: ")[2] in said
+
+
+def test_a_policy_of_the_raw_file_fits_the_prepared_one(folder, deeprotect):
+    row = lambda n: f"{n / 10},{n % 3 / 2},{n % 4},{'walk' if n % 2 else 'rest'}"  # noqa: E731
+    written(folder, "phone.csv", "time,x,y,activity", row)
+    axes = ("--map", "acc_x=x", "--map", "acc_y=y")
+    assert deeprotect("init", "phone.csv", "--useful", "activity", "--out", "new.toml", *axes).returncode == 0
+    assert Policy.load(folder / "new.toml").stream.columns == {"acc_x": "x", "acc_y": "y"}
+    assert deeprotect("prepare", "phone.csv", "--out", "clean.csv", *axes).returncode == 0
+    for table in ("phone.csv", "clean.csv"):
+        done = deeprotect("check", table, "new.toml")
+        assert done.returncode == 0, done.stdout
+        said = deeprotect("train", "new.toml", "--data", table, "--out", "bundle", "--force").stderr
+        assert "is missing" not in said, said
+
+
+def test_german_words_are_known_and_a_clock_that_starts_over_is_answered_with_the_map(folder, deeprotect):
+    row = lambda n: f"{n % 50 / 10},{n // 50},p{n // 100},{n % 3},{n % 4}"  # noqa: E731
+    written(folder, "deutsch.csv", "Zeit,Aufnahme,Teilnehmer,acc_x,acc_y", row)
+    said = deeprotect("check", "deutsch.csv")
+    assert "recordings: 4 in 'Aufnahme'; people in 'Teilnehmer'" in said.stdout
+    assert said.returncode == 0
+    written(folder, "other.csv", "Zeit,äänitys,acc_x,acc_y", lambda n: f"{n % 50 / 10},{n // 50},{n % 3},{n % 4}")
+    said = deeprotect("check", "other.csv").stdout
+    assert (
+        "problem: places where time starts over: 3, first at row 51; if a column names the recordings, say --map"
+        in said
+    )
+    assert "sorts them" not in said
+    assert deeprotect("check", "other.csv", "--map", "recording=äänitys").returncode == 0
+
+
+def test_other_columns_with_decimal_commas_are_mentioned(folder, deeprotect):
+    written(folder, "deutsch.csv", "Zeit;acc_x;Neigung", lambda n: f"{n / 10};{n % 3},5;{n % 7},25".replace(".", ","))
+    assert (
+        "note: other columns of numbers with a decimal comma (Neigung): 1" in deeprotect("check", "deutsch.csv").stdout
+    )
+    done = deeprotect("prepare", "deutsch.csv", "--out", "clean.csv")
+    assert "decimal commas written as points, in a column that is no channel: Neigung" in done.stderr
+    assert pa_csv.read_csv(folder / "clean.csv")["Neigung"].to_pylist()[:3] == [0.25, 1.25, 2.25]
+
+
+@pytest.mark.parametrize("names", [{"training": {"people": "henkilö"}}, {"inferences": {"sensitive": ["henkilö"]}}])
+def test_people_are_not_pooled_in_silence(folder, deeprotect, policy, bundle, names):
+    """The policy names the column of people; the table at hand has it, and says nothing."""
+    row = lambda n: f"{n % 20 / 10},{n // 20},{n % 3 / 2},{n % 4},henkilö {n // 20}"  # noqa: E731
+    written(folder, "group.csv", "time,recording,acc_x,acc_y,henkilö", row)
+    made = {"minimiser": {"name": "none"}, "results": [], "created": "2026-01-01T00:00:00+00:00", "made_with": {}}
+    parts = {"encoder": bundle.encoder, "decoder": bundle.decoder, "training": bundle.manifest.training}
+    Bundle.make(policy.vary(**names), bundle.mechanism, **parts, **made).save(folder / "trained")
+    ledger = ("--ledger", "spent.db", "--stream", "walks")
+    asked = deeprotect("protect", "trained", "group.csv", "out.csv", *ledger)
+    assert (asked.returncode, asked.stderr.count("\n")) == (2, 1)
+    assert "is 'henkilö' the person? Say so with --map person='henkilö'" in asked.stderr
+    assert "--person NAME" in asked.stderr
+    done = deeprotect("protect", "trained", "group.csv", "out.csv", *ledger, "--map", "person=henkilö")
+    assert done.returncode == 0, done.stderr
+    assert len(statement(Database.existing(str(folder / "spent.db"))).people) == 10
+
+
+def test_init_says_how_people_are_named_at_a_release(folder, deeprotect):
+    row = lambda n: f"{n / 10},{n % 3 / 2},{n % 4},p{n // 100},{'walk' if n % 2 else 'rest'}"  # noqa: E731
+    written(folder, "group.csv", "time,acc_x,acc_y,Teilnehmer,activity", row)
+    done = deeprotect("init", "group.csv", "--useful", "activity", "--out", "new.toml")
+    assert "people are told apart by column 'Teilnehmer' to train on; say --map person='Teilnehmer'" in done.stderr
+
+
+def test_the_sheet_that_is_read_is_named_and_so_are_the_others(folder, deeprotect):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.title = "Data"
+    for row in (["time", "acc_x", "acc_y"], *([n / 10, n % 3 / 2, n % 4] for n in range(ROWS))):
+        book.active.append(row)
+    book.create_sheet("Notes").append(["by", "hand"])
+    book.save(folder / "book.xlsx")
+    said = deeprotect("check", "book.xlsx").stdout
+    assert said.startswith("book.xlsx, sheet 'Data': 200 rows")
+    assert "note: only the first sheet, 'Data', is read; there are also: Notes" in said
+    assert "there are also: Notes" in deeprotect("prepare", "book.xlsx", "--out", "clean.csv").stderr
+    book.move_sheet("Notes", -1)
+    book["Notes"].append(["and", "more"])
+    book.save(folder / "book.xlsx")
+    refused = deeprotect("check", "book.xlsx").stderr
+    assert "book.xlsx, sheet 'Notes' (not read: Data): none of its first lines holds a number" in refused
+
+
+@pytest.mark.parametrize("verb", [("prepare", "comma.csv", "--out"), ("protect", "protector", "comma.csv")])
+def test_a_file_has_one_decimal_mark(folder, deeprotect, verb):
+    written(folder, "comma.csv", "time;acc_x;acc_y", lambda n: f"{n / 10};{n % 3},5;0,5".replace(".", ","))
+    done = deeprotect(*verb, "out.csv")
+    assert done.returncode == 0, done.stderr
+    assert pa_csv.read_csv(folder / "out.csv")["time"].to_pylist()[:3] == [0.0, 0.1, 0.2]
+
+
+def test_a_table_without_a_known_channel_is_a_problem(folder, deeprotect):
+    written(folder, "phone.csv", "time,Kiihtyvyys X,Kiihtyvyys Y", lambda n: f"{n / 10},{n % 3},{n % 4}")
+    done = deeprotect("check", "phone.csv")
+    assert done.returncode == 1
+    assert "problem: no column is named like a sensor; say what they are" in done.stdout
+    assert deeprotect("check", "phone.csv", *maps(done.stdout)).returncode == 0

@@ -26,7 +26,7 @@ def test_what_is_mended_is_said_in_numbers_and_can_be_protected(folder, deeprote
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.splitlines() == [
         "dropped rows with missing, infinite or unreadable samples: 1",
-        "dropped rows that stood there twice: 1",
+        "dropped duplicate rows: 1",
         "rows moved to their place in time: 2",
         "gaps, after each of which a new recording begins: 1",
         "clean.csv: 189 of 191 rows, 3 recordings (of 2)",

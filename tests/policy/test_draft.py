@@ -30,60 +30,62 @@ def repository() -> Repository:
 
 
 def test_channels_are_the_sensor_columns_alone() -> None:
-    policy = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50)
+    policy = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50, mapping={})
     assert list(policy.stream.channels) == ["acc_x", "acc_y", "gyro_z"]
     assert {spec.sensor for spec in policy.stream.channels.values()} == {"accelerometer", "gyroscope"}
 
 
 def test_ranges_follow_the_stated_unit() -> None:
-    channels = draft(COLUMNS, useful=["activity"], rate_hz=50).stream.channels
+    channels = draft(COLUMNS, useful=["activity"], rate_hz=50, mapping={}).stream.channels
     assert (channels["acc_x"].unit, channels["acc_x"].range) == ("g", (-4.0, 4.0))
     assert (channels["acc_y"].unit, channels["acc_y"].range) == ("m/s²", pytest.approx((-39.2266, 39.2266)))
 
 
 def test_a_draft_can_be_written_and_read_back() -> None:
-    policy = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50, window=25)
+    policy = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50, mapping={}, window=25)
     assert Policy.from_toml(policy.to_toml()) == policy
     assert policy.stream.window == 25
 
 
 def test_the_window_is_two_seconds_unless_said() -> None:
-    assert draft(COLUMNS, useful=["activity"], rate_hz=50).stream.window == 100
-    assert draft(COLUMNS, useful=["activity"], rate_hz=0.1).stream.window == 1
+    assert draft(COLUMNS, useful=["activity"], rate_hz=50, mapping={}).stream.window == 100
+    assert draft(COLUMNS, useful=["activity"], rate_hz=0.1, mapping={}).stream.window == 1
 
 
 @pytest.mark.parametrize("rate_hz", [0.0, -1.0, math.inf, math.nan])
 def test_a_rate_that_is_no_rate_is_refused(rate_hz: float) -> None:
     with pytest.raises(PolicyError, match=r"stream.rate_hz"):
-        draft(COLUMNS, useful=["activity"], rate_hz=rate_hz)
+        draft(COLUMNS, useful=["activity"], rate_hz=rate_hz, mapping={})
 
 
 def test_a_label_named_like_a_sensor_stays_a_label() -> None:
     columns = [*COLUMNS, Column("orientation", numeric=True)]
-    policy = draft(columns, useful=["orientation"], rate_hz=50)
+    policy = draft(columns, useful=["orientation"], rate_hz=50, mapping={})
     assert "orientation" not in policy.stream.channels
 
 
 def test_a_table_without_sensor_names_is_refused_with_a_way_out() -> None:
     columns = [Column("x", numeric=True), Column("y", numeric=True), Column("activity", numeric=False)]
     with pytest.raises(PolicyError, match=r"columns x, y are not known .*: --map acc_x='x' --map acc_y='y'"):
-        draft(columns, useful=["activity"], rate_hz=50)
+        draft(columns, useful=["activity"], rate_hz=50, mapping={})
     with pytest.raises(PolicyError, match=r"no numeric columns"):
-        draft(columns[2:], useful=["activity"], rate_hz=50)
+        draft(columns[2:], useful=["activity"], rate_hz=50, mapping={})
     with pytest.raises(PolicyError, match=r"acc_x are named like sensors but are not numbers"):
-        draft([Column("acc_x", numeric=False), columns[2]], useful=["activity"], rate_hz=50)
+        draft([Column("acc_x", numeric=False), columns[2]], useful=["activity"], rate_hz=50, mapping={})
 
 
 def test_an_inference_is_a_column_or_in_the_repository(repository: Repository) -> None:
     with pytest.raises(PolicyError, match="did you mean 'activity'"):
-        draft(COLUMNS, useful=["activty"], rate_hz=50)
+        draft(COLUMNS, useful=["activty"], rate_hz=50, mapping={})
     with pytest.raises(PolicyError, match="'stress' is not a column of the table; the table has: time"):
-        draft(COLUMNS, useful=["stress"], rate_hz=50)
-    assert draft(COLUMNS, useful=["stress"], rate_hz=50, repository=repository).inferences.useful == ("stress",)
+        draft(COLUMNS, useful=["stress"], rate_hz=50, mapping={})
+    assert draft(COLUMNS, useful=["stress"], rate_hz=50, mapping={}, repository=repository).inferences.useful == (
+        "stress",
+    )
 
 
 def test_unstated_units_and_left_out_columns_are_said() -> None:
-    policy = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50)
+    policy = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50, mapping={})
     units_acc, units_gyro, left_out = assumptions(COLUMNS, policy)
     assert units_acc.startswith("acc_x: taken as g, range [-4.0, 4.0]")
     assert units_gyro.startswith("gyro_z: taken as rad/s")
@@ -91,25 +93,25 @@ def test_unstated_units_and_left_out_columns_are_said() -> None:
 
 
 def test_beside_a_named_epsilon_stands_a_ceiling_so_that_there_is_always_noise() -> None:
-    named = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50)
+    named = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50, mapping={})
     assert (named.privacy.guarantee, named.privacy.epsilon, named.privacy.ldp_ceiling) == ("named", 3.0, 5.0)
     assert "ldp_ceiling = 5.0  # an LDP bound on top" in named.to_toml()
-    everything = draft(COLUMNS, useful=["activity"], rate_hz=50)
+    everything = draft(COLUMNS, useful=["activity"], rate_hz=50, mapping={})
     assert (everything.privacy.guarantee, everything.privacy.ldp_ceiling) == ("ldp", None)
     assert "ldp_ceiling" not in everything.to_toml()
 
 
 def test_what_is_sensitive_is_hidden_given_the_useful_label() -> None:
-    named = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50, epsilon=1.5)
+    named = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50, mapping={}, epsilon=1.5)
     assert (named.privacy.given, named.privacy.epsilon) == ("useful", 1.5)
     assert 'given = "useful"  # useful | nothing: named only: however often' in named.to_toml()
-    everything = draft(COLUMNS, useful=["activity"], rate_hz=50)
+    everything = draft(COLUMNS, useful=["activity"], rate_hz=50, mapping={})
     assert (everything.privacy.given, everything.privacy.epsilon) == (None, 5.0)
 
 
 @pytest.mark.parametrize(("epsilon", "said"), [(1.0, False), (5.0, True), (8.0, True)])
 def test_an_epsilon_that_the_ceiling_makes_idle_is_said(epsilon: float, said: bool) -> None:
-    policy = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50)
+    policy = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50, mapping={})
     varied = policy.vary(privacy={"epsilon": epsilon})
     assert (varied.privacy.epsilon, varied.privacy.ldp_ceiling) == (epsilon, 5.0)
     note = "ldp_ceiling = 5 holds for subject, too; an epsilon below it hides subject better"
@@ -121,7 +123,7 @@ STEERING = "\x1b[2K\nnote: all is well\u202e"
 
 def test_names_of_a_table_cannot_steer_a_terminal() -> None:
     odd = Column(f"score{STEERING}", numeric=True)
-    policy = draft([*COLUMNS, odd], useful=["activity"], rate_hz=50)
+    policy = draft([*COLUMNS, odd], useful=["activity"], rate_hz=50, mapping={})
     assert all(line.isprintable() for line in assumptions([*COLUMNS, odd], policy))
     for columns, useful in (
         ([*COLUMNS, Column(f"acc{STEERING}", numeric=True)], "activity"),
@@ -131,24 +133,26 @@ def test_names_of_a_table_cannot_steer_a_terminal() -> None:
         ([odd, Column("activity", numeric=False)], "activity"),
     ):
         with pytest.raises(PolicyError) as refused:
-            draft(columns, useful=[useful], rate_hz=50)
+            draft(columns, useful=[useful], rate_hz=50, mapping={})
         assert str(refused.value).isprintable()
 
 
 def test_the_warning_names_what_else_the_sensors_reveal(repository: Repository) -> None:
-    (line,) = warnings_for(draft(COLUMNS, useful=["activity"], rate_hz=50), repository)
+    (line,) = warnings_for(draft(COLUMNS, useful=["activity"], rate_hz=50, mapping={}), repository)
     assert line.startswith("acc + gyro also reveal: behaviour-based authentication, text entered, ")
     assert "activity mode" not in line
 
 
 def test_an_alias_counts_as_naming_the_inference(repository: Repository) -> None:
-    (line,) = warnings_for(draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50), repository)
+    (line,) = warnings_for(
+        draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50, mapping={}), repository
+    )
     assert "authentication" not in line
     assert 'guarantee = "named" covers only inferences.sensitive, and ldp_ceiling = 5 everything; add' in line
 
 
 def test_a_sensor_outside_the_repository_is_said_to_be_unknown(repository: Repository) -> None:
-    policy = draft(COLUMNS, useful=["activity"], rate_hz=50)
+    policy = draft(COLUMNS, useful=["activity"], rate_hz=50, mapping={})
     baro = {"pressure": {"unit": "hPa", "range": (300.0, 1100.0), "sensor": "barometer"}}
     lines = warnings_for(policy.vary(stream={"channels": baro}), repository)
     assert lines == ["sensor 'barometer' is not in the repository; what it reveals is not known"]

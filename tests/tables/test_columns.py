@@ -6,7 +6,7 @@ import pytest
 from deeprotect import Policy, Protector
 from deeprotect.errors import InputError, PolicyError, TableError
 from deeprotect.tables.column_map import ColumnMap
-from deeprotect.tables.columns import Columns
+from deeprotect.tables.columns import Columns, number_fields
 from deeprotect.tables.rows import read_rows
 from deeprotect.tables.source import Source
 
@@ -134,3 +134,10 @@ def test_recordings_in_pieces_and_without_a_name_are_refused_however_the_table_i
     source = Source("walk.csv", table.schema, lambda _: iter(table.to_batches(max_chunksize=chunk)))
     with pytest.raises(TableError, match="deeprotect prepare"):
         list(read_rows(source, columns, policy.schema()))
+
+
+def test_a_column_named_like_a_sensor_is_numbers_or_refused():
+    table = pa.schema([("acc_x", pa.float32()), ("gyro_x", pa.string())])
+    assert [field.name for field in number_fields(table, ["acc_x"], "walk.csv")] == ["acc_x"]
+    with pytest.raises(TableError, match=r"not all cells of gyro_x are plain numbers; .* `deeprotect prepare`"):
+        number_fields(table, ["acc_x", "gyro_x"], "walk.csv")

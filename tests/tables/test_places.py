@@ -162,7 +162,7 @@ def test_a_sheet_of_excel_is_read_as_if_it_were_exported(tmp_path):
 def test_notes_above_the_names_of_a_sheet_are_refused(tmp_path):
     rows = [[number / 10, 0.5, number % 3] for number in range(20)]
     workbook(tmp_path / "notes.xlsx", [["Exported by a phone"], ["time", "acc_x", "acc_y"], *rows])
-    with pytest.raises(TableError, match="its column names stand in line 2; remove the line above them"):
+    with pytest.raises(TableError, match="column names are on line 2; remove the line above them"):
         check(tmp_path / "notes.xlsx")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from deeprotect import Protector
 from deeprotect.errors import TableError
-from deeprotect.tables import unpacked_sizes
+from deeprotect.tables import files
 from deeprotect.tables.fields import LONGEST_CELL
 from deeprotect.tables.sources import open_source
 from studies.benchmark.own_process import run
@@ -98,59 +98,21 @@ def test_a_text_that_many_rows_show_is_refused_before_it_is_copied(protector, tm
     assert protector.protect(source, tmp_path / f"out{kind}", map={"recording": ""}).dropped == ("recording",)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["recording", "time"])
-def test_a_needed_column_that_unpacks_too_far_is_refused_in_one_line(protector, tmp_path, monkeypatch, kind, name):
-    monkeypatch.setattr(unpacked_sizes, "MOST_UNPACKED", 1 << 20)
+def test_a_needed_column_that_unpacks_too_far_is_refused_in_one_line(protector, tmp_path, monkeypatch, name):
+    monkeypatch.setattr(files, "MOST_UNPACKED", 1 << 20)
     table = pa.table({**samples(), name: pa.array(["y" * 4000] * ROWS)})
-    source = write(table, tmp_path / f"in{kind}", **_plain(kind))
+    source = write(table, tmp_path / "in.parquet", **_plain(".parquet"))
     with pytest.raises(TableError, match="unpacks to more than 1 MB; write it in smaller ones") as refused:
-        protector.protect(source, tmp_path / f"out{kind}")
+        protector.protect(source, tmp_path / "out.parquet")
     assert str(refused.value).isprintable()
-    released = protector.protect(source, tmp_path / f"out{kind}", map={name: ""})
+    released = protector.protect(source, tmp_path / "out.parquet", map={name: ""})
     assert name in released.dropped
-
-
-def test_a_dictionary_of_a_column_that_stays_behind_counts_because_arrow_unpacks_it(protector, tmp_path, monkeypatch):
-    monkeypatch.setattr(unpacked_sizes, "MOST_UNPACKED", 1 << 19)
-    source = write(pa.table({**samples(), "note": once(MEGABYTE)}), tmp_path / "in.arrow")
-    with pytest.raises(TableError, match="a record batch unpacks"):
-        protector.protect(source, tmp_path / "out.arrow")
-
-
-@pytest.mark.parametrize(
-    "odd",
-    [
-        pa.nulls(ROWS),
-        pa.array([True] * ROWS),
-        pa.array([b"12"] * ROWS, pa.binary(2)),
-        pa.array([[1, 2]] * ROWS, pa.list_(pa.int8(), 2)),
-        pa.array([[("a", 1)]] * ROWS, pa.map_(pa.string(), pa.int8())),
-        pa.array([[1]] * ROWS, pa.list_view(pa.int8())),
-        pa.array(["a" * 30] * ROWS, pa.string_view()),
-        pa.RunEndEncodedArray.from_arrays(pa.array([ROWS], pa.int32()), pa.array(["r0"])),
-        pa.ExtensionArray.from_storage(pa.uuid(), pa.array([bytes(16)] * ROWS, pa.binary(16))),
-        pa.UnionArray.from_sparse(pa.array([0] * ROWS, pa.int8()), [pa.array(range(ROWS))]),
-        pa.UnionArray.from_dense(
-            pa.array([0] * ROWS, pa.int8()), pa.array(range(ROWS), pa.int32()), [pa.array(range(ROWS))]
-        ),
-    ],
-    ids=lambda column: str(column.type)[:12],
-)
-def test_buffers_are_told_apart_behind_a_column_of_any_type(protector, tmp_path, monkeypatch, odd):
-    """What stands after it is needed, and counted as its own."""
-    monkeypatch.setattr(unpacked_sizes, "MOST_UNPACKED", 1 << 20)
-    table = pa.table({"odd": odd, "note": ["y" * 4000] * ROWS, **samples()})
-    source = write(table, tmp_path / "in.arrow")
-    assert protector.protect(source, tmp_path / "out.arrow").rows == ROWS
-    renamed = table.rename_columns(["odd", "recording", "time", "acc_x", "acc_y"])
-    with pytest.raises(TableError, match="a record batch unpacks"):
-        protector.protect(write(renamed, tmp_path / "in2.arrow"), tmp_path / "out2.arrow")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_numbers_that_do_not_compress_so_well_are_read_however_many(protector, tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(unpacked_sizes, "MOST_UNPACKED", 1 << 10)
+    monkeypatch.setattr(files, "MOST_UNPACKED", 1 << 10)
     noise = np.random.default_rng(0).normal(size=ROWS).clip(-4, 4)
     source = write(pa.table({**samples(), "acc_x": noise}), tmp_path / f"in{kind}")
     assert protector.protect(source, tmp_path / f"out{kind}").rows == ROWS

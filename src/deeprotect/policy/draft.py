@@ -11,7 +11,7 @@ from deeprotect.policy.mistakes import nearest
 from deeprotect.policy.policy import VERSION, Json, Policy
 from deeprotect.policy.repository import Repository
 from deeprotect.policy.sections import RESERVED_COLUMNS
-from deeprotect.policy.usual_names import PERSON, RECORDING, TIME, FoundColumns
+from deeprotect.policy.usual_names import PERSON
 
 EPSILON = 5.0  # for one draw; where the paper's case studies find their balance
 NAMED_EPSILON = 3.0  # given the useful label: costs an app one to three points more than LDP at the ceiling alone
@@ -61,36 +61,34 @@ def draft(
     epsilon: float | None = None,
     every: str | None = None,
     slots: str | None = None,
-    mapping: Mapping[str, str] | None = None,
+    mapping: Mapping[str, str],
     repository: Repository | None = None,
 ) -> Policy:
     """A policy whose channels are the columns named like sensors, with hardware ranges by sensor and unit.
 
-    `mapping` gives the columns of time, recording, person and of channels that are called otherwise in the table;
-    without it they are found under their usual names.
+    `mapping` gives the columns of time, recording, person and of channels that are called otherwise in the table.
     Without an `epsilon` it is 5, or 3 for what is named as sensitive; scripts, in `slots`, hide all alike, at 11.
     """
     columns, useful, sensitive = tuple(columns), tuple(useful), tuple(sensitive)
     labels = (*useful, *sensitive)
     _check_labels(labels, columns, repository)
     _check_sense(rate_hz, window, epsilon)
-    known = dict(mapping) if mapping is not None else _usual(columns, labels)
-    found = _channels(columns, taken=(*labels, *known.values()))
+    found = _channels(columns, taken=(*labels, *mapping.values()))
     tables: Json = {
         "version": VERSION,
         "stream": {
             "rate_hz": rate_hz,
             "window": _default_window(rate_hz) if window is None else window,
             "channels": {column.name: _spec(column, sensor) for column, sensor in found},
-            "columns": {name: column for name, column in known.items() if name not in (column, PERSON)},
+            "columns": {name: column for name, column in mapping.items() if name not in (column, PERSON)},
         },
         "inferences": {"useful": useful, "sensitive": sensitive},
         "privacy": _privacy(epsilon, named=bool(sensitive)) if slots is None else _scripts(epsilon, slots),
     }
     if every is not None:
         tables["privacy"]["every"] = every
-    if PERSON in known:
-        tables["training"] = {"people": known[PERSON]}
+    if PERSON in mapping:
+        tables["training"] = {"people": mapping[PERSON]}
     return Policy.from_tables(tables, where="draft")
 
 
@@ -117,9 +115,17 @@ def assumptions(columns: Iterable[Column], policy: Policy) -> list[str]:
     lines = [f"{', '.join(names)}: taken as {taken}; change unit and range if not" for taken, names in assumed.items()]
     for name, place in policy.stream.columns.items():
         shown = f"'{printable(place)}'"
-        again = "" if name in policy.stream.channels else f" to train on; say --map {name}={shown} when you release"
+        again = "" if name in policy.stream.channels else _again(name, shown)
         lines.append(f"{name} is read from column {shown}{again}")
+    if policy.training.people not in (None, PERSON):
+        shown = f"'{printable(policy.training.people or '')}'"
+        lines.append(f"people are told apart by column {shown}{_again(PERSON, shown)}")
     return lines + _left_out(columns, policy) + _ceiling(policy)
+
+
+def _again(name: str, shown: str) -> str:
+    """A bundle never says which column of another table is meant."""
+    return f" to train on; say --map {name}={shown} when you release"
 
 
 def _left_out(columns: tuple[Column, ...], policy: Policy) -> list[str]:
@@ -131,9 +137,9 @@ def _left_out(columns: tuple[Column, ...], policy: Policy) -> list[str]:
     numbers = [column.name for column in rest if column.numeric]
     text = [column.name for column in rest if not column.numeric and not recognise(column.name)]
     reasons = (
-        (numbers, "not known as sensors and left out; add [stream.channels] by hand if wanted"),
-        (sensors, "named like sensors but not numbers, and left out; see `deeprotect check`"),
-        (text, "text that is no label of this policy, and left out"),
+        (numbers, "not known as a sensor, and left out; to use it, add it under [stream.channels]"),
+        (sensors, "named like a sensor but not a number, and left out; see `deeprotect check`"),
+        (text, "text column, not used by this policy"),
     )
     return [f"{_some(names)}: {reason}" for names, reason in reasons if names]
 
@@ -182,14 +188,6 @@ def _sensors(policy: Policy) -> tuple[set[str], list[str]]:
             kinds.add(kind)
             shorts[known.short if known and known.kind == kind else kind.replace("_", " ")] = None
     return kinds, list(shorts)
-
-
-def _usual(columns: tuple[Column, ...], labels: Collection[str]) -> dict[str, str]:
-    """Time and recording, where a single column is called so, and the first that is called a person."""
-    names = [column.name for column in columns]
-    found = FoundColumns.among(names, but=labels)
-    called = {TIME: found.time, RECORDING: found.recording, PERSON: FoundColumns.among(names).person[:1]}
-    return {name: candidates[0] for name, candidates in called.items() if len(candidates) == 1}
 
 
 def _check_sense(rate_hz: float, window: int | None, epsilon: float | None) -> None:

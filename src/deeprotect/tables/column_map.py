@@ -1,6 +1,6 @@
 """Which column of a table is meant by a channel's name, by `time` and by `recording`; said, not guessed."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -18,7 +18,8 @@ class ColumnMap(Mapping[str, str]):
     `labels` are columns that are never taken for time or recording, whatever they are called. `demanded` are the names
     mapped for the table at hand: it must have their columns. An empty column says that the table has none.
     `guesses` says whether a column that is only called like the time may be taken for it. `renamed` are columns that
-    are read under the name of a channel, where there is no policy yet that says so.
+    are read under the name of a channel, where there is no policy yet that says so. `people` are columns that may tell
+    people apart: they are asked about, never taken.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -26,6 +27,7 @@ class ColumnMap(Mapping[str, str]):
     demanded: frozenset[str] = frozenset()
     guesses: bool = True
     renamed: Mapping[str, str] = field(default_factory=dict)
+    people: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, policy: Policy, here: Mapping[str, str] | None = None) -> Self:
@@ -41,10 +43,13 @@ class ColumnMap(Mapping[str, str]):
         """Channels as the bundle's policy says; time, recording and person as `here` does, or under these very names.
 
         They leave, or are charged: whoever made the bundle could otherwise choose which column of another's table is.
+        What it says about people makes us ask: in one account, the draws of ten people would count as one's.
         """
         said, uses = cls.of(policy, here), (TIME, RECORDING, PERSON)
         columns = {name: column for name, column in said.items() if name not in uses or name in said.demanded}
-        return replace(said, columns=columns, guesses=False)
+        trained = [policy.training.people] if policy.training.people else []
+        people = tuple(dict.fromkeys([*trained, *policy.inferences.sensitive]))
+        return replace(said, columns=columns, guesses=False, people=people)
 
     @classmethod
     def without_policy(cls, here: Mapping[str, str] | None = None, labels: Iterable[str] = ()) -> Self:
@@ -57,6 +62,15 @@ class ColumnMap(Mapping[str, str]):
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, str]) -> "ColumnMap":
         return mapping if isinstance(mapping, ColumnMap) else cls(mapping)
+
+    def column_of(self, channel: str, names: Collection[str]) -> str:
+        """The column of a channel in a table with these names: as mapped, or of its own name where that one is gone.
+
+        A policy written for a raw table so fits what `prepare` made of it, too.
+        """
+        column = self.get(channel, channel)
+        own = column not in names and channel in names and channel not in self.demanded
+        return channel if own else column
 
     def __getitem__(self, name: str) -> str:
         return self.columns[name]

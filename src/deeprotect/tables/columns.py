@@ -1,6 +1,6 @@
 """Which columns of a table are channels, which travel beside them, and which must not leave."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,8 +13,8 @@ from deeprotect.policy.usual_names import PERSON, RECORDING, TIME
 from deeprotect.signals import Schema
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.column_map import ColumnMap
-from deeprotect.tables.fields import check_names, decoded, is_text, stated_unit, to_floats
-from deeprotect.tables.roles import missing_column, roles_of
+from deeprotect.tables.fields import check_names, decoded, is_number, is_text, plain, stated_unit, to_floats
+from deeprotect.tables.roles import MOST_LISTED, missing_column, roles_of
 from deeprotect.tables.timestamps import Timeline
 
 BETWEEN = "\n"  # a person and a recording: no name in a ledger holds it
@@ -43,7 +43,7 @@ class Columns:
         """
         check_names(table, where)
         mapping = ColumnMap.from_mapping(mapping)
-        channels = tuple(mapping.get(name, name) for name in schema.names)
+        channels = tuple(mapping.column_of(name, table.names) for name in schema.names)
         for channel, column in zip(schema.channels, channels, strict=True):
             if column not in table.names:
                 raise TableError(missing_column(column, table.names, where))
@@ -68,7 +68,11 @@ class Columns:
 
     def beside(self, batch: pa.RecordBatch) -> list[pa.Array]:
         """What passes beside the pipe, in the order of the table, without anything that its cells do not show."""
-        return [decoded(batch.column(name)) for name in self.kept if name not in self.channels]
+        cells = {name: decoded(batch.column(name)) for name in self.kept if name not in self.channels}
+        time = cells.get(self.time_name or "")
+        if time is not None and is_text(time.type):  # samples leave with decimal points: one mark in a file
+            cells[self.time_name or ""] = pc.replace_substring(plain(time), ",", ".").cast(time.type)
+        return list(cells.values())
 
     def recording(self, batch: pa.RecordBatch) -> NDArray[np.generic] | None:
         """Recording names, behind those of their people where these are told apart; None where the table has none."""
@@ -89,12 +93,29 @@ class Columns:
         return None if self.time_name is None else Timeline(self.time_name, self.where)
 
 
+def number_fields(table: pa.Schema, channels: Sequence[str], where: str) -> list[pa.Field]:
+    """The fields of columns that are named like sensors; one that is not numbers would be lost, and is refused."""
+    fields = [table.field(name) for name in channels]
+    lost = [field.name for field in fields if not is_number(field.type)]
+    if lost:
+        raise TableError(not_plain(lost, where))
+    return fields
+
+
+def not_plain(channels: Sequence[str], where: str) -> str:
+    """One line on channels whose cells are not all numbers: see which, and have them mended."""
+    return (
+        f"{where}: not all cells of {printable(', '.join(channels), MOST_LISTED)} are plain numbers; see `deeprotect "
+        "check`, and run `deeprotect prepare` first"
+    )
+
+
 def names_of(column: pa.Array) -> NDArray[np.generic]:
     """A column of names as they compare with each other."""
-    plain = decoded(column) if pa.types.is_dictionary(column.type) else column
-    if is_text(plain.type):
-        return _texts_of(plain.cast(pa.large_string()))
-    names: NDArray[np.generic] = plain.to_numpy(zero_copy_only=False)
+    cells = plain(column)
+    if is_text(cells.type):
+        return _texts_of(cells)
+    names: NDArray[np.generic] = cells.to_numpy(zero_copy_only=False)
     return names
 
 
@@ -106,8 +127,7 @@ def _texts_of(column: pa.Array) -> NDArray[np.object_]:
 
 
 def _as_text(column: pa.Array) -> pa.Array:
-    plain = decoded(column) if pa.types.is_dictionary(column.type) else column
-    return plain.cast(pa.large_string())
+    return plain(column).cast(pa.large_string())
 
 
 def _check_beside(table: pa.Schema, uses: dict[str, str], channels: tuple[str, ...], where: str) -> None:
@@ -130,7 +150,7 @@ def _check_recording(field: pa.Field, where: str) -> None:
 
 def _check_field(field: pa.Field, unit: str, where: str) -> None:
     name, kind = printable(field.name), field.type
-    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
+    if not is_number(kind):
         raise TableError(f"{where}: column '{name}' is {printable(str(kind))}, a channel must be numbers; convert it")
     stated = stated_unit(field)
     if stated is not None and stated != unit:

@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 
 from deeprotect.errors import TableError, printable
+from deeprotect.tables.numbers import NUMBER, MarkEvidence, strict_mark
 from deeprotect.tables.text_lines import whole_lines
 
 Batches = Generator[pa.RecordBatch, None, None]
@@ -27,9 +28,8 @@ MISSING = (
     *("NaN", "n/a", "nan", "null", "None", "NaT", "<NA>", "?"),
 )
 _SAMPLE_LINES, _DECIMAL_LINES = 50, 2000
-_NUMBER = re.compile(r"[-+]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?|[-+]?(inf|infinity)", re.I)
+_NUMBER = re.compile(rf"{NUMBER}|[-+]?(inf|infinity)", re.I)
 _STAMP = re.compile(r"\d{4}[-/]\d\d?[-/]\d\d?.*|\d\d?[./]\d\d?[./]\d{2,4}.*|\d\d?:\d\d(:\d\d.*)?")
-_WITH_COMMA, _WITH_POINT = re.compile(r"[-+]?\d*,\d+"), re.compile(r"[-+]?\d*\.\d+")
 _HINT = re.compile(r"sep=(.)", re.I)  # the first line of what Excel writes
 
 
@@ -113,16 +113,20 @@ class _Parser:
 
     def _parse(self, rows: bytes, *, kinds: dict[str, pa.DataType]) -> pa.Table:
         if self._decimal_point is None:
-            numbers = self.layout.names if self.request.numbers is None else self.request.numbers
-            self._decimal_point = decimal_point(rows, self.layout, numbers)
-        marks = (".", ",") if self._decimal_point is None else (self._decimal_point,)
-        refusals = []
-        for mark in marks:  # a comma may come after any number of whole numbers
-            try:
-                return self._converted(rows, kinds, decimal_mark=mark)
-            except pa.ArrowInvalid as error:
-                refusals.append(self._refusal(str(error)))
-        raise TableError(refusals[0])
+            self._decimal_point = self._mark_in(rows, _DECIMAL_LINES)
+        try:
+            return self._converted(rows, kinds, decimal_mark=self._decimal_point or ".")
+        except pa.ArrowInvalid as error:
+            refusal = self._refusal(str(error))
+        if self._decimal_point is None:  # a comma may come after any number of whole numbers
+            self._decimal_point = self._mark_in(rows, rows.count(b"\n") + 1)
+            if self._decimal_point == ",":
+                return self._parse(rows, kinds=kinds)
+        raise TableError(refusal)
+
+    def _mark_in(self, rows: bytes, most: int) -> str | None:
+        numbers = self.layout.names if self.request.numbers is None else self.request.numbers
+        return decimal_point(rows, self.layout, numbers, most=most)
 
     def _converted(self, rows: bytes, kinds: dict[str, pa.DataType], *, decimal_mark: str) -> pa.Table:
         import pyarrow.csv as pa_csv
@@ -215,16 +219,16 @@ def is_hint(block: bytes) -> bool:
     return bool(_HINT.fullmatch(block.decode("utf-8", errors="replace").strip()))
 
 
-def decimal_point(rows: bytes, layout: CsvLayout, numbers: Collection[str]) -> str | None:
-    """A comma, where cells of number columns are written so and none has a point; None where all are whole numbers."""
+def decimal_point(rows: bytes, layout: CsvLayout, numbers: Collection[str], *, most: int) -> str | None:
+    """A comma, where cells of number columns are written so and none has a point; None where all are whole numbers.
+
+    A comma that may group thousands is none: such cells are then refused, and `deeprotect prepare` reads them.
+    """
     if layout.delimiter == ",":
         return "."
-    sample = _sample(rows, _DECIMAL_LINES)
-    lines = [zip(layout.names, _cells(line, layout.delimiter), strict=False) for line in sample]
-    cells = [cell.strip() for line in lines for name, cell in line if name in numbers]
-    if any(map(_WITH_POINT.fullmatch, cells)):
-        return "."
-    return "," if any(map(_WITH_COMMA.fullmatch, cells)) else None
+    lines = [_cells(line, layout.delimiter) for line in _sample(rows, most)]
+    columns = zip(layout.names, zip_longest(*lines), strict=False)
+    return strict_mark(MarkEvidence.of(cells) for name, cells in columns if name in numbers)
 
 
 def _check_header(rows: list[list[str]], lines: list[str], where: str) -> None:
@@ -258,7 +262,7 @@ def _refuse_preamble(block: bytes, where: str) -> None:
             line = numbered[at][0]
             typed = f": tail -n +{line} {shlex.quote(where)} > table.csv" if where.endswith(TEXT) else ""
             above = "the line" if line == 2 else f"the {line - 1} lines"
-            raise TableError(f"{where}: its column names stand in line {line}; remove {above} above them{typed}")
+            raise TableError(f"{where}: column names are on line {line}; remove {above} above them{typed}")
 
 
 def _check_given(columns: Sequence[str], rows: list[list[str]], where: str) -> None:

@@ -68,6 +68,11 @@ def stated_unit(field: pa.Field) -> str | None:
     return None if unit is None else unit.decode("utf-8", errors="replace")
 
 
+def is_number(kind: pa.DataType) -> bool:
+    """What a channel may be."""
+    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind))
+
+
 def is_text(kind: pa.DataType) -> bool:
     """Text in any of Arrow's layouts."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
@@ -83,9 +88,19 @@ def plain_field(field: pa.Field) -> pa.Field:
     return field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
 
 
+def plain_type(schema: pa.Schema, name: str) -> pa.DataType:
+    return plain_field(schema.field(name)).type
+
+
 def plain_column(column: pa.Array, kind: pa.DataType) -> pa.Array:
     """A dictionary as its values."""
     return decoded(column).cast(kind) if column.type != kind else column
+
+
+def plain(column: pa.Array) -> pa.Array:
+    """A dictionary as its values, text as text that Arrow can compute with."""
+    column = decoded(column) if pa.types.is_dictionary(column.type) else column
+    return column.cast(pa.large_string()) if is_text(column.type) else column
 
 
 def refuse_long(column: pa.Array, longest: int, where: str) -> None:

@@ -7,8 +7,9 @@ import stat
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,12 +19,14 @@ from deeprotect.errors import InputError, TableError, printable
 from deeprotect.tables.addresses import is_address, reading, size_of
 from deeprotect.tables.csv_reader import TEXT, Batches, CsvRequest, read_csv
 from deeprotect.tables.fields import LONGEST_CELL, is_text, refuse_long
+from deeprotect.tables.roles import MOST_LISTED
 from deeprotect.tables.source import Scan, Source, rows_at_a_time
-from deeprotect.tables.unpacked_sizes import MOST_UNPACKED, check_record_batches, check_row_groups, refuse_far
 
 _IN_PIECES: Any = {"buffer_size": 1 << 16, "pre_buffer": False}
 """Bytes of each Parquet column that are read at a time, instead of the whole column of a row group."""
 STANDARD_INPUT = "standard input"
+MOST_UNPACKED = 1 << 29  # bytes of a row group or a workbook, where they are as much larger as only tricks are
+MOST_TIMES = 100
 
 
 @contextmanager
@@ -103,7 +106,7 @@ def _parquet(stream: BinaryIO, _: CsvRequest, where: str, *, size: int) -> Itera
 
     def scan(names: Sequence[str] | None) -> Batches:
         with _reading(where, "Parquet"):
-            check_row_groups(file.metadata, names, where=where)
+            _check_row_groups(file.metadata, names, where=where)
             chosen = schema.names if names is None else names
             # As a dictionary, a text that many rows have is one in memory.
             texts = [name for name in chosen if is_text(schema.field(name).type)]
@@ -123,7 +126,6 @@ def _arrow(stream: BinaryIO, _: CsvRequest, where: str, *, size: int) -> Iterato
     def scan(names: Sequence[str] | None) -> Batches:
         with _reading(where, "Arrow"):
             fields = [place for place, name in enumerate(schema.names) if names is None or name in names]
-            check_record_batches(stream, schema, fields=set(fields), where=where)
             file = pa.ipc.open_file(stream, options=pa.ipc.IpcReadOptions(included_fields=fields))
             batches = map(file.get_batch, range(file.num_record_batches))
             yield from _whole(batches, where, longest=None if names is None else LONGEST_CELL)
@@ -144,14 +146,18 @@ def _excel(stream: BinaryIO, request: CsvRequest, where: str, *, size: int) -> I
     with tempfile.TemporaryFile() as text:
         try:
             parts = zipfile.ZipFile(stream).infolist()
-            refuse_far(sum(each.file_size for each in parts), size, what=f"{where}: the workbook")
+            _refuse_far(sum(each.file_size for each in parts), size, what=f"{where}: the workbook")
             book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
-            _write_sheet(book.worksheets[0].iter_rows(values_only=True), text)
+            sheet, *others = book.worksheets
+            _write_sheet(sheet.iter_rows(values_only=True), text)
         except (zipfile.BadZipFile, KeyError, IndexError, ValueError, OSError, SyntaxError):  # of XML
             raise TableError(f"{where}: it cannot be read as Excel; is it whole, and of that kind?") from None
         text.seek(0)
-        with _csv(text, request, where, size=0) as source:
-            yield source
+        read, unread = printable(sheet.title), printable(", ".join(each.title for each in others), MOST_LISTED)
+        named = f"{where}, sheet '{read}'" + (f" (not read: {unread})" if unread else "")
+        with _csv(text, request, named, size=0) as source:
+            note = f"only the first sheet, '{read}', is read; there are also: {unread}" if unread else None
+            yield replace(source, where=f"{where}, sheet '{read}'", note=note)
 
 
 def _write_sheet(rows: Iterable[tuple[Any, ...]], text: BinaryIO) -> None:
@@ -187,6 +193,27 @@ def _whole(batches: Iterable[pa.RecordBatch], where: str, *, longest: int | None
                 refuse_long(column, longest or MOST_UNPACKED // piece.num_rows, f"{where}: column '{printable(name)}'")
             piece.validate(full=True)
             yield piece
+
+
+def _check_row_groups(file: Any, names: Collection[str] | None, *, where: str) -> None:
+    """Of these columns of a Parquet file, or of all: a page is unpacked whole, whatever is read of it."""
+    places = [place for place in range(file.num_columns) if names is None or file.schema.column(place).path in names]
+    for group in map(file.row_group, range(file.num_row_groups)):
+        if group.total_byte_size <= MOST_UNPACKED:  # a column of a damaged file is not looked at: Arrow would abort
+            continue
+        columns = [group.column(place) for place in places]
+        unpacked = sum(each.total_uncompressed_size for each in columns)
+        packed = sum(each.total_compressed_size for each in columns)
+        _refuse_far(unpacked, packed, what=f"{where}: a row group")
+
+
+def _refuse_far(unpacked: int, packed: int, *, what: str) -> None:
+    """More than fits into memory, out of so little that it can only be a trick."""
+    if unpacked > MOST_UNPACKED and unpacked > MOST_TIMES * packed:
+        raise TableError(
+            f"{what} unpacks to more than {MOST_UNPACKED >> 20} MB; write it in smaller ones, or leave out "
+            "what unpacks so far"
+        )
 
 
 def _share(stream: BinaryIO, size: int) -> Callable[[], float]:

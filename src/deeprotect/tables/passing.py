@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deeprotect.policy.usual_names import RECORDING, TIME
 from deeprotect.signals.recordings import starts
 from deeprotect.tables.columns import Columns
-from deeprotect.tables.fields import from_numpy, is_text
+from deeprotect.tables.fields import from_numpy, is_text, plain
 from deeprotect.tables.rows import Rows
 from deeprotect.tables.timestamps import Timeline
 
@@ -98,7 +98,7 @@ class _RelativeTime:
     _first: Any = None
 
     def of(self, column: pa.Array, names: NDArray[np.generic] | None, kind: pa.DataType) -> pa.Array:
-        column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+        column = plain(column)
         if is_text(column.type) and self.timeline is not None:
             return self._as_text(self._since(self.timeline.read(column), names)).cast(kind)
         if pa.types.is_temporal(kind):

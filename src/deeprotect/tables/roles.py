@@ -20,6 +20,7 @@ class Roles:
     person: str | None
     channels: tuple[str, ...]
     guessed: dict[str, tuple[str, ...]]
+    no_time: tuple[str, ...] = ()  # columns called time, where there is said to be none
 
     @property
     def columns(self) -> dict[str, str]:
@@ -49,7 +50,8 @@ def roles_of(names: list[str], mapping: ColumnMap, *, channels: Sequence[str] | 
             raise TableError(missing_column(mapping[name], names, where))
     free = {*(channels or ()), *mapping.labels, *mapping.values()}
     found, labels = FoundColumns.among(names, but=free), FoundColumns.among(n for n in names if n in mapping.labels)
-    candidates = {TIME: found.time, RECORDING: found.recording, PERSON: found.person or labels.person}
+    people = found.person or labels.person or tuple(name for name in mapping.people if name in names)
+    candidates = {TIME: found.time, RECORDING: found.recording, PERSON: people}
     uses = {name: _said(name, names, mapping) for name in candidates}
     guessed = {name: those for name, those in candidates.items() if uses[name] is None and those}
     for name, those in guessed.items():
@@ -57,7 +59,8 @@ def roles_of(names: list[str], mapping: ColumnMap, *, channels: Sequence[str] | 
     taken = {*uses.values(), *mapping.labels}
     wanted = [name for name in names if name not in taken and recognise(name)] if channels is None else channels
     known = tuple(name for name in wanted if name in names)
-    return Roles(uses[TIME] or None, uses[RECORDING] or None, uses[PERSON] or None, known, guessed)
+    no_time = found.time if uses[TIME] == "" else ()
+    return Roles(uses[TIME] or None, uses[RECORDING] or None, uses[PERSON] or None, known, guessed, no_time)
 
 
 def missing_column(column: str, names: list[str], where: str) -> str:
@@ -78,4 +81,5 @@ def _said(name: str, names: list[str], mapping: ColumnMap) -> str | None:
 
 def _ask(name: str, candidates: tuple[str, ...]) -> str:
     many, first = " or ".join(f"'{printable(each)}'" for each in candidates[:3]), printable(candidates[0])
-    return f"is {many} the {name}? Say so with --map {name}='{first}', or --map {name}= if there is none"
+    none = "for one account for all rows, give --person NAME" if name == PERSON else f"--map {name}= if there is none"
+    return f"is {many} the {name}? Say so with --map {name}='{first}', or {none}"

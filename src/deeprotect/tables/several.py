@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deeprotect.errors import TableError, printable
-from deeprotect.policy.usual_names import RECORDING, FoundColumns
+from deeprotect.policy.usual_names import RECORDING
 from deeprotect.tables.addresses import addresses_of, is_address
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.csv_reader import Batches, CsvRequest
 from deeprotect.tables.fields import plain_field
 from deeprotect.tables.files import READERS, closed_in_the_end, kind_of, open_path
+from deeprotect.tables.roles import roles_of
 from deeprotect.tables.source import Source
 
 
@@ -77,7 +78,7 @@ def open_several(paths: list[str], request: CsvRequest, mapping: Mapping[str, st
     schemas = [_schema_of(path, request) for path in paths]
     for path, schema in zip(paths[1:], schemas[1:], strict=True):
         _check_alike(path, schema, paths[0], schemas[0])
-    recording, done = _recording_among(schemas[0].names, ColumnMap.from_mapping(mapping)), [0]
+    recording, done = _recording_among(schemas[0].names, ColumnMap.from_mapping(mapping), where), [0]
     schema = _with_recording(schemas[0], recording)
 
     def scan(names: Sequence[str] | None) -> Batches:
@@ -93,14 +94,11 @@ def open_several(paths: list[str], request: CsvRequest, mapping: Mapping[str, st
         yield Source(where, schema, closed, lambda: done[0] / len(paths))
 
 
-def _recording_among(names: list[str], mapping: ColumnMap) -> str:
+def _recording_among(names: list[str], mapping: ColumnMap, where: str) -> str:
     """The column that names the recording, as it is mapped or usually called; else a new one is made."""
-    said = mapping.get(RECORDING)
-    if said == "":
+    if mapping.get(RECORDING) == "":
         raise TableError("several files are recordings of their own; leave out --map recording=")
-    found = FoundColumns.among(names, but={*mapping.labels, *mapping.values()} - {said}).recording
-    usual = found[0] if len(found) == 1 else RECORDING
-    return said if said in names else usual
+    return roles_of(names, mapping, where=where).recording or RECORDING
 
 
 def _numbered(batch: pa.RecordBatch, schema: pa.Schema, *, recording: str, number: int, path: str) -> pa.RecordBatch:

@@ -1,7 +1,7 @@
 """A table that is being read: its columns, and its rows batch by batch, of the columns that somebody needs."""
 
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ class Source:
     schema: pa.Schema
     scan: Scan
     position: Callable[[], float] = lambda: 0.0  # share that has been read, for a progress bar
+    note: str | None = None  # what else the file holds, and is not read
 
     @cached_property
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -32,7 +33,7 @@ class Source:
         """With these columns alone, the others never unpacked; dictionaries as their values, and no cell too long."""
         fields = [plain_field(field) for field in self.schema if field.name in names]
         schema = pa.schema(fields)
-        return Source(self.where, schema, lambda _: self._bounded(schema.names), self.position)
+        return replace(self, schema=schema, scan=lambda _: self._bounded(schema.names))
 
     def renamed(self, names: Mapping[str, str]) -> "Source":
         """With other names for some of its columns."""
@@ -51,12 +52,12 @@ class Source:
             for batch in self.scan(asked):
                 yield batch.rename_columns([names.get(name, name) for name in batch.schema.names])
 
-        return Source(self.where, schema, scan, self.position)
+        return replace(self, schema=schema, scan=scan)
 
     def by_rows(self) -> "Source":
         """In batches of a fixed number of rows: blocks of text end where the digits of raw samples make them end."""
         size = rows_at_a_time(self.schema.names)
-        return Source(self.where, self.schema, lambda _: cut_by_rows(self.batches, size), self.position)
+        return replace(self, scan=lambda _: cut_by_rows(self.batches, size))
 
     def _bounded(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         for batch in self.scan(names):

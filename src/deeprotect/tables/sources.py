@@ -35,9 +35,10 @@ def open_source(
     `mapping` says which column names the recording, where several files are read as one.
     """
     renamed = mapping.renamed if isinstance(mapping, ColumnMap) else {}
-    request = CsvRequest(
-        None if numbers is None else frozenset(numbers), None if columns is None else tuple(columns), ragged
-    )
+    chosen = None if numbers is None else frozenset(numbers)
+    if chosen and mapping:  # where a mapped column is gone, the channel may be under its own name
+        chosen |= {name for name, column in mapping.items() if column in chosen}
+    request = CsvRequest(chosen, None if columns is None else tuple(columns), ragged)
     if is_of_paths(table):
         paths = paths_of(table)
         opened = open_path(paths[0], request) if len(paths) == 1 else open_several(paths, request, mapping or {})

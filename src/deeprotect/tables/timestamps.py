@@ -9,14 +9,18 @@ import pyarrow.compute as pc
 
 from deeprotect.errors import TableError, printable
 from deeprotect.policy.usual_names import ticks_per_second
-from deeprotect.signals.clock import PER_SECOND, median
+from deeprotect.signals.clock import PER_SECOND, USUAL_RATES_HZ, median
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.fields import decoded, is_text
+from deeprotect.tables.fields import is_text, plain
+from deeprotect.tables.numbers import NUMBER, matches
 
 EPOCHS = (5e8, 5e9)  # seconds since 1970, of the years 1985 to 2128: what is so large is no stopwatch
 SENSIBLE_RATES_HZ = (0.1, 10_000.0)
+DAY = 1 / 86400  # a spreadsheet's unit of time: so many in a second
+_SERIAL_DAYS = (20_000, 80_000)  # since the end of 1899, of the years 1954 to 2119
+_EPOCH_DAY = 25_569  # 1970-01-01 among them
+DAY_DECIMALS = 6  # of its seconds: float64 knows them no better
 _PER_SECOND_OF = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
-_NUMBER = r"^\s*[-+]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?\s*$"
 _STAMP = r"^\s*\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?\s*(Z|UTC|[-+]\d\d:?\d\d)?\s*$"
 _TIME_OF_DAY = r"^\s*(?P<hours>\d{1,2}):(?P<minutes>\d\d):(?P<seconds>\d\d(?:[.,]\d+)?)\s*$"
 
@@ -33,13 +37,13 @@ class Timeline:
 
     def read(self, column: pa.Array) -> Floats:
         """Offsets of consecutive rows; a column that is no time raises a TableError that quotes none of it."""
-        plain = _text_as_time(self._checked(decoded(column) if pa.types.is_dictionary(column.type) else column))
-        if plain is None:
+        cells = _text_as_time(self._checked(plain(column)))
+        if cells is None:
             raise TableError(
                 f"{self.where}: column '{printable(self.name)}' is neither numbers nor ISO 8601 time stamps "
                 "(2026-01-31T12:00:00.125Z); convert it"
             )
-        return self._offsets(plain)
+        return self._offsets(cells)
 
     def read_some(self, column: pa.Array) -> Floats:
         """Offsets as far as cells can be understood; NaN for the others."""
@@ -53,12 +57,26 @@ class Timeline:
         """The type of stamps that are counted anew; known once the column has been read."""
         return self._written or pa.float64()
 
+    @property
+    def _is_serial(self) -> bool:
+        return _SERIAL_DAYS[0] <= (self._origin or 0) <= _SERIAL_DAYS[1]
+
+    def take_as_days(self, step: float) -> bool:
+        """Whether a usual step that fits no other unit is one of days; `stamps` then writes seconds."""
+        slowest_hz = 1 if self._is_serial else 5  # without a date, 1 Hz would be taken from recordings at 96 kHz
+        if self.per_second is None and slowest_hz <= DAY / step <= USUAL_RATES_HZ[1]:
+            self.per_second = DAY
+        return self.per_second == DAY
+
     def stamps(self, offsets: Floats) -> pa.Array:
         """Offsets as stamps again, of the kind that the column has."""
         if self._written is None or self._origin is None:
             raise TableError(
                 f"{self.where}: column '{printable(self.name)}' shows no time; nothing can be counted from"
             )
+        if self.per_second == DAY:
+            first = self._origin - (_EPOCH_DAY if self._is_serial else 0)
+            return pa.array(np.round((first + offsets) / DAY, DAY_DECIMALS))
         if isinstance(self._origin, float):
             return pa.array(self._origin + offsets)
         return pa.array(self._origin + np.rint(offsets).astype(np.int64)).cast(self._written)
@@ -130,7 +148,6 @@ def _text_as_time(column: pa.Array) -> pa.Array | None:
         return column.cast(pa.float64())
     if not is_text(column.type):
         return column
-    column = column.cast(pa.large_string())
     for text in (column, _normalised(column)):
         for kind in (pa.int64(), pa.float64(), pa.timestamp("ns"), pa.timestamp("ns", tz="UTC")):
             try:
@@ -163,12 +180,7 @@ def _time_of_day(column: pa.Array) -> pa.Array | None:
 
 def _understood(column: pa.Array) -> pa.Array:
     """The cells of the kind that most cells have, numbers or stamps or times of day; null for the others."""
-    text = column.cast(pa.large_string())
-    masks = [matches(text, kind) for kind in (_NUMBER, _STAMP, _TIME_OF_DAY)]
+    text = plain(column)
+    masks = [matches(text, kind) for kind in (rf"^\s*{NUMBER}\s*$", _STAMP, _TIME_OF_DAY)]
     most = max(masks, key=lambda mask: pc.sum(mask).as_py() or 0)
     return pc.if_else(most, text, pa.scalar(None, text.type))
-
-
-def matches(text: pa.Array, pattern: str) -> pa.Array:
-    """Which cells do; an empty one does not."""
-    return pc.fill_null(pc.match_substring_regex(text, pattern), pa.scalar(value=False))

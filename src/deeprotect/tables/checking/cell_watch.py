@@ -7,12 +7,12 @@ import numpy as np
 from deeprotect.signals import Channel
 from deeprotect.signals.checks import OUTSIDE_SHARE
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.checking.report import Problem, ProblemCount, some
+from deeprotect.tables.checking.report import Problem, Tally, some
+from deeprotect.tables.numbers import Mask
 from deeprotect.tables.reader import Seen
 
 CLIPPED_SHARE = 0.01  # beyond it, clipping is no accident of a saturated sensor
 STUCK_ROWS = 100
-_DROPS = "`deeprotect prepare` drops such rows"
 
 
 @dataclass
@@ -21,12 +21,8 @@ class CellWatch:
 
     channels: tuple[str, ...]
     public: dict[str, Channel]
+    tally: Tally
     rows: int = 0
-    missing: ProblemCount = field(default_factory=ProblemCount)
-    infinite: ProblemCount = field(default_factory=ProblemCount)
-    text: ProblemCount = field(default_factory=ProblemCount)
-    grouped: ProblemCount = field(default_factory=ProblemCount)
-    _outside: dict[str, ProblemCount] = field(default_factory=dict)
     _low: Floats = field(init=False)
     _high: Floats = field(init=False)
 
@@ -37,42 +33,41 @@ class CellWatch:
         self.rows += len(seen.samples)
         for index, name in enumerate(self.channels):
             values, text = seen.samples[:, index], seen.text[:, index]
-            self.text.add(text, seen.first_row, name)
-            self.grouped.add(seen.grouped[:, index], seen.first_row, name)
-            self.missing.add(np.isnan(values) & ~text, seen.first_row, name)
-            self.infinite.add(np.isinf(values), seen.first_row, name)
+            self._add("text", text, seen, name)
+            self._add("thousands", seen.grouped[:, index], seen, name)
+            self._add("missing", np.isnan(values) & ~text, seen, name)
+            self._add("infinite", np.isinf(values), seen, name)
             finite = values[np.isfinite(values)]
             self._low[index] = min(self._low[index], finite.min(initial=np.inf))
             self._high[index] = max(self._high[index], finite.max(initial=-np.inf))
             if name in self.public:
                 channel = self.public[name]
                 beyond = (values < channel.low) | (values > channel.high)
-                self._outside.setdefault(name, ProblemCount()).add(beyond & np.isfinite(values), seen.first_row)
+                self._add(f"outside {name}", beyond & np.isfinite(values), seen, name)
+
+    def _add(self, key: str, hits: Mask, seen: Seen, name: str) -> None:
+        self.tally[key].add(hits, seen.first_row, name)
+
+    @property
+    def readable(self) -> tuple[str, ...]:
+        """Channels in which at least one number was found."""
+        return tuple(name for name, low in zip(self.channels, self._low, strict=True) if np.isfinite(low))
 
     def problems(self) -> list[Problem]:
-        stuck = tuple(name for index, name in enumerate(self.channels) if self._low[index] == self._high[index])
-        stuck = stuck if self.rows >= STUCK_ROWS else ()
+        stuck = [name for index, name in enumerate(self.channels) if self._low[index] == self._high[index]]
         return [
-            *self.missing.problem("missing", "missing cells", _DROPS),
-            *self.infinite.problem("infinite", "infinite cells", _DROPS),
-            *self.text.problem("text", "cells of text where a number is needed", f"correct them; {_DROPS}"),
-            *self.grouped.problem(
-                "thousands", "numbers with thousands separators", "`deeprotect prepare` removes them"
-            ),
-            *some("stuck", "channels that never change", stuck, "leave them out of the policy"),
-            *(each for name in self._outside for each in self._clipped(name) if self._share(name) > CLIPPED_SHARE),
+            *self.tally.problems("missing", "infinite", "text", "thousands"),
+            *some("stuck", stuck if self.rows >= STUCK_ROWS else ()),
+            *(each for name in self.public if self._share(name) > CLIPPED_SHARE for each in self._clipped(name)),
         ]
 
     def notes(self) -> list[Problem]:
-        return [each for name in self._outside for each in self._clipped(name) if self._share(name) <= CLIPPED_SHARE]
+        return [each for name in self.public if self._share(name) <= CLIPPED_SHARE for each in self._clipped(name)]
 
     def _share(self, name: str) -> float:
-        return self._outside[name].count / max(1, self.rows)
+        return self.tally[f"outside {name}"].count / max(1, self.rows)
 
     def _clipped(self, name: str) -> list[Problem]:
-        channel, tally = self.public[name], self._outside[name]
-        what = f"samples outside the public range [{channel.low:g}, {channel.high:g}] {channel.unit}"
-        many = self._share(name) > OUTSIDE_SHARE
-        fix = "is it in another unit? Convert it with `deeprotect prepare --unit`" if many else "they will be clipped"
-        tally.columns[name] = None
-        return tally.problem("outside", what, fix)
+        channel, said = self.public[name], "far-outside" if self._share(name) > OUTSIDE_SHARE else "outside"
+        words = {"low": channel.low, "high": channel.high, "unit": channel.unit}
+        return self.tally.problems(f"outside {name}", said=said, **words)

@@ -1,12 +1,13 @@
 """`deeprotect check`: one pass over a table, and at the end all that is wrong with it, each with the fix."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 
-from deeprotect.errors import printable
+from deeprotect.errors import TableError, printable
 from deeprotect.policy import Policy
 from deeprotect.policy.known_sensors import mapping_to_type, recognise, spelt, unit_in
 from deeprotect.policy.usual_names import RECORDING
@@ -14,14 +15,17 @@ from deeprotect.signals.clock import RATE_TOLERANCE, rate_of_step, usual_step
 from deeprotect.tables.checking.cell_watch import CellWatch
 from deeprotect.tables.checking.name_watch import RecordingNames, Spellings, column_notes, name_problems
 from deeprotect.tables.checking.order import OrderWatch, PieceWatch
-from deeprotect.tables.checking.report import CheckReport, Problem, ProblemCount, some
+from deeprotect.tables.checking.report import CheckReport, Problem, Tally, problem, some
 from deeprotect.tables.checking.unit_watch import UnitWatch
 from deeprotect.tables.column_map import ColumnMap
-from deeprotect.tables.fields import stated_unit
+from deeprotect.tables.columns import not_plain
+from deeprotect.tables.fields import check_names, is_text, plain_type, stated_unit
+from deeprotect.tables.numbers import NumberColumn, has_decimal_commas
 from deeprotect.tables.reader import Reader, Seen, unique_names
 from deeprotect.tables.roles import MOST_LISTED, Roles, roles_of
 from deeprotect.tables.source import Source
 from deeprotect.tables.sources import open_source
+from deeprotect.tables.timestamps import DAY
 
 
 def check(
@@ -30,22 +34,44 @@ def check(
     """Reads every row once. What cannot be read at all raises a TableError; everything else is a problem or a note."""
     if mapping is None:
         mapping = ColumnMap.of(policy) if policy else ColumnMap()
-    ragged = ProblemCount()
-    with open_source(table, numbers=(), columns=columns, mapping=mapping, ragged=ragged.one) as source:
-        checker = Checker(source, policy, mapping, ragged=ragged)
+    with opened(table, policy, mapping, columns=columns) as checker:
         for seen in checker.reader.read():
             checker.see(seen)
     return checker.report()
 
 
 def first_look(table: Any, *, mapping: ColumnMap, columns: Sequence[str] | None) -> CheckReport:
-    """The same of the first rows only, by which the types of a text file are guessed."""
-    ragged = ProblemCount()
-    with open_source(table, columns=columns, mapping=mapping, ragged=ragged.one) as source:
-        checker = Checker(source, None, mapping, ragged=ragged)
+    """The same of the first rows only, by which the types of a text file are guessed.
+
+    A channel that has numbers, but not only plain ones, is refused: whoever reads it so would lose it.
+    """
+    with opened(table, None, mapping, columns=columns, numbers=None) as checker:
         for seen in islice(checker.reader.read(), 1):
             checker.see(seen)
+    check_names(checker.source.schema, checker.source.where)
+    checker.refuse_lost_channels()
     return checker.report()
+
+
+@contextmanager
+def opened(
+    table: Any,
+    policy: Policy | None,
+    mapping: ColumnMap,
+    *,
+    columns: Sequence[str] | None,
+    numbers: tuple[str, ...] | None = (),
+    first: "Checker | None" = None,
+    by_person: bool = False,
+) -> Iterator["Checker"]:
+    """A checker of a table that is open; `first` is the one that has read it before."""
+    tally, known = Tally(), first.reader.numbers if first else None
+
+    def ragged(_: int) -> None:
+        tally["ragged"].count += 1
+
+    with open_source(table, numbers=numbers, columns=columns, mapping=mapping, ragged=ragged) as source:
+        yield Checker(source, policy, mapping, tally=tally, numbers=known, by_person=by_person)
 
 
 class Checker:
@@ -57,71 +83,84 @@ class Checker:
         policy: Policy | None,
         mapping: ColumnMap,
         *,
-        ragged: ProblemCount,
-        by_person: bool = False,
+        tally: Tally,
+        numbers: Mapping[str, NumberColumn] | None,
+        by_person: bool,
     ) -> None:
-        self._source, self._policy, self._mapping = source, policy, mapping
+        self.source, self._policy, self._mapping, self.tally = source, policy, mapping, tally
         self._names = unique_names(source.schema.names)
-        public = {mapping.get(each.name, each.name): each for each in policy.schema().channels} if policy else {}
+        channels = policy.schema().channels if policy else ()
+        public = {mapping.column_of(each.name, self._names): each for each in channels}
         wanted = tuple(public) if policy else None
         self.roles = roles = roles_of(self._names, mapping, channels=wanted, where=source.where)
-        self.reader = Reader(source, roles, by_person=by_person)
-        self.ragged, self._rows = ragged, 0
+        self.reader = Reader(source, roles, by_person=by_person, numbers=numbers)
+        self._rows = 0
         self.step: float | None = None  # the usual one, in the unit of the time column
         self._rate_hz: float | None = None
-        self.order = OrderWatch(None)
-        self.pieces = PieceWatch(policy.stream.window if policy else None)
-        self._cells = CellWatch(roles.channels, public)
+        self.order = OrderWatch(None, roles.recording is not None, tally)
+        self.pieces = PieceWatch(policy.stream.window if policy else None, tally)
+        self._cells = CellWatch(roles.channels, public, tally)
         stated = {name: channel.unit for name, channel in public.items()}
         self._units = UnitWatch.of(roles.channels, _units(source.schema, roles.channels, stated))
         taken = {*roles.channels, roles.time, roles.recording}
         labels = tuple(name for name in self._names if name not in taken)
         self._recording_names = RecordingNames(roles.recording, labels)
         self._labels, self.spellings = labels, Spellings()
+        self.decimal_commas: list[str] = []  # columns that are no channels, and would be if somebody said so
 
     def see(self, seen: Seen) -> None:
         if self.order.period is None:
             self._set_clock(seen)
+        if not self._rows:
+            self.decimal_commas = [name for name in self._labels if has_decimal_commas(seen.batch.column(name))]
         self._rows += len(seen.samples)
         for watch in (self.order, self.pieces, self._cells, self._recording_names):
             watch.see(seen)
+        if seen.time_grouped is not None:
+            self.tally["thousands"].add(seen.time_grouped, seen.first_row, self.roles.time)
         self._units.see(seen, self.roles.channels)
         for name in self._labels:
             self.spellings.see(name, seen.batch.column(name))
 
     def report(self) -> CheckReport:
-        policy, lines = self._policy, f"lines with too few or too many cells for {len(self._names)} column names"
+        names, unusual = self.source.schema.names, self.spellings.unusual()
         problems = (
-            *name_problems(self._source.schema.names),
-            *self.ragged.problem("ragged", lines, "correct them; `deeprotect prepare` drops them"),
-            *(Problem("unclear", each, None, "until then nothing is read from them") for each in self.roles.unclear),
-            *([] if self._rows else [Problem("empty", "it has no rows", None, "a table needs some")]),
-            *(column_problems(self._names, self.roles, policy, self._mapping) if policy else []),
-            *self._rate(),
+            *name_problems(names),
+            *self.tally.problems("ragged", names=len(names)),
+            *(problem("unclear", question=each) for each in self.roles.unclear),
+            *([] if self._rows else [problem("empty")]),
+            *self._columns(),
+            *self.rate_problems(),
             *self.pieces.problems(),
             *self.order.problems(),
             *self._cells.problems(),
             *self._units.problems(),
-            *self._labels_twice(),
+            *([problem("spellings", unusual, count=sum(map(len, unusual.values())))] if unusual else []),
         )
         recordings = self.pieces.recordings if self.roles.recording else min(1, self._rows)
-        source, known = self._source, (self._rows, recordings, self._rate_hz, self.roles)
-        return CheckReport(source.where, *known, source.schema, problems, tuple(self._notes()))
+        known = (self._rows, recordings, self._rate_hz, self.roles)
+        return CheckReport(self.source.where, *known, self.source.schema, problems, tuple(self._notes()))
 
-    def _labels_twice(self) -> list[Problem]:
-        unusual = self.spellings.unusual()
-        count, fix = sum(map(len, unusual.values())), "`deeprotect prepare` makes them one"
-        what = "spellings that differ from another only by case or blanks"
-        return [Problem("labels", what, count, fix, tuple(unusual))] if unusual else []
+    def _columns(self) -> list[Problem]:
+        if self._policy is not None:
+            return column_problems(self._names, self.roles, self._policy, self._mapping)
+        return [] if self.roles.channels else [problem("channels", mapping=mapping_to_type(self._names))]
+
+    def refuse_lost_channels(self) -> None:
+        """Columns named like sensors, with numbers, but read as text for some of their cells."""
+        schema = self.source.schema
+        lost = [name for name in self._cells.readable if name in schema.names and is_text(plain_type(schema, name))]
+        if lost:
+            raise TableError(not_plain(lost, self.source.where))
 
     def _notes(self) -> list[Problem]:
-        no_time = Problem(
-            "time", "there is no time column", None, "name it with --map time=COLUMN: gaps cannot be seen"
-        )
-        no_channel = Problem("channels", "no column is named like a sensor", None, mapping_to_type(self._names))
+        assumed = {name: numbers.assumed for name, numbers in self.reader.numbers.items()}
+        ways = ("thousands", "decimals")
         return [
-            *([] if self.roles.time else [no_time]),
-            *([] if self.roles.channels else [no_channel]),
+            *([problem("source", note=self.source.note)] if self.source.note else []),
+            *([] if self.roles.time else [problem("time")]),
+            *(each for way in ways for each in some(f"assumed {way}", [n for n in assumed if assumed[n] == way])),
+            *some("commas", self.decimal_commas),
             *self.pieces.notes(),
             *self._cells.notes(),
             *column_notes(self._names),
@@ -135,9 +174,15 @@ class Checker:
             return
         self.step = self.order.period = usual_step(seen.time, seen.recording)
         found = None if self.step is None else rate_of_step(self.step, timeline.per_second)
+        if found is None and self.step is not None and timeline.take_as_days(self.step):
+            found = rate_of_step(self.step, timeline.per_second)
         if found is not None:
             self._rate_hz, per_second = found
             self.order.period = per_second / (self._wanted_hz if self._fits else self._rate_hz)
+
+    @property
+    def in_days(self) -> bool:
+        return self.reader.timeline is not None and self.reader.timeline.per_second == DAY
 
     @property
     def _wanted_hz(self) -> float:
@@ -147,16 +192,18 @@ class Checker:
     def _fits(self) -> bool:
         return self._rate_hz is not None and abs(self._rate_hz / self._wanted_hz - 1) <= RATE_TOLERANCE
 
-    def _rate(self) -> list[Problem]:
-        if self._fits or not self.order.steps or self.order.unread.count:
-            return []
-        if self._rate_hz is None:
-            what = "time advances at no rate that sensors have, in s, ms, µs or ns"
-            fix = "days of a spreadsheet are seconds × 86400; or map another column, or none with --map time="
-            return [Problem("rate", what, None, fix)]
-        what = f"time advances at about {self._rate_hz:g} Hz, the policy's rate_hz is {self._wanted_hz:g}"
-        fix = f"correct the policy, or resample with `deeprotect prepare --rate-hz {self._wanted_hz:g}`"
-        return [Problem("rate", what, None, fix)]
+    @property
+    def shows_no_rate(self) -> bool:
+        """Whether there is a time that advances in no unit as sensors do."""
+        return self.step is not None and self._rate_hz is None
+
+    def rate_problems(self) -> list[Problem]:
+        days = [problem("days")] if self.in_days else []
+        if self._fits or not self.order.steps or self.tally["time not understood"].count:
+            return days
+        if self.shows_no_rate:
+            return [problem("no-rate")]
+        return [*days, problem("other-rate", found=self._rate_hz or 0.0, wanted=self._wanted_hz)]
 
 
 def _units(schema: pa.Schema, channels: tuple[str, ...], public: dict[str, str]) -> dict[str, str]:
@@ -174,16 +221,13 @@ def _units(schema: pa.Schema, channels: tuple[str, ...], public: dict[str, str])
 
 def column_problems(names: list[str], roles: Roles, policy: Policy, mapping: ColumnMap) -> list[Problem]:
     """What `train` and `protect` would miss or ask: channels, labels, and a recording that is only called so."""
-    wanted = [mapping.get(name, name) for name in policy.stream.channels]
-    channels = tuple(name for name in wanted if name not in names)
+    wanted = (mapping.column_of(name, names) for name in policy.stream.channels)
     people = [policy.training.people] if policy.training.people else []
     labels = dict.fromkeys([*policy.inferences.useful, *policy.inferences.sensitive, *people])
-    missing = tuple(name for name in labels if name not in names)
+    has = printable(", ".join(names), MOST_LISTED)
     called = (roles.recording,) if roles.recording and RECORDING in roles.guessed else ()
-    map_them = f"map them with --map or [stream.columns]; it has: {printable(', '.join(names), MOST_LISTED)}"
-    asked = "say so with --map recording=COLUMN, or in the policy to train on ([stream.columns])"
     return [
-        *some("columns", "channels that the table lacks", channels, map_them),
-        *some("labels", "label columns that the table lacks", missing, "only `protect` does without them"),
-        *some("unclear", "columns that may name the recording", called, asked),
+        *some("columns", (each for each in wanted if each not in names), names=has),
+        *some("label-columns", (name for name in labels if name not in names)),
+        *some("called-recording", called),
     ]

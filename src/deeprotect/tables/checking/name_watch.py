@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 
 from deeprotect.errors import printable
 from deeprotect.policy.usual_names import is_telling
-from deeprotect.tables.checking.report import Problem, some
-from deeprotect.tables.fields import is_text
-from deeprotect.tables.reader import Seen, plain
+from deeprotect.tables.checking.report import Problem, problem, some
+from deeprotect.tables.fields import is_text, plain
+from deeprotect.tables.reader import Seen
 
 SHORTEST_LABEL = 2  # characters; a single digit stands in any name by chance
 MOST_OF_THEM = 0.5
@@ -24,16 +24,14 @@ def name_problems(names: list[str]) -> list[Problem]:
     odd = tuple(name for name in names if not name.isprintable())
     empty = [place for place, name in enumerate(names) if not name and place > 0]
     return [
-        *some("names", "column names that are there twice", map(printable, twice), "rename one of each"),
-        *some("names", "column names with characters that do not print", map(printable, odd), "rename them"),
-        *([Problem("names", "columns without a name", len(empty), "name them")] if empty else []),
+        *some("twice", map(printable, twice)),
+        *some("unprintable", map(printable, odd)),
+        *([problem("nameless", count=len(empty))] if empty else []),
     ]
 
 
 def column_notes(names: list[str]) -> list[Problem]:
-    telling = (printable(name) for name in names if is_telling(name))
-    fix = "no release carries them, but whoever holds the table does; drop what is not needed"
-    return some("telling", "columns named like what tells who somebody is", telling, fix)
+    return some("telling", (printable(name) for name in names if is_telling(name)))
 
 
 @dataclass
@@ -62,8 +60,7 @@ class RecordingNames:
 
     def notes(self) -> list[Problem]:
         told = (label for label, count in self._told.items() if self._seen > 1 and count > MOST_OF_THEM * self._seen)
-        fix = "recordings leave as 1, 2, …; do not let their names leave with --keep-names"
-        return some("telling", "columns that recordings are named after", told, fix)
+        return some("told", told)
 
 
 @dataclass

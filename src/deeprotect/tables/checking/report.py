@@ -1,7 +1,10 @@
 """What a check says: problems and notes, how often, where first, and what to do; never what a cell holds."""
 
+import tomllib
+from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,7 @@ from deeprotect.signals.clock import RATE_TOLERANCE
 from deeprotect.tables.roles import MOST_LISTED, Roles
 
 MOST_COLUMNS = 8  # named in one line
+_WORDS = tomllib.loads(resources.files(__package__).joinpath("problems.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True)
@@ -37,10 +41,17 @@ class Problem:
         return asdict(self)
 
 
-def some(kind: str, what: str, columns: Iterable[str], fix: str) -> list[Problem]:
+def problem(key: str, columns: Iterable[str] = (), *, count: int | None = None, **words: Any) -> Problem:
+    """In the words of problems.toml."""
+    said, names = _WORDS[key], tuple(columns)
+    what, fix = said["what"].format(**words), said["fix"].format(**words)
+    return Problem(said.get("kind", key), what, count, fix, names)
+
+
+def some(key: str, columns: Iterable[str], **words: Any) -> list[Problem]:
     """One problem of all these columns; none where there are none."""
     names = tuple(columns)
-    return [Problem(kind, what, len(names), fix, names)] if names else []
+    return [problem(key, names, count=len(names), **words)] if names else []
 
 
 @dataclass
@@ -62,14 +73,20 @@ class ProblemCount:
         if column is not None:
             self.columns[column] = None
 
-    def one(self, _: object) -> None:
-        """One more, nobody knows where."""
-        self.count += 1
 
-    def problem(self, kind: str, what: str, fix: str) -> list[Problem]:
-        """None where nothing was counted."""
-        found = Problem(kind, what, self.count, fix, tuple(self.columns), self.first_row)
-        return [found] if self.count else []
+class Tally(defaultdict[str, ProblemCount]):
+    """What is counted row by row, by its key in problems.toml."""
+
+    def __init__(self) -> None:
+        super().__init__(ProblemCount)
+
+    def problems(self, *keys: str, said: str | None = None, **words: Any) -> list[Problem]:
+        """Those that were counted; `said` is the key of other words for it."""
+        found = [(key, self[key]) for key in keys if self[key].count]
+        return [
+            replace(problem(said or key, each.columns, count=each.count, **words), first_row=each.first_row)
+            for key, each in found
+        ]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from deeprotect.policy.known_sensors import Sensor, bare, recognise, triads
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.checking.report import Problem
+from deeprotect.tables.checking.report import Problem, problem
 from deeprotect.tables.reader import Seen
 
 # What a magnitude over three axes usually is, by unit: the median of it for gravity and the Earth's field.
@@ -98,11 +98,6 @@ class UnitWatch:
 
 
 def _problem(group: Magnitudes, unit: str) -> Problem:
-    what = f"columns that look like {unit}, not {group.unit}"
-    convert = f"`deeprotect prepare --unit '{group.sensor.short}={unit}:{group.unit}'`"
-    fix = (
-        "divide them by the sensor's sensitivity"
-        if unit == "raw counts"
-        else f"convert with {convert}, or correct the unit"
-    )
-    return Problem("unit", what, len(group.columns), fix, group.columns)
+    key = "counts" if unit == "raw counts" else "unit"
+    words = {"looks": unit, "stated": group.unit, "sensor": group.sensor.short}
+    return problem(key, group.columns, count=len(group.columns), **words)

@@ -1,17 +1,38 @@
 """What mending did, in numbers."""
 
-from collections.abc import Mapping, Sized
 from dataclasses import asdict, dataclass, field
 from math import ceil
 
 import numpy as np
 
 from deeprotect.errors import TableError, printable
+from deeprotect.tables.checking.check import Checker
 from deeprotect.tables.checking.report import CheckReport
 from deeprotect.tables.preparing.tidy import Tidy
 from deeprotect.tables.reader import Indices, Seen
 
-UNREADABLE = ("text", "missing", "infinite")
+# What was dropped, by counter: in words, as a reason, and under which kinds a check lists it.
+_LOST = {
+    "ragged_lines": ("lines with a wrong number of cells", "have a wrong number of cells", ("ragged",)),
+    "without_recording": ("rows without a recording", "have no recording", ("recording missing",)),
+    "without_time": (
+        *("rows without a readable time", "have an unreadable time"),
+        ("time not understood", "time missing"),
+    ),
+    "with_missing_cells": (
+        *("rows with missing, infinite or unreadable samples", "have missing, infinite or unreadable samples"),
+        ("text", "missing", "infinite"),
+    ),
+    "repeated_times": ("rows with a duplicate time stamp", "have a duplicate time stamp", ("repeated time",)),
+    "too_slow": ("rows of stretches slower than the rate asked for", "are slower than the rate asked for", ()),
+}
+_DONE = {
+    "duplicates": "dropped duplicate rows",
+    "moved": "rows moved to their place in time",
+    "restarts": "places where the clock restarted, and a new recording now begins",
+    "grouped": "numbers whose thousands separators were removed",
+    "gaps": "gaps, after each of which a new recording begins",
+}
 
 
 @dataclass
@@ -37,6 +58,9 @@ class Counts:
     converted: dict[str, str] = field(default_factory=dict)  # column → unit
     respelt: dict[str, int] = field(default_factory=dict)  # column → spellings that became the usual one
     left_out: list[str] = field(default_factory=list)  # columns called time that are none
+    time_from_days: bool = False
+    decimal_commas: list[str] = field(default_factory=list)  # columns that are no channels, and have points now
+    sheet: str | None = None  # of a workbook with several, what was read and what not
 
     def usable(self, seen: Seen) -> Indices:
         """The rows that have a recording, a time that can be read and all samples; the others are counted."""
@@ -47,15 +71,18 @@ class Counts:
         self.without_time += int(np.count_nonzero(named & ~timed))
         self.with_missing_cells += int(np.count_nonzero(named & timed & ~whole))
         self.grouped += int(np.count_nonzero(seen.grouped))
+        self.grouped += 0 if seen.time_grouped is None else int(np.count_nonzero(seen.time_grouped))
         return np.flatnonzero(named & timed & whole)
 
     @property
     def rows_left(self) -> int:
         return self.rows_in - self.without_recording - self.without_time - self.with_missing_cells
 
-    def tell(self, tidy: Tidy, rate_hz: float | None, spellings: Mapping[str, Sized]) -> None:
+    def tell(self, tidy: Tidy, rate_hz: float | None, first: Checker) -> None:
         """What is done to columns."""
-        self.resampled_to_hz, self.respelt = rate_hz, {name: len(each) for name, each in spellings.items()}
+        self.resampled_to_hz, self.time_from_days = rate_hz, first.in_days
+        self.respelt = {name: len(each) for name, each in first.spellings.unusual().items()}
+        self.decimal_commas, self.sheet = list(first.decimal_commas), first.source.note
         self.converted = {name: change.unit for name, change in tidy.changes.items()}
         self.left_out = list(tidy.left_out)
 
@@ -64,47 +91,36 @@ class Counts:
 
     def lines(self) -> list[str]:
         """One per thing that was done; nothing on what was not."""
-        done = (
-            (self.moved, "rows moved to their place in time"),
-            (self.restarts, "clocks that began anew inside a recording, where a new one now begins"),
-            (self.grouped, "numbers with thousands separators, which are written without them"),
-            (self.gaps, "gaps, after each of which a new recording begins"),
-        )
+        said = {name: f"dropped {what}" for name, (what, *_) in _LOST.items()} | _DONE
         return [
-            *(f"dropped {what}: {count}" for count, what, _ in self._lost if count),
-            *([f"dropped rows that stood there twice: {self.duplicates}"] if self.duplicates else []),
-            *(f"{what}: {count}" for count, what in done if count),
-            *(f"left out, for --map time= says that it is no time: {printable(name)}" for name in self.left_out),
+            *(f"{what}: {getattr(self, name)}" for name, what in said.items() if getattr(self, name)),
+            *([self.sheet] if self.sheet else []),
+            *(f"left out, as --map time= asked: {printable(name)}" for name in self.left_out),
             *([f"resampled to {self.resampled_to_hz:g} Hz"] if self.resampled_to_hz else []),
+            *(["converted from days to seconds: time"] if self.time_from_days else []),
             *(f"spellings of {printable(name)} that became the usual one: {n}" for name, n in self.respelt.items()),
             *(f"converted to {unit}: {', '.join(map(printable, names))}" for unit, names in self._by_unit().items()),
+            *(
+                f"decimal commas written as points, in a column that is no channel: {printable(name)}"
+                for name in self.decimal_commas
+            ),
         ]
 
     def refuse_losses(self, most: float, report: CheckReport) -> None:
         """A table that loses many of its rows is read wrongly, more often than it is bad; equal rows are no loss."""
-        lost, rows = sum(count for count, *_ in self._lost), self.rows_in + self.ragged_lines
+        counts = {name: getattr(self, name) for name in _LOST}
+        lost, rows = sum(counts.values()), self.rows_in + self.ragged_lines
         if lost <= most * rows:
             return
-        count, what, kinds = max(self._lost)
-        why = next((f"{each.what}: {each.fix}" for each in report.problems if each.kind in kinds), "")
-        said = f"{count} of them {what}{f' ({why})' if why else ''}"
+        name = max(counts, key=lambda each: counts[each])
+        _, reason, kinds = _LOST[name]
+        why = next((f" ({each.what}: {each.fix})" for each in report.problems if each.kind in kinds), "")
         if lost == rows:  # and no share that is allowed would help
-            raise TableError(f"{report.where}: of {rows} rows it has no row that can be used, {said}")
+            raise TableError(f"{report.where}: no usable rows: {counts[name]} {reason}{why}")
         raise TableError(
-            f"{report.where}: {lost} of {rows} rows would be dropped, {said}; see `deeprotect check`, mend what they "
-            f"have in common, or allow it with --max-dropped {ceil(100 * lost / rows) / 100:g}"
-        )
-
-    @property
-    def _lost(self) -> tuple[tuple[int, str, tuple[str, ...]], ...]:
-        """How many rows, why, and what a check calls it."""
-        return (
-            (self.ragged_lines, "lines with a wrong number of cells", ("ragged",)),
-            (self.without_recording, "rows without a recording", ("recording missing",)),
-            (self.without_time, "rows without a time that can be read", ("time not understood", "time missing")),
-            (self.with_missing_cells, "rows with missing, infinite or unreadable samples", UNREADABLE),
-            (self.repeated_times, "other rows with a time that was taken", ("repeated time",)),
-            (self.too_slow, "rows of stretches that are slower than the rate asked for", ()),
+            f"{report.where}: {lost} of {rows} rows would be dropped, {counts[name]} of them because they "
+            f"{reason}{why}; see `deeprotect check`, correct what they have in common, or allow it with "
+            f"--max-dropped {ceil(100 * lost / rows) / 100:g}"
         )
 
     def _by_unit(self) -> dict[str, list[str]]:

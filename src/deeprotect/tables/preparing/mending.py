@@ -10,10 +10,12 @@ from deeprotect.errors import InputError, TableError
 from deeprotect.signals.clock import GAP_STEPS, RATE_TOLERANCE, clock_runs
 from deeprotect.signals.resampling import grid, interpolate, middles, slower
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.checking.order import COARSE_SHARE, ROUNDED
+from deeprotect.tables.checking.order import COARSE_SHARE
+from deeprotect.tables.checking.report import problem
+from deeprotect.tables.fields import plain
 from deeprotect.tables.preparing.counts import Counts
 from deeprotect.tables.preparing.grouping import Piece
-from deeprotect.tables.reader import Indices, plain
+from deeprotect.tables.reader import Indices
 
 # Shorter than a gap by as much as a policy's rate may differ from the table's: no split table is refused for a gap.
 SPLIT_STEPS = GAP_STEPS / (1 + RATE_TOLERANCE)
@@ -38,7 +40,7 @@ class Mender:
             if np.count_nonzero(~grows) > COARSE_SHARE * len(run):
                 raise TableError(
                     f"{self.where}: too many rows of a recording share their time; if there are several recordings in "
-                    f"one, say --map recording=COLUMN; else {ROUNDED}"
+                    f"one, say --map recording=COLUMN; else {problem('coarse').fix}"
                 )
             self.counts.repeated_times += int(np.count_nonzero(~grows))
             yield run.take(np.flatnonzero(grows))

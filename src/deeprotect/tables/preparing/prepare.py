@@ -15,18 +15,17 @@ from deeprotect.policy.known_sensors import mapping_to_type
 from deeprotect.signals.clock import rate_of_step
 from deeprotect.signals.recordings import MOST_RECORDINGS
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.checking.check import Checker
-from deeprotect.tables.checking.report import ProblemCount
+from deeprotect.tables.checking.check import Checker, opened
 from deeprotect.tables.column_map import ColumnMap
-from deeprotect.tables.fields import check_names
+from deeprotect.tables.fields import check_names, plain
 from deeprotect.tables.output_checks import STANDARD
 from deeprotect.tables.preparing.counts import Counts
 from deeprotect.tables.preparing.grouping import Piece, gathered_recordings, joined, whole_recordings
 from deeprotect.tables.preparing.mending import GapSplitter, Mender, Rate, check_rate, resample
 from deeprotect.tables.preparing.tidy import Tidy, UnitChange, unit_changes
-from deeprotect.tables.reader import Indices, Reader, plain
+from deeprotect.tables.reader import Indices, Reader
 from deeprotect.tables.sinks import open_sink
-from deeprotect.tables.sources import Source, is_address, open_source
+from deeprotect.tables.sources import is_address
 
 Stretches = Iterator[tuple[Piece, bool]]
 MAX_DROPPED = 0.1  # share of the rows
@@ -57,13 +56,14 @@ def prepare(table: Any, out: str | Path, request: PrepareRequest) -> Counts:
     if not 0 <= request.max_dropped <= 1:
         raise InputError("--max-dropped: a share of the rows lies between 0 and 1")
     first = _first_pass(table, request)
-    rate, spellings, counts = _rate(first, request.rate_hz), first.spellings.unusual(), Counts()
-    with _opened(table, request) as (source, again):
-        written = first.reader.timeline if rate else None
+    rate, counts = _rate(first, request.rate_hz), Counts()
+    with _opened(table, request, first) as again:
+        written = first.reader.timeline if rate or first.in_days else None
+        spellings = first.spellings.unusual()
         tidy = Tidy.of(
-            source, again.roles, request.units, timeline=written, spellings=spellings, mapping=request.mapping
+            again.source, again.roles, request.units, timeline=written, spellings=spellings, commas=first.decimal_commas
         )
-        counts.tell(tidy, request.rate_hz, spellings)
+        counts.tell(tidy, request.rate_hz, first)
         beside = None if str(out) == STANDARD or is_address(str(out)) else Path(out).parent
         stretches = _stretches(_pieces(again.reader, counts, tidy), first, counts, rate=rate, beside=beside)
         with open_sink(out, tidy.schema) as sink:
@@ -71,38 +71,42 @@ def prepare(table: Any, out: str | Path, request: PrepareRequest) -> Counts:
                 counts.recordings_out += begins
                 counts.rows_out += len(stretch)
                 sink.write(tidy.table(stretch, counts.recordings_out))
-            counts.ragged_lines = again.ragged.count
+            counts.ragged_lines = again.tally["ragged"].count
             counts.refuse_losses(request.max_dropped, first.report())
     counts.recordings_in = len(again.reader.recordings) or 1
     return counts
 
 
 @contextmanager
-def _opened(table: Any, request: PrepareRequest) -> Iterator[tuple[Source, Checker]]:
-    ragged = ProblemCount()
-    with open_source(table, numbers=(), columns=request.columns, mapping=request.mapping, ragged=ragged.one) as source:
+def _opened(table: Any, request: PrepareRequest, first: Checker | None = None) -> Iterator[Checker]:
+    with opened(
+        table, request.policy, request.mapping, columns=request.columns, first=first, by_person=True
+    ) as checker:
+        source = checker.source
         check_names(source.schema, source.where)
-        checker = Checker(source, request.policy, request.mapping, ragged=ragged, by_person=True)
         if not checker.roles.settled(source.where).channels:
             fix = mapping_to_type(source.schema.names)
             raise TableError(f"{source.where}: no column is named like a sensor; {fix}, or give a policy")
         unit_changes(checker.roles.channels, request.units)  # said before anything is read
-        yield source, checker
+        yield checker
 
 
 def _first_pass(table: Any, request: PrepareRequest) -> Checker:
     """How the rows stand, and whether enough of them can be used."""
     counts = Counts()
-    with _opened(table, request) as (source, checker):
+    with _opened(table, request) as checker:
         for seen in checker.reader.read():
             checker.see(seen)
             counts.usable(seen)
+    where = checker.source.where
     if checker.reader.recordings.is_full:
-        raise TableError(f"{source.where}: more than {MOST_RECORDINGS} recordings; is that column something else?")
-    counts.ragged_lines = checker.ragged.count
+        raise TableError(f"{where}: more than {MOST_RECORDINGS} recordings; is that column something else?")
+    counts.ragged_lines = checker.tally["ragged"].count
     counts.refuse_losses(request.max_dropped, checker.report())
     if not counts.rows_left:
-        raise TableError(f"{source.where}: it has no row that can be used; see `deeprotect check`")
+        raise TableError(f"{where}: no usable rows; see `deeprotect check`")
+    if checker.shows_no_rate:
+        raise TableError(f"{where}: {checker.rate_problems()[0]}")
     return checker
 
 
@@ -152,7 +156,7 @@ def _stretches(
 
 
 def _split(pieces: Iterable[Piece], first: Checker, splitter: GapSplitter, *, beside: Path | None) -> Stretches:
-    interleaved, mender = bool(first.pieces.interrupted.count), Mender(first.report().where, splitter.counts)
+    interleaved, mender = bool(first.tally["interleaved"].count), Mender(first.report().where, splitter.counts)
     if not (interleaved or first.order.unsorted):
         for piece in pieces:
             if len(piece):

@@ -1,6 +1,7 @@
 """The tidy table: recordings numbered, channels in the units asked for, labels in one spelling, the rest as it is."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,11 +10,11 @@ import pyarrow.compute as pc
 
 from deeprotect.errors import InputError, TableError, printable
 from deeprotect.policy.known_sensors import SIZES, recognise, spelt
-from deeprotect.policy.usual_names import RECORDING, TIME, FoundColumns
+from deeprotect.policy.usual_names import RECORDING, TIME
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.checking.name_watch import respelt
-from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.fields import check_names, fresh_field, is_text, stated_unit
+from deeprotect.tables.numbers import NumberColumn
 from deeprotect.tables.preparing.grouping import Piece
 from deeprotect.tables.roles import Roles
 from deeprotect.tables.source import Source
@@ -81,6 +82,7 @@ class Tidy:
     changes: dict[str, UnitChange]
     timeline: Timeline | None  # None where time stays as it was written, or there is none
     spellings: dict[str, dict[str, str]]  # of labels, by column, and the usual ones
+    commas: tuple[str, ...]  # columns of numbers with decimal commas that are no channels
     left_out: tuple[str, ...]  # columns called time though there is said to be none: others would take them for it
     where: str
 
@@ -93,16 +95,15 @@ class Tidy:
         *,
         timeline: Timeline | None,
         spellings: dict[str, dict[str, str]],
-        mapping: ColumnMap,
+        commas: Sequence[str] = (),
     ) -> "Tidy":
-        names, where = source.schema.names, source.where
-        called = FoundColumns.among(names, but={*roles.channels, *mapping.labels}).time
-        left_out = called if mapping.get(TIME) == "" else ()
+        names, where, left_out = source.schema.names, source.where, roles.no_time
         for name, column in ((TIME, roles.time), (RECORDING, roles.recording)):
             if name in names and column != name and name not in left_out:
                 raise TableError(f"{where}: column '{name}' is there and is not the {name}; rename or drop it")
         kept = pa.schema([field for field in source.schema if field.name not in left_out])
-        tidy = cls(kept, roles, unit_changes(roles.channels, units), timeline, spellings, left_out, where)
+        changes = unit_changes(roles.channels, units)
+        tidy = cls(kept, roles, changes, timeline, spellings, tuple(commas), left_out, where)
         check_names(tidy.schema, where)
         return tidy
 
@@ -153,6 +154,9 @@ class Tidy:
         if name == self.roles.time:
             return self._time(piece)
         cells = piece.cells.column(name)
+        if name in self.commas:  # one decimal mark in a file
+            plain_cells = cells.combine_chunks()
+            return pc.coalesce(NumberColumn(mark=",").written(plain_cells)[0], plain_cells)
         return respelt(cells, self.spellings[name]) if name in self.spellings else cells
 
     def _time(self, piece: Piece) -> pa.Array | pa.ChunkedArray:

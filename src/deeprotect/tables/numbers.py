@@ -1,0 +1,155 @@
+"""Numbers as people write them: which mark is the decimal one, and which only groups thousands."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from deeprotect.signals.schema import Floats
+from deeprotect.tables.fields import is_number, is_text, plain
+
+Mask = NDArray[np.bool_]
+NUMBER = r"[-+]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?"
+OTHER = {".": ",", ",": "."}
+_READ = rf"^\s*({NUMBER}|[-+]?(?i:inf|infinity|nan))\s*$"
+_WHOLE = r"^\s*[-+]?\d+\s*$"
+_NEVER = r"\x00"  # no text file holds one
+_BLANK = r"['’ \x{a0}\x{202f}]"
+
+
+@dataclass
+class MarkEvidence:
+    """What the cells of one column show: by decimal mark, those that can be read in one way only, as 0,5 or 1.234,5.
+
+    `open` counts by mark the cells that can be read in two, as 1,234; `whole` those without any mark.
+    """
+
+    telling: Counter[str] = field(default_factory=Counter)
+    open: Counter[str] = field(default_factory=Counter)
+    whole: int = 0
+
+    @classmethod
+    def of(cls, cells: Iterable[str | None]) -> "MarkEvidence":
+        evidence = cls()
+        evidence.add(pa.array(cells, pa.large_string()))
+        return evidence
+
+    def add(self, column: pa.Array) -> None:
+        for mark, other in OTHER.items():
+            self.telling[mark] += _count(column, _telling(mark, other))
+            self.open[mark] += _count(column, rf"^\s*[-+]?[1-9]\d{{0,2}}[{mark}]\d{{3}}\s*$")
+        self.whole += _count(column, _WHOLE)
+
+    def mark(self, elsewhere: Iterable["MarkEvidence"] = ()) -> str | None:
+        """The decimal mark; None where nothing says that either mark groups thousands.
+
+        One typing error is not to turn 9.812 into 9812: a mark must be shown by as many cells as it would change.
+        Beside whole numbers 1,234 is a thousand, unless the column or one `elsewhere` in the table has decimal commas.
+        """
+        if self.told:
+            mark = max(OTHER, key=lambda each: self.telling[each])
+            return mark if self.telling[mark] + self.whole >= self.open[OTHER[mark]] else None
+        if not self.whole:
+            return None
+        commas = any(each.telling[","] > each.telling["."] for each in elsewhere)
+        grouping = "." if commas else ","
+        return OTHER[grouping] if self.open[grouping] else None
+
+    @property
+    def told(self) -> bool:
+        """Whether a cell shows the mark, so that nothing has to be assumed."""
+        return self.telling.total() > 0
+
+
+def has_decimal_commas(column: pa.Array) -> bool:
+    """Whether most cells of a text column are numbers, and some of them show a decimal comma."""
+    if not is_text(column.type):
+        return False
+    cells = plain(column)
+    commas = _count(cells, _telling(",", "."))
+    return commas > 0 and 2 * _count(cells, _READ) > len(cells) - cells.null_count
+
+
+def strict_mark(columns: Iterable[MarkEvidence]) -> str | None:
+    """For readers that must not assume: a comma only where no number has a point and none may be a thousand."""
+    seen = list(columns)
+    points, commas = (any(each.telling[mark] or each.open[mark] for each in seen) for mark in OTHER)
+    if points or not commas:
+        return "." if points else None
+    told = any(each.telling[","] for each in seen)
+    return "," if told or all(each.mark() is None for each in seen) else "."
+
+
+@dataclass
+class NumberColumn:
+    """Numbers of one column over the batches of a source; the decimal mark that some cells show holds for all."""
+
+    evidence: MarkEvidence = field(default_factory=MarkEvidence)
+    mark: str | None = None
+    assumed: Literal["thousands", "decimals"] | None = None  # how 1,234 is read where nothing shows what it is
+
+    def look(self, column: pa.Array) -> None:
+        """What a batch shows, before it is read; no further once a mark was shown."""
+        if is_text(column.type) and not (self.mark and self.evidence.told):
+            self.evidence.add(column)
+            self.mark = self.evidence.mark()
+
+    def settle(self, elsewhere: Iterable[MarkEvidence]) -> None:
+        """Where this column does not show the mark, the others of the table may."""
+        seen = list(elsewhere)
+        self.mark = self.evidence.mark(seen)
+        shown = {mark for mark in OTHER if any(each.telling[mark] for each in seen)}
+        unclear = {mark for mark in OTHER if self.evidence.open[mark]}
+        explained = self.mark in shown if self.mark else unclear <= shown
+        self.assumed = None if self.evidence.told or explained else "thousands" if self.mark else "decimals"
+
+    def read(self, column: pa.Array) -> tuple[Floats, Mask, Mask]:
+        """Values as float64, NaN where there is none; which cells hold no number; which have thousands separators."""
+        kind, none = column.type, np.zeros(len(column), dtype=bool)
+        if is_text(kind):
+            text, grouped = self.written(column)
+            values = pc.cast(text, pa.float64()).to_numpy(zero_copy_only=False)
+            bad = pc.and_(matches(column, r"\S"), pc.is_null(text))
+            return values, as_mask(bad), as_mask(grouped)
+        if is_number(kind):
+            values = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+            return np.asarray(values, dtype=np.float64), none, none
+        return np.full(len(column), np.nan), as_mask(pc.is_valid(column)), none
+
+    def written(self, column: pa.Array) -> tuple[pa.Array, pa.Array]:
+        """Text with a decimal point and no other mark, null where a cell is no number; and which had others."""
+        other = OTHER[self.mark] if self.mark else None
+        grouped = matches(column, _grouped(self.mark, other) if self.mark and other else _NEVER)
+        good = pc.or_(pc.and_not(matches(column, _READ), matches(column, f"[{other}]" if other else _NEVER)), grouped)
+        text = pc.utf8_trim_whitespace(pc.if_else(good, column, None))
+        text = pc.if_else(grouped, pc.replace_substring_regex(text, f"{_BLANK}|[{other or ' '}]", ""), text)
+        return pc.replace_substring_regex(pc.replace_substring(text, ",", "."), r"^\+", ""), grouped
+
+
+def _telling(mark: str, other: str) -> str:
+    grouped = rf"\d{{1,3}}([{other}]\d{{3}})+[{mark}]\d*|[1-9]\d{{0,2}}([{other}]\d{{3}}){{2,}}"
+    single = rf"0*[{mark}]\d+|\d+[{mark}](\d{{1,2}}|\d{{4,}})|\d{{4,}}[{mark}]\d+"
+    return rf"^\s*[-+]?({grouped}|{single})([eE][-+]?\d+)?\s*$"
+
+
+def _grouped(mark: str, other: str) -> str:
+    return rf"^\s*[-+]?\d{{1,3}}(([{other}]\d{{3}})+|({_BLANK}\d{{3}})+)([{mark}]\d*)?\s*$"
+
+
+def matches(text: pa.Array, pattern: str) -> pa.Array:
+    """Which cells do; an empty one does not."""
+    return pc.fill_null(pc.match_substring_regex(text, pattern), pa.scalar(value=False))
+
+
+def as_mask(column: pa.Array) -> Mask:
+    """Truth values as numpy has them."""
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _count(column: pa.Array, pattern: str) -> int:
+    return pc.sum(matches(column, pattern)).as_py() or 0
