@@ -17,7 +17,7 @@ from tests.gateway.test_mediator import draws, listening, made
 from tests.release.ledger.test_archive import release
 
 from deeprotect.errors import LedgerUnavailableError
-from deeprotect.gateway.operation import DRAWS_SECONDS, PATIENCE_SECONDS, Health, in_words
+from deeprotect.gateway.operation.health import DRAWS_SECONDS, PATIENCE_SECONDS, Health, in_words
 from deeprotect.release.ledger import Account, Price
 from deeprotect.release.ledger.stored import StoredLedger
 

@@ -23,7 +23,7 @@ from deeprotect.gateway.console.routes import add_console
 from deeprotect.gateway.feeds.broker import Broker
 from deeprotect.gateway.feeds.push import pushing
 from deeprotect.gateway.mediation.gateway import Gateway, Settings
-from deeprotect.gateway.operation import LOGGING, event, failure
+from deeprotect.gateway.operation.log import LOGGING, event, failure
 from deeprotect.gateway.routes import router_in, router_operator, router_out
 from deeprotect.version import __version__
 

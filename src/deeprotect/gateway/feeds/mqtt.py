@@ -19,7 +19,7 @@ from paho.mqtt.properties import Properties
 from deeprotect.gateway.feeds.broker import Broker
 from deeprotect.gateway.feeds.push import Followers, brought
 from deeprotect.gateway.mediation.gateway import OK, SPENT, Gateway
-from deeprotect.gateway.operation import beside, event, failure
+from deeprotect.gateway.operation.log import beside, event, failure
 from deeprotect.gateway.registration.device_registry import App, Device
 from deeprotect.gateway.registration.directory import REFRESH_SECONDS
 from deeprotect.gateway.streams.hub import MOST_WAITING

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pydantic import TypeAdapter
 from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, Table, Text, insert, inspect, select, update
 
-from deeprotect.gateway.operation import event_seldom
+from deeprotect.gateway.operation.log import event_seldom
 from deeprotect.gateway.registration.addresses import GatewayPlace
 from deeprotect.gateway.streams.session import State, StreamStatus
 from deeprotect.release.ledger.database import Database

@@ -15,7 +15,8 @@ from deeprotect.bundle.store import MANIFEST
 from deeprotect.errors import BundleError, DeeprotectError, InputError, printable
 from deeprotect.gateway.mediation.fleet import BEAT_SECONDS, Fleet, Told
 from deeprotect.gateway.mediation.mediator import WINDOWS_A_SECOND, Mediator
-from deeprotect.gateway.operation import Health, Metrics, beside, event, event_seldom, failure, unkept
+from deeprotect.gateway.operation.health import Health, Metrics
+from deeprotect.gateway.operation.log import beside, event, event_seldom, failure, unkept
 from deeprotect.gateway.registration import events
 from deeprotect.gateway.registration.addresses import GatewayPlace
 from deeprotect.gateway.registration.device_registry import Device, Registry

@@ -14,7 +14,8 @@ from typing import get_args
 from deeprotect.bundle import Bundle
 from deeprotect.errors import BundleError, InputError
 from deeprotect.gateway.mediation.turns import Allowance, Turns
-from deeprotect.gateway.operation import Health, Metrics, event, failure
+from deeprotect.gateway.operation.health import Health, Metrics
+from deeprotect.gateway.operation.log import event, failure
 from deeprotect.gateway.registration.addresses import GatewayPlace
 from deeprotect.gateway.registration.device_registry import App, Device
 from deeprotect.gateway.registration.directory import Directory
