@@ -11,7 +11,9 @@ DATABASE = ("--database", "gateway.sqlite")
 @pytest.fixture
 def register(deeprotect, folder):
     """In a folder in which a gateway has been started, which serves the bundle `walk`."""
-    Registry(Database.existing_or_new(str(folder / "gateway.sqlite"))).serve("here:8765", ["walk"])
+    Registry(Database.existing_or_new(str(folder / "gateway.sqlite"))).serve(
+        "here:8765", ["walk"], ["acc_x", "acc_y", "light"]
+    )
 
     def run(*words):
         verbs = ("list", "revoke", "rotate", "events", "resume")
@@ -98,3 +100,36 @@ def test_a_mistake_is_one_line_and_exit_code_2(register, words, said):
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        (("--field", "acc_zz=payload.ax"), "--field acc_zz: there is no such channel; did you mean acc_"),
+        (("--channel", "uv=light.uv"), "--channel uv: there is no such channel; there are: acc_x, acc_y, light"),
+        (("--topic", "a/#"), 'topic = "a/#" must be one topic, without the wildcards + and #'),
+        (("--topic", "deeprotect/raw/x"), "is the gateway's own, as all topics that begin with deeprotect/"),
+        (("--field", "acc_x=a..b"), "must be up to eight keys joined by dots, like payload.ax"),
+        (("--channel", "light=lux"), "must be a sensor and its value, like light.lux"),
+    ],
+)
+def test_a_typing_error_is_told_in_words_when_a_device_is_registered(register, option, says):
+    done = register("device", "watch", *option)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert "\\x00" not in done.stderr
+    assert register("list").stdout == "nothing is registered\n"
+
+
+def test_time_and_session_may_be_placed_beside_channels(register):
+    placed = ("--field", "time=t", "--field", "session=s", "--field", "acc_x=x")
+    assert register("device", "watch", *placed).returncode == 0
+
+
+def test_resuming_somebody_who_has_not_stopped_says_so(register, folder):
+    register("device", "watch", "--person", "anna")
+    done = register("resume", "nobody")
+    assert (done.returncode, "'nobody' has not paused or stopped" in done.stderr) == (2, True)
+    Registry.existing(str(folder / "gateway.sqlite")).halt("anna", stop=True)
+    done = register("resume", "anna")
+    assert (done.returncode, done.stderr) == (0, "resumed: anna\n")

@@ -47,6 +47,7 @@ def filter(
 
     settings = SensorSettings.of({"fields": pairs(field, "--field", example="acc_x=imu.ax"), "time": time})
     protector = Protector.load(bundle, key=key)
+    settings.check_channels(protector.bundle.schema.names)
     live = protector.stream(ledger=ledger, stream=stream, person=person, app=app)
     made = Filter(live, protector.bundle.schema, form, measurement, settings, _tell)
     with warnings.catch_warnings():

@@ -242,7 +242,9 @@ def resume(
 
     Example: deeprotect gateway resume anna
     """
-    registry_at(database).resume(person, by_operator=True)
+    if not registry_at(database).resume(person, by_operator=True):
+        raise InputError(f"'{printable(person)}' has not paused or stopped; `deeprotect gateway list` shows who has")
+    typer.echo(f"resumed: {printable(person)}", err=True)
 
 
 def happened(

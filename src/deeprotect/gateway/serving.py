@@ -82,7 +82,9 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
         port = listener.getsockname()[1]
         scheme = "https" if settings.tls_certificate else "http"
         say(f"gateway at {scheme}://{settings.host}:{port}, ledger {gateway.database.where}")
-        gateway.registry.serve(f"{socket.gethostname()}:{port}", gateway.bundles.names())
+        gateway.registry.serve(
+            f"{socket.gethostname()}:{port}", gateway.bundles.names(), gateway.bundles.channels().names
+        )
         if not gateway.registry.has_admin():
             say(f"admin token, shown this once: {gateway.registry.new_admin()}")
         event("started", bundles=", ".join(gateway.bundles.names()), host=settings.host, port=port)

@@ -227,9 +227,27 @@ def test_states_of_home_assistant_are_read_and_those_that_say_nothing_are_not():
     for sent in (STATE, [STATE], event, {"id": 3, "type": "event", "event": event}):
         message = read(sent)
         assert (by_channel(message), times_of(message)) == ({"pulse": [61.5]}, [MICRO])
-    for nothing in ("unavailable", "unknown", "", "1e999", "nan", "0x10"):
+    for nothing in ("", "on", "1e999", "nan", "0x10"):
         with pytest.raises(WireError, match=r"awaited|must be"):
             read(STATE | {"state": nothing})
+
+
+def test_an_entity_without_a_reading_or_that_was_removed_is_no_mistake():
+    removed = {"event_type": "state_changed", "data": {"entity_id": "sensor.pulse", "old_state": STATE}}
+    removed["data"]["new_state"] = None
+    absent = [STATE | {"state": nothing} for nothing in ("unavailable", "unknown")]
+    for sent in (*absent, absent[:1], removed, {"id": 3, "type": "event", "event": removed}):
+        assert read(sent).readings == ()
+    later = STATE | {"last_updated": "2023-10-28T13:52:25+00:00"}
+    assert by_channel(read([absent[0], later])) == {"pulse": [61.5]}
+    with pytest.raises(WireError, match="awaited"):
+        read(absent[0] | {"entity_id": "sensor.puls"})
+
+
+def test_a_mapped_field_or_a_topic_of_a_bare_state_may_be_unavailable():
+    assert read({"a": {"s": "unavailable"}}, fields={"pulse": "a.s"}, time="arrival").readings == ()
+    assert read("unavailable", fields={"pulse": "."}, time="arrival").readings == ()
+    assert by_channel(read("61.5", fields={"pulse": "."}, time="arrival")) == {"pulse": [61.5]}
 
 
 def test_a_pack_of_senml_is_read_with_its_base_fields():

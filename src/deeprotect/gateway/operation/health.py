@@ -8,7 +8,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from deeprotect.errors import DeeprotectError
-from deeprotect.gateway.operation.log import event, failure
+from deeprotect.gateway.operation.log import Trouble, failure
 
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
@@ -51,7 +51,7 @@ class Health:
         self._trouble: str | None = "no draw was paid for yet"
         self._asked: float | None = None  # when the payment began that is on its way
         self._paid = self._unpaid = -DRAWS_SECONDS
-        self._told: str | None = None
+        self._log = Trouble("not ready", "ready")
 
     @property
     def trouble(self) -> str | None:
@@ -80,10 +80,7 @@ class Health:
         """Pay now, unless somebody did; what changed is told."""
         if self._now() - self._paid >= PROBE_SECONDS:
             await self._try()
-        trouble = self.trouble
-        if trouble != self._told:
-            self._told = trouble
-            event("ready") if trouble is None else event("not ready", reason=trouble)
+        self._log.tell(self.trouble)
 
     async def _try(self) -> None:
         self._asked = self._now()

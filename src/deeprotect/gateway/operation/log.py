@@ -39,6 +39,20 @@ def event_seldom(what: str, **facts: Any) -> None:
         event(what, **facts)
 
 
+class Trouble:
+    """Something that may last: told when it begins, when its reason changes, and when it is over."""
+
+    def __init__(self, begins: str, over: str, *, reason: str | None = None) -> None:
+        self._begins, self._over, self._reason = begins, over, reason
+
+    def tell(self, reason: str | None, **facts: Any) -> None:
+        """None: there is none now."""
+        if reason == self._reason:
+            return
+        self._reason = reason
+        event(self._over, **facts) if reason is None else event(self._begins, reason=reason, **facts)
+
+
 @asynccontextmanager
 async def beside(*work: Coroutine[None, None, None]) -> AsyncIterator[None]:
     """While something else is done: what goes wrong in it is told by whoever does it."""

@@ -14,7 +14,16 @@ from deeprotect.errors import InputError, printable
 from deeprotect.gateway.registration import registry_tables as tables
 from deeprotect.gateway.registration.addresses import check_address, new_token, token_hash
 from deeprotect.gateway.registration.events import record
-from deeprotect.gateway.registration.registry_tables import admins, apps, devices, halts, links, registry, served
+from deeprotect.gateway.registration.registry_tables import (
+    admins,
+    apps,
+    channels,
+    devices,
+    halts,
+    links,
+    registry,
+    served,
+)
 from deeprotect.gateway.wire.formats import Form
 from deeprotect.gateway.wire.sensor_layout import SensorSettings
 from deeprotect.privacy.size_limits import check_names
@@ -109,13 +118,17 @@ class Registry:
         """Its token, shown this once."""
         owner = stream if person is None else person
         check_names([stream, owner], "the name of a stream or a person")
-        topic = SensorSettings.of(sensors or {}).topic  # a mistake is told now, and not with every message
+        settings = SensorSettings.of(sensors or {})  # a mistake is told now, and not with every message
         columns = {"stream": stream, "person": owner, "sensors": json.dumps(sensors or {})}
         with self.database.writing(_LOCK) as connection:
+            known = connection.execute(select(channels.c.channel).distinct()).scalars().all()
+            if known:
+                settings.check_channels(known)
             if self._valid(connection, devices, stream=stream):
                 raise InputError(f"stream '{printable(stream)}' has a device; revoke it first, or choose another name")
             if _owner(connection, stream) not in (None, owner):
                 raise InputError(f"stream '{printable(stream)}' was another person's; choose another name")
+            topic = settings.topic
             if topic and any(_device(row).topic == topic for row in self._valid(connection, devices)):
                 raise InputError(f"topic '{printable(topic)}' is another device's; each has one of its own")
             self._changed(connection, "device registered", stream=stream, person=owner)
@@ -139,11 +152,13 @@ class Registry:
             self._changed(connection, "app registered", stream=stream, app=name, bundle=bundle)
             return self._add(connection, apps, **columns)
 
-    def serve(self, gateway: str, bundles: Collection[str]) -> None:
-        """The bundles of a gateway that starts; apps are registered for one of those."""
+    def serve(self, gateway: str, bundles: Collection[str], names: Collection[str] = ()) -> None:
+        """The bundles of a gateway that starts and their channels: apps and devices are registered for those."""
         with self.database.writing(_LOCK) as connection:
-            connection.execute(delete(served).where(served.c.gateway == gateway))
-            connection.execute(insert(served), [{"gateway": gateway, "bundle": name} for name in bundles])
+            for table, column, own in ((served, "bundle", bundles), (channels, "channel", names)):
+                connection.execute(delete(table).where(table.c.gateway == gateway))
+                if own:
+                    connection.execute(insert(table), [{"gateway": gateway, column: name} for name in own])
 
     def rotate(self, stream: str, *, app: str | None = None, overlap: timedelta) -> str:
         """A new token for a device or an app, shown this once; those before it are good for a while longer."""
@@ -208,12 +223,14 @@ class Registry:
                 connection.execute(insert(halts).values(**row))
                 self._changed(connection, "stopped by the person" if stop else "paused by the person", person=person)
 
-    def resume(self, person: str, *, by_operator: bool = False) -> None:
-        """Drawn for again; what was stopped, only the operator starts."""
+    def resume(self, person: str, *, by_operator: bool = False) -> bool:
+        """Drawn for again; what was stopped, only the operator starts. Whether there was anything to resume."""
         allowed = halts.c.stopped <= int(by_operator)
         with self.database.writing(_LOCK) as connection:
-            if connection.execute(delete(halts).where(halts.c.person == person, allowed)).rowcount:
+            halted = bool(connection.execute(delete(halts).where(halts.c.person == person, allowed)).rowcount)
+            if halted:
                 self._changed(connection, f"resumed by the {'operator' if by_operator else 'person'}", person=person)
+        return halted
 
     def new_admin(self) -> str:
         """The admin's token, shown this once; it replaces the one before."""

@@ -38,6 +38,8 @@ def read(
     if (content_type or "").partition(";")[0].strip().lower() in _ARROW_TYPES:
         return arrow_ipc.read(body, schema, sensors)
     text, settings = strict_json.decoded(body), settings_of(sensors)
+    if text.strip() in records.ABSENT:  # a topic that carries a bare state
+        return Message("", ())
     if records.is_line_protocol(text):
         sent = records.from_lines(text, schema, settings, came_ns=came)
     else:

@@ -5,27 +5,53 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, ValidationError, field_validator
+from pydantic import AfterValidator, Field, ValidationError, field_validator
 
 from deeprotect.errors import InputError, printable
 from deeprotect.gateway.wire.message import Readings
 from deeprotect.gateway.wire.times import TimeUnit
 from deeprotect.policy.known_sensors import recognise
 from deeprotect.policy.known_sensors import spelt as unit_spelt
-from deeprotect.policy.mistakes import one_line
+from deeprotect.policy.mistakes import meant_or, one_line
 from deeprotect.policy.sections import Name, Section
 from deeprotect.signals.schema import Channel, Floats, Schema
 from deeprotect.signals.ticks import Nanoseconds
 
-WirePlace = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,60}\.[A-Za-z0-9_-]{1,60}$")]
-FieldPlace = Annotated[str, Field(pattern=r"^(\.|[^.\x00-\x1f]{1,60}(\.[^.\x00-\x1f]{1,60}){0,7})$")]
-Topic = Annotated[str, Field(pattern=r"^[^+#$\x00-\x1f][^+#\x00-\x1f]{0,199}$")]
+
+def _written(pattern: str, wanted: str) -> AfterValidator:
+    """Text of a form that a refusal describes in words."""
+
+    def check(text: str) -> str:
+        if re.fullmatch(pattern, text) is None:
+            raise ValueError(wanted)
+        return text
+
+    return AfterValidator(check)
+
+
+WirePlace = Annotated[
+    str, _written(r"[A-Za-z0-9_-]{1,60}\.[A-Za-z0-9_-]{1,60}", "must be a sensor and its value, like light.lux")
+]
+FieldPlace = Annotated[
+    str,
+    _written(
+        r"\.|[^.\x00-\x1f]{1,60}(\.[^.\x00-\x1f]{1,60}){0,7}",
+        "must be up to eight keys joined by dots, like payload.ax",
+    ),
+]
+Topic = Annotated[
+    str,
+    _written(
+        r"[^+#$\x00-\x1f][^+#\x00-\x1f]{0,199}",
+        "must be one topic, without the wildcards + and #; it may not begin with $",
+    ),
+]
 OWN_TOPICS = "deeprotect/"  # the gateway's own, among them what is released
 
 
@@ -46,7 +72,7 @@ class SensorSettings(Section):
     @classmethod
     def _is_of_others(cls, topic: str | None) -> str | None:
         if (topic or "").startswith(OWN_TOPICS):
-            raise ValueError(f"topics that begin with {OWN_TOPICS} are the gateway's own; leave it out")
+            raise ValueError(f"is the gateway's own, as all topics that begin with {OWN_TOPICS}; leave it out")
         return topic
 
     @classmethod
@@ -56,6 +82,14 @@ class SensorSettings(Section):
             return cls.model_validate(dict(settings))
         except ValidationError as error:
             raise InputError(f"sensors: {one_line(error, cls)}") from None
+
+    def check_channels(self, known: Collection[str]) -> None:
+        """Refuse a place for what is no channel: with a typing error, nothing would ever be read there."""
+        placed = {"--field": set(self.fields) - {"time", "session"}, "--channel": set(self.channels)}
+        for option, names in placed.items():
+            for name in sorted(names.difference(known)):
+                fix = meant_or(name, sorted(known), "there are")
+                raise InputError(f"{option} {printable(name)}: there is no such channel; {printable(fix, 300)}")
 
     @property
     def apple_frame(self) -> bool:
