@@ -152,17 +152,14 @@ def _nanoseconds(seconds: float) -> int:
 
 
 def _guessed(source: Source, mapping: ColumnMap) -> Schema:
+    """Columns that are called like a sensor's; one that holds no numbers is refused, for nobody knows what it was."""
     roles = roles_of(source.schema.names, mapping, where=source.where)
-    fields = [field for field in map(source.schema.field, roles.channels) if _is_number(field.type)]
+    fields = [source.schema.field(name) for name in roles.channels]
     if not fields:
         fix = mapping_to_type(source.schema.names)
         raise TableError(f"{source.where}: no column is called like a sensor's; {fix}, or give a policy with --policy")
     channels = tuple(Channel(field.name, stated_unit(field) or "1", -1.0, 1.0) for field in fields)
     return Schema(channels, 1.0, 1)
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind))
 
 
 Send = Callable[[bytes], Awaitable[int]]
