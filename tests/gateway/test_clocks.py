@@ -1,4 +1,4 @@
-"""Clocks that go wrong: what is dated far ahead is refused, so that it never closes the times that are still to come."""
+"""Clocks that go wrong: what is dated far ahead is refused, so it never closes times that are still to come."""
 
 import json
 import time

@@ -86,7 +86,7 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
             f"{socket.gethostname()}:{port}", gateway.bundles.names(), gateway.bundles.channels().names
         )
         if not gateway.registry.has_admin():
-            say(f"admin token, shown this once: {gateway.registry.new_admin()}")
+            say(f"admin token, shown only once: {gateway.registry.new_admin()}")
         event("started", bundles=", ".join(gateway.bundles.names()), host=settings.host, port=port)
         sys.setswitchinterval(SWITCH_SECONDS)
         gc.freeze()
