@@ -202,10 +202,10 @@ def test_a_failing_ledger_is_not_called_a_limit_and_an_outage_is_logged_when_it_
             with monkeypatch.context() as broken:
                 broken.setattr(gateway.registry, "known", away)
                 broken.setattr(gateway.mediator._releaser, "_open_ledgers", refuse_all)
-                answer = await gateway.take(device, canary_body("watch", 0, 8), None)
+                answer = await gateway.take(device, canary_body("watch", 0, 8))
                 await asyncio.sleep(0.2)
             await asyncio.sleep(0.2)
-            large = await gateway.take(device, b" " * (gateway.settings.most_bytes + 1), None)
+            large = await gateway.take(device, b" " * (gateway.settings.most_bytes + 1))
             return answer.status, large.status
 
     def refuse_all(orders):

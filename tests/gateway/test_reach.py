@@ -64,7 +64,7 @@ def played(gateway, count, bodies):
             device = gateway.directory.device("watch")
 
             async def feed(intake):
-                return [await intake.take(device, body, None) for body in bodies]
+                return [await intake.take(device, body) for body in bodies]
 
             return await released(gateway, count, feed)
 
@@ -224,7 +224,7 @@ def test_home_assistant_finds_each_channel_by_discovery_until_the_app_is_revoked
             told = {message.topic.value: json.loads(message.payload) for message in configs}
             await home.subscribe(next(iter(told.values()))["state_topic"], qos=1)
             await is_read(gateway)
-            await intake.take(gateway.directory.device("watch"), json.dumps(rows).encode(), None)
+            await intake.take(gateway.directory.device("watch"), json.dumps(rows).encode())
             state = await next_reading(home)
             gateway.registry.revoke_app("fitness", stream="watch")
             gone = {}

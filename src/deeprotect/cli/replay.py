@@ -16,7 +16,7 @@ from deeprotect.errors import InputError
 if TYPE_CHECKING:
     from deeprotect.gateway.feeds.replaying import Played, Player, Recorded, Send
 
-Form = Literal["rows", "flat", "sensor-logger", "arrow", "line-protocol"]
+Form = Literal["rows", "flat", "sensor-logger", "line-protocol"]
 
 
 def replay(

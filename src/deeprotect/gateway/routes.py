@@ -42,10 +42,7 @@ _PUSHED = {
     "properties": {"messageId": {"type": "integer"}, "sessionId": _NAME, "payload": _READINGS},
     "required": ["payload"],
 }
-_MESSAGE = {
-    JSON_TYPE: {"schema": {"anyOf": [_COLUMNS, _PUSHED]}},
-    ARROW_TYPE: {"schema": {"type": "string", "format": "binary"}},
-}
+_MESSAGE = {JSON_TYPE: {"schema": {"anyOf": [_COLUMNS, _PUSHED]}}}
 _ACCEPTED = {
     "type": "object",
     "properties": {
@@ -87,28 +84,28 @@ def router_in(gateway: Gateway) -> APIRouter:
 
     @router.post("/in/{token}", responses=REPLIES_IN, response_class=Response, openapi_extra=body_in)
     async def send(token: str, request: Request) -> Response:
-        """A message: Sensor Logger's JSON, another known form of JSON, line protocol, or an Arrow stream."""
+        """A message: Sensor Logger's JSON, another known form of JSON, or line protocol."""
         device = await gateway.directory.newest(partial(gateway.directory.device_of, token))
         if device is None:
             return PlainTextResponse(NO_DEVICE, status_code=404)
         body = await read_body(request, gateway.settings.most_bytes)
         if body is None:
             return _reply(Answer(408, f"a message must arrive within {BODY_SECONDS:g} s; send it again"))
-        return _reply(await gateway.take(device, body, request.headers.get("content-type")))
+        return _reply(await gateway.take(device, body))
 
     @router.websocket("/in/{token}")
     async def stream(socket: WebSocket, token: str) -> None:
-        """The same messages one after the other, text for JSON and bytes for Arrow; each is answered."""
+        """The same messages one after the other, as text or bytes; each is answered."""
         await socket.accept()
         since = time.monotonic()
         await gateway.directory.newest(partial(gateway.directory.device_of, token))
         try:
             while gateway.directory.device_of(token) is not None:
-                body, content_type = await _message(socket)
+                body = await _message(socket)
                 device = gateway.directory.device_of(token)
                 if device is None:  # it was revoked while nothing came
                     break
-                answer = await gateway.take(device, body, content_type)
+                answer = await gateway.take(device, body)
                 await socket.send_text(json.dumps({"status": answer.status, **_facts(answer)}, ensure_ascii=False))
                 if not gateway.fleet.has(device.stream, since):
                     await socket.close(WS_1012_SERVICE_RESTART, "it goes on at another gateway; connect again")
@@ -120,13 +117,12 @@ def router_in(gateway: Gateway) -> APIRouter:
     return router
 
 
-async def _message(socket: WebSocket) -> tuple[bytes, str | None]:
+async def _message(socket: WebSocket) -> bytes:
     message = await socket.receive()
     if message["type"] == "websocket.disconnect":
         raise WebSocketDisconnect(message.get("code", 1000))
-    if message.get("bytes") is not None:
-        return message["bytes"], ARROW_TYPE
-    return message["text"].encode("utf-8", "surrogatepass"), None
+    body: bytes | None = message.get("bytes")
+    return message["text"].encode("utf-8", "surrogatepass") if body is None else body
 
 
 def _facts(answer: Answer) -> dict[str, object]:

@@ -123,7 +123,7 @@ def test_what_two_apps_of_one_person_got_is_added_up(admin, gateway):
 
 def test_raw_samples_can_be_switched_on_from_this_machine_only(from_elsewhere):
     page = "/console/stream?stream=watch"
-    assert "own machine only" in from_elsewhere.get(page).text
+    assert "only in a browser on the gateway’s own machine" in from_elsewhere.get(page).text
     token = re.search(r'name="token" value="([0-9a-f]+)"', from_elsewhere.get("/").text)[1]
     fields = {"token": token, "stream": "watch", "app": "fit", "show": "on"}
     headers = {"Origin": "http://192.168.1.5:8765"}

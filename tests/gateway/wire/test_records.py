@@ -23,7 +23,7 @@ def columns(rows=3, **more):
 
 def read(sent, *, came_ns=T0, **settings):
     body = sent.encode() if isinstance(sent, str) else json.dumps(sent).encode()
-    return formats.read(body, None, POLICY, settings, came_ns=came_ns)
+    return formats.read(body, POLICY, settings, came_ns=came_ns)
 
 
 def by_channel(message):
@@ -266,7 +266,7 @@ def test_a_pack_of_senml_is_read_with_its_base_fields():
 @pytest.mark.parametrize("bad", [{"v": "60"}, {"v": True}, {"v": 1e999}, {"v": 1, "t": "x"}, {"v": 1, "bt": [1]}])
 def test_senml_that_is_none_is_refused(bad):
     with pytest.raises(WireError):
-        formats.read(json.dumps([{"n": "pulse", **bad}]).replace("Infinity", "1e999").encode(), None, POLICY, {})
+        formats.read(json.dumps([{"n": "pulse", **bad}]).replace("Infinity", "1e999").encode(), POLICY, {})
 
 
 def test_line_protocol_is_read_with_escapes_and_types():

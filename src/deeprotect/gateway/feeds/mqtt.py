@@ -218,10 +218,10 @@ class Bridge:
         return device
 
     async def _take(self, device: Device, message: Message) -> None:
-        kind, payload = getattr(message.properties, "ContentType", None), message.payload
+        payload = message.payload
         try:
             async with self._lanes[device.stream]:
-                answer = await self._gateway.take(device, payload if isinstance(payload, bytes) else b"", kind)
+                answer = await self._gateway.take(device, payload if isinstance(payload, bytes) else b"")
         except Exception as error:
             failure("a message failed", error)
             return

@@ -167,7 +167,7 @@ class Gateway:
             await self.mediator.stop()
             self.database.disconnect()
 
-    async def take(self, device: Device, body: bytes, content_type: str | None) -> Answer:
+    async def take(self, device: Device, body: bytes) -> Answer:
         """What comes in by HTTP, WebSocket or MQTT: whatever is wrong with it is said in one line that quotes nothing.
 
         What is refused is counted, and told to the operator once in a while.
@@ -176,18 +176,18 @@ class Gateway:
         if len(body) > most:
             answer = _limited(device, 413, f"a message holds at most {most} bytes; send smaller ones")
         else:
-            answer = await self._answered(device, body, content_type)
+            answer = await self._answered(device, body)
         self.metrics.messages.labels(str(answer.status)).inc()
         return answer
 
-    async def _answered(self, device: Device, body: bytes, content_type: str | None) -> Answer:
+    async def _answered(self, device: Device, body: bytes) -> Answer:
         messages, most_bytes = self.settings.most_messages, self.settings.most_bytes_a_second
         cost = max(1 / messages, len(body) / most_bytes)
         if not self.mediator.allowance.spend(device.stream, cost):  # before anything of it is read
             most = f"{messages} messages, {most_bytes} bytes, {WINDOWS_A_SECOND} windows"
             return _limited(device, 429, f"at most {most} a second; send it again, later or in smaller parts")
         try:
-            receipt = await self.mediator.read(device, partial(self._read, device, body, content_type), size=len(body))
+            receipt = await self.mediator.read(device, partial(self._read, device, body), size=len(body))
         except InputError as error:
             return Answer(422, str(error))
         if receipt.busy:
@@ -196,9 +196,9 @@ class Gateway:
             return Answer(FAILING if receipt.failing else SPENT, receipt.refusal, receipt.accepted)
         return Answer(OK, accepted=receipt.accepted, waits=receipt.waits)
 
-    def _read(self, device: Device, body: bytes, content_type: str | None) -> Message:
+    def _read(self, device: Device, body: bytes) -> Message:
         came_ns = time.time_ns()
-        message = formats.read(body, content_type, self._schema, device.sensors, came_ns=came_ns)
+        message = formats.read(body, self._schema, device.sensors, came_ns=came_ns)
         for each in message.readings:
             check_not_ahead(each.times_ns, came_ns=came_ns)
         return message

@@ -1,10 +1,12 @@
 """Columns of channels with one time: what producers send who are no phone app, and what apps get who are none."""
 
+import json
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from deeprotect.gateway.wire import strict_json
 from deeprotect.gateway.wire.line_protocol import NAME, write_line
@@ -75,6 +77,19 @@ def flat(window: ReleasedWindow) -> bytes:
 def lines(window: ReleasedWindow) -> bytes:
     """The same as line protocol."""
     return "\n".join(write_line(NAME, values, time) for time, values in _readings(window)).encode()
+
+
+def arrow(window: ReleasedWindow) -> bytes:
+    """A whole Arrow IPC stream of one batch; the schema's metadata are the names that `columns` has."""
+    times, values = rows_of(window)
+    stamp = pa.timestamp("ns", tz="UTC")
+    arrays = [pa.array(times, type=pa.int64()).cast(stamp), *map(pa.array, values.T + 0.0)]
+    named = {name: value if isinstance(value, str) else json.dumps(value) for name, value in names_of(window).items()}
+    batch = pa.record_batch(arrays, [TIME, *window.channels]).replace_schema_metadata(named)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue())
 
 
 def latest(window: ReleasedWindow) -> bytes:

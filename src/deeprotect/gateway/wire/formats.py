@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
 
-from deeprotect.gateway.wire import arrow_ipc, channel_columns, records, sensor_logger, strict_json
+from deeprotect.gateway.wire import channel_columns, records, sensor_logger, strict_json
 from deeprotect.gateway.wire.message import Message, ReleasedWindow
 from deeprotect.gateway.wire.sensor_layout import settings_of
 from deeprotect.signals.schema import Schema
@@ -15,28 +15,22 @@ USUAL: Form = "sensor-logger"
 FORMS: tuple[Form, ...] = get_args(Form)
 JSON_TYPE, ARROW_TYPE = "application/json", "application/vnd.apache.arrow.stream"
 LINES_TYPE, TEXT_TYPE = "application/x-ndjson", "text/plain; charset=utf-8"
-_ARROW_TYPES = (ARROW_TYPE, "application/vnd.apache.arrow.file")
 
 
 _WRITERS: dict[Form, tuple[Callable[[ReleasedWindow], bytes], str]] = {
     "rows": (channel_columns.columns, JSON_TYPE),
     "flat": (channel_columns.flat, LINES_TYPE),
     "sensor-logger": (sensor_logger.write, JSON_TYPE),
-    "arrow": (arrow_ipc.write, ARROW_TYPE),
+    "arrow": (channel_columns.arrow, ARROW_TYPE),
     "line-protocol": (channel_columns.lines, TEXT_TYPE),
     "home-assistant": (channel_columns.latest, JSON_TYPE),
 }
 _BY_LINES = ("flat", "line-protocol")
 
 
-def read(
-    body: bytes, content_type: str | None, schema: Schema, sensors: Mapping[str, Any], *, came_ns: int | None = None
-) -> Message:
-    """Arrow by its type, everything else by what it looks like; `came_ns` is when it came, for a device without a
-    clock."""
+def read(body: bytes, schema: Schema, sensors: Mapping[str, Any], *, came_ns: int | None = None) -> Message:
+    """By what it looks like, whatever its sender calls it; `came_ns` is when it came, for a device without a clock."""
     came = time.time_ns() if came_ns is None else came_ns
-    if (content_type or "").partition(";")[0].strip().lower() in _ARROW_TYPES:
-        return arrow_ipc.read(body, schema, sensors)
     text, settings = strict_json.decoded(body), settings_of(sensors)
     if text.strip() in records.ABSENT:  # a topic that carries a bare state
         return Message("", ())
