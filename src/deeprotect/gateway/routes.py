@@ -3,9 +3,11 @@
 import asyncio
 import json
 import time
+import tomllib
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request, Response, WebSocket
@@ -20,69 +22,31 @@ from deeprotect.gateway.wire.formats import ARROW_TYPE, FORMS, JSON_TYPE, LINES_
 from deeprotect.gateway.wire.requests import BODY_SECONDS, UNREAD, is_local, read_body
 
 Replies = dict[int | str, dict[str, Any]]
-_TIME = {"type": "integer", "minimum": 0, "maximum": 2**62 - 1, "description": "nanoseconds of UTC since 1970"}
-_NAME = {"type": "string", "maxLength": 200, "pattern": "^[A-Za-z0-9._-]*$"}
-_COLUMNS = {
-    "type": "object",
-    "description": "a list for the time, and one of the same length for each channel of the policy",
-    "properties": {"session": _NAME, "time": {"type": "array", "items": _TIME}},
-    "required": ["time"],
-    "additionalProperties": {"type": "array", "items": {"type": ["number", "null"]}},
-}
-_VALUES = {"type": "object", "additionalProperties": {"type": "number"}}
-_READING = {
-    "type": "object",
-    "properties": {"name": {"type": "string"}, "time": _TIME, "values": _VALUES},
-    "required": ["name", "time", "values"],
-}
-_READINGS = {"type": "array", "items": _READING}
-_PUSHED = {
-    "type": "object",
-    "description": "as the phone app Sensor Logger pushes it",
-    "properties": {"messageId": {"type": "integer"}, "sessionId": _NAME, "payload": _READINGS},
-    "required": ["payload"],
-}
-_MESSAGE = {JSON_TYPE: {"schema": {"anyOf": [_COLUMNS, _PUSHED]}}}
-_ACCEPTED = {
-    "type": "object",
-    "properties": {
-        "accepted": {"type": "integer", "minimum": 0},
-        "waits": {"type": "string", "description": "for what, where nothing leaves yet"},
-    },
-}
-
-
-def said(why: str, *kinds: str) -> dict[str, Any]:
-    """Text; a refusal is one line of it."""
-    return {"description": why, "content": {kind: {"schema": {"type": "string"}} for kind in kinds or ("text/plain",)}}
-
-
+_DESCRIBED = tomllib.loads((Path(__file__).parent / "openapi.toml").read_text(encoding="utf-8"))
 NO_DEVICE, NO_APP = "no device has this address; register one", "no app has this token; register one"
 NO_FORM = f"form is one of {', '.join(FORMS)}"
-REPLIES_IN: Replies = {
-    200: {"description": "readings that were in time", "content": {JSON_TYPE: {"schema": _ACCEPTED}}},
-    404: said(NO_DEVICE),
-    408: said("a message that does not come to its end"),
-    413: said("a message that is too large"),
-    422: said("a message that is not what it should be"),
-    429: said("messages that come too often"),
-    499: said("the budget is spent; the text is for the person"),
-    503: said("too much is waiting, or the ledger that pays for releases cannot be used"),
-}
-REPLIES_OUT: Replies = {
-    200: said("released windows, as they are made", LINES_TYPE, ARROW_TYPE),
-    404: said(NO_APP),
-    422: said("no such form"),
-}
-REPLIES_METRICS: Replies = {404: said("for this machine, and who has a token for it")}
+
+
+def _replies(route: str) -> Replies:
+    """All of them one line of text."""
+    text = {"content": {"text/plain": {"schema": {"type": "string"}}}}
+    return {int(status): {"description": why} | text for status, why in _DESCRIBED[route].items()}
+
+
+_ACCEPTED = {"description": "accepted", "content": {JSON_TYPE: {"schema": _DESCRIBED["accepted"]}}}
+_MESSAGE = {"required": True, "content": {JSON_TYPE: {"schema": {"anyOf": _DESCRIBED["messages"]}}}}
+_RELEASED = {kind: {"schema": {"type": "string"}} for kind in (LINES_TYPE, ARROW_TYPE)}
+REPLIES_IN: Replies = {200: _ACCEPTED, **_replies("in")}
+REPLIES_OUT: Replies = {200: {"description": "released windows, as they are made", "content": _RELEASED}, **_replies("out")}
+    "out"
+)
 
 
 def router_in(gateway: Gateway) -> APIRouter:
     """Where devices send to: `/in/{token}`, one unguessable address each."""
     router = APIRouter(tags=["devices"])
-    body_in = {"requestBody": {"required": True, "content": _MESSAGE}}
 
-    @router.post("/in/{token}", responses=REPLIES_IN, response_class=Response, openapi_extra=body_in)
+    @router.post("/in/{token}", responses=REPLIES_IN, response_class=Response, openapi_extra={"requestBody": _MESSAGE})
     async def send(token: str, request: Request) -> Response:
         """A message: Sensor Logger's JSON, another known form of JSON, or line protocol."""
         device = await gateway.directory.newest(partial(gateway.directory.device_of, token))
@@ -234,7 +198,7 @@ def router_operator(gateway: Gateway) -> APIRouter:
             return JSONResponse({"status": "not ready", "reason": reason}, status_code=503)
         return JSONResponse({"status": "ready"})
 
-    @router.get("/metrics", responses=REPLIES_METRICS, response_class=PlainTextResponse)
+    @router.get("/metrics", responses=_replies("metrics"), response_class=PlainTextResponse)
     async def metrics(request: Request) -> Response:
         """Of this gateway; others that share its ledger have their own."""
         token = bearer_token(request.headers.get("authorization", ""))
