@@ -15,9 +15,10 @@ from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from starlette.status import WS_1008_POLICY_VIOLATION, WS_1012_SERVICE_RESTART
 from starlette.websockets import WebSocketDisconnect
 
-from deeprotect.gateway.mediation.gateway import OK, Answer, Gateway
+from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.registration.addresses import bearer_token
 from deeprotect.gateway.registration.device_registry import App
+from deeprotect.gateway.streams.session import OK, Answer
 from deeprotect.gateway.wire.formats import ARROW_TYPE, FORMS, JSON_TYPE, LINES_TYPE, Form, content_type_of, write
 from deeprotect.gateway.wire.requests import BODY_SECONDS, UNREAD, is_local, read_body
 
@@ -35,11 +36,10 @@ def _replies(route: str) -> Replies:
 
 _ACCEPTED = {"description": "accepted", "content": {JSON_TYPE: {"schema": _DESCRIBED["accepted"]}}}
 _MESSAGE = {"required": True, "content": {JSON_TYPE: {"schema": {"anyOf": _DESCRIBED["messages"]}}}}
-_RELEASED = {kind: {"schema": {"type": "string"}} for kind in (LINES_TYPE, ARROW_TYPE)}
+_KINDS = {kind: {"schema": {"type": "string"}} for kind in (LINES_TYPE, ARROW_TYPE)}
+_RELEASED = {"description": "released windows, as they are made", "content": _KINDS}
 REPLIES_IN: Replies = {200: _ACCEPTED, **_replies("in")}
-REPLIES_OUT: Replies = {200: {"description": "released windows, as they are made", "content": _RELEASED}, **_replies("out")}
-    "out"
-)
+REPLIES_OUT: Replies = {200: _RELEASED, **_replies("out")}
 
 
 def router_in(gateway: Gateway) -> APIRouter:

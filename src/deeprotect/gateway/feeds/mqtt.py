@@ -18,11 +18,12 @@ from paho.mqtt.properties import Properties
 
 from deeprotect.gateway.feeds.broker import Broker
 from deeprotect.gateway.feeds.push import Followers, brought
-from deeprotect.gateway.mediation.gateway import OK, SPENT, Gateway
+from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.operation.log import Trouble, beside, event, failure
 from deeprotect.gateway.registration.device_registry import App, Device
 from deeprotect.gateway.registration.directory import REFRESH_SECONDS
 from deeprotect.gateway.streams.hub import MOST_WAITING
+from deeprotect.gateway.streams.session import OK, SPENT
 from deeprotect.gateway.wire.formats import USUAL, write_messages
 from deeprotect.policy.known_sensors import recognise, spelt
 from deeprotect.signals.schema import Channel, Schema

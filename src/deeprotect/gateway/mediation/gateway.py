@@ -14,7 +14,7 @@ from deeprotect.bundle import Bundle, signing
 from deeprotect.bundle.store import MANIFEST
 from deeprotect.errors import BundleError, DeeprotectError, InputError, printable
 from deeprotect.gateway.mediation.fleet import BEAT_SECONDS, Fleet, Told
-from deeprotect.gateway.mediation.mediator import WINDOWS_A_SECOND, Mediator
+from deeprotect.gateway.mediation.mediator import BUSY, WINDOWS_A_SECOND, Mediator
 from deeprotect.gateway.operation.health import Health, Metrics
 from deeprotect.gateway.operation.log import Trouble, beside, event, event_seldom, failure, unkept
 from deeprotect.gateway.registration import events
@@ -22,7 +22,7 @@ from deeprotect.gateway.registration.addresses import GatewayPlace
 from deeprotect.gateway.registration.device_registry import Device, Registry
 from deeprotect.gateway.registration.directory import REFRESH_SECONDS, Directory
 from deeprotect.gateway.streams.releaser import Releaser
-from deeprotect.gateway.streams.session import State, StreamStatus
+from deeprotect.gateway.streams.session import Answer, State, StreamStatus
 from deeprotect.gateway.wire import formats
 from deeprotect.gateway.wire.message import Message
 from deeprotect.gateway.wire.times import check_not_ahead
@@ -33,8 +33,6 @@ from deeprotect.signals import Channel, Schema
 
 FORGET_SECONDS = 600.0
 WAIT_SECONDS = 5.0  # for a database that is busy or gone, before a batch is refused
-OK, SPENT, FAILING = 200, 499, 503
-"""499 is what Sensor Logger shows to the person, once in a recording; after 503 it sends again."""
 
 
 @dataclass(frozen=True)
@@ -113,16 +111,6 @@ def _version(path: Path) -> tuple[int, ...]:
     return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
-@dataclass(frozen=True)
-class Answer:
-    """A status of HTTP, and one line."""
-
-    status: int
-    text: str = ""
-    accepted: int = 0
-    waits: str | None = None  # for what, where nothing is wrong and nothing leaves
-
-
 def _limited(device: Device, status: int, text: str) -> Answer:
     """Refused for a limit of the gateway's own, which its operator can change."""
     event_seldom("a limit was reached", status=status, stream=device.stream, reason=text)
@@ -187,14 +175,10 @@ class Gateway:
             most = f"{messages} messages, {most_bytes} bytes, {WINDOWS_A_SECOND} windows"
             return _limited(device, 429, f"at most {most} a second; send it again, later or in smaller parts")
         try:
-            receipt = await self.mediator.read(device, partial(self._read, device, body), size=len(body))
+            answer = await self.mediator.read(device, partial(self._read, device, body), size=len(body))
         except InputError as error:
             return Answer(422, str(error))
-        if receipt.busy:
-            return _limited(device, 503, "too much is waiting; send it again in a few seconds")
-        if receipt.refusal is not None:
-            return Answer(FAILING if receipt.failing else SPENT, receipt.refusal, receipt.accepted)
-        return Answer(OK, accepted=receipt.accepted, waits=receipt.waits)
+        return _limited(device, BUSY.status, BUSY.text) if answer is BUSY else answer
 
     def _read(self, device: Device, body: bytes) -> Message:
         came_ns = time.time_ns()
