@@ -3,6 +3,7 @@ import json
 import pytest
 
 from deeprotect.gateway.registration.device_registry import Registry
+from deeprotect.gateway.registration.directory import Directory
 from deeprotect.release.ledger.database import Database
 
 DATABASE = ("--database", "gateway.sqlite")
@@ -29,7 +30,7 @@ def test_a_device_gets_an_address_that_is_printed_once_and_stored_nowhere(regist
     token = into.removeprefix("https://gate.example/in/")
     assert phone == f"https://gate.example/phone/{token}"
     assert token not in done.stderr
-    found = Registry.existing(str(folder / "gateway.sqlite")).device_of(token)
+    found = Directory(Registry.existing(str(folder / "gateway.sqlite"))).device_of(token)
     assert (found.stream, found.person, found.sensors) == ("watch", "anna", {"platform": "ios"})
     assert token.encode() not in (folder / "gateway.sqlite").read_bytes()
 
@@ -40,7 +41,7 @@ def test_how_a_devices_messages_are_read_is_registered_with_it(register, folder)
     assert done.returncode == 0, done.stderr
     token = done.stdout.split()[0].rpartition("/")[2]
     expected = {"platform": "ios", "standardised": True, "acceleration": "total", "channels": {"light": "light.lux"}}
-    assert Registry.existing(str(folder / "gateway.sqlite")).device_of(token).sensors == expected
+    assert Directory(Registry.existing(str(folder / "gateway.sqlite"))).device_of(token).sensors == expected
 
 
 def test_an_app_gets_a_token_and_is_listed(register, folder):
@@ -49,7 +50,7 @@ def test_an_app_gets_a_token_and_is_listed(register, folder):
         "app", "fit", "--stream", "watch", "--bundle", "walk", "--push", "http://u:secret@localhost:9/key?x"
     )
     assert done.returncode == 0, done.stderr
-    assert Registry.existing(str(folder / "gateway.sqlite")).app_of(done.stdout.strip()).name == "fit"
+    assert Directory(Registry.existing(str(folder / "gateway.sqlite"))).app_of(done.stdout.strip()).name == "fit"
     listed = register("list").stdout
     assert "stream watch, of anna" in listed
     assert "  app fit, bundle walk, pushed to http://localhost:9/…" in listed

@@ -19,6 +19,7 @@ from deeprotect.gateway.mediation.fleet import (
 from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.registration.addresses import GatewayPlace, shard_of
 from deeprotect.gateway.registration.device_registry import Registry
+from deeprotect.gateway.registration.directory import Directory
 from deeprotect.gateway.streams.session import StreamStatus
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.ledger import utc_now
@@ -171,7 +172,7 @@ def test_all_tokens_of_a_stream_begin_with_its_shard(tmp_path):
     device = registry.add_device("watch")
     app = registry.add_app("fitness", stream="watch", bundle="walk")
     assert device.partition(".")[0] == app.partition(".")[0] == shard_of("watch")
-    assert registry.device_of(device).stream == registry.app_of(app).stream == "watch"
+    assert Directory(registry).device_of(device).stream == Directory(registry).app_of(app).stream == "watch"
 
 
 @pytest.mark.parametrize("text", ["", "1", "0/2", "3/2", "1/0", "a/b", "1/2/3", "-1/2", "1/99999"])

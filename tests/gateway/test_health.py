@@ -19,6 +19,7 @@ from tests.release.ledger.test_archive import release
 
 from deeprotect.errors import LedgerUnavailableError
 from deeprotect.gateway.operation.health import DRAWS_SECONDS, PATIENCE_SECONDS, Health, in_words
+from deeprotect.gateway.registration.directory import Directory
 from deeprotect.release.ledger import Account, Price
 from deeprotect.release.ledger.stored import StoredLedger
 
@@ -87,7 +88,7 @@ def test_a_database_that_cannot_grow_is_not_ready_though_it_can_be_read(tmp_path
             with pytest.raises(LedgerUnavailableError, match="the disk is full"):
                 fill(filling)
             await gateway.health._try()
-            return before, gateway.registry.devices(), gateway.health.trouble
+            return before, Directory(gateway.registry).devices(), gateway.health.trouble
 
     before, read, after = asyncio.run(play())
     assert before is None

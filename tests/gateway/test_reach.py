@@ -18,6 +18,7 @@ from websockets.sync.client import connect
 from deeprotect.errors import InputError
 from deeprotect.gateway.mediation.gateway import Gateway, Settings
 from deeprotect.gateway.registration.device_registry import Registry
+from deeprotect.gateway.registration.directory import Directory
 from deeprotect.gateway.serving import create_service
 from deeprotect.gateway.streams.session import phase_of
 from deeprotect.release.ledger.database import Database
@@ -290,4 +291,4 @@ def test_a_registry_of_an_earlier_version_gets_the_forms_of_apps(tmp_path):
     registry = Registry(database)
     registry.add_device("watch")
     registry.add_app("fitness", stream="watch", bundle="protector", form="flat")
-    assert registry.apps()[0].form == "flat"
+    assert Directory(registry).apps()[0].form == "flat"

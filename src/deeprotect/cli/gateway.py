@@ -1,11 +1,12 @@
 """The verbs under `deeprotect gateway`: register who may send and who gets what, and what an operator does between."""
 
-from datetime import timedelta
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from deeprotect.cli import replay, serve
+from deeprotect.cli.budget import age
 from deeprotect.cli.printing import json_text, with_examples
 from deeprotect.cli.tables import pairs
 from deeprotect.errors import InputError, printable
@@ -79,7 +80,7 @@ def device(
     sensors: dict[str, Any] = {} if platform is None else {"platform": platform}
     sensors |= {"standardised": True} if standardised else {}
     sensors |= {} if acceleration is None else {"acceleration": acceleration}
-    sensors |= {"channels": dict(map(_channel, channel))} if channel else {}
+    sensors |= {"channels": pairs(channel, "--channel", example="light=light.lux")} if channel else {}
     sensors |= {"fields": pairs(field, "--field", example="acc_x=payload.ax")} if field else {}
     sensors |= {"time": time} if time else {}
     sensors |= {"topic": topic} if topic else {}
@@ -149,13 +150,6 @@ def registry_at(database: str) -> "Registry":
     return Registry.existing(database)
 
 
-def _channel(text: str) -> tuple[str, str]:
-    name, equals, place = text.rpartition("=")
-    if not equals:
-        raise InputError(f"--channel {printable(text)} names no sensor; write it as light=light.lux")
-    return name, place
-
-
 def shown_once(what: str, secret: str) -> None:
     """The secret alone on standard output, for a pipe; what it is beside it."""
     typer.echo(f"{what}, shown only once:", err=True)
@@ -176,22 +170,26 @@ def listing(database: DatabaseAddress = DATABASE, as_json: AsJson = False) -> No
 
     Example: deeprotect gateway list
     """
-    found = registry_at(database)
+    from deeprotect.gateway.registration.directory import Directory
+
+    found = Directory(registry_at(database))
     if as_json:
-        body = {"devices": list(map(_device_json, found.devices())), "apps": list(map(_app_json, found.apps()))}
+        body = {
+            "devices": list(map(_json, found.devices())),
+            "apps": [_json(app, push=_pushed(app)) for app in found.apps()],
+        }
         typer.echo(json_text(body))
         return
     if not found.devices():
         typer.echo("nothing is registered")
-    halts, apps = found.known().halts, found.apps()
     for each in found.devices():
-        halt = halts.get(each.person)
+        halt = found.halt_of(each.person)
         state = "" if halt is None else ", stopped by them" if halt.stopped else ", paused by them"
         typer.echo(
             f"stream {printable(each.stream)}, of {printable(each.person)}, since {each.created:%Y-%m-%d}{state}"
         )
-        for line in (_app_line(app) for app in apps if app.stream == each.stream):
-            typer.echo(f"  {line}")
+        for app in found.registered(each.stream):
+            typer.echo(f"  {_app_line(app)}")
 
 
 def rotate(
@@ -209,7 +207,7 @@ def rotate(
 
     Example: deeprotect gateway rotate watch --overlap "10 min"
     """
-    token = registry_at(database).rotate(stream, app=app, overlap=_time(overlap))
+    token = registry_at(database).rotate(stream, app=app, overlap=age("0 s" if overlap.strip() == "0" else overlap))
     if app is not None:
         shown_once(f"the new token of {printable(app)}", token)
         return
@@ -292,17 +290,6 @@ for _under, _name, _verb, _summary in (
 gateway.add_typer(register, name="register", short_help="Register devices, apps, people and admins.")
 
 
-def _time(text: str) -> timedelta:
-    from deeprotect.policy.sections import seconds
-
-    if text.strip() == "0":
-        return timedelta()
-    try:
-        return timedelta(seconds=float(seconds(text)))
-    except ValueError as error:
-        raise InputError(f"--overlap {printable(text)}: {error}") from None
-
-
 def _pushed(app: "App") -> str | None:
     from deeprotect.gateway.registration.addresses import shown_address
 
@@ -314,16 +301,5 @@ def _app_line(app: "App") -> str:
     return f"app {printable(app.name)}, bundle {printable(app.bundle)}{pushed}, since {app.created:%Y-%m-%d}"
 
 
-def _device_json(each: "Device") -> dict[str, Any]:
-    return {"stream": each.stream, "person": each.person, "sensors": each.sensors, "created": each.created.isoformat()}
-
-
-def _app_json(each: "App") -> dict[str, Any]:
-    return {
-        "name": each.name,
-        "stream": each.stream,
-        "bundle": each.bundle,
-        "push": _pushed(each),
-        "form": each.form,
-        "created": each.created.isoformat(),
-    }
+def _json(each: "App | Device", **shown: Any) -> dict[str, Any]:
+    return asdict(each) | {"created": each.created.isoformat(), **shown}

@@ -98,7 +98,7 @@ class Registry:
     """Devices, apps and people in the ledger's own database; many processes may hold it at once."""
 
     def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self.database, self._clock = database, clock
+        self.database, self.clock = database, clock
         self._read: tuple[int, Known] | None = None
         with database.writing(_LOCK) as connection:
             tables.create(connection, now=self._now())
@@ -163,7 +163,7 @@ class Registry:
     def rotate(self, stream: str, *, app: str | None = None, overlap: timedelta) -> str:
         """A new token for a device or an app, shown this once; those before it are good for a while longer."""
         table, named = (devices, {"stream": stream}) if app is None else (apps, {"stream": stream, "name": app})
-        end = microseconds(self._clock() + overlap)
+        end = microseconds(self.clock() + overlap)
         over = {"until": end} if overlap else {"revoked": end}
         with self.database.writing(_LOCK) as connection:
             rows = self._valid(connection, table, **named)
@@ -210,8 +210,9 @@ class Registry:
 
     def linked(self, kind: LinkKind, token: str) -> str | None:
         """The name for which a link was made, unless it was revoked."""
-        row = self._found(links, token)
-        return None if row is None or row.kind != kind else row.name
+        with self.database.reading() as connection:
+            row = next(iter(self._valid(connection, links, kind=kind, token_hash=token_hash(token))), None)
+        return None if row is None else row.name
 
     def halt(self, person: str, *, stop: bool, until: datetime | None = None) -> None:
         """From now on nothing is drawn for a person: for good, or for a while; a stop is no pause any more."""
@@ -250,16 +251,6 @@ class Registry:
         with self.database.reading() as connection:
             return connection.execute(asked).one_or_none() is not None
 
-    def device_of(self, token: str) -> Device | None:
-        """The device with this token, unless it was revoked."""
-        row = self._found(devices, token)
-        return None if row is None else _device(row)
-
-    def app_of(self, token: str) -> App | None:
-        """The app with this token, unless it was revoked."""
-        row = self._found(apps, token)
-        return None if row is None else _app(row)
-
     def known(self) -> Known:
         """Everything that was not revoked, at one moment; the same object as long as nothing changes."""
         with self.database.reading() as connection:
@@ -274,12 +265,6 @@ class Registry:
                 )
                 self._read = changes, found
             return self._read[1]
-
-    def devices(self) -> Sequence[Device]:
-        return list({each.stream: each for each in self.known().devices.values()}.values())
-
-    def apps(self) -> Sequence[App]:
-        return list(dict.fromkeys(self.known().apps.values()))
 
     def _add(self, connection: Connection, table: Table, **columns: Any) -> str:
         token = new_token(columns.get("stream"))
@@ -300,17 +285,13 @@ class Registry:
     def _valid(self, connection: Connection, table: Table, **named: Any) -> Sequence[Row[Any]]:
         return connection.execute(select(table).where(self._is(table, named)).order_by(table.c.id)).all()
 
-    def _found(self, table: Table, token: str) -> Row[Any] | None:
-        with self.database.reading() as connection:
-            return next(iter(self._valid(connection, table, token_hash=token_hash(token))), None)
-
     def _changed(self, connection: Connection, what: str, **facts: str | None) -> None:
         """So that who has read it reads it again, and who asks what happened is told."""
         connection.execute(update(registry).values(changes=registry.c.changes + 1))
         record(connection, what, at=self._now(), **facts)
 
     def _now(self) -> int:
-        return microseconds(self._clock())
+        return microseconds(self.clock())
 
 
 def _missing(stream: str, app: str | None) -> str:
