@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.gateway.wire.windows import T0, released, schema
 
 from deeprotect.errors import WireError
-from deeprotect.gateway.wire import channel_columns, formats, sensor_logger
+from deeprotect.gateway.wire import formats, sensor_logger
 from deeprotect.signals import Channel
 
 POLICY = schema("g", "°/s", extra=(Channel("pulse", "1/min", 0, 250), Channel("uv", "1", 0, 12)))
@@ -59,7 +59,7 @@ def test_some_of_the_channels_may_come_alone():
 
 def test_a_release_is_read_back_as_it_was_written():
     window = released(read(columns()), POLICY)
-    sent = json.loads(channel_columns.columns(window))
+    sent = json.loads(formats.columns(window))
     assert (sent["stream"], sent["session"], sent["message"], sent["placeholder"]) == ("walker", "12", 7, False)
     assert sent["time"] == [T0, T0 + 1, T0 + 2]
     assert by_channel(read(sent)) == {name: window.values[:3, k].tolist() for k, name in enumerate(POLICY.names)}
@@ -68,7 +68,7 @@ def test_a_release_is_read_back_as_it_was_written():
 def test_where_sensors_were_read_at_different_times_rows_are_the_clocks_ticks():
     message = read(columns(acc_x=[None, 1.0, 2.0]))
     window = released(message, POLICY)
-    sent = json.loads(channel_columns.columns(window))
+    sent = json.loads(formats.columns(window))
     assert sent["time"] == window.times_ns.tolist()
     assert sent["acc_x"] == window.values[:, 0].tolist()
 

@@ -15,8 +15,7 @@ import pyarrow as pa
 from deeprotect.errors import DeeprotectError, InputError, TableError, printable
 from deeprotect.gateway.feeds.broker import Broker
 from deeprotect.gateway.registration.addresses import check_address
-from deeprotect.gateway.wire.channel_columns import readings_of
-from deeprotect.gateway.wire.formats import Form, content_type_of, write
+from deeprotect.gateway.wire.formats import Form, content_type_of, readings_of, write
 from deeprotect.gateway.wire.message import ReleasedWindow
 from deeprotect.policy import Policy
 from deeprotect.policy.known_sensors import mapping_to_type

@@ -314,8 +314,6 @@ def _in_order(series: Series) -> Series:
 
 
 def _nearest(stamps: Nanoseconds, times: Nanoseconds) -> Nanoseconds:
-    """The place of the nearest stamp for each time; the one at the very time, where there is one."""
-    after = np.clip(np.searchsorted(stamps, times), 1, max(1, len(stamps) - 1))
-    before = after - 1
-    after = np.minimum(after, len(stamps) - 1)
-    return np.where(times - stamps[before] < stamps[after] - times, before, after)
+    """The place of the nearest stamp for each time; the later one, where two are as near."""
+    middles = stamps[:-1] + (np.diff(stamps) + 1) // 2
+    return np.searchsorted(middles, times, side="right")
