@@ -86,7 +86,7 @@ def test_a_bundle_that_no_gateway_serves_is_refused_with_those_that_one_does(reg
     registry.serve("first:8765", ["walk", "old"])
     registry.serve("second:8765", ["sleep"])
     registry.serve("first:8765", ["walk"])  # started again, with another list
-    with pytest.raises(InputError, match="no bundle 'old' is served; there is: sleep, walk"):
+    with pytest.raises(InputError, match="no bundle 'old' is served; these are: sleep, walk"):
         registry.add_app("fit", stream="watch", bundle="old")
     assert not Directory(registry).apps()
     assert app_of(registry, registry.add_app("fit", stream="watch", bundle="sleep"))

@@ -125,12 +125,16 @@ class Registry:
             if known:
                 settings.check_channels(known)
             if self._valid(connection, devices, stream=stream):
-                raise InputError(f"stream '{printable(stream)}' has a device; revoke it first, or choose another name")
+                raise InputError(
+                    f"stream '{printable(stream)}' already has a device; revoke it first, or choose another name"
+                )
             if _owner(connection, stream) not in (None, owner):
-                raise InputError(f"stream '{printable(stream)}' was another person's; choose another name")
+                raise InputError(
+                    f"stream '{printable(stream)}' belongs to another person in the ledger; choose another name"
+                )
             topic = settings.topic
             if topic and any(_device(row).topic == topic for row in self._valid(connection, devices)):
-                raise InputError(f"topic '{printable(topic)}' is another device's; each has one of its own")
+                raise InputError(f"topic '{printable(topic)}' belongs to another device; each has its own")
             self._changed(connection, "device registered", stream=stream, person=owner)
             return self._add(connection, devices, **columns)
 
@@ -144,11 +148,13 @@ class Registry:
             known = connection.execute(select(served.c.bundle).distinct().order_by(served.c.bundle)).scalars().all()
             if known and bundle not in known:
                 there = printable(", ".join(known), 300)
-                raise InputError(f"no bundle '{printable(bundle)}' is served; there is: {there}")
+                raise InputError(f"no bundle '{printable(bundle)}' is served; these are: {there}")
             if not self._valid(connection, devices, stream=stream):
                 raise InputError(f"no stream '{printable(stream)}' is registered; register its device first")
             if self._valid(connection, apps, stream=stream, name=name):
-                raise InputError(f"stream '{printable(stream)}' has an app '{printable(name)}'; revoke it first")
+                raise InputError(
+                    f"stream '{printable(stream)}' already has an app '{printable(name)}'; revoke it first"
+                )
             self._changed(connection, "app registered", stream=stream, app=name, bundle=bundle)
             return self._add(connection, apps, **columns)
 

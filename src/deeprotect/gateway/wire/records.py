@@ -72,7 +72,7 @@ def _read(
     lists = {name: each for name in schema.names if (each := _list(_at(records, name, settings), name)) is not None}
     times = _times(records, settings, unit=settings.time or unit, lists=lists, schema=schema, came_ns=came_ns)
     if not lists and (len(times) or settings.time == "arrival"):
-        raise WireError(_awaited(schema))
+        raise WireError(_expected(schema))
     for name, values in lists.items():
         if len(values) != len(times):
             raise WireError(f"'{printable(name)}' and 'time' must have the same length; send one value for each time")
@@ -104,7 +104,7 @@ def _times(
     stamps = next((each for name in names if (each := _list(found(records, name), TIME)) is not None), None)
     if stamps is None:
         raise WireError(
-            "the message has no time; send 'time' beside the channels, say where it is with --field time=PLACE, or set "
+            "the message has no time; send 'time' with the channels, say where it is with --field time=PLACE, or set "
             "--time arrival if the device has no clock"
         )
     return read_times(stamps, unit, came_ns=came_ns)
@@ -156,9 +156,9 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def _awaited(schema: Schema) -> str:
+def _expected(schema: Schema) -> str:
     channels = printable(", ".join(f"{each.name} ({each.unit})" for each in schema.channels), 500)
-    return f"no reading of a channel that is awaited: {channels}; say where each is with --field NAME=PLACE"
+    return f"the message has none of the expected channels: {channels}; say where each is with --field NAME=PLACE"
 
 
 def _recognised(message: Any, came_ns: int) -> tuple[Unit, Any]:
@@ -170,7 +170,9 @@ def _recognised(message: Any, came_ns: int) -> tuple[Unit, Any]:
         return None, _of_rows(message)
     if isinstance(message, dict) or (isinstance(message, list) and all(isinstance(row, dict) for row in message)):
         return None, message
-    raise WireError('a message must be an object with "time" and the channels, one or lists of them, or with "rows"')
+    raise WireError(
+        'a message must be an object with "time" and the channels, each a value or a list, or an object with "rows"'
+    )
 
 
 def _of_rows(message: Record) -> list[Record]:

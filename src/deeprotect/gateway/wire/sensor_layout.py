@@ -271,7 +271,7 @@ def _factor(name: str, key: str, unit: str, *, settings: SensorSettings) -> floa
     own = _SI[quantity].get(unit_spelt(unit) or "")
     if own is None:
         raise InputError(
-            f"sensors: {name} cannot be told in unit '{printable(unit)}'; give its channels in the policy one of "
+            f"sensors: {name} cannot be converted to '{printable(unit)}'; give its channels in the policy one of "
             f"{', '.join(_SI[quantity])}"
         )
     if quantity != "accelerometer" or not settings.apple_frame:
