@@ -18,19 +18,23 @@ import httpx
 import numpy as np
 from sqlalchemy import func, select
 
+from deeprotect.bundle import Bundle
 from deeprotect.errors import InputError
 from deeprotect.gateway.registration.device_registry import Registry
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.engine import Request, release
-from deeprotect.release.ledger import Account, Price
+from deeprotect.release.episodes import live_observing
+from deeprotect.release.ledger import Account, MemoryLedger, Price
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import charges, streams
 from deeprotect.release.ledger.stored import StoredLedger
+from deeprotect.release.streaming import LiveStream
+from deeprotect.signals.schema import Floats
 from deeprotect.signals.ticks import SECOND
 from deeprotect.signals.windowing import Run
 from studies.benchmark import postgres
 from studies.benchmark.gateways import SERVE, Gateways, free_ports
-from studies.benchmark.made_up import RATE_HZ, Shape, protector
+from studies.benchmark.made_up import CODES, RATE_HZ, VARIANTS, Shape, protector
 
 STREAMS = 20
 CALM = 4.0  # seconds before a fault, and after it
@@ -317,6 +321,41 @@ def _pay(bench: Bench, charged: int) -> None:
         release([Request(bundle, ledger.of_session("old"), runs, windows, ones, ones)], entropy=SystemEntropy())
 
 
+def activity_changes(changes: int, hold: int = 10) -> Row:
+    """How long a held draw shows the activity of before; by the stream's own clock, so that nobody waits for it.
+
+    Draws look at the same windows as a gateway's, a window leaves when it is full, and an app reads its code.
+    """
+    bundle, chance = protector(Shape(), every=f"{hold} s"), np.random.default_rng(0)
+    observing = live_observing(bundle)
+    ledger = MemoryLedger(Price.of(bundle.mechanism))
+    live = LiveStream(bundle, listen_to="before", listen=observing.windows, ledger=ledger, entropy=SystemEntropy())
+    motions, public = _two_motions(bundle), bundle.decode(np.arange(float(CODES * VARIANTS))[:, None])
+    code_of = {each.round(6).tobytes(): number // VARIANTS for number, each in enumerate(public)}
+    waits, rows, changed, awaited = list[float](), 0, 0, 0
+    for number in range(changes + 1):
+        code, motion = motions[number % 2]
+        changed, awaited = rows, number > 0
+        for _ in range(int(chance.integers(3 * hold, 6 * hold) * RATE_HZ + chance.integers(RATE_HZ))):
+            released = live.push(motion[rows % len(motion)])
+            rows += 1
+            shown = {code_of[each.round(6).tobytes()] for each in released.reshape(-1, *motion.shape)}
+            if awaited and code in shown:
+                waits.append((rows - changed) / RATE_HZ)
+                awaited = False
+    median, most = np.percentile(waits, (50, 90))
+    waited = f"median {median:.1f} s, p90 {most:.1f} s, worst {max(waits):.1f} s"
+    return Row(f"The activity changes, draws held for {hold} s", waited, "–", "–", f"{ledger.tally.charged:,}, –")
+
+
+def _two_motions(bundle: Bundle) -> list[tuple[int, Floats]]:
+    """Windows of two codes, in units, each with its code."""
+    scaled = Shape().windows(200)
+    codes = bundle.pool(bundle.encode(scaled), np.ones(len(scaled), dtype=np.int64))[:, 0].astype(int)
+    places = np.unique(codes, return_index=True)[1][:2]
+    return [(int(codes[place]), bundle.schema.unscale(scaled[place])) for place in places]
+
+
 FAULTS: dict[str, Callable[[Path], Row]] = {
     "disk": lambda folder: full_disk(folder, 8.0),
     "server": lambda folder: server_stopped(folder, 32.0),
@@ -325,6 +364,7 @@ FAULTS: dict[str, Callable[[Path], Row]] = {
     "broker": lambda folder: broker_gone(folder, 8.0),
     "unread": lambda folder: unread_apps(folder, 20.0),
     "history": lambda folder: long_history(folder, 100_000),
+    "change": lambda _: activity_changes(1000),
 }
 
 

@@ -1,7 +1,7 @@
 """A ledger after years: a draw, a statement and the overview's question with millions of charges, against an empty one.
 
-python -m studies.benchmark.ledger_years spent.db --charges 5000000
-python -m studies.benchmark.ledger_years postgresql+psycopg://user@host/database
+python -m studies.benchmark.ledger_years empty.db years.db --charges 5000000
+python -m studies.benchmark.ledger_years postgresql+psycopg://user@host/empty postgresql+psycopg://user@host/years
 """
 
 import argparse

@@ -104,3 +104,10 @@ def test_a_ledger_remembers_what_a_pipe_has_cost(started, folder, deeprotect):
     told = deeprotect("budget", "ledger.sqlite", "--json").stdout
     assert "watch" in told
     assert '"draws": 4' in told or "4" in told
+
+
+def test_a_field_that_is_no_channel_of_the_bundle_is_refused(started):
+    child = started("--field", "zz=imu.ax")
+    out, errors = child.communicate(lines(0, 4))
+    assert (child.returncode, out) == (2, b"")
+    assert b"--field zz: there is no such channel; there are: acc_x, acc_y" in errors

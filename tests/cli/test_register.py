@@ -3,6 +3,7 @@ import json
 import pytest
 
 from deeprotect.gateway.registration.device_registry import Registry
+from deeprotect.gateway.registration.directory import Directory
 from deeprotect.release.ledger.database import Database
 
 DATABASE = ("--database", "gateway.sqlite")
@@ -11,7 +12,9 @@ DATABASE = ("--database", "gateway.sqlite")
 @pytest.fixture
 def register(deeprotect, folder):
     """In a folder in which a gateway has been started, which serves the bundle `walk`."""
-    Registry(Database.existing_or_new(str(folder / "gateway.sqlite"))).serve("here:8765", ["walk"])
+    Registry(Database.existing_or_new(str(folder / "gateway.sqlite"))).serve(
+        "here:8765", ["walk"], ["acc_x", "acc_y", "light"]
+    )
 
     def run(*words):
         verbs = ("list", "revoke", "rotate", "events", "resume")
@@ -27,7 +30,7 @@ def test_a_device_gets_an_address_that_is_printed_once_and_stored_nowhere(regist
     token = into.removeprefix("https://gate.example/in/")
     assert phone == f"https://gate.example/phone/{token}"
     assert token not in done.stderr
-    found = Registry.existing(str(folder / "gateway.sqlite")).device_of(token)
+    found = Directory(Registry.existing(str(folder / "gateway.sqlite"))).device_of(token)
     assert (found.stream, found.person, found.sensors) == ("watch", "anna", {"platform": "ios"})
     assert token.encode() not in (folder / "gateway.sqlite").read_bytes()
 
@@ -38,7 +41,7 @@ def test_how_a_devices_messages_are_read_is_registered_with_it(register, folder)
     assert done.returncode == 0, done.stderr
     token = done.stdout.split()[0].rpartition("/")[2]
     expected = {"platform": "ios", "standardised": True, "acceleration": "total", "channels": {"light": "light.lux"}}
-    assert Registry.existing(str(folder / "gateway.sqlite")).device_of(token).sensors == expected
+    assert Directory(Registry.existing(str(folder / "gateway.sqlite"))).device_of(token).sensors == expected
 
 
 def test_an_app_gets_a_token_and_is_listed(register, folder):
@@ -47,7 +50,7 @@ def test_an_app_gets_a_token_and_is_listed(register, folder):
         "app", "fit", "--stream", "watch", "--bundle", "walk", "--push", "http://u:secret@localhost:9/key?x"
     )
     assert done.returncode == 0, done.stderr
-    assert Registry.existing(str(folder / "gateway.sqlite")).app_of(done.stdout.strip()).name == "fit"
+    assert Directory(Registry.existing(str(folder / "gateway.sqlite"))).app_of(done.stdout.strip()).name == "fit"
     listed = register("list").stdout
     assert "stream watch, of anna" in listed
     assert "  app fit, bundle walk, pushed to http://localhost:9/…" in listed
@@ -98,3 +101,36 @@ def test_a_mistake_is_one_line_and_exit_code_2(register, words, said):
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        (("--field", "acc_zz=payload.ax"), "--field acc_zz: there is no such channel; did you mean acc_"),
+        (("--channel", "uv=light.uv"), "--channel uv: there is no such channel; there are: acc_x, acc_y, light"),
+        (("--topic", "a/#"), 'topic = "a/#" must be one topic, without the wildcards + and #'),
+        (("--topic", "deeprotect/raw/x"), "is the gateway's own, as all topics that begin with deeprotect/"),
+        (("--field", "acc_x=a..b"), "must be up to eight keys joined by dots, like payload.ax"),
+        (("--channel", "light=lux"), "must be a sensor and its value, like light.lux"),
+    ],
+)
+def test_a_typing_error_is_told_in_words_when_a_device_is_registered(register, option, says):
+    done = register("device", "watch", *option)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert "\\x00" not in done.stderr
+    assert register("list").stdout == "nothing is registered\n"
+
+
+def test_time_and_session_may_be_placed_beside_channels(register):
+    placed = ("--field", "time=t", "--field", "session=s", "--field", "acc_x=x")
+    assert register("device", "watch", *placed).returncode == 0
+
+
+def test_resuming_somebody_who_has_not_stopped_says_so(register, folder):
+    register("device", "watch", "--person", "anna")
+    done = register("resume", "nobody")
+    assert (done.returncode, "'nobody' has not paused or stopped" in done.stderr) == (2, True)
+    Registry.existing(str(folder / "gateway.sqlite")).halt("anna", stop=True)
+    done = register("resume", "anna")
+    assert (done.returncode, done.stderr) == (0, "resumed: anna\n")

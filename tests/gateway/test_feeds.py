@@ -52,7 +52,7 @@ def running(folder):
     """A gateway with a receiver behind it."""
     receiver = Receiver()
     with listening(receiver) as push:
-        gateway = made(folder, "rows", "sensor-logger", "arrow", "poor", "pressed", push=push, name="gateway")
+        gateway = made(folder, "rows", "sensor-logger", "poor", "pressed", push=push, name="gateway")
         yield gateway, receiver
         gateway.end()
 
@@ -64,7 +64,7 @@ def replay(folder, *options):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("form", ["rows", "sensor-logger", "arrow"])
+@pytest.mark.parametrize("form", ["rows", "sensor-logger"])
 def test_a_replayed_table_reaches_a_receiver_as_the_phone_app_would_have_sent_it(running, folder, form):
     gateway, receiver = running
     address = f"{gateway.url}/in/{gateway.tokens[form]}"

@@ -151,7 +151,7 @@ def test_when_a_draw_fails_what_waited_is_dropped_and_the_stream_goes_on(made, b
 def test_readings_of_another_rate_end_the_filter(made):
     filter_ = made()
     lines = b"".join(f"imu acc_x=1,acc_y=1 {T0 + k * STEP // 2}\n".encode() for k in range(100))
-    with pytest.raises(InputError, match="20 Hz, and the policy is for 10 Hz"):
+    with pytest.raises(InputError, match="20 Hz, but the policy is for 10 Hz"):
         filter_.run(io.BytesIO(lines), io.BytesIO())
 
 

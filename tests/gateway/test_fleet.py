@@ -7,10 +7,19 @@ from types import SimpleNamespace
 import pytest
 
 from deeprotect.errors import InputError
-from deeprotect.gateway.mediation.fleet import BACK_SECONDS, GONE_SECONDS, GRACE_SECONDS, TOLD_SECONDS, Fleet, Told
+from deeprotect.gateway.mediation.fleet import (
+    ALONE_BEATS,
+    BACK_SECONDS,
+    GONE_SECONDS,
+    GRACE_SECONDS,
+    TOLD_SECONDS,
+    Fleet,
+    Told,
+)
 from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.registration.addresses import GatewayPlace, shard_of
 from deeprotect.gateway.registration.device_registry import Registry
+from deeprotect.gateway.registration.directory import Directory
 from deeprotect.gateway.streams.session import StreamStatus
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.ledger import utc_now
@@ -42,13 +51,34 @@ def status(stream, *, heard=None, windows=0):
     return StreamStatus(stream, "ann", None, heard, (), 0, windows, ())
 
 
-def test_one_that_is_alone_has_every_stream_and_writes_nothing(database, clock):
+def test_one_that_is_alone_has_every_stream_and_writes_seldom(database, clock, capsys):
     alone = Fleet(database, GatewayPlace(), clock=clock)
-    alone.beat(Told())
+    assert alone.beat(Told())
+    assert [alone.beat(None) for _ in range(ALONE_BEATS)] == [False] * (ALONE_BEATS - 1) + [True]
     assert alone.has("watch")
     assert alone.told() == Told()
-    with database.reading() as connection:
-        assert "deeprotect_gateways" not in connection.dialect.get_table_names(connection)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_restart_is_not_taken_for_a_second_gateway(database, clock, capsys):
+    for _ in range(2):
+        alone = Fleet(database, GatewayPlace(), clock=clock)
+        for _ in range(2 * ALONE_BEATS):
+            alone.beat(None)
+    assert capsys.readouterr().err == ""
+
+
+def test_two_gateways_that_are_both_told_to_be_alone_are_told_once_and_when_it_is_over(database, clock, capsys):
+    pair = [Fleet(database, GatewayPlace(), clock=clock) for _ in range(2)]
+    for _ in range(4 * ALONE_BEATS):
+        for each in pair:
+            each.beat(None)
+    said = capsys.readouterr().err
+    assert said.count("two gateways have one place") == 2  # each says it of itself
+    assert said.count('"place": "1/1"') == 2
+    for _ in range(2 * ALONE_BEATS):
+        pair[0].beat(None)
+    assert "no other gateway has this place any more" in capsys.readouterr().err
 
 
 def test_a_stream_is_its_own_gateways_until_that_is_gone(database, clock):
@@ -142,7 +172,7 @@ def test_all_tokens_of_a_stream_begin_with_its_shard(tmp_path):
     device = registry.add_device("watch")
     app = registry.add_app("fitness", stream="watch", bundle="walk")
     assert device.partition(".")[0] == app.partition(".")[0] == shard_of("watch")
-    assert registry.device_of(device).stream == registry.app_of(app).stream == "watch"
+    assert Directory(registry).device_of(device).stream == Directory(registry).app_of(app).stream == "watch"
 
 
 @pytest.mark.parametrize("text", ["", "1", "0/2", "3/2", "1/0", "a/b", "1/2/3", "-1/2", "1/99999"])

@@ -13,11 +13,13 @@ import pytest
 from sqlalchemy import event
 from tests.gateway.conftest import channel_bundle, message
 from tests.gateway.live import Consumer, Gateway, until
+from tests.gateway.live import body as canary_body
 from tests.gateway.test_mediator import draws, listening, made
 from tests.release.ledger.test_archive import release
 
 from deeprotect.errors import LedgerUnavailableError
-from deeprotect.gateway.operation import DRAWS_SECONDS, PATIENCE_SECONDS, Health, in_words
+from deeprotect.gateway.operation.health import DRAWS_SECONDS, PATIENCE_SECONDS, Health, in_words
+from deeprotect.gateway.registration.directory import Directory
 from deeprotect.release.ledger import Account, Price
 from deeprotect.release.ledger.stored import StoredLedger
 
@@ -86,7 +88,7 @@ def test_a_database_that_cannot_grow_is_not_ready_though_it_can_be_read(tmp_path
             with pytest.raises(LedgerUnavailableError, match="the disk is full"):
                 fill(filling)
             await gateway.health._try()
-            return before, gateway.registry.devices(), gateway.health.trouble
+            return before, Directory(gateway.registry).devices(), gateway.health.trouble
 
     before, read, after = asyncio.run(play())
     assert before is None
@@ -187,6 +189,35 @@ def test_every_reason_why_a_window_stays_is_counted_and_said(tmp_path, capfd):
     for why in ("nobody reads", "gap", "budget spent"):
         assert f'"event": "nothing leaves", "stream": "watch", "app": "fitness", "why": "{why}"' in said
     assert '"event": "windows leave again"' in said
+
+
+def test_a_failing_ledger_is_not_called_a_limit_and_an_outage_is_logged_when_it_changes(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr("deeprotect.gateway.mediation.gateway.REFRESH_SECONDS", 0.01)
+    gateway = made(tmp_path)
+
+    def away(*_, **__):
+        raise LedgerUnavailableError("the server is gone")
+
+    async def play():
+        async with listening(gateway) as (_, device, _):
+            with monkeypatch.context() as broken:
+                broken.setattr(gateway.registry, "known", away)
+                broken.setattr(gateway.mediator._releaser, "_open_ledgers", refuse_all)
+                answer = await gateway.take(device, canary_body("watch", 0, 8))
+                await asyncio.sleep(0.2)
+            await asyncio.sleep(0.2)
+            large = await gateway.take(device, b" " * (gateway.settings.most_bytes + 1))
+            return answer.status, large.status
+
+    def refuse_all(orders):
+        return {order.key: LedgerUnavailableError("the server is gone") for order in orders}
+
+    assert asyncio.run(play()) == (503, 413)
+    log = capfd.readouterr().err
+    assert log.count("registry cannot be read") == 1
+    assert log.count("registry can be read again") == 1
+    assert log.count("a limit was reached") == 1
+    assert '"status": 413' in log
 
 
 def made_again(tmp_path):

@@ -128,8 +128,8 @@ def test_a_spent_budget_is_said_to_the_person_and_releases_nothing_more(tmp_path
     gateway = made(tmp_path, budget={"in_all": 10.0})
     receipts, got = run(gateway, message(0, 4), message(4, 4), message(8, 4), message(12, 1))
     assert len(got) == 2
-    assert [receipt.refusal is None for receipt in receipts] == [True, True, False, False]
-    assert receipts[2].refusal.startswith("budget spent: 'ann' has spent")
+    assert [receipt.status == 200 for receipt in receipts] == [True, True, False, False]
+    assert receipts[2].text.startswith("budget spent: 'ann' has spent")
     assert draws(gateway) == 2
 
 
@@ -137,7 +137,7 @@ def test_a_spent_budget_shows_placeholders_where_the_policy_says_so(tmp_path):
     gateway = made(tmp_path, budget={"in_all": 10.0, "when_spent": "placeholder"})
     receipts, got = run(gateway, message(0, 16))
     assert [window.placeholder for window in got] == [False, False, True, True]
-    assert receipts[0].refusal is None
+    assert receipts[0].status == 200
 
 
 def test_the_same_session_after_a_restart_gets_the_same_draws_and_pays_once(tmp_path):
@@ -208,7 +208,7 @@ def test_when_the_ledger_is_gone_nothing_leaves_and_it_goes_on_when_it_is_back(t
             away.rename(ledger)
             await mediator.receive(device, message(8, 4))
             await asyncio.sleep(0.01)
-            return refused.refusal, held, len(got)
+            return refused.text, held, len(got)
 
     refusal, before, after = asyncio.run(play())
     assert refusal
@@ -219,7 +219,7 @@ def test_when_the_ledger_is_gone_nothing_leaves_and_it_goes_on_when_it_is_back(t
 def test_a_test_message_is_answered_and_leaves_nothing(tmp_path):
     gateway = made(tmp_path)
     receipts, got = run(gateway, Message("s", (readings(0, 8),), is_test=True))
-    assert receipts[0].refusal is None
+    assert receipts[0].status == 200
     assert not got
 
 

@@ -154,7 +154,7 @@ def test_a_broker_that_was_gone_and_is_back_gets_what_was_released_meanwhile(bro
                 await is_read(gateway)
             monkeypatch.setattr(bridge, "_new_client", held)
             broker.stop()
-            await intake.take(gateway.directory.device("watch"), pushed(0, 9), None)  # by another way than the broker
+            await intake.take(gateway.directory.device("watch"), pushed(0, 9))  # by another way than the broker
             await asyncio.to_thread(broker.start)
             async with client(broker) as app:
                 await app.subscribe("deeprotect/released/#", qos=1)
@@ -194,7 +194,7 @@ def test_a_wrong_password_is_told_and_nothing_else_stops(broker, tmp_path, capfd
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(1):
                     await bridge._connected.wait()
-            answer = await gateway.take(gateway.directory.device("watch"), pushed(0, 4), None)
+            answer = await gateway.take(gateway.directory.device("watch"), pushed(0, 4))
             await gateway.mediator.stop()
             return answer
 
@@ -223,7 +223,7 @@ def test_windows_that_a_stop_makes_due_still_reach_the_broker(broker, tmp_path):
             await app.subscribe("deeprotect/released/#", qos=1)
             async with running(gateway, broker) as (intake, _):
                 await is_read(gateway)
-                await intake.take(gateway.directory.device("watch"), pushed(0, 7), None)
+                await intake.take(gateway.directory.device("watch"), pushed(0, 7))
             return [json.loads((await next_message(app)).payload)["messageId"] for _ in range(1)]
 
     assert asyncio.run(play()) == [0]
@@ -236,16 +236,16 @@ def test_nothing_is_drawn_while_nobody_has_subscribed_as_the_broker_tells(broker
         async with running(gateway, broker) as (intake, _), client(broker) as app:
             device = gateway.directory.device("watch")
             for first in range(0, 40, 8):
-                await intake.take(device, pushed(first, 8), None)
+                await intake.take(device, pushed(first, 8))
             unread = draws(gateway)
             await app.subscribe("deeprotect/released/#", qos=1)
             await is_read(gateway)
-            await intake.take(device, pushed(40, 8), None)
+            await intake.take(device, pushed(40, 8))
             await next_message(app)
             read = draws(gateway)
             await app.unsubscribe("deeprotect/released/#")
             for first in range(48, 96, 8):  # the broker's answer to the first of them tells
-                await intake.take(device, pushed(first, 8), None)
+                await intake.take(device, pushed(first, 8))
                 await asyncio.sleep(0.1)
             return unread, read, draws(gateway) - read, gateway.mediator.status(["watch"])[0].apps[0]
 

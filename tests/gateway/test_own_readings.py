@@ -16,6 +16,7 @@ from deeprotect.gateway.wire.sensor_layout import total_of
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.engine import Released
 from deeprotect.release.episodes import Episodes, live_observing
+from deeprotect.release.ledger import MemoryLedger, Price
 
 PIPELINES = {"a draw for each window": channel_bundle(), "held draws": channel_bundle(every="2 s")}
 SECONDS = 6
@@ -26,7 +27,8 @@ class Overhearing:
     """What each draw was made from: the samples of the windows that it listened to, by part and episode."""
 
     def __init__(self, pipeline):
-        self.episodes, self.made = Episodes(pipeline, None, live_observing(pipeline)), {}
+        ledger = MemoryLedger(Price.of(pipeline.mechanism))
+        self.episodes, self.made = Episodes(pipeline, ledger, live_observing(pipeline)), {}
         shown = np.zeros((pipeline.hold.windows, pipeline.schema.window, len(pipeline.schema.channels)))
         self.nothing = Released(shown, np.zeros((len(shown), 1)), np.zeros(1, dtype=bool))
 

@@ -27,7 +27,7 @@ def play(gateway, receiver, count, *, readings=9):
     async def run():
         async with running(gateway) as (intake, _):
             await is_read(gateway)
-            answer = await intake.take(gateway.directory.device("watch"), pushed(0, readings), None)
+            answer = await intake.take(gateway.directory.device("watch"), pushed(0, readings))
             assert answer.status == 200
             return await asyncio.to_thread(receiver.wait_for, count)
 
@@ -105,7 +105,7 @@ def test_a_receiver_that_never_answers_is_given_up_in_time(tmp_path, monkeypatch
         async def run():
             async with running(gateway) as (intake, _):
                 await is_read(gateway)
-                await intake.take(gateway.directory.device("watch"), pushed(0, 5), None)
+                await intake.take(gateway.directory.device("watch"), pushed(0, 5))
                 async with asyncio.timeout(20):
                     while lost(gateway) == 0:
                         await asyncio.sleep(0.01)
@@ -122,13 +122,13 @@ def test_an_app_that_was_revoked_gets_nothing_more(tmp_path):
             async with running(gateway) as (intake, followers):
                 await is_read(gateway)
                 device = gateway.directory.device("watch")
-                await intake.take(device, pushed(0, 5), None)
+                await intake.take(device, pushed(0, 5))
                 await asyncio.to_thread(receiver.wait_for, 1)
                 gateway.registry.revoke_app("fitness", stream="watch")
                 gateway.directory.refresh()
                 gateway.mediator.close_revoked()
                 followers.refresh()
-                await intake.take(device, pushed(5, 20), None)
+                await intake.take(device, pushed(5, 20))
 
         asyncio.run(run())
     assert len(receiver.bodies) == 1
@@ -142,7 +142,7 @@ def test_nothing_runs_on_after_a_stop_and_what_it_made_due_arrives(tmp_path):
         async def run():
             async with running(gateway) as (intake, _):
                 await is_read(gateway)
-                await intake.take(gateway.directory.device("watch"), pushed(0, 8), None)
+                await intake.take(gateway.directory.device("watch"), pushed(0, 8))
             return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
 
         assert asyncio.run(run()) == []
@@ -173,7 +173,7 @@ def test_nothing_is_drawn_for_an_address_where_nobody_listens(tmp_path):
     async def run():
         async with running(gateway) as (intake, _):
             for first in range(0, 80, 8):
-                answer = await intake.take(gateway.directory.device("watch"), pushed(first, 8), None)
+                answer = await intake.take(gateway.directory.device("watch"), pushed(first, 8))
             return answer.waits
 
     assert asyncio.run(run()) == "a reader: nothing is drawn before one is there"
@@ -190,15 +190,15 @@ def test_a_receiver_that_stops_taking_ends_the_draws_until_it_takes_again(tmp_pa
             async with running(gateway) as (intake, _):
                 await is_read(gateway)
                 device = gateway.directory.device("watch")
-                await intake.take(device, pushed(0, 5), None)
+                await intake.take(device, pushed(0, 5))
                 while lost(gateway) == 0:
                     await asyncio.sleep(0.01)
                 for first in range(5, 45, 4):
-                    await intake.take(device, pushed(first, 4), None)
+                    await intake.take(device, pushed(first, 4))
                 before = draws(gateway)
                 receiver.answers.clear()
                 await is_read(gateway)
-                await intake.take(device, pushed(45, 4), None)
+                await intake.take(device, pushed(45, 4))
                 await asyncio.to_thread(receiver.wait_for, 3)
                 return before, draws(gateway)
 

@@ -18,6 +18,7 @@ from websockets.sync.client import connect
 from deeprotect.errors import InputError
 from deeprotect.gateway.mediation.gateway import Gateway, Settings
 from deeprotect.gateway.registration.device_registry import Registry
+from deeprotect.gateway.registration.directory import Directory
 from deeprotect.gateway.serving import create_service
 from deeprotect.gateway.streams.session import phase_of
 from deeprotect.release.ledger.database import Database
@@ -64,7 +65,7 @@ def played(gateway, count, bodies):
             device = gateway.directory.device("watch")
 
             async def feed(intake):
-                return [await intake.take(device, body, None) for body in bodies]
+                return [await intake.take(device, body) for body in bodies]
 
             return await released(gateway, count, feed)
 
@@ -205,7 +206,7 @@ def test_a_burst_by_mqtt_on_a_topic_of_the_devices_own_loses_no_window(broker, t
 def test_a_topic_belongs_to_one_device(tmp_path):
     registry = Registry(Database.existing_or_new(str(tmp_path / "ledger.sqlite")))
     registry.add_device("a", sensors={"topic": "home/imu"})
-    with pytest.raises(InputError, match="another device's"):
+    with pytest.raises(InputError, match="belongs to another device"):
         registry.add_device("b", sensors={"topic": "home/imu"})
     for topic in ("deeprotect/released/a/app", "home/#", "+/imu", "$SYS/x", ""):
         with pytest.raises(InputError):
@@ -224,7 +225,7 @@ def test_home_assistant_finds_each_channel_by_discovery_until_the_app_is_revoked
             told = {message.topic.value: json.loads(message.payload) for message in configs}
             await home.subscribe(next(iter(told.values()))["state_topic"], qos=1)
             await is_read(gateway)
-            await intake.take(gateway.directory.device("watch"), json.dumps(rows).encode(), None)
+            await intake.take(gateway.directory.device("watch"), json.dumps(rows).encode())
             state = await next_reading(home)
             gateway.registry.revoke_app("fitness", stream="watch")
             gone = {}
@@ -290,4 +291,4 @@ def test_a_registry_of_an_earlier_version_gets_the_forms_of_apps(tmp_path):
     registry = Registry(database)
     registry.add_device("watch")
     registry.add_app("fitness", stream="watch", bundle="protector", form="flat")
-    assert registry.apps()[0].form == "flat"
+    assert Directory(registry).apps()[0].form == "flat"

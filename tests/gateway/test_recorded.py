@@ -84,7 +84,12 @@ def test_what_cannot_be_sent_is_refused_in_one_line(tmp_path):
     parquet.write_table(pa.table({"a": [1.0], "b": [2.0]}), tmp_path / "other.parquet")
     with pytest.raises(TableError, match="--policy"):
         read(tmp_path / "other.parquet")
-    parquet.write_table(table(acc_x=[None] * 30), tmp_path / "null.parquet")
+    for cells in (["0.1"] * 30, [None] * 30):
+        parquet.write_table(table(acc_x=cells), tmp_path / "text.parquet")
+        csv.write_csv(table(acc_x=["0.1"] * 29 + ["n/a"]), tmp_path / "text.csv")
+        for name in ("text.parquet", "text.csv"):
+            with pytest.raises(TableError, match="acc_x"):
+                read(tmp_path / name)
     parquet.write_table(table(acc_x=[float("nan")] * 30), tmp_path / "nan.parquet")
     with pytest.raises(TableError, match="prepare"):
         read(tmp_path / "nan.parquet")

@@ -5,7 +5,6 @@ from threading import Event
 import pytest
 
 from deeprotect.errors import InputError, LedgerError
-from deeprotect.gateway.registration import directory as directory_module
 from deeprotect.gateway.registration import events
 from deeprotect.gateway.registration.device_registry import Registry
 from deeprotect.gateway.registration.directory import Directory
@@ -26,32 +25,40 @@ def registry(address):
 
 def test_a_device_is_found_by_its_token_and_by_nothing_else(registry):
     token = registry.add_device("watch", person="anna", sensors={"platform": "ios"})
-    found = registry.device_of(token)
+    found = device_of(registry, token)
     assert (found.stream, found.person, found.sensors) == ("watch", "anna", {"platform": "ios"})
     assert found.created == datetime(2026, 1, 1, tzinfo=UTC)
-    assert registry.device_of(token + "x") is None
-    assert registry.app_of(token) is None
+    assert device_of(registry, token + "x") is None
+    assert app_of(registry, token) is None
     assert not registry.is_admin(token)
 
 
+def device_of(registry, token):
+    return Directory(registry).device_of(token)
+
+
+def app_of(registry, token):
+    return Directory(registry).app_of(token)
+
+
 def test_without_a_person_a_stream_is_one_of_its_own(registry):
-    assert registry.device_of(registry.add_device("watch")).person == "watch"
+    assert device_of(registry, registry.add_device("watch")).person == "watch"
 
 
 def test_an_app_is_good_for_one_stream_and_one_bundle(registry):
     registry.add_device("watch", person="anna")
     token = registry.add_app("fit", stream="watch", bundle="walk", push="http://localhost:1/data")
-    found = registry.app_of(token)
+    found = app_of(registry, token)
     assert (found.name, found.stream, found.bundle, found.push) == ("fit", "watch", "walk", "http://localhost:1/data")
-    assert registry.device_of(token) is None
+    assert device_of(registry, token) is None
 
 
 def test_what_is_registered_is_listed_in_order_whatever_it_is_called(registry):
     for stream in ("b", HOSTILE, "a"):
         registry.add_device(stream)
         registry.add_app(HOSTILE, stream=stream, bundle="walk")
-    assert [device.stream for device in registry.devices()] == ["b", HOSTILE, "a"]
-    assert [app.stream for app in registry.apps()] == ["b", HOSTILE, "a"]
+    assert [device.stream for device in Directory(registry).devices()] == ["b", HOSTILE, "a"]
+    assert [app.stream for app in Directory(registry).apps()] == ["b", HOSTILE, "a"]
 
 
 def test_names_that_cannot_be_shown_are_refused(registry):
@@ -79,19 +86,19 @@ def test_a_bundle_that_no_gateway_serves_is_refused_with_those_that_one_does(reg
     registry.serve("first:8765", ["walk", "old"])
     registry.serve("second:8765", ["sleep"])
     registry.serve("first:8765", ["walk"])  # started again, with another list
-    with pytest.raises(InputError, match="no bundle 'old' is served; there is: sleep, walk"):
+    with pytest.raises(InputError, match="no bundle 'old' is served; these are: sleep, walk"):
         registry.add_app("fit", stream="watch", bundle="old")
-    assert not registry.apps()
-    assert registry.app_of(registry.add_app("fit", stream="watch", bundle="sleep"))
+    assert not Directory(registry).apps()
+    assert app_of(registry, registry.add_app("fit", stream="watch", bundle="sleep"))
 
 
 def test_what_is_revoked_is_gone_and_its_name_is_free(registry):
     device = registry.add_device("watch")
     app = registry.add_app("fit", stream="watch", bundle="walk")
     registry.revoke_app("fit", stream="watch")
-    assert registry.app_of(app) is None
-    assert registry.device_of(device) is not None
-    assert registry.app_of(registry.add_app("fit", stream="watch", bundle="walk")) is not None
+    assert app_of(registry, app) is None
+    assert device_of(registry, device) is not None
+    assert app_of(registry, registry.add_app("fit", stream="watch", bundle="walk")) is not None
 
 
 def test_with_a_device_all_apps_of_its_stream_are_revoked(registry):
@@ -99,9 +106,9 @@ def test_with_a_device_all_apps_of_its_stream_are_revoked(registry):
         registry.add_device(stream)
     app, other = (registry.add_app("fit", stream=stream, bundle="walk") for stream in ("watch", "phone"))
     registry.revoke_device("watch")
-    assert registry.app_of(app) is None
-    assert registry.app_of(other) is not None
-    assert [device.stream for device in registry.devices()] == ["phone"]
+    assert app_of(registry, app) is None
+    assert app_of(registry, other) is not None
+    assert [device.stream for device in Directory(registry).devices()] == ["phone"]
 
 
 def test_revoking_what_is_not_there_is_one_line(registry):
@@ -135,9 +142,9 @@ def test_no_token_is_stored(registry, address):
 
 def test_two_processes_see_the_same_registry(registry, address):
     token = registry.add_device("watch")
-    assert Registry.existing(address).device_of(token).stream == "watch"
+    assert Directory(Registry.existing(address)).device_of(token).stream == "watch"
     Registry.existing(address).revoke_device("watch")
-    assert registry.device_of(token) is None
+    assert device_of(registry, token) is None
 
 
 def test_a_file_of_somebody_else_is_left_alone(tmp_path):
@@ -161,21 +168,21 @@ def timed(address, now):
 def test_while_tokens_overlap_both_are_good_for_the_same_device_and_its_apps_stay(timed, now):
     old = timed.add_device("watch", person="anna", sensors={"platform": "ios"})
     app = timed.add_app("fit", stream="watch", bundle="walk")
-    before = timed.device_of(old)
+    before = device_of(timed, old)
     new = timed.rotate("watch", overlap=timedelta(minutes=10))
-    assert timed.device_of(old) == timed.device_of(new) == before
-    assert (len(timed.devices()), len(timed.apps())) == (1, 1)
+    assert device_of(timed, old) == device_of(timed, new) == before
+    assert (len(Directory(timed).devices()), len(Directory(timed).apps())) == (1, 1)
     now[0] += timedelta(minutes=10)
-    assert timed.device_of(old) is None
-    assert timed.device_of(new) == before
-    assert timed.app_of(app).name == "fit"
+    assert device_of(timed, old) is None
+    assert device_of(timed, new) == before
+    assert app_of(timed, app).name == "fit"
 
 
 def test_an_app_that_is_rotated_is_the_same_app_and_is_drawn_for_once(timed):
     timed.add_device("watch")
     old = timed.add_app("fit", stream="watch", bundle="walk")
     new = timed.rotate("watch", app="fit", overlap=timedelta(hours=1))
-    assert timed.app_of(old).key == timed.app_of(new).key
+    assert app_of(timed, old).key == app_of(timed, new).key
     directory = Directory(timed)
     assert len(directory.apps_of("watch")) == len(directory.apps()) == 1
 
@@ -184,8 +191,8 @@ def test_without_an_overlap_the_old_token_is_gone_by_every_clock(timed, now):
     old = timed.add_device("watch")
     new = timed.rotate("watch", overlap=timedelta())
     now[0] -= timedelta(hours=1)  # a gateway whose clock is behind
-    assert timed.device_of(old) is None
-    assert timed.device_of(new) is not None
+    assert device_of(timed, old) is None
+    assert device_of(timed, new) is not None
 
 
 def test_rotating_again_never_lengthens_the_life_of_an_older_token(timed, now):
@@ -193,19 +200,17 @@ def test_rotating_again_never_lengthens_the_life_of_an_older_token(timed, now):
     second = timed.rotate("watch", overlap=timedelta(minutes=10))
     third = timed.rotate("watch", overlap=timedelta(hours=1))
     now[0] += timedelta(minutes=10)
-    assert [timed.device_of(token) is None for token in (first, second, third)] == [True, False, False]
+    assert [device_of(timed, token) is None for token in (first, second, third)] == [True, False, False]
     timed.revoke_device("watch")
-    assert [timed.device_of(token) for token in (second, third)] == [None, None]
+    assert [device_of(timed, token) for token in (second, third)] == [None, None]
 
 
-def test_the_directory_ends_a_rotated_token_by_itself(timed, monkeypatch):
+def test_the_directory_ends_a_rotated_token_by_itself(timed, now):
     old = timed.add_device("watch")
-    moment = datetime(2026, 1, 1, tzinfo=UTC)
-    monkeypatch.setattr(directory_module, "utc_now", lambda: moment)
     new = timed.rotate("watch", overlap=timedelta(minutes=10))
     directory = Directory(timed)
     assert directory.device_of(old) is not None
-    moment += timedelta(minutes=10)
+    now[0] += timedelta(minutes=10)
     assert directory.device_of(old) is None
     assert directory.device_of(new) is not None
 
@@ -258,7 +263,7 @@ def test_links_open_one_thing_each_and_a_new_one_ends_the_one_before(timed):
     page, metrics = timed.new_link("person", "anna"), timed.new_link("metrics")
     assert (timed.linked("person", page), timed.linked("metrics", metrics)) == ("anna", "")
     assert timed.linked("metrics", page) is timed.linked("person", metrics) is timed.linked("person", device) is None
-    assert timed.device_of(page) is timed.app_of(page) is None
+    assert device_of(timed, page) is app_of(timed, page) is None
     assert not timed.is_admin(page)
     again = timed.new_link("person", "anna")
     assert timed.linked("person", page) is None
@@ -271,8 +276,7 @@ def test_links_open_one_thing_each_and_a_new_one_ends_the_one_before(timed):
         timed.new_link("person", "bob")
 
 
-def test_a_pause_ends_by_itself_and_a_stop_by_the_operator_alone(timed, now, monkeypatch):
-    monkeypatch.setattr(directory_module, "utc_now", lambda: now[0])
+def test_a_pause_ends_by_itself_and_a_stop_by_the_operator_alone(timed, now):
     timed.add_device("watch", person="anna")
     timed.add_app("fit", stream="watch", bundle="walk")
     directory = Directory(timed)
@@ -324,9 +328,9 @@ def test_an_earlier_registry_is_taken_over_and_an_app_that_was_given_less_is_giv
         for line in EARLIER.strip().split(";\n"):
             connection.exec_driver_sql(line)
     registry = Registry(database)
-    assert [device.stream for device in registry.devices()] == ["watch"]
-    assert [app.name for app in registry.apps()] == ["plain"]
-    assert registry.device_of(registry.rotate("watch", overlap=timedelta(minutes=1))) is not None
+    assert [device.stream for device in Directory(registry).devices()] == ["watch"]
+    assert [app.name for app in Directory(registry).apps()] == ["plain"]
+    assert device_of(registry, registry.rotate("watch", overlap=timedelta(minutes=1))) is not None
 
 
 EARLIER = """

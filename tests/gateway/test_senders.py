@@ -33,7 +33,7 @@ def test_a_gateway_that_is_busy_is_asked_again():
 
 
 def test_what_is_no_gateway_is_told_so():
-    with listening(Receiver()) as address, pytest.raises(RefusedError, match="no gateway"):
+    with listening(Receiver()) as address, pytest.raises(RefusedError, match="not a gateway"):
         post(address, b"{}")
 
 

@@ -311,7 +311,7 @@ def signed_in(gateway):
     said = "".join(map(gateway.all.log, range(2)))
     client, page = httpx.Client(timeout=30), f"{gateway.url}/console/sign-in"
     fields = {
-        "admin": re.findall(r"shown this once: (\S+)", said)[-1],
+        "admin": re.findall(r"shown only once: (\S+)", said)[-1],
         "token": re.search(r'value="([0-9a-f]+)"', client.get(page).text)[1],
     }
     assert client.post(page, data=fields, headers={"Origin": gateway.url}).status_code == 303

@@ -158,3 +158,11 @@ def test_ticks_are_exact_where_floats_are_not(nanoseconds, rate):
     exact = Fraction(nanoseconds) * ticks.count / (ticks.seconds * 10**9)
     assert abs(Fraction(found) - exact) <= Fraction(1, 2)
     assert int(ticks.nearest(ticks.times(np.array([found])))[0]) == found
+
+
+def test_what_came_before_the_first_window_is_not_awaited():
+    track = Track(SCHEMA, phase=phase_of("watch"))
+    track.take(Message("s", (readings(1, 1, channels=NAMES[:1]),)))
+    assert track.missing == NAMES[1:]
+    track.take(Message("s", (readings(2, 1, channels=NAMES[1:]),)))
+    assert track.missing == ()

@@ -14,18 +14,20 @@ from deeprotect.errors import DeeprotectError, printable
 def filter(
     bundle: BundlePath,
     form: Annotated[
-        Literal["line-protocol", "json"], typer.Option("--form", help="What leaves; what comes may be either.")
+        Literal["line-protocol", "json"], typer.Option("--form", help="The format of the output; input may be either.")
     ] = "line-protocol",
     key: Key = None,
     field: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=PLACE", help="Where in a line a channel is, or time: acc_x=imu.ax; repeatable."),
+        typer.Option(metavar="NAME=PLACE", help="Where a channel or the time is in a line: acc_x=imu.ax; repeatable."),
     ] = None,
     time: Annotated[
         Literal["ns", "us", "ms", "s", "iso", "arrival"] | None,
-        typer.Option(help="The unit of the times; arrival: there are none."),
+        typer.Option(help="The unit of the time stamps; arrival: lines have none."),
     ] = None,
-    measurement: Annotated[str, typer.Option(metavar="NAME", help="Of the lines that leave.")] = "deeprotect",
+    measurement: Annotated[
+        str, typer.Option(metavar="NAME", help="The measurement that released lines are of.")
+    ] = "deeprotect",
     ledger: Annotated[
         str | None, typer.Option(metavar="LEDGER", help="Remember charges in this file, or postgresql+psycopg://… .")
     ] = None,
@@ -35,9 +37,9 @@ def filter(
 ) -> None:
     """Release readings in a pipe: line protocol or JSON lines on standard input, the same on standard output.
 
-    For Telegraf, Redpanda Connect, Vector, Fluent Bit and shell scripts. Readings of one stream come in order of time
-    and leave when their draw is made; tags and other fields do not. What cannot be released is told on standard error
-    and left out.
+    For Telegraf, Redpanda Connect, Vector, Fluent Bit and shell scripts. Readings of one stream must arrive in order of
+    time. They leave when their draw is made, without tags and other fields. What cannot be released is reported on
+    standard error and left out.
 
     Example: deeprotect filter protector --ledger ledger.sqlite --stream watch < raw.influx > released.influx
     """
@@ -47,6 +49,7 @@ def filter(
 
     settings = SensorSettings.of({"fields": pairs(field, "--field", example="acc_x=imu.ax"), "time": time})
     protector = Protector.load(bundle, key=key)
+    settings.check_channels(protector.bundle.schema.names)
     live = protector.stream(ledger=ledger, stream=stream, person=person, app=app)
     made = Filter(live, protector.bundle.schema, form, measurement, settings, _tell)
     with warnings.catch_warnings():

@@ -1,11 +1,12 @@
 """The verbs under `deeprotect gateway`: register who may send and who gets what, and what an operator does between."""
 
-from datetime import timedelta
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from deeprotect.cli import replay, serve
+from deeprotect.cli.budget import age
 from deeprotect.cli.printing import json_text, with_examples
 from deeprotect.cli.tables import pairs
 from deeprotect.errors import InputError, printable
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from deeprotect.gateway.registration.device_registry import App, Device, Registry
 
 register = typer.Typer(
-    help="Who may send a stream to the gateway, and which app gets it through which bundle. An address or token is "
-    "shown this once.\n\n\b\nExample:\n  deeprotect gateway register device watch --person anna",
+    help="Register who may send a stream to the gateway, and which app gets it through which bundle. Each address and "
+    "token is shown only once.\n\n\b\nExample:\n  deeprotect gateway register device watch --person anna",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -25,11 +26,11 @@ DatabaseAddress = Annotated[
         "--database",
         "--ledger",
         metavar="FILE",
-        help="The gateway's: a file, or postgresql+psycopg://user@host/database.",
+        help="The gateway's database: a file, or postgresql+psycopg://user@host/database.",
     ),
 ]
 StreamName = Annotated[str, typer.Argument(metavar="STREAM", help="The stream's name in the ledger.")]
-Gateway = Annotated[str, typer.Option("--at", metavar="URL", help="Where the gateway is reached, for the address.")]
+Gateway = Annotated[str, typer.Option("--at", metavar="URL", help="The gateway's own address, for what is printed.")]
 HERE, DATABASE = "http://127.0.0.1:8765", "gateway.sqlite"
 
 
@@ -44,42 +45,47 @@ def device(
         typer.Option(help="What Sensor Logger runs on: iOS has other signs and units."),
     ] = None,
     standardised: Annotated[
-        bool, typer.Option("--standardised", help="Sensor Logger's own 'standardise units' is on.")
+        bool, typer.Option("--standardised", help="Sensor Logger's 'Standardise Units & Frames' is on.")
     ] = False,
     acceleration: Annotated[
         Literal["total", "linear", "uncalibrated"] | None,
-        typer.Option(help="Which of its accelerations the channels are (default: by their names)."),
+        typer.Option(help="Which acceleration the channels mean (default: by their names)."),
     ] = None,
     channel: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=SENSOR.VALUE", help="A channel that its name does not tell, light=light.lux."),
+        typer.Option(
+            metavar="NAME=SENSOR.VALUE",
+            help="Sensor and value of a channel whose name is not recognised: light=light.lux.",
+        ),
     ] = None,
     field: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=PLACE", help="Where in its messages a channel is, or time: acc_x=payload.ax."),
+        typer.Option(
+            metavar="NAME=PLACE", help="Where a channel or the time is in its messages: acc_x=payload.ax; repeatable."
+        ),
     ] = None,
     time: Annotated[
         Literal["ns", "us", "ms", "s", "iso", "arrival"] | None,
-        typer.Option(help="The unit of its times; arrival: it has no clock."),
+        typer.Option(help="The unit of its time stamps; arrival: it has no clock."),
     ] = None,
     topic: Annotated[
-        str | None, typer.Option(metavar="TOPIC", help="Of the broker, if not deeprotect/raw/STREAM.")
+        str | None, typer.Option(metavar="TOPIC", help="Its topic on the broker (default: deeprotect/raw/STREAM).")
     ] = None,
     at: Gateway = HERE,
 ) -> None:
-    """Register what sends a stream, and print its address.
+    """Register the device that sends a stream, and print its address.
 
     Example: deeprotect gateway register device watch --person anna --database gateway.sqlite --platform ios
     """
     sensors: dict[str, Any] = {} if platform is None else {"platform": platform}
     sensors |= {"standardised": True} if standardised else {}
     sensors |= {} if acceleration is None else {"acceleration": acceleration}
-    sensors |= {"channels": dict(map(_channel, channel))} if channel else {}
+    sensors |= {"channels": pairs(channel, "--channel", example="light=light.lux")} if channel else {}
     sensors |= {"fields": pairs(field, "--field", example="acc_x=payload.ax")} if field else {}
     sensors |= {"time": time} if time else {}
     sensors |= {"topic": topic} if topic else {}
     token = registry_at(database).add_device(stream, person=person, sensors=sensors)
-    shown_once("what it sends goes to", f"{at.rstrip('/')}/in/{token}")
+    shown_once("send readings to", f"{at.rstrip('/')}/in/{token}")
     shown_once("or open this on a phone", f"{at.rstrip('/')}/phone/{token}")
 
 
@@ -93,7 +99,7 @@ def app(
     ] = None,
     form: Annotated[
         Literal["rows", "flat", "sensor-logger", "arrow", "line-protocol", "home-assistant"] | None,
-        typer.Option(help="What it gets looks like this, whichever way it comes."),
+        typer.Option(help="The format in which it gets its data, however it is delivered."),
     ] = None,
     at: Gateway = HERE,
 ) -> None:
@@ -106,13 +112,13 @@ def app(
 
 
 def person(
-    name: Annotated[str, typer.Argument(metavar="PERSON", help="Who has a stream here.")],
+    name: Annotated[str, typer.Argument(metavar="PERSON", help="Somebody who has a stream here.")],
     database: DatabaseAddress = DATABASE,
     at: Gateway = HERE,
 ) -> None:
-    """Make the address of a person's own page: what apps may infer and got, what is left, pause and stop.
+    """Make the address of a person's own page: what apps may infer, what they got, what is left, pause and stop.
 
-    The address before it ends.
+    An earlier address stops working.
 
     Example: deeprotect gateway register person anna
     """
@@ -121,7 +127,7 @@ def person(
 
 
 def metrics(database: DatabaseAddress = DATABASE) -> None:
-    """Make a token that reads /metrics from another machine, and nothing else; the one before ends.
+    """Make a token that reads /metrics from another machine and nothing else; an earlier token stops working.
 
     Example: deeprotect gateway register metrics
     """
@@ -129,7 +135,7 @@ def metrics(database: DatabaseAddress = DATABASE) -> None:
 
 
 def admin(database: DatabaseAddress = DATABASE) -> None:
-    """Make a new token for the console; the one before, and who is signed in with it, is out.
+    """Make a new admin token for the console; the earlier one stops working, and its sessions end.
 
     Example: deeprotect gateway register admin --database gateway.sqlite
     """
@@ -144,21 +150,14 @@ def registry_at(database: str) -> "Registry":
     return Registry.existing(database)
 
 
-def _channel(text: str) -> tuple[str, str]:
-    name, equals, place = text.rpartition("=")
-    if not equals:
-        raise InputError(f"--channel {printable(text)} names no sensor; write it as light=light.lux")
-    return name, place
-
-
 def shown_once(what: str, secret: str) -> None:
     """The secret alone on standard output, for a pipe; what it is beside it."""
-    typer.echo(f"{what}, shown this once:", err=True)
+    typer.echo(f"{what}, shown only once:", err=True)
     typer.echo(secret)
 
 
 gateway = typer.Typer(
-    help="Live streams: between sensors and apps.\n\n\b\nExample:\n  deeprotect gateway serve --bundle protector",
+    help="Live streams between sensors and apps.\n\n\b\nExample:\n  deeprotect gateway serve --bundle protector",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -167,58 +166,64 @@ AppName = Annotated[str | None, typer.Option("--app", metavar="NAME", help="This
 
 
 def listing(database: DatabaseAddress = DATABASE, as_json: AsJson = False) -> None:
-    """Print devices and apps that are registered; their tokens are not known to anyone but them.
+    """List the registered devices and apps; tokens are not shown, because only their hashes are stored.
 
     Example: deeprotect gateway list
     """
-    found = registry_at(database)
+    from deeprotect.gateway.registration.directory import Directory
+
+    found = Directory(registry_at(database))
     if as_json:
-        body = {"devices": list(map(_device_json, found.devices())), "apps": list(map(_app_json, found.apps()))}
+        body = {
+            "devices": list(map(_json, found.devices())),
+            "apps": [_json(app, push=_pushed(app)) for app in found.apps()],
+        }
         typer.echo(json_text(body))
         return
     if not found.devices():
         typer.echo("nothing is registered")
-    halts, apps = found.known().halts, found.apps()
     for each in found.devices():
-        halt = halts.get(each.person)
+        halt = found.halt_of(each.person)
         state = "" if halt is None else ", stopped by them" if halt.stopped else ", paused by them"
         typer.echo(
             f"stream {printable(each.stream)}, of {printable(each.person)}, since {each.created:%Y-%m-%d}{state}"
         )
-        for line in (_app_line(app) for app in apps if app.stream == each.stream):
-            typer.echo(f"  {line}")
+        for app in found.registered(each.stream):
+            typer.echo(f"  {_app_line(app)}")
 
 
 def rotate(
     stream: StreamName,
     app: AppName = None,
     overlap: Annotated[
-        str, typer.Option(metavar="TIME", help="That the one before stays good, as in '10 min'; 0 for none.")
+        str, typer.Option(metavar="TIME", help="How long the old one keeps working, like '10 min'; 0: it ends at once.")
     ] = "10 min",
     database: DatabaseAddress = DATABASE,
     at: Gateway = HERE,
 ) -> None:
-    """Make a new address for a device, or a new token for an app; the one before is good for a while longer.
+    """Replace a device's address or an app's token; the old one works for a while.
 
-    Apps, budget and streams that run stay as they are.
+    Apps, the budget and running streams stay as they are.
 
     Example: deeprotect gateway rotate watch --overlap "10 min"
     """
-    token = registry_at(database).rotate(stream, app=app, overlap=_time(overlap))
+    token = registry_at(database).rotate(stream, app=app, overlap=age("0 s" if overlap.strip() == "0" else overlap))
     if app is not None:
         shown_once(f"the new token of {printable(app)}", token)
         return
-    shown_once("what it sends goes to", f"{at.rstrip('/')}/in/{token}")
+    shown_once("send readings to", f"{at.rstrip('/')}/in/{token}")
 
 
 def revoke(
-    stream: Annotated[str | None, typer.Argument(metavar="STREAM", help="Its device, and with it all apps.")] = None,
+    stream: Annotated[
+        str | None, typer.Argument(metavar="STREAM", help="Revoke its device, and with it all apps.")
+    ] = None,
     app: AppName = None,
     person: Annotated[str | None, typer.Option(metavar="NAME", help="The address of a person's page.")] = None,
     metrics: Annotated[bool, typer.Option("--metrics", help="The token that reads metrics.")] = False,
     database: DatabaseAddress = DATABASE,
 ) -> None:
-    """Take a token back: a device's and with it those of all apps of its stream, an app's, or a link.
+    """Revoke an address or token: a device's, and with it those of all its apps; an app's; or a link.
 
     Example: deeprotect gateway revoke watch --app fitness
     """
@@ -235,23 +240,27 @@ def revoke(
 
 
 def resume(
-    person: Annotated[str, typer.Argument(metavar="PERSON", help="Who paused or stopped, and asked for it.")],
+    person: Annotated[str, typer.Argument(metavar="PERSON", help="Who has paused or stopped, and asks to go on.")],
     database: DatabaseAddress = DATABASE,
 ) -> None:
-    """Draw again for somebody who has stopped on their own page.
+    """Resume the stream of somebody who has paused or stopped it on their own page.
 
     Example: deeprotect gateway resume anna
     """
-    registry_at(database).resume(person, by_operator=True)
+    if not registry_at(database).resume(person, by_operator=True):
+        raise InputError(f"'{printable(person)}' has not paused or stopped; `deeprotect gateway list` shows who has")
+    typer.echo(f"resumed: {printable(person)}", err=True)
 
 
 def happened(
-    about: Annotated[str, typer.Argument(metavar="[TEXT]", help="Only those that hold it.")] = "",
-    most: Annotated[int, typer.Option("--most", metavar="N", min=1, max=10_000, help="So many, the newest.")] = 50,
+    about: Annotated[str, typer.Argument(metavar="[TEXT]", help="Only events that contain this text.")] = "",
+    most: Annotated[
+        int, typer.Option("--most", metavar="N", min=1, max=10_000, help="At most so many, the newest.")
+    ] = 50,
     database: DatabaseAddress = DATABASE,
     as_json: AsJson = False,
 ) -> None:
-    """Print what happened: registered, rotated, stopped, budget spent, ledger failing.
+    """Print what happened: who was registered or revoked, who stopped, budgets spent, a failing ledger.
 
     Example: deeprotect gateway events anna
     """
@@ -264,32 +273,21 @@ def happened(
 
 
 for _under, _name, _verb, _summary in (
-    (register, "device", device, "What sends a stream; prints its address."),
-    (register, "app", app, "Who gets a stream through a bundle; prints its token."),
-    (register, "person", person, "The page of who the data is about; prints its address."),
-    (register, "metrics", metrics, "A token that reads metrics and nothing else."),
-    (register, "admin", admin, "A new token for the console."),
-    (gateway, "serve", serve.serve, "Stand between sensors and apps."),
-    (gateway, "list", listing, "What is registered."),
-    (gateway, "rotate", rotate, "A new address or token, with an overlap."),
-    (gateway, "revoke", revoke, "Take a token back."),
-    (gateway, "resume", resume, "Draw again for who had stopped."),
-    (gateway, "events", happened, "What happened."),
-    (gateway, "replay", replay.replay, "Play a table as if it were live."),
+    (register, "device", device, "Register a device; prints its address."),
+    (register, "app", app, "Register an app for a stream; prints its token."),
+    (register, "person", person, "Make a person's own page; prints its address."),
+    (register, "metrics", metrics, "Make a token that only reads metrics."),
+    (register, "admin", admin, "Make a new admin token for the console."),
+    (gateway, "serve", serve.serve, "Run the gateway between sensors and apps."),
+    (gateway, "list", listing, "List devices and apps."),
+    (gateway, "rotate", rotate, "Replace an address or token; the old one works for a while."),
+    (gateway, "revoke", revoke, "Revoke an address or token."),
+    (gateway, "resume", resume, "Resume a person's stopped stream."),
+    (gateway, "events", happened, "Print what happened."),
+    (gateway, "replay", replay.replay, "Replay a table as if it were live."),
 ):
     _under.command(_name, help=with_examples(_verb), short_help=_summary)(_verb)
-gateway.add_typer(register, name="register", short_help="Who may send, who gets what, who may look.")
-
-
-def _time(text: str) -> timedelta:
-    from deeprotect.policy.sections import seconds
-
-    if text.strip() == "0":
-        return timedelta()
-    try:
-        return timedelta(seconds=float(seconds(text)))
-    except ValueError as error:
-        raise InputError(f"--overlap {printable(text)}: {error}") from None
+gateway.add_typer(register, name="register", short_help="Register devices, apps, people and admins.")
 
 
 def _pushed(app: "App") -> str | None:
@@ -303,16 +301,5 @@ def _app_line(app: "App") -> str:
     return f"app {printable(app.name)}, bundle {printable(app.bundle)}{pushed}, since {app.created:%Y-%m-%d}"
 
 
-def _device_json(each: "Device") -> dict[str, Any]:
-    return {"stream": each.stream, "person": each.person, "sensors": each.sensors, "created": each.created.isoformat()}
-
-
-def _app_json(each: "App") -> dict[str, Any]:
-    return {
-        "name": each.name,
-        "stream": each.stream,
-        "bundle": each.bundle,
-        "push": _pushed(each),
-        "form": each.form,
-        "created": each.created.isoformat(),
-    }
+def _json(each: "App | Device", **shown: Any) -> dict[str, Any]:
+    return asdict(each) | {"created": each.created.isoformat(), **shown}

@@ -16,7 +16,7 @@ from deeprotect.errors import InputError
 if TYPE_CHECKING:
     from deeprotect.gateway.feeds.replaying import Played, Player, Recorded, Send
 
-Form = Literal["rows", "flat", "sensor-logger", "arrow", "line-protocol"]
+Form = Literal["rows", "flat", "sensor-logger", "line-protocol"]
 
 
 def replay(
@@ -26,29 +26,39 @@ def replay(
     to: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A device's address, as it was shown when registered.")
     ] = None,
-    speed: Annotated[float, typer.Option(metavar="N", min=0.001, help="So many times as fast as recorded.")] = 1.0,
-    every: Annotated[float, typer.Option(metavar="SECONDS", min=0.001, help="Between two messages.")] = 0.2,
+    speed: Annotated[
+        float, typer.Option(metavar="N", min=0.001, help="How many times as fast as it was recorded.")
+    ] = 1.0,
+    every: Annotated[float, typer.Option(metavar="SECONDS", min=0.001, help="Time between two messages.")] = 0.2,
     form: Annotated[
         Form,
-        typer.Option("--format", help="sensor-logger: as the phone app sends; needs --policy, for the units."),
+        typer.Option("--format", help="What messages look like; sensor-logger needs --policy, for the units."),
     ] = "rows",
     recording: Annotated[str | None, typer.Option(metavar="NAME", help="Only this recording.")] = None,
     policy: PolicyPath = None,
     keep_time: Annotated[
-        bool, typer.Option("--keep-time", help="The table's own time stamps; without it, they begin now.")
+        bool, typer.Option("--keep-time", help="Send the table's own time stamps; without it they begin now.")
     ] = False,
-    rate_hz: Annotated[float | None, typer.Option(metavar="R", min=0.001, help="Of a table without a time.")] = None,
-    loop: Annotated[bool, typer.Option("--loop", help="Again and again, until it is stopped.")] = False,
+    rate_hz: Annotated[
+        float | None, typer.Option(metavar="R", min=0.001, help="The rate of a table without a time column.")
+    ] = None,
+    loop: Annotated[bool, typer.Option("--loop", help="Start over at the end, until it is stopped.")] = False,
     mqtt: Annotated[str | None, typer.Option(metavar="URL", help="To a broker: mqtt://user@host or mqtts://…")] = None,
-    topic: Annotated[str | None, typer.Option(metavar="TOPIC", help="Of the broker: deeprotect/raw/STREAM.")] = None,
-    mqtt_password: Annotated[Path | None, typer.Option(metavar="FILE", help="With the broker's password.")] = None,
-    mqtt_ca: Annotated[Path | None, typer.Option(metavar="FILE", help="To check the broker's certificate.")] = None,
+    topic: Annotated[
+        str | None, typer.Option(metavar="TOPIC", help="The broker's topic: deeprotect/raw/STREAM.")
+    ] = None,
+    mqtt_password: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file with the broker's password.")
+    ] = None,
+    mqtt_ca: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="CA certificates to check the broker's with, PEM.")
+    ] = None,
     mapped: Map = None,
     columns: Columns = None,
 ) -> None:
-    """Play a table as if it were live: to a gateway's address for a device, or to a broker.
+    """Replay a table as if it were live: to a device's address at a gateway, or to a broker.
 
-    It ends with the table, or with the first message that the gateway does not take, and says why.
+    It ends with the table, or with the first message that the gateway refuses, and says why.
 
     Example: deeprotect gateway replay walk.csv --to http://127.0.0.1:8765/in/TOKEN --speed 10
     """

@@ -10,7 +10,8 @@ from deeprotect.cli.bundles import Key
 from deeprotect.errors import InputError, printable
 
 Bundles = Annotated[
-    list[str], typer.Option("--bundle", metavar="[NAME=]BUNDLE", help="A bundle to serve; several, each under a name.")
+    list[str],
+    typer.Option("--bundle", metavar="[NAME=]BUNDLE", help="A bundle to serve; repeatable, each under its own name."),
 ]
 
 
@@ -22,18 +23,18 @@ def serve(
     ] = "gateway.sqlite",
     key: Key = None,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen; this machine only, unless told.")
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; by default only this machine can connect.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 8765,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 picks a free one.")] = 8765,
     name: Annotated[
         list[str] | None,
-        typer.Option(metavar="HOST", help="A host name for the console, beside addresses; repeatable."),
+        typer.Option(metavar="HOST", help="A host name that the console answers to, besides IP addresses; repeatable."),
     ] = None,
     shard: Annotated[
-        str, typer.Option(metavar="I/N", help="Which this is of N gateways on one ledger, behind a reverse proxy.")
+        str, typer.Option(metavar="I/N", help="This is gateway I of N on one ledger, behind a reverse proxy.")
     ] = "1/1",
     tls_certificate: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="PEM; with --tls-key. Taken up again when it changes.")
+        Path | None, typer.Option(metavar="FILE", help="PEM, with --tls-key; reloaded when it changes.")
     ] = None,
     tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="PEM.")] = None,
     mqtt: Annotated[
@@ -43,26 +44,32 @@ def serve(
         Path | None, typer.Option(metavar="FILE", help="A file with the broker's password.")
     ] = None,
     mqtt_ca: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Certificates to check the broker's with.")
+        Path | None, typer.Option(metavar="FILE", help="CA certificates to check the broker's with, PEM.")
     ] = None,
     most_messages: Annotated[
-        int, typer.Option(metavar="N", min=1, max=100_000, help="Of one device in a second; more are refused.")
+        int, typer.Option(metavar="N", min=1, max=100_000, help="Messages that one device may send in a second.")
     ] = 500,
     most_bytes: Annotated[
         int,
-        typer.Option(metavar="N", min=1024, max=1 << 28, help="Of one message; of a device in a second, four times."),
+        typer.Option(
+            metavar="N",
+            min=1024,
+            max=1 << 28,
+            help="Bytes of one message; in a second, a device may send four times as many.",
+        ),
     ] = 1 << 20,
     grace: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="That draws go on after an app's last reader has gone.")
+        float,
+        typer.Option(metavar="SECONDS", min=0, help="How long draws continue after an app's last reader has gone."),
     ] = 5.0,
     keep_draws: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="As in '30 d': older draws are removed, and never made again."),
+        typer.Option(metavar="TIME", help="Remove older draws, like '30 d'; they are never made again."),
     ] = None,
 ) -> None:
-    """Stand between sensors and apps: take streams in, release them under a bundle and a budget, hand them on.
+    """Run the gateway: receive streams, release them under a bundle and a budget, and pass them on to apps.
 
-    With --key only by signed bundles. One that is replaced on disk is served after a restart.
+    With --key, only signed bundles are served. A bundle that is replaced on disk is served after a restart.
 
     Example: deeprotect gateway serve --bundle protector --ledger gateway.sqlite
     """

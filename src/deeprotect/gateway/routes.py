@@ -3,9 +3,11 @@
 import asyncio
 import json
 import time
+import tomllib
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request, Response, WebSocket
@@ -13,102 +15,61 @@ from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from starlette.status import WS_1008_POLICY_VIOLATION, WS_1012_SERVICE_RESTART
 from starlette.websockets import WebSocketDisconnect
 
-from deeprotect.gateway.mediation.gateway import OK, Answer, Gateway
+from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.registration.addresses import bearer_token
 from deeprotect.gateway.registration.device_registry import App
+from deeprotect.gateway.streams.session import OK, Answer
 from deeprotect.gateway.wire.formats import ARROW_TYPE, FORMS, JSON_TYPE, LINES_TYPE, Form, content_type_of, write
 from deeprotect.gateway.wire.requests import BODY_SECONDS, UNREAD, is_local, read_body
 
 Replies = dict[int | str, dict[str, Any]]
-_TIME = {"type": "integer", "minimum": 0, "maximum": 2**62 - 1, "description": "nanoseconds of UTC since 1970"}
-_NAME = {"type": "string", "maxLength": 200, "pattern": "^[A-Za-z0-9._-]*$"}
-_COLUMNS = {
-    "type": "object",
-    "description": "a list for the time, and one of the same length for each channel of the policy",
-    "properties": {"session": _NAME, "time": {"type": "array", "items": _TIME}},
-    "required": ["time"],
-    "additionalProperties": {"type": "array", "items": {"type": ["number", "null"]}},
-}
-_VALUES = {"type": "object", "additionalProperties": {"type": "number"}}
-_READING = {
-    "type": "object",
-    "properties": {"name": {"type": "string"}, "time": _TIME, "values": _VALUES},
-    "required": ["name", "time", "values"],
-}
-_READINGS = {"type": "array", "items": _READING}
-_PUSHED = {
-    "type": "object",
-    "description": "as the phone app Sensor Logger pushes it",
-    "properties": {"messageId": {"type": "integer"}, "sessionId": _NAME, "payload": _READINGS},
-    "required": ["payload"],
-}
-_MESSAGE = {
-    JSON_TYPE: {"schema": {"anyOf": [_COLUMNS, _PUSHED]}},
-    ARROW_TYPE: {"schema": {"type": "string", "format": "binary"}},
-}
-_ACCEPTED = {
-    "type": "object",
-    "properties": {
-        "accepted": {"type": "integer", "minimum": 0},
-        "waits": {"type": "string", "description": "for what, where nothing leaves yet"},
-    },
-}
-
-
-def said(why: str, *kinds: str) -> dict[str, Any]:
-    """Text; a refusal is one line of it."""
-    return {"description": why, "content": {kind: {"schema": {"type": "string"}} for kind in kinds or ("text/plain",)}}
-
-
+_DESCRIBED = tomllib.loads((Path(__file__).parent / "openapi.toml").read_text(encoding="utf-8"))
 NO_DEVICE, NO_APP = "no device has this address; register one", "no app has this token; register one"
 NO_FORM = f"form is one of {', '.join(FORMS)}"
-REPLIES_IN: Replies = {
-    200: {"description": "readings that were in time", "content": {JSON_TYPE: {"schema": _ACCEPTED}}},
-    404: said(NO_DEVICE),
-    408: said("a message that does not come to its end"),
-    413: said("a message that is too large"),
-    422: said("a message that is not what it should be"),
-    429: said("messages that come too often"),
-    499: said("the budget is spent; the text is for the person"),
-    503: said("too much is waiting, or the ledger that pays for releases cannot be used"),
-}
-REPLIES_OUT: Replies = {
-    200: said("released windows, as they are made", LINES_TYPE, ARROW_TYPE),
-    404: said(NO_APP),
-    422: said("no such form"),
-}
-REPLIES_METRICS: Replies = {404: said("for this machine, and who has a token for it")}
+
+
+def _replies(route: str) -> Replies:
+    """All of them one line of text."""
+    text = {"content": {"text/plain": {"schema": {"type": "string"}}}}
+    return {int(status): {"description": why} | text for status, why in _DESCRIBED[route].items()}
+
+
+_ACCEPTED = {"description": "accepted", "content": {JSON_TYPE: {"schema": _DESCRIBED["accepted"]}}}
+_MESSAGE = {"required": True, "content": {JSON_TYPE: {"schema": {"anyOf": _DESCRIBED["messages"]}}}}
+_KINDS = {kind: {"schema": {"type": "string"}} for kind in (LINES_TYPE, ARROW_TYPE)}
+_RELEASED = {"description": "released windows, as they are made", "content": _KINDS}
+REPLIES_IN: Replies = {200: _ACCEPTED, **_replies("in")}
+REPLIES_OUT: Replies = {200: _RELEASED, **_replies("out")}
 
 
 def router_in(gateway: Gateway) -> APIRouter:
     """Where devices send to: `/in/{token}`, one unguessable address each."""
     router = APIRouter(tags=["devices"])
-    body_in = {"requestBody": {"required": True, "content": _MESSAGE}}
 
-    @router.post("/in/{token}", responses=REPLIES_IN, response_class=Response, openapi_extra=body_in)
+    @router.post("/in/{token}", responses=REPLIES_IN, response_class=Response, openapi_extra={"requestBody": _MESSAGE})
     async def send(token: str, request: Request) -> Response:
-        """A message: Sensor Logger's JSON, another known form of JSON, line protocol, or an Arrow stream."""
+        """A message: Sensor Logger's JSON, another known form of JSON, or line protocol."""
         device = await gateway.directory.newest(partial(gateway.directory.device_of, token))
         if device is None:
             return PlainTextResponse(NO_DEVICE, status_code=404)
         body = await read_body(request, gateway.settings.most_bytes)
         if body is None:
             return _reply(Answer(408, f"a message must arrive within {BODY_SECONDS:g} s; send it again"))
-        return _reply(await gateway.take(device, body, request.headers.get("content-type")))
+        return _reply(await gateway.take(device, body))
 
     @router.websocket("/in/{token}")
     async def stream(socket: WebSocket, token: str) -> None:
-        """The same messages one after the other, text for JSON and bytes for Arrow; each is answered."""
+        """The same messages one after the other, as text or bytes; each is answered."""
         await socket.accept()
         since = time.monotonic()
         await gateway.directory.newest(partial(gateway.directory.device_of, token))
         try:
             while gateway.directory.device_of(token) is not None:
-                body, content_type = await _message(socket)
+                body = await _message(socket)
                 device = gateway.directory.device_of(token)
                 if device is None:  # it was revoked while nothing came
                     break
-                answer = await gateway.take(device, body, content_type)
+                answer = await gateway.take(device, body)
                 await socket.send_text(json.dumps({"status": answer.status, **_facts(answer)}, ensure_ascii=False))
                 if not gateway.fleet.has(device.stream, since):
                     await socket.close(WS_1012_SERVICE_RESTART, "it goes on at another gateway; connect again")
@@ -120,13 +81,12 @@ def router_in(gateway: Gateway) -> APIRouter:
     return router
 
 
-async def _message(socket: WebSocket) -> tuple[bytes, str | None]:
+async def _message(socket: WebSocket) -> bytes:
     message = await socket.receive()
     if message["type"] == "websocket.disconnect":
         raise WebSocketDisconnect(message.get("code", 1000))
-    if message.get("bytes") is not None:
-        return message["bytes"], ARROW_TYPE
-    return message["text"].encode("utf-8", "surrogatepass"), None
+    body: bytes | None = message.get("bytes")
+    return message["text"].encode("utf-8", "surrogatepass") if body is None else body
 
 
 def _facts(answer: Answer) -> dict[str, object]:
@@ -238,7 +198,7 @@ def router_operator(gateway: Gateway) -> APIRouter:
             return JSONResponse({"status": "not ready", "reason": reason}, status_code=503)
         return JSONResponse({"status": "ready"})
 
-    @router.get("/metrics", responses=REPLIES_METRICS, response_class=PlainTextResponse)
+    @router.get("/metrics", responses=_replies("metrics"), response_class=PlainTextResponse)
     async def metrics(request: Request) -> Response:
         """Of this gateway; others that share its ledger have their own."""
         token = bearer_token(request.headers.get("authorization", ""))

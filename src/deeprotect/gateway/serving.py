@@ -23,7 +23,7 @@ from deeprotect.gateway.console.routes import add_console
 from deeprotect.gateway.feeds.broker import Broker
 from deeprotect.gateway.feeds.push import pushing
 from deeprotect.gateway.mediation.gateway import Gateway, Settings
-from deeprotect.gateway.operation import LOGGING, event, failure
+from deeprotect.gateway.operation.log import LOGGING, event, failure
 from deeprotect.gateway.routes import router_in, router_operator, router_out
 from deeprotect.version import __version__
 
@@ -82,9 +82,11 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
         port = listener.getsockname()[1]
         scheme = "https" if settings.tls_certificate else "http"
         say(f"gateway at {scheme}://{settings.host}:{port}, ledger {gateway.database.where}")
-        gateway.registry.serve(f"{socket.gethostname()}:{port}", gateway.bundles.names())
+        gateway.registry.serve(
+            f"{socket.gethostname()}:{port}", gateway.bundles.names(), gateway.bundles.channels().names
+        )
         if not gateway.registry.has_admin():
-            say(f"admin token, shown this once: {gateway.registry.new_admin()}")
+            say(f"admin token, shown only once: {gateway.registry.new_admin()}")
         event("started", bundles=", ".join(gateway.bundles.names()), host=settings.host, port=port)
         sys.setswitchinterval(SWITCH_SECONDS)
         gc.freeze()

@@ -17,6 +17,7 @@ from tests.gateway.console.conftest import HOSTILE
 from tests.gateway.live import until
 
 from deeprotect.gateway.mediation.gateway import Gateway, Settings
+from deeprotect.gateway.registration.directory import Directory
 from deeprotect.gateway.serving import create_service
 
 pytestmark = [
@@ -178,7 +179,7 @@ def test_a_device_is_registered_and_revoked_by_clicks(page, running):
     page.type("kitchen <phone>")
     page.loading(lambda: page.click('form[action="/console/devices"] button'))
     token = re.search(r"/in/([\w.-]{40,})", page.text("main"))[1]
-    assert running.gateway.registry.device_of(token).stream == "kitchen <phone>"
+    assert Directory(running.gateway.registry).device_of(token).stream == "kitchen <phone>"
     page.go(running.at + "/console/events")
     assert token not in page.evaluate("document.documentElement.outerHTML")
     page.go(running.at + f"/console/stream?stream={quote('kitchen <phone>')}")
@@ -186,7 +187,7 @@ def test_a_device_is_registered_and_revoked_by_clicks(page, running):
     page.click(f"{last} summary")
     page.wait(f"document.querySelector('{last}').open")
     page.loading(lambda: page.click(f"{last} button"))
-    assert running.gateway.registry.device_of(token) is None
+    assert Directory(running.gateway.registry).device_of(token) is None
 
 
 def test_everything_can_be_reached_by_keys_and_one_sees_where_one_is(page, running):

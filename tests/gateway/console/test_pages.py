@@ -9,6 +9,7 @@ from tests.gateway.conftest import message
 from tests.gateway.console.conftest import HOSTILE
 
 from deeprotect.bundle.card import card_of
+from deeprotect.gateway.registration.directory import Directory
 
 QUERY = f"stream={quote(HOSTILE)}&app={quote(HOSTILE)}"
 PERSON = f"/console/person?person={quote(HOSTILE)}"
@@ -56,7 +57,7 @@ def test_a_mistake_in_a_form_is_told_beside_it_with_what_was_typed(admin, gatewa
 def test_a_device_is_registered_and_its_address_is_shown_once(admin, gateway):
     answer = admin.post("/console/devices", stream="phone", person="bob", platform="ios", standardised="on")
     token = re.search(r"http://127.0.0.1:8765/in/([\w.-]{40,})", answer.text)[1]
-    found = gateway.registry.device_of(token)
+    found = Directory(gateway.registry).device_of(token)
     assert (found.stream, found.person) == ("phone", "bob")
     assert found.sensors == {"platform": "ios", "standardised": True}
     assert f"/phone/{token}" in answer.text
@@ -67,15 +68,15 @@ def test_a_device_is_registered_and_its_address_is_shown_once(admin, gateway):
 def test_an_app_is_registered_and_its_token_is_shown_once(admin, gateway):
     answer = admin.post("/console/apps", name="new", stream="watch", bundle="walk", push="")
     token = re.search(r"Bearer ([\w.-]{40,})", answer.text)[1]
-    assert gateway.registry.app_of(token).name == "new"
+    assert Directory(gateway.registry).app_of(token).name == "new"
     assert token not in admin.get("/console/register").text
 
 
 def test_revoking_takes_effect(admin, gateway):
     assert admin.post("/console/revoke", stream="watch", app="fit").status_code == 303
-    assert [app.name for app in gateway.registry.apps()] == [HOSTILE]
+    assert [app.name for app in Directory(gateway.registry).apps()] == [HOSTILE]
     assert admin.post("/console/revoke", stream=HOSTILE).status_code == 303
-    assert [device.stream for device in gateway.registry.devices()] == ["watch"]
+    assert [device.stream for device in Directory(gateway.registry).devices()] == ["watch"]
     answer = admin.post("/console/revoke", stream=HOSTILE)
     assert answer.status_code == 422
     assert "no stream" in answer.text
@@ -123,7 +124,7 @@ def test_what_two_apps_of_one_person_got_is_added_up(admin, gateway):
 
 def test_raw_samples_can_be_switched_on_from_this_machine_only(from_elsewhere):
     page = "/console/stream?stream=watch"
-    assert "own machine only" in from_elsewhere.get(page).text
+    assert "only in a browser on the gateway’s own machine" in from_elsewhere.get(page).text
     token = re.search(r'name="token" value="([0-9a-f]+)"', from_elsewhere.get("/").text)[1]
     fields = {"token": token, "stream": "watch", "app": "fit", "show": "on"}
     headers = {"Origin": "http://192.168.1.5:8765"}

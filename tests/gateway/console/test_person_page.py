@@ -169,7 +169,7 @@ def test_a_device_that_sends_while_its_person_has_stopped_is_taken_in_and_nothin
         return await gateway.mediator.receive(gateway.directory.device("watch"), message(0, 40))
 
     receipt = stranger.client.portal.call(receive)
-    assert (receipt.refusal, receipt.waits) == (None, "its person, who has paused or stopped it")
+    assert (receipt.text, receipt.waits) == ("", "its person, who has paused or stopped it")
     assert statement(gateway.database).people == ()
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.gateway.wire.windows import T0, released, schema
 
 from deeprotect.errors import WireError
-from deeprotect.gateway.wire import channel_columns, formats, sensor_logger
+from deeprotect.gateway.wire import formats, sensor_logger
 from deeprotect.signals import Channel
 
 POLICY = schema("g", "°/s", extra=(Channel("pulse", "1/min", 0, 250), Channel("uv", "1", 0, 12)))
@@ -23,7 +23,7 @@ def columns(rows=3, **more):
 
 def read(sent, *, came_ns=T0, **settings):
     body = sent.encode() if isinstance(sent, str) else json.dumps(sent).encode()
-    return formats.read(body, None, POLICY, settings, came_ns=came_ns)
+    return formats.read(body, POLICY, settings, came_ns=came_ns)
 
 
 def by_channel(message):
@@ -59,7 +59,7 @@ def test_some_of_the_channels_may_come_alone():
 
 def test_a_release_is_read_back_as_it_was_written():
     window = released(read(columns()), POLICY)
-    sent = json.loads(channel_columns.columns(window))
+    sent = json.loads(formats.columns(window))
     assert (sent["stream"], sent["session"], sent["message"], sent["placeholder"]) == ("walker", "12", 7, False)
     assert sent["time"] == [T0, T0 + 1, T0 + 2]
     assert by_channel(read(sent)) == {name: window.values[:3, k].tolist() for k, name in enumerate(POLICY.names)}
@@ -68,7 +68,7 @@ def test_a_release_is_read_back_as_it_was_written():
 def test_where_sensors_were_read_at_different_times_rows_are_the_clocks_ticks():
     message = read(columns(acc_x=[None, 1.0, 2.0]))
     window = released(message, POLICY)
-    sent = json.loads(channel_columns.columns(window))
+    sent = json.loads(formats.columns(window))
     assert sent["time"] == window.times_ns.tolist()
     assert sent["acc_x"] == window.values[:, 0].tolist()
 
@@ -227,9 +227,27 @@ def test_states_of_home_assistant_are_read_and_those_that_say_nothing_are_not():
     for sent in (STATE, [STATE], event, {"id": 3, "type": "event", "event": event}):
         message = read(sent)
         assert (by_channel(message), times_of(message)) == ({"pulse": [61.5]}, [MICRO])
-    for nothing in ("unavailable", "unknown", "", "1e999", "nan", "0x10"):
-        with pytest.raises(WireError, match=r"awaited|must be"):
+    for nothing in ("", "on", "1e999", "nan", "0x10"):
+        with pytest.raises(WireError, match=r"expected channels|must be"):
             read(STATE | {"state": nothing})
+
+
+def test_an_entity_without_a_reading_or_that_was_removed_is_no_mistake():
+    removed = {"event_type": "state_changed", "data": {"entity_id": "sensor.pulse", "old_state": STATE}}
+    removed["data"]["new_state"] = None
+    absent = [STATE | {"state": nothing} for nothing in ("unavailable", "unknown")]
+    for sent in (*absent, absent[:1], removed, {"id": 3, "type": "event", "event": removed}):
+        assert read(sent).readings == ()
+    later = STATE | {"last_updated": "2023-10-28T13:52:25+00:00"}
+    assert by_channel(read([absent[0], later])) == {"pulse": [61.5]}
+    with pytest.raises(WireError, match="expected channels"):
+        read(absent[0] | {"entity_id": "sensor.puls"})
+
+
+def test_a_mapped_field_or_a_topic_of_a_bare_state_may_be_unavailable():
+    assert read({"a": {"s": "unavailable"}}, fields={"pulse": "a.s"}, time="arrival").readings == ()
+    assert read("unavailable", fields={"pulse": "."}, time="arrival").readings == ()
+    assert by_channel(read("61.5", fields={"pulse": "."}, time="arrival")) == {"pulse": [61.5]}
 
 
 def test_a_pack_of_senml_is_read_with_its_base_fields():
@@ -248,7 +266,7 @@ def test_a_pack_of_senml_is_read_with_its_base_fields():
 @pytest.mark.parametrize("bad", [{"v": "60"}, {"v": True}, {"v": 1e999}, {"v": 1, "t": "x"}, {"v": 1, "bt": [1]}])
 def test_senml_that_is_none_is_refused(bad):
     with pytest.raises(WireError):
-        formats.read(json.dumps([{"n": "pulse", **bad}]).replace("Infinity", "1e999").encode(), None, POLICY, {})
+        formats.read(json.dumps([{"n": "pulse", **bad}]).replace("Infinity", "1e999").encode(), POLICY, {})
 
 
 def test_line_protocol_is_read_with_escapes_and_types():

@@ -11,6 +11,13 @@ def test_a_fault_that_does_not_exist_is_refused_with_those_that_do():
         faults.table(["flood"], say=print)
 
 
+def test_a_held_draw_shows_a_change_of_activity_after_one_hold_or_two():
+    row = faults.activity_changes(6, hold=4)
+    assert row.fault == "The activity changes, draws held for 4 s"
+    median = float(row.waited.split()[1])
+    assert 0 < median < 3 * 4
+
+
 @pytest.mark.long
 def test_apps_that_nobody_reads_cost_nothing(tmp_path):
     row = faults.unread_apps(tmp_path, 2.0)

@@ -102,7 +102,7 @@ def show_raw(request: Request, desk: TheDesk, session: Admin, form: AdminForm) -
     """On only by who sits at this machine; off by anyone who is signed in."""
     shown = form.get("show") == "on"
     if shown and not is_local(request):
-        raise HTTPException(403, "raw samples are shown on the machine of the gateway only; open the console there")
+        raise HTTPException(403, "raw samples are shown only on the gateway's own machine; open the console there")
     desk.sessions.show_raw(session, int(shown))
     back = urlencode({"stream": form.get("stream", ""), "app": form.get("app", "")})
     return RedirectResponse(f"/console/stream?{back}", 303)

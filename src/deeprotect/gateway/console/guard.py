@@ -112,7 +112,7 @@ async def form(request: Request) -> Form:
     """Fields of a small form of a page of our own; the last one of each name."""
     check_origin(request)
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
-        raise HTTPException(415, "a form of the console is awaited here")
+        raise HTTPException(415, "only forms of the console are accepted here")
     body = await read_body(request, LARGEST_FORM)
     if body is None:
         raise HTTPException(408, f"a form must arrive within {BODY_SECONDS:g} s; send it again")

@@ -16,7 +16,7 @@ from deeprotect.bundle.bundle import Bundle
 from deeprotect.errors import BundleError
 from deeprotect.gateway.console.guard import Desk
 from deeprotect.gateway.console.rendering import ago, lasting, listed
-from deeprotect.gateway.operation import in_words
+from deeprotect.gateway.operation.health import in_words
 from deeprotect.gateway.registration.addresses import shown_address
 from deeprotect.gateway.registration.device_registry import App, Device
 from deeprotect.gateway.registration.directory import Directory

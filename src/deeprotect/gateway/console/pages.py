@@ -112,9 +112,10 @@ def registering(request: Request, desk: Desk, session: Session, *, status: int =
     return page(request, "register.html", status=status, session=session, **given)
 
 
-def phone_page(request: Request, desk: TheDesk, token: str) -> Response:
+async def phone_page(request: Request, desk: TheDesk, token: str) -> Response:
     """For whoever holds the device's token; it says no more than what is measured, and where it goes."""
-    device = desk.gateway.registry.device_of(token)
+    await desk.gateway.refresh()
+    device = desk.gateway.directory.device_of(token)
     if device is None:
         raise HTTPException(404, "there is no such device; its address may have been revoked")
     schema = desk.gateway.bundles.channels()

@@ -117,7 +117,7 @@ class Filter:
             rate_hz = SECOND / median(np.array(self._steps, dtype=float))
             if len(self._steps) == RATE_STEPS and abs(rate_hz / self.schema.rate_hz - 1) > RATE_TOLERANCE:
                 policy = f"the policy is for {self.schema.rate_hz:g} Hz"
-                raise InputError(f"readings come at {rate_hz:.3g} Hz, and {policy}; resample them first")
+                raise InputError(f"readings arrive at {rate_hz:.3g} Hz, but {policy}; resample them first")
         self._last = stamp
 
     def _through(self, step: Callable[[], Floats]) -> str:

@@ -18,11 +18,12 @@ from paho.mqtt.properties import Properties
 
 from deeprotect.gateway.feeds.broker import Broker
 from deeprotect.gateway.feeds.push import Followers, brought
-from deeprotect.gateway.mediation.gateway import OK, SPENT, Gateway
-from deeprotect.gateway.operation import beside, event, failure
+from deeprotect.gateway.mediation.gateway import Gateway
+from deeprotect.gateway.operation.log import Trouble, beside, event, failure
 from deeprotect.gateway.registration.device_registry import App, Device
 from deeprotect.gateway.registration.directory import REFRESH_SECONDS
 from deeprotect.gateway.streams.hub import MOST_WAITING
+from deeprotect.gateway.streams.session import OK, SPENT
 from deeprotect.gateway.wire.formats import USUAL, write_messages
 from deeprotect.policy.known_sensors import recognise, spelt
 from deeprotect.signals.schema import Channel, Schema
@@ -85,7 +86,7 @@ class Bridge:
         self._identifier = f"deeprotect-{uuid.uuid4()}"
         self._client: _Client | None = None
         self._connected = asyncio.Event()
-        self._reason: str | None = None  # why there is no connection, as it was told last
+        self._log = Trouble("broker gone", "broker connected", reason="not connected yet")
         self._refused: dict[str, str] = {}
         self._lanes = defaultdict[str, asyncio.Semaphore](lambda: asyncio.Semaphore(MOST_OF_ONE))
         self._room, self._taking = asyncio.Semaphore(MOST_AT_ONCE), set[asyncio.Task[None]]()
@@ -98,13 +99,13 @@ class Bridge:
                 async with self._new_client(known=known) as client:
                     await client.subscribe(f"{PREFIX}/raw/+", qos=QOS)
                     known, wait = True, self._waits[0]
-                    self._client, self._reason = client, None
-                    event("broker connected", broker=str(self._broker))
+                    self._client = client
+                    self._log.tell(None, broker=str(self._broker))
                     self._connected.set()
                     async with beside(self._follow_topics(client)):  # a lost connection is noticed by who listens
                         await self._listen(client)
             except MqttError as error:
-                self._tell_gone(str(error))
+                self._log.tell(str(error), broker=str(self._broker))
             except Exception as error:
                 failure("the bridge failed", error)
             finally:
@@ -156,11 +157,6 @@ class Bridge:
                     return await self._client.publish_to_readers(topic, body, retain=retain)
             except MqttError:
                 await asyncio.sleep(self._waits[0])  # meanwhile `run` has noticed
-
-    def _tell_gone(self, reason: str) -> None:
-        if reason != self._reason:
-            self._reason = reason
-            event("broker gone", broker=str(self._broker), reason=reason)
 
     def _new_client(self, *, known: bool) -> "_Client":
         """A session that outlives a short absence, not the gateway; larger packets than it takes are not sent to it."""
@@ -223,10 +219,10 @@ class Bridge:
         return device
 
     async def _take(self, device: Device, message: Message) -> None:
-        kind, payload = getattr(message.properties, "ContentType", None), message.payload
+        payload = message.payload
         try:
             async with self._lanes[device.stream]:
-                answer = await self._gateway.take(device, payload if isinstance(payload, bytes) else b"", kind)
+                answer = await self._gateway.take(device, payload if isinstance(payload, bytes) else b"")
         except Exception as error:
             failure("a message failed", error)
             return

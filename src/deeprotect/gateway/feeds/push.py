@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import httpx
 
 from deeprotect.gateway.mediation.gateway import Gateway
-from deeprotect.gateway.operation import beside, event, failure
+from deeprotect.gateway.operation.log import beside, event, failure
 from deeprotect.gateway.registration.device_registry import App
 from deeprotect.gateway.registration.directory import REFRESH_SECONDS
 from deeprotect.gateway.wire.formats import USUAL, content_type_of, write

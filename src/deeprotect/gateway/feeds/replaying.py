@@ -15,8 +15,7 @@ import pyarrow as pa
 from deeprotect.errors import DeeprotectError, InputError, TableError, printable
 from deeprotect.gateway.feeds.broker import Broker
 from deeprotect.gateway.registration.addresses import check_address
-from deeprotect.gateway.wire.channel_columns import readings_of
-from deeprotect.gateway.wire.formats import Form, content_type_of, write
+from deeprotect.gateway.wire.formats import Form, content_type_of, readings_of, write
 from deeprotect.gateway.wire.message import ReleasedWindow
 from deeprotect.policy import Policy
 from deeprotect.policy.known_sensors import mapping_to_type
@@ -152,17 +151,14 @@ def _nanoseconds(seconds: float) -> int:
 
 
 def _guessed(source: Source, mapping: ColumnMap) -> Schema:
+    """Columns that are named like a sensor; one that holds no numbers is refused, for nobody knows what it was."""
     roles = roles_of(source.schema.names, mapping, where=source.where)
-    fields = [field for field in map(source.schema.field, roles.channels) if _is_number(field.type)]
+    fields = [source.schema.field(name) for name in roles.channels]
     if not fields:
         fix = mapping_to_type(source.schema.names)
-        raise TableError(f"{source.where}: no column is called like a sensor's; {fix}, or give a policy with --policy")
+        raise TableError(f"{source.where}: no column is named like a sensor; {fix}, or give a policy with --policy")
     channels = tuple(Channel(field.name, stated_unit(field) or "1", -1.0, 1.0) for field in fields)
     return Schema(channels, 1.0, 1)
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind))
 
 
 Send = Callable[[bytes], Awaitable[int]]
@@ -299,7 +295,7 @@ async def to_address(address: str, form: Form, *, wait: float = FIRST_WAIT_SECON
                 if attempt < TRIES - 1:
                     await asyncio.sleep(wait * 2**attempt)
             if response is None:
-                raise DeeprotectError(f"nothing answers at {_where(address)}; is the gateway running, and is it there?")
+                raise DeeprotectError(f"nothing answers at {_where(address)}; is the gateway running there?")
             return _accepted(response)
 
         yield send
@@ -318,7 +314,9 @@ def _accepted(response: httpx.Response) -> int:
         try:
             return int(response.json()["accepted"])
         except (ValueError, TypeError, KeyError):
-            raise RefusedError("what answers is no gateway; give the address that it shows for a device") from None
+            raise RefusedError(
+                "what answers is not a gateway; give the address that it printed for the device"
+            ) from None
     text = printable(" ".join(response.text.split()), _LONGEST)
     if response.status_code == httpx.codes.NOT_FOUND:
         raise InputError(f"the gateway says: {text or 'not found'} (--to)")
@@ -348,4 +346,6 @@ async def to_topic(broker: Broker, topic: str) -> AsyncIterator[Send]:
 
             yield send
     except MqttError as error:
-        raise DeeprotectError(f"the broker at {broker} does not take messages: {printable(str(error), 200)}") from None
+        raise DeeprotectError(
+            f"the broker at {broker} does not accept messages: {printable(str(error), 200)}"
+        ) from None

@@ -11,17 +11,19 @@ from dataclasses import dataclass, field
 from pydantic import TypeAdapter
 from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, Table, Text, insert, inspect, select, update
 
-from deeprotect.gateway.operation import event_seldom
+from deeprotect.gateway.operation.log import Trouble
 from deeprotect.gateway.registration.addresses import GatewayPlace
 from deeprotect.gateway.streams.session import State, StreamStatus
 from deeprotect.release.ledger.database import Database
 
 BEAT_SECONDS = 0.5
+ALONE_BEATS = 20  # one beat of so many is enough for a gateway that shares its ledger with none
 GONE_SECONDS = 2.0  # after which a gateway that has not written its row is taken for dead
 GRACE_SECONDS = 3.0  # that a connection may last elsewhere: longer than it takes to see that its own gateway is gone
 BACK_SECONDS = 1.5  # after which a proxy has tried a gateway again that is back
 TOLD_SECONDS = 10.0  # that a gateway tells how its streams are, after it was asked
 _LOCK = "deeprotect: gateways"
+_TWICE = "another gateway on this ledger has the same --shard; stop one, or give each its own, like 1/2 and 2/2"
 _tables = MetaData()
 gateways = Table(
     "deeprotect_gateways",
@@ -56,7 +58,7 @@ class Seen:
 
 
 class Fleet:
-    """This gateway's place among the others; where it is alone, nothing is written and all streams are its own."""
+    """This gateway's place among the others; where it is alone, all streams are its own."""
 
     def __init__(self, database: Database, place: GatewayPlace, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._database, self.place, self._clock = database, place, clock
@@ -64,10 +66,10 @@ class Fleet:
         # At the start all others are taken to be there: they have as long as usual to show it.
         unknown = Seen("", 0, clock(), clock())
         self._seen = {index: unknown for index in range(place.count) if index != place.index}
-        if place.count > 1:
-            with database.writing(_LOCK) as connection:
-                if not inspect(connection).has_table(gateways.name):
-                    _tables.create_all(connection)
+        self._log = Trouble("two gateways have one place", "no other gateway has this place any more")
+        with database.writing(_LOCK) as connection:
+            if not inspect(connection).has_table(gateways.name):
+                _tables.create_all(connection)
 
     def has(self, stream: str, since: float | None = None) -> bool:
         """Whether a stream, or a connection of it that is open since then, is this gateway's to serve.
@@ -87,11 +89,14 @@ class Fleet:
         """Whether another gateway wants to know how this one's streams are."""
         return self._clock() - self._asked[1] < TOLD_SECONDS
 
-    def beat(self, told: Told | None) -> None:
-        """Write that this gateway is there, and how its streams are if that is given; see who else is."""
-        if self.place.count == 1:
-            return
+    def beat(self, told: Told | None) -> bool:
+        """Write that this gateway is there, and how its streams are if that is given; see who else is.
+
+        Whether it was done: a gateway that is alone does it once in a while.
+        """
         self._beats += 1
+        if self.place.count == 1 and self._beats % ALONE_BEATS != 1:
+            return False
         named, columns = gateways.c, dict[str, object](run=self._run, beats=self._beats)
         if told is not None:
             columns["streams"] = _TOLD.dump_json(told)
@@ -105,13 +110,14 @@ class Fleet:
         now = self._clock()
         if own is not None and own.asked != self._asked[0]:
             self._asked = own.asked, now
-        if own is not None and own.run != self._run and self._beats > 1:
-            event_seldom("two gateways have one place; give each a --shard of its own", place=self.place.index + 1)
+        if self._beats > 1:
+            self._log.tell(_TWICE if own is not None and own.run != self._run else None, place=str(self.place))
         for row in (each for each in found if each.place in self._seen):
             known = self._seen[row.place]
             if (known.run, known.beats) != (row.run, row.beats):
                 since = known.since if known.run in ("", row.run) else now
                 self._seen[row.place] = Seen(row.run, row.beats, now, since)
+        return True
 
     def told(self) -> Told:
         """What the others last told of their streams; they are asked to tell, and do so within a second."""

@@ -14,15 +14,18 @@ from deeprotect.bundle import Bundle, signing
 from deeprotect.bundle.store import MANIFEST
 from deeprotect.errors import BundleError, DeeprotectError, InputError, printable
 from deeprotect.gateway.mediation.fleet import BEAT_SECONDS, Fleet, Told
-from deeprotect.gateway.mediation.mediator import WINDOWS_A_SECOND, Mediator
-from deeprotect.gateway.operation import Health, Metrics, beside, event, event_seldom, failure, unkept
+from deeprotect.gateway.mediation.mediator import BUSY, WINDOWS_A_SECOND, Mediator
+from deeprotect.gateway.operation.health import Health, Metrics
+from deeprotect.gateway.operation.log import Trouble, beside, event, event_seldom, failure, unkept
 from deeprotect.gateway.registration import events
 from deeprotect.gateway.registration.addresses import GatewayPlace
 from deeprotect.gateway.registration.device_registry import Device, Registry
 from deeprotect.gateway.registration.directory import REFRESH_SECONDS, Directory
 from deeprotect.gateway.streams.releaser import Releaser
-from deeprotect.gateway.streams.session import State, StreamStatus
+from deeprotect.gateway.streams.session import Answer, State, StreamStatus
 from deeprotect.gateway.wire import formats
+from deeprotect.gateway.wire.message import Message
+from deeprotect.gateway.wire.times import check_not_ahead
 from deeprotect.release.ledger.archive import check_age, forget_draws
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.stored import pay
@@ -30,9 +33,6 @@ from deeprotect.signals import Channel, Schema
 
 FORGET_SECONDS = 600.0
 WAIT_SECONDS = 5.0  # for a database that is busy or gone, before a batch is refused
-OK, SPENT, FAILING = 200, 499, 503
-"""499 is what Sensor Logger shows to the person, once in a recording; after 503 it sends again."""
-LIMITS = (413, 429, 503)
 
 
 @dataclass(frozen=True)
@@ -111,14 +111,10 @@ def _version(path: Path) -> tuple[int, ...]:
     return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
-@dataclass(frozen=True)
-class Answer:
-    """A status of HTTP, and one line."""
-
-    status: int
-    text: str = ""
-    accepted: int = 0
-    waits: str | None = None  # for what, where nothing is wrong and nothing leaves
+def _limited(device: Device, status: int, text: str) -> Answer:
+    """Refused for a limit of the gateway's own, which its operator can change."""
+    event_seldom("a limit was reached", status=status, stream=device.stream, reason=text)
+    return Answer(status, text)
 
 
 class Gateway:
@@ -159,37 +155,37 @@ class Gateway:
             await self.mediator.stop()
             self.database.disconnect()
 
-    async def take(self, device: Device, body: bytes, content_type: str | None) -> Answer:
+    async def take(self, device: Device, body: bytes) -> Answer:
         """What comes in by HTTP, WebSocket or MQTT: whatever is wrong with it is said in one line that quotes nothing.
 
         What is refused is counted, and told to the operator once in a while.
         """
         most = self.settings.most_bytes
         if len(body) > most:
-            answer = Answer(413, f"a message holds at most {most} bytes; send smaller ones")
+            answer = _limited(device, 413, f"a message holds at most {most} bytes; send smaller ones")
         else:
-            answer = await self._answered(device, body, content_type)
-        if answer.status in LIMITS:
-            event_seldom("a limit was reached", status=answer.status, stream=device.stream, reason=answer.text)
+            answer = await self._answered(device, body)
         self.metrics.messages.labels(str(answer.status)).inc()
         return answer
 
-    async def _answered(self, device: Device, body: bytes, content_type: str | None) -> Answer:
+    async def _answered(self, device: Device, body: bytes) -> Answer:
         messages, most_bytes = self.settings.most_messages, self.settings.most_bytes_a_second
         cost = max(1 / messages, len(body) / most_bytes)
         if not self.mediator.allowance.spend(device.stream, cost):  # before anything of it is read
             most = f"{messages} messages, {most_bytes} bytes, {WINDOWS_A_SECOND} windows"
-            return Answer(429, f"at most {most} a second; send it again, later or in smaller parts")
+            return _limited(device, 429, f"at most {most} a second; send it again, later or in smaller parts")
         try:
-            read = partial(formats.read, body, content_type, self._schema, device.sensors, came_ns=time.time_ns())
-            receipt = await self.mediator.read(device, read, size=len(body))
+            answer = await self.mediator.read(device, partial(self._read, device, body), size=len(body))
         except InputError as error:
             return Answer(422, str(error))
-        if receipt.busy:
-            return Answer(503, "too much is waiting; send it again in a few seconds")
-        if receipt.refusal is not None:
-            return Answer(FAILING if receipt.failing else SPENT, receipt.refusal, receipt.accepted)
-        return Answer(OK, accepted=receipt.accepted, waits=receipt.waits)
+        return _limited(device, BUSY.status, BUSY.text) if answer is BUSY else answer
+
+    def _read(self, device: Device, body: bytes) -> Message:
+        came_ns = time.time_ns()
+        message = formats.read(body, self._schema, device.sensors, came_ns=came_ns)
+        for each in message.readings:
+            check_not_ahead(each.times_ns, came_ns=came_ns)
+        return message
 
     async def statuses(self, streams: Sequence[str]) -> list[StreamStatus]:
         """Of some streams, each from the gateway that heard from it last, among all that share the ledger."""
@@ -212,6 +208,7 @@ class Gateway:
     async def _keep(self) -> None:
         """Know who was registered and revoked, and end what has fallen silent."""
         told: set[str] = set()
+        registry = Trouble("registry cannot be read", "registry can be read again")
         while True:
             await asyncio.sleep(REFRESH_SECONDS)
             try:
@@ -219,19 +216,22 @@ class Gateway:
                 await asyncio.to_thread(self.keep_events)
                 await asyncio.to_thread(self.directory.refresh)
                 await self.mediator.end_idle()
+                registry.tell(None)
             except DeeprotectError as error:
-                event("registry cannot be read", reason=str(error))
+                registry.tell(str(error))
             except Exception as error:
                 failure("housekeeping failed", error)
 
     async def _beat(self) -> None:
         """Be seen by the other gateways, and see them; who listens to a stream that is not here is sent there."""
+        others = Trouble("other gateways cannot be seen", "other gateways can be seen again")
         while True:
             try:
-                await asyncio.to_thread(self.fleet.beat, self._told() if self.fleet.is_asked else None)
+                if await asyncio.to_thread(self.fleet.beat, self._told() if self.fleet.is_asked else None):
+                    others.tell(None)
                 self.mediator.close_revoked(self.fleet.has)
             except DeeprotectError as error:
-                event_seldom("other gateways cannot be seen", reason=str(error))
+                others.tell(str(error))
             except Exception as error:
                 failure("looking for other gateways failed", error)
             await asyncio.sleep(BEAT_SECONDS)

@@ -14,13 +14,25 @@ from typing import get_args
 from deeprotect.bundle import Bundle
 from deeprotect.errors import BundleError, InputError
 from deeprotect.gateway.mediation.turns import Allowance, Turns
-from deeprotect.gateway.operation import Health, Metrics, event, failure
+from deeprotect.gateway.operation.health import Health, Metrics
+from deeprotect.gateway.operation.log import event, failure
 from deeprotect.gateway.registration.addresses import GatewayPlace
 from deeprotect.gateway.registration.device_registry import App, Device
 from deeprotect.gateway.registration.directory import Directory
 from deeprotect.gateway.streams.hub import MOST_WAITING, Hub, Kind, Readers, Subscription, topic_of
 from deeprotect.gateway.streams.releaser import BROKEN, NO_ACCOUNT, UNPAID, Order, Releaser
-from deeprotect.gateway.streams.session import LIVE_SECONDS, AppStatus, Due, Receipt, Session, State, StreamStatus
+from deeprotect.gateway.streams.session import (
+    FAILING,
+    LIVE_SECONDS,
+    OK,
+    SPENT,
+    Answer,
+    AppStatus,
+    Due,
+    Session,
+    State,
+    StreamStatus,
+)
 from deeprotect.gateway.streams.track import LONGEST_SECONDS
 from deeprotect.gateway.wire.message import Message, ReleasedWindow
 from deeprotect.signals.schema import Schema
@@ -36,6 +48,7 @@ BATCH_WINDOWS = 64  # of one stream in one batch: nobody waits for more of anoth
 WINDOWS_A_SECOND = 4096  # that one device may make due, in the long run
 MOST_WINDOWS = 2 * WINDOWS_A_SECOND  # of one message
 NO_BUNDLE = "bundle not served"
+BUSY = Answer(503, "too much is waiting; send it again in a few seconds")
 _FAILING = (UNPAID, NO_ACCOUNT, BROKEN)
 SHORT_BYTES, SHORT_WINDOWS = 1 << 13, 16  # what is read or cut in a millisecond
 _Ordered = list[asyncio.Future[Order]]
@@ -87,27 +100,27 @@ class Mediator:
         self._thread.shutdown(wait=True)
         self._turns.close()
 
-    async def receive(self, device: Device, message: Message) -> Receipt:
+    async def receive(self, device: Device, message: Message) -> Answer:
         """Take readings in that are at hand."""
         return await self.read(device, lambda: message)
 
-    async def read(self, device: Device, read: Callable[[], Message], *, size: int = 0) -> Receipt:
+    async def read(self, device: Device, read: Callable[[], Message], *, size: int = 0) -> Answer:
         """Take a message of so many bytes in; the answer comes when all that it made due is released, or refused."""
         if len(self._queue) > MOST_QUEUED or self._turns.is_full(device.stream):
-            return Receipt(0, busy=True)
+            return BUSY
         came = time.monotonic()
         async with self._turns.of(device.stream):
             if self.allowance.left(device.stream) < -1.0:  # what came before it cost more than was known
-                return Receipt(0, busy=True)
+                return BUSY
             message = await self._turns.work(read, is_long=size > SHORT_BYTES)
             if message.is_test or self.stopping:
-                return Receipt(0, busy=not message.is_test)
-            receipt, ordered = await self._take(device, message, size=size)
+                return Answer() if message.is_test else BUSY
+            answer, ordered = await self._take(device, message, size=size)
         if any(order.released for order in await asyncio.gather(*ordered)):
             self._metrics.latency.observe(time.monotonic() - came)
-        return receipt if receipt.refusal else self._told(receipt, device.stream)
+        return answer if answer.text else self._told(answer, device.stream)
 
-    async def _take(self, device: Device, message: Message, *, size: int) -> tuple[Receipt, _Ordered]:
+    async def _take(self, device: Device, message: Message, *, size: int) -> tuple[Answer, _Ordered]:
         """A message on the clock, and its windows on their way; the stream's turn is the caller's."""
         session, ordered = self._session(device, message.session)
         apps, refused = self._served(session)
@@ -127,8 +140,8 @@ class Mediator:
         self._metrics.late.inc(late)
         whole = any(each.samples is not None for windows in due.values() for each in windows)
         waits = f"readings of {', '.join(missing)}" if missing and not whole else None
-        receipt = Receipt(max(0, readings - late), late, refused, waits=waits)
-        return receipt, ordered + self._order(session, apps, due)
+        answer = Answer(SPENT if refused else OK, refused or "", max(0, readings - late), waits)
+        return answer, ordered + self._order(session, apps, due)
 
     async def end_idle(self) -> None:
         """Sessions that have been silent for long, or whose device was revoked; one that is worked on is not silent."""
@@ -347,19 +360,20 @@ class Mediator:
         dropped = tally.dropped + sum(map(self._hub.dropped, topics))
         return replace(tally, bundle=app.bundle, dropped=dropped, is_read=self.readers.is_here(app))
 
-    def _told(self, receipt: Receipt, stream: str) -> Receipt:
+    def _told(self, answer: Answer, stream: str) -> Answer:
         """What the person should know, whichever app it is about."""
         device = self._directory.device(stream)
         if device is not None and self._directory.halt_of(device.person):
-            return replace(receipt, waits="its person, who has paused or stopped it")
+            return replace(answer, waits="its person, who has paused or stopped it")
         told = [(app, self._tally(app)) for app in self._directory.apps_of(stream)]
         refused = next((tally for _, tally in told if tally.refusal), None)
         if refused is not None:
-            return replace(receipt, refusal=refused.refusal, failing=any(why in _FAILING for why in refused.whys))
+            status = FAILING if any(why in _FAILING for why in refused.whys) else SPENT
+            return replace(answer, status=status, text=refused.refusal or "")
         if any(self.readers.are_there(app) for app, _ in told):
-            return receipt
+            return answer
         reader = "a reader: nothing is drawn before one is there" if told else "an app: register one"
-        return replace(receipt, waits=f"{receipt.waits}; {reader}" if receipt.waits else reader)
+        return replace(answer, waits=f"{answer.waits}; {reader}" if answer.waits else reader)
 
 
 def next_batch(queue: _Queue) -> tuple[_Queue, _Queue]:

@@ -43,6 +43,9 @@ class GatewayPlace:
             raise InputError(f"--shard {printable(text)}: write which of how many gateways this is, like 1/2")
         return cls(int(number) - 1, int(count))
 
+    def __str__(self) -> str:
+        return f"{self.index + 1}/{self.count}"
+
     def owner(self, stream: str) -> int:
         return int(shard_of(stream), 16) * self.count // SHARDS
 

@@ -14,7 +14,16 @@ from deeprotect.errors import InputError, printable
 from deeprotect.gateway.registration import registry_tables as tables
 from deeprotect.gateway.registration.addresses import check_address, new_token, token_hash
 from deeprotect.gateway.registration.events import record
-from deeprotect.gateway.registration.registry_tables import admins, apps, devices, halts, links, registry, served
+from deeprotect.gateway.registration.registry_tables import (
+    admins,
+    apps,
+    channels,
+    devices,
+    halts,
+    links,
+    registry,
+    served,
+)
 from deeprotect.gateway.wire.formats import Form
 from deeprotect.gateway.wire.sensor_layout import SensorSettings
 from deeprotect.privacy.size_limits import check_names
@@ -89,7 +98,7 @@ class Registry:
     """Devices, apps and people in the ledger's own database; many processes may hold it at once."""
 
     def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self.database, self._clock = database, clock
+        self.database, self.clock = database, clock
         self._read: tuple[int, Known] | None = None
         with database.writing(_LOCK) as connection:
             tables.create(connection, now=self._now())
@@ -109,15 +118,23 @@ class Registry:
         """Its token, shown this once."""
         owner = stream if person is None else person
         check_names([stream, owner], "the name of a stream or a person")
-        topic = SensorSettings.of(sensors or {}).topic  # a mistake is told now, and not with every message
+        settings = SensorSettings.of(sensors or {})  # a mistake is told now, and not with every message
         columns = {"stream": stream, "person": owner, "sensors": json.dumps(sensors or {})}
         with self.database.writing(_LOCK) as connection:
+            known = connection.execute(select(channels.c.channel).distinct()).scalars().all()
+            if known:
+                settings.check_channels(known)
             if self._valid(connection, devices, stream=stream):
-                raise InputError(f"stream '{printable(stream)}' has a device; revoke it first, or choose another name")
+                raise InputError(
+                    f"stream '{printable(stream)}' already has a device; revoke it first, or choose another name"
+                )
             if _owner(connection, stream) not in (None, owner):
-                raise InputError(f"stream '{printable(stream)}' was another person's; choose another name")
+                raise InputError(
+                    f"stream '{printable(stream)}' belongs to another person in the ledger; choose another name"
+                )
+            topic = settings.topic
             if topic and any(_device(row).topic == topic for row in self._valid(connection, devices)):
-                raise InputError(f"topic '{printable(topic)}' is another device's; each has one of its own")
+                raise InputError(f"topic '{printable(topic)}' belongs to another device; each has its own")
             self._changed(connection, "device registered", stream=stream, person=owner)
             return self._add(connection, devices, **columns)
 
@@ -131,24 +148,28 @@ class Registry:
             known = connection.execute(select(served.c.bundle).distinct().order_by(served.c.bundle)).scalars().all()
             if known and bundle not in known:
                 there = printable(", ".join(known), 300)
-                raise InputError(f"no bundle '{printable(bundle)}' is served; there is: {there}")
+                raise InputError(f"no bundle '{printable(bundle)}' is served; these are: {there}")
             if not self._valid(connection, devices, stream=stream):
                 raise InputError(f"no stream '{printable(stream)}' is registered; register its device first")
             if self._valid(connection, apps, stream=stream, name=name):
-                raise InputError(f"stream '{printable(stream)}' has an app '{printable(name)}'; revoke it first")
+                raise InputError(
+                    f"stream '{printable(stream)}' already has an app '{printable(name)}'; revoke it first"
+                )
             self._changed(connection, "app registered", stream=stream, app=name, bundle=bundle)
             return self._add(connection, apps, **columns)
 
-    def serve(self, gateway: str, bundles: Collection[str]) -> None:
-        """The bundles of a gateway that starts; apps are registered for one of those."""
+    def serve(self, gateway: str, bundles: Collection[str], names: Collection[str] = ()) -> None:
+        """The bundles of a gateway that starts and their channels: apps and devices are registered for those."""
         with self.database.writing(_LOCK) as connection:
-            connection.execute(delete(served).where(served.c.gateway == gateway))
-            connection.execute(insert(served), [{"gateway": gateway, "bundle": name} for name in bundles])
+            for table, column, own in ((served, "bundle", bundles), (channels, "channel", names)):
+                connection.execute(delete(table).where(table.c.gateway == gateway))
+                if own:
+                    connection.execute(insert(table), [{"gateway": gateway, column: name} for name in own])
 
     def rotate(self, stream: str, *, app: str | None = None, overlap: timedelta) -> str:
         """A new token for a device or an app, shown this once; those before it are good for a while longer."""
         table, named = (devices, {"stream": stream}) if app is None else (apps, {"stream": stream, "name": app})
-        end = microseconds(self._clock() + overlap)
+        end = microseconds(self.clock() + overlap)
         over = {"until": end} if overlap else {"revoked": end}
         with self.database.writing(_LOCK) as connection:
             rows = self._valid(connection, table, **named)
@@ -195,8 +216,9 @@ class Registry:
 
     def linked(self, kind: LinkKind, token: str) -> str | None:
         """The name for which a link was made, unless it was revoked."""
-        row = self._found(links, token)
-        return None if row is None or row.kind != kind else row.name
+        with self.database.reading() as connection:
+            row = next(iter(self._valid(connection, links, kind=kind, token_hash=token_hash(token))), None)
+        return None if row is None else row.name
 
     def halt(self, person: str, *, stop: bool, until: datetime | None = None) -> None:
         """From now on nothing is drawn for a person: for good, or for a while; a stop is no pause any more."""
@@ -208,12 +230,14 @@ class Registry:
                 connection.execute(insert(halts).values(**row))
                 self._changed(connection, "stopped by the person" if stop else "paused by the person", person=person)
 
-    def resume(self, person: str, *, by_operator: bool = False) -> None:
-        """Drawn for again; what was stopped, only the operator starts."""
+    def resume(self, person: str, *, by_operator: bool = False) -> bool:
+        """Drawn for again; what was stopped, only the operator starts. Whether there was anything to resume."""
         allowed = halts.c.stopped <= int(by_operator)
         with self.database.writing(_LOCK) as connection:
-            if connection.execute(delete(halts).where(halts.c.person == person, allowed)).rowcount:
+            halted = bool(connection.execute(delete(halts).where(halts.c.person == person, allowed)).rowcount)
+            if halted:
                 self._changed(connection, f"resumed by the {'operator' if by_operator else 'person'}", person=person)
+        return halted
 
     def new_admin(self) -> str:
         """The admin's token, shown this once; it replaces the one before."""
@@ -233,16 +257,6 @@ class Registry:
         with self.database.reading() as connection:
             return connection.execute(asked).one_or_none() is not None
 
-    def device_of(self, token: str) -> Device | None:
-        """The device with this token, unless it was revoked."""
-        row = self._found(devices, token)
-        return None if row is None else _device(row)
-
-    def app_of(self, token: str) -> App | None:
-        """The app with this token, unless it was revoked."""
-        row = self._found(apps, token)
-        return None if row is None else _app(row)
-
     def known(self) -> Known:
         """Everything that was not revoked, at one moment; the same object as long as nothing changes."""
         with self.database.reading() as connection:
@@ -257,12 +271,6 @@ class Registry:
                 )
                 self._read = changes, found
             return self._read[1]
-
-    def devices(self) -> Sequence[Device]:
-        return list({each.stream: each for each in self.known().devices.values()}.values())
-
-    def apps(self) -> Sequence[App]:
-        return list(dict.fromkeys(self.known().apps.values()))
 
     def _add(self, connection: Connection, table: Table, **columns: Any) -> str:
         token = new_token(columns.get("stream"))
@@ -283,17 +291,13 @@ class Registry:
     def _valid(self, connection: Connection, table: Table, **named: Any) -> Sequence[Row[Any]]:
         return connection.execute(select(table).where(self._is(table, named)).order_by(table.c.id)).all()
 
-    def _found(self, table: Table, token: str) -> Row[Any] | None:
-        with self.database.reading() as connection:
-            return next(iter(self._valid(connection, table, token_hash=token_hash(token))), None)
-
     def _changed(self, connection: Connection, what: str, **facts: str | None) -> None:
         """So that who has read it reads it again, and who asks what happened is told."""
         connection.execute(update(registry).values(changes=registry.c.changes + 1))
         record(connection, what, at=self._now(), **facts)
 
     def _now(self) -> int:
-        return microseconds(self._clock())
+        return microseconds(self.clock())
 
 
 def _missing(stream: str, app: str | None) -> str:

@@ -9,7 +9,6 @@ from typing import TypeVar
 from deeprotect.errors import DeeprotectError
 from deeprotect.gateway.registration.addresses import token_hash
 from deeprotect.gateway.registration.device_registry import App, Device, Halt, Known, Registry
-from deeprotect.release.ledger.ledger import utc_now
 
 REFRESH_SECONDS = 1.0
 NEWCOMER_SECONDS = 0.1  # between two readings for those who are not known; whoever tries tokens gets no more
@@ -69,7 +68,7 @@ class Directory:
 
     def halt_of(self, person: str) -> Halt | None:
         halt = self._known.halts.get(person)
-        return halt if halt is not None and halt.holds(utc_now()) else None
+        return halt if halt is not None and halt.holds(self._registry.clock()) else None
 
     def streams_of(self, person: str) -> list[str]:
         return self._streams.get(person, [])
@@ -84,7 +83,7 @@ class Directory:
         """What it is stored as; a rotated one is none when its time is over."""
         stored = token_hash(token)
         end = self._known.until.get(stored)
-        return stored if end is None or utc_now() < end else b""
+        return stored if end is None or self._registry.clock() < end else b""
 
     def _use(self, known: Known) -> None:
         devices = {device.stream: device for device in known.devices.values()}

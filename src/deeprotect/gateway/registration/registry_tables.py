@@ -71,6 +71,14 @@ served = sa.Table(
     sa.Column("bundle", sa.Text, primary_key=True),
 )
 
+channels = sa.Table(
+    "deeprotect_served_channels",
+    _tables,
+    sa.Column("gateway", sa.Text, primary_key=True),
+    sa.Column("channel", sa.Text, primary_key=True),
+)
+"""Of all bundles that a gateway serves: the names for which a device may say where it has them."""
+
 events = sa.Table(
     "deeprotect_events",
     _tables,
@@ -107,3 +115,4 @@ def create(connection: sa.Connection, *, now: int) -> None:
         # Such an app was given less than its bundle allows. Now it would be given more, so it is given nothing.
         chosen = sa.or_(apps.c.epsilon.is_not(None), apps.c.every.is_not(None))
         connection.execute(sa.update(apps).where(apps.c.revoked.is_(None), chosen).values(revoked=now))
+    channels.create(connection, checkfirst=True)

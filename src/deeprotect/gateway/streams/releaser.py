@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.network import one_thread
 from deeprotect.errors import BudgetError, DeeprotectError, LedgerError, LedgerUnavailableError
-from deeprotect.gateway.operation import event_seldom, failure
+from deeprotect.gateway.operation.log import event_seldom, failure
 from deeprotect.gateway.registration.device_registry import App
 from deeprotect.gateway.streams.session import Session
 from deeprotect.gateway.streams.track import ClockWindow

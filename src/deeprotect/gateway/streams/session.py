@@ -102,13 +102,15 @@ class StreamStatus:
     apps: tuple[AppStatus, ...]
 
 
-@dataclass(frozen=True)
-class Receipt:
-    """What became of a message: how many readings are in time, and what the person should know."""
+OK, SPENT, FAILING = 200, 499, 503
+"""499 is what Sensor Logger shows to the person, once in a recording; after 503 it sends again."""
 
-    accepted: int
-    late: int = 0
-    refusal: str | None = None
-    busy: bool = False
-    failing: bool = False  # it is not the budget that refuses, but the ledger that cannot be used
+
+@dataclass(frozen=True)
+class Answer:
+    """What a device is told: a status of HTTP and one line, and how many of its readings are in time."""
+
+    status: int = OK
+    text: str = ""
+    accepted: int = 0
     waits: str | None = None  # for what, where nothing is wrong and nothing leaves

@@ -150,6 +150,7 @@ class _Stretch:
         self._grace = ticks.ticks_in(GRACE_SECONDS)
         self._next = self._first = -(-first_tick // schema.window)  # comes out next: the first that can be whole
         self._came: list[OnTicks] = []  # of which the open windows may have some
+        self._early: set[str] = set()  # channels that came before the first window begins
         self.newest = first_tick
         self.late = 0
 
@@ -160,6 +161,8 @@ class _Stretch:
     def push(self, each: OnTicks) -> None:
         """Those that belong to a window that is closed are counted, and nothing else."""
         own = each.between(self._start, int(each.ticks[-1]) + 1)
+        if self._next == self._first and len(own.ticks) < len(each.ticks):
+            self._early.update(name for readings in each.readings for name in readings.channels)
         self.late += len(each.ticks) - len(own.ticks) if self._next > self._first else 0
         if len(own.ticks):
             self.newest = max(self.newest, int(own.ticks[-1]))
@@ -181,6 +184,7 @@ class _Stretch:
     def missing(self) -> tuple[str, ...]:
         """Channels of which nothing has come in the window that is open."""
         there = {name for each in self._own() for readings in each.readings for name in readings.channels}
+        there |= self._early if self._next == self._first else set()
         return tuple(name for name in self._schema.names if name not in there)
 
     def _is_whole(self) -> bool:

@@ -19,6 +19,7 @@ from deeprotect.signals.ticks import SECOND, Nanoseconds
 
 TIME, ROWS, SESSION = "time", "rows", "session"
 _TIMES = (TIME, "timestamp", "ts")
+ABSENT = ("unavailable", "unknown")  # what Home Assistant writes where a sensor has no reading
 _EPOCH_BEGINS = 2**28  # RFC 8428: smaller times of SenML count from now
 Record = dict[str, Any]
 Unit = TimeUnit | Literal["epoch"] | None
@@ -71,7 +72,7 @@ def _read(
     lists = {name: each for name in schema.names if (each := _list(_at(records, name, settings), name)) is not None}
     times = _times(records, settings, unit=settings.time or unit, lists=lists, schema=schema, came_ns=came_ns)
     if not lists and (len(times) or settings.time == "arrival"):
-        raise WireError(_awaited(schema))
+        raise WireError(_expected(schema))
     for name, values in lists.items():
         if len(values) != len(times):
             raise WireError(f"'{printable(name)}' and 'time' must have the same length; send one value for each time")
@@ -84,7 +85,12 @@ def _at(records: Any, name: str, settings: SensorSettings) -> Any:
     if name not in settings.fields:
         return found(records, name) if "." not in name else _found(records, (name,))
     value = found(records, settings.fields[name])
-    return list(map(strict_json.number_in, value)) if isinstance(value, list) else strict_json.number_in(value)
+    return list(map(_number_in, value)) if isinstance(value, list) else _number_in(value)
+
+
+def _number_in(text: Any) -> Any:
+    """NaN is a reading that is said not to be there: JSON itself has none."""
+    return math.nan if isinstance(text, str) and text in ABSENT else strict_json.number_in(text)
 
 
 def _times(
@@ -98,8 +104,8 @@ def _times(
     stamps = next((each for name in names if (each := _list(found(records, name), TIME)) is not None), None)
     if stamps is None:
         raise WireError(
-            "the message has no time; send 'time' beside the channels, say where it is with --field time=PLACE, or "
-            "register the device with --time arrival"
+            "the message has no time; send 'time' with the channels, say where it is with --field time=PLACE, or set "
+            "--time arrival if the device has no clock"
         )
     return read_times(stamps, unit, came_ns=came_ns)
 
@@ -139,16 +145,20 @@ def _columns(lists: dict[str, list[Any]]) -> dict[str, Floats]:
 
 
 def _column(values: list[Any], name: str) -> Floats:
-    """null is a reading that is not there."""
-    there = np.array([value is not None for value in values], dtype=bool)
+    """null and NaN are readings that are not there."""
+    there = np.array([not _is_missing(value) for value in values], dtype=bool)
     column = np.full(len(values), np.nan)
-    column[there] = strict_json.numbers([value for value in values if value is not None], f"'{printable(name)}'")
+    column[there] = strict_json.numbers([each for each in values if not _is_missing(each)], f"'{printable(name)}'")
     return column
 
 
-def _awaited(schema: Schema) -> str:
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _expected(schema: Schema) -> str:
     channels = printable(", ".join(f"{each.name} ({each.unit})" for each in schema.channels), 500)
-    return f"no reading of a channel that is awaited: {channels}; say where each is with --field NAME=PLACE"
+    return f"the message has none of the expected channels: {channels}; say where each is with --field NAME=PLACE"
 
 
 def _recognised(message: Any, came_ns: int) -> tuple[Unit, Any]:
@@ -160,7 +170,9 @@ def _recognised(message: Any, came_ns: int) -> tuple[Unit, Any]:
         return None, _of_rows(message)
     if isinstance(message, dict) or (isinstance(message, list) and all(isinstance(row, dict) for row in message)):
         return None, message
-    raise WireError('a message must be an object with "time" and the channels, one or lists of them, or with "rows"')
+    raise WireError(
+        'a message must be an object with "time" and the channels, each a value or a list, or an object with "rows"'
+    )
 
 
 def _of_rows(message: Record) -> list[Record]:
@@ -182,12 +194,12 @@ def _telegraf(message: Any, _: int) -> tuple[Unit, list[Record]]:
 def _home_assistant(message: Any, _: int) -> tuple[Unit, list[Record]]:
     """States, alone or in a list, and events of their change; a state is text, and often none."""
     states = map(_state, message if isinstance(message, list) else [message])
-    return "iso", list(_joined(_of_state(each) for each in states if each is not None))
+    return "iso", list(_joined(_of_state(each) for each in states if each))
 
 
 def _of_state(state: Record) -> Record:
-    name, value = state["entity_id"], strict_json.number_in(state.get("state"))
-    number = value if isinstance(value, int | float) else None  # "unavailable"
+    name, value = state["entity_id"], _number_in(state.get("state"))
+    number = value if isinstance(value, int | float) else None  # "on"
     return {name: number, name.partition(".")[2]: number, TIME: state.get("last_updated") or state.get("last_changed")}
 
 
@@ -234,12 +246,14 @@ def _is_telegraf(message: Any) -> bool:
 
 
 def _state(message: Any) -> Record | None:
-    """A state of Home Assistant, or the new one of an event."""
+    """A state of Home Assistant, or the new one of an event; an empty one where the entity was removed."""
     if not isinstance(message, dict):
         return None
     event = message.get("event", message)
     data = event.get("data", event) if isinstance(event, dict) else event
     state = data.get("new_state", data) if isinstance(data, dict) else data
+    if state is None and isinstance(data, dict) and isinstance(data.get("entity_id"), str):
+        return {}
     return state if isinstance(state, dict) and isinstance(state.get("entity_id"), str) and "state" in state else None
 
 

@@ -4,26 +4,52 @@ with units and signs; the rest is denied."""
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, ValidationError, field_validator
+from pydantic import AfterValidator, Field, ValidationError, field_validator
 
 from deeprotect.errors import InputError, printable
 from deeprotect.gateway.wire.message import Readings
 from deeprotect.gateway.wire.times import TimeUnit
 from deeprotect.policy.known_sensors import SIZES, STANDARD_GRAVITY, axis_of, factor_of, recognise
-from deeprotect.policy.mistakes import one_line
+from deeprotect.policy.mistakes import meant_or, one_line
 from deeprotect.policy.sections import Name, Section
 from deeprotect.signals.schema import Channel, Floats, Schema
 from deeprotect.signals.ticks import Nanoseconds
 
-WirePlace = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,60}\.[A-Za-z0-9_-]{1,60}$")]
-FieldPlace = Annotated[str, Field(pattern=r"^(\.|[^.\x00-\x1f]{1,60}(\.[^.\x00-\x1f]{1,60}){0,7})$")]
-Topic = Annotated[str, Field(pattern=r"^[^+#$\x00-\x1f][^+#\x00-\x1f]{0,199}$")]
+
+def _written(pattern: str, wanted: str) -> AfterValidator:
+    """Text of a form that a refusal describes in words."""
+
+    def check(text: str) -> str:
+        if re.fullmatch(pattern, text) is None:
+            raise ValueError(wanted)
+        return text
+
+    return AfterValidator(check)
+
+
+WirePlace = Annotated[
+    str, _written(r"[A-Za-z0-9_-]{1,60}\.[A-Za-z0-9_-]{1,60}", "must be a sensor and its value, like light.lux")
+]
+FieldPlace = Annotated[
+    str,
+    _written(
+        r"\.|[^.\x00-\x1f]{1,60}(\.[^.\x00-\x1f]{1,60}){0,7}",
+        "must be up to eight keys joined by dots, like payload.ax",
+    ),
+]
+Topic = Annotated[
+    str,
+    _written(
+        r"[^+#$\x00-\x1f][^+#\x00-\x1f]{0,199}",
+        "must be one topic, without the wildcards + and #; it may not begin with $",
+    ),
+]
 OWN_TOPICS = "deeprotect/"  # the gateway's own, among them what is released
 
 
@@ -44,7 +70,7 @@ class SensorSettings(Section):
     @classmethod
     def _is_of_others(cls, topic: str | None) -> str | None:
         if (topic or "").startswith(OWN_TOPICS):
-            raise ValueError(f"topics that begin with {OWN_TOPICS} are the gateway's own; leave it out")
+            raise ValueError(f"is the gateway's own, as all topics that begin with {OWN_TOPICS}; leave it out")
         return topic
 
     @classmethod
@@ -54,6 +80,14 @@ class SensorSettings(Section):
             return cls.model_validate(dict(settings))
         except ValidationError as error:
             raise InputError(f"sensors: {one_line(error, cls)}") from None
+
+    def check_channels(self, known: Collection[str]) -> None:
+        """Refuse a place for what is no channel: with a typing error, nothing would ever be read there."""
+        placed = {"--field": set(self.fields) - {"time", "session"}, "--channel": set(self.channels)}
+        for option, names in placed.items():
+            for name in sorted(names.difference(known)):
+                fix = meant_or(name, sorted(known), "there are")
+                raise InputError(f"{option} {printable(name)}: there is no such channel; {printable(fix, 300)}")
 
     @property
     def apple_frame(self) -> bool:
@@ -231,7 +265,7 @@ def _factor(name: str, key: str, unit: str, *, settings: SensorSettings) -> floa
     if own is None:
         known = ", ".join(each for each in SIZES if factor_of(each, _OWN_UNIT[quantity])) or _OWN_UNIT[quantity]
         raise InputError(
-            f"sensors: {name} cannot be told in unit '{printable(unit)}'; give its channels in the policy one of "
+            f"sensors: {name} cannot be converted to '{printable(unit)}'; give its channels in the policy one of "
             f"{known}"
         )
     if quantity != "accelerometer" or not settings.apple_frame:
@@ -274,8 +308,6 @@ def _in_order(series: Series) -> Series:
 
 
 def _nearest(stamps: Nanoseconds, times: Nanoseconds) -> Nanoseconds:
-    """The place of the nearest stamp for each time; the one at the very time, where there is one."""
-    after = np.clip(np.searchsorted(stamps, times), 1, max(1, len(stamps) - 1))
-    before = after - 1
-    after = np.minimum(after, len(stamps) - 1)
-    return np.where(times - stamps[before] < stamps[after] - times, before, after)
+    """The place of the nearest stamp for each time; the later one, where two are as near."""
+    middles = stamps[:-1] + (np.diff(stamps) + 1) // 2
+    return np.searchsorted(middles, times, side="right")

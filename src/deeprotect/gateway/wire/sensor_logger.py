@@ -26,11 +26,6 @@ TEST = "test"  # what the app's test button sends
 ACCURACY = 3  # of Android's scale from 0 to 3; what the phone said about its own readings is not told
 
 
-def read(body: bytes, schema: Schema, sensors: Mapping[str, Any]) -> Message:
-    """One pushed message."""
-    return from_json(strict_json.parse(strict_json.decoded(body)), schema, sensors)
-
-
 def from_json(message: Any, schema: Schema, sensors: Mapping[str, Any]) -> Message:
     """A parsed message; whatever the policy does not name is not looked at."""
     payload = message.get("payload") if isinstance(message, dict) else None

@@ -42,7 +42,7 @@ def _loads(message: str) -> Any:
     try:
         return json.loads(message, object_pairs_hook=_object, parse_constant=_refuse_constant)
     except RecursionError:
-        raise WireError("the message nests too deeply; send it as it is documented") from None
+        raise WireError("the message is nested too deeply; send one of the documented forms") from None
 
 
 def text(message: Mapping[str, Any]) -> bytes:
@@ -87,9 +87,9 @@ def session_name(value: Any) -> str:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise WireError("the message has a key twice in one object; send each once")
+        raise WireError("an object of the message has a key twice; send each key once")
     return found
 
 
 def _refuse_constant(_: str) -> Any:
-    raise WireError("the message has NaN or Infinity, which JSON does not; leave such readings out")
+    raise WireError("the message has NaN or Infinity, which are not JSON; leave such readings out")

@@ -14,7 +14,11 @@ _EARLIEST_NS = 10**18  # 2001: from then on no two units have a number in common
 _NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": SECOND}
 _MOST_DIGITS = 19
 _LIVE_NS = 24 * 3600 * SECOND
+AHEAD_NS = 24 * 3600 * SECOND
+"""A stamp that is further ahead comes from a wrong clock. Draws are kept for longer than this: when the ledger forgets
+one and closes its key up to it, its stamp is past, and no stream waits for its clock to catch up."""
 _LOOKS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds"}
+_WHERE = "an option of `gateway register device` and of `filter`"
 _EPOCH = "epoch"  # a form that says since when, and not in which unit
 
 
@@ -42,6 +46,15 @@ def in_range(times_ns: Nanoseconds) -> Nanoseconds:
     if len(times_ns) and not (times_ns.min() >= 0 and times_ns.max() < LATEST_NS):
         raise _wrong()
     return times_ns
+
+
+def check_not_ahead(times_ns: Nanoseconds, *, came_ns: int) -> None:
+    """Refuse what a wrong clock dates days into the future."""
+    if len(times_ns) and (ahead := int(times_ns.max()) - came_ns) > AHEAD_NS:
+        raise WireError(
+            f"the times are {ahead / AHEAD_NS:,.1f} days ahead of the gateway's clock; set the device's clock, or "
+            "register it with --time arrival (a replay with --speed may run ahead by one day)"
+        )
 
 
 def _is_text(values: list[Any]) -> bool:
@@ -76,8 +89,8 @@ def _unit_of(numbers: list[int] | list[float], *, came_ns: int | None) -> TimeUn
     if fitting == "ns" or came_ns is None or (abs(low * ns - came_ns) < _LIVE_NS > abs(high * ns - came_ns)):
         return fitting  # type: ignore[return-value]
     raise WireError(
-        f"the times look like {_LOOKS[fitting]} and are not of today, so this is not taken for granted; register the "
-        f"device with --time {fitting}, or --time arrival if it has no clock"
+        f"the times look like {_LOOKS[fitting]} but are not of today; if they are {_LOOKS[fitting]}, set --time "
+        f"{fitting}, or --time arrival if the device has no clock ({_WHERE})"
     )
 
 
@@ -107,6 +120,6 @@ def _iso(values: list[Any]) -> Nanoseconds:
 
 def _wrong() -> WireError:
     return WireError(
-        "a time must be whole nanoseconds of UTC since 1970, or ISO 8601; for another unit register the device with "
-        "--time ms, us or s, and with --time arrival if it has no clock"
+        "a time must be whole nanoseconds of UTC since 1970, or ISO 8601; for another unit set --time ms, us or s, and "
+        f"--time arrival if the device has no clock ({_WHERE})"
     )

@@ -1,89 +1,14 @@
-"""What operators see: logs on standard error, counts for Prometheus, and whether a draw can be paid for."""
+"""Counts for Prometheus, and whether a draw can be paid for: the gateway finds out by paying."""
 
 import asyncio
-import json
-import logging
-import sys
 import time
-import traceback
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from deeprotect.errors import DeeprotectError, printable
-
-unkept: deque[tuple[datetime, str, dict[str, Any]]] = deque(maxlen=1000)
-"""Events that are not in the list of the console yet: the database may be what fails."""
-
-
-def event(what: str, **facts: Any) -> None:
-    """Something that an operator may want to know."""
-    now = datetime.now(UTC)
-    line = {"time": now.isoformat(timespec="milliseconds"), "event": what}
-    shown = {name: printable(value, 300) if isinstance(value, str) else value for name, value in facts.items()}
-    unkept.append((now, what, shown))
-    with suppress(OSError, ValueError):  # a full disk or a closed pipe stops the log, and nothing else
-        print(json.dumps(line | shown, ensure_ascii=True), file=sys.stderr, flush=True)
-
-
-_said: dict[str, float] = {}
-
-
-def event_seldom(what: str, **facts: Any) -> None:
-    """Something that may be so for every batch: said once a second at most."""
-    now = time.monotonic()
-    if now - _said.get(what, -1.0) >= 1.0:
-        _said[what] = now
-        event(what, **facts)
-
-
-@asynccontextmanager
-async def beside(*work: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    """While something else is done: what goes wrong in it is told by whoever does it."""
-    tasks = [asyncio.create_task(each) for each in work]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def failure(what: str, error: BaseException) -> None:
-    """Something that nobody foresaw: its kind and its place, never its words, which may quote a sample."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f"{frames[-1].filename.rpartition('deeprotect/')[2]}:{frames[-1].lineno}" if frames else ""
-    event(what, kind=type(error).__name__, place=place)
-
-
-class JsonHandler(logging.Handler):
-    """Lines of the server itself, in the same form; of an exception only its kind."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.exc_info and record.exc_info[1] is not None:
-            failure("server", record.exc_info[1])
-        elif record.levelno >= logging.WARNING:
-            event("server", level=record.levelname.lower(), text=str(record.msg).split("%")[0])
-
-
-LOGGING: dict[str, Any] = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "handlers": {"json": {"class": "deeprotect.gateway.operation.JsonHandler"}},
-    "root": {"handlers": ["json"], "level": "WARNING"},
-    "loggers": {
-        "uvicorn": {"handlers": ["json"], "level": "WARNING", "propagate": False},
-        "uvicorn.error": {"level": "WARNING"},
-        "uvicorn.access": {"handlers": [], "level": "CRITICAL", "propagate": False},
-        "mqtt": {"handlers": ["json"], "level": "WARNING", "propagate": False},
-    },
-}
-"""For uvicorn: no line for each request, because addresses hold tokens."""
-
+from deeprotect.errors import DeeprotectError
+from deeprotect.gateway.operation.log import Trouble, failure
 
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
@@ -126,7 +51,7 @@ class Health:
         self._trouble: str | None = "no draw was paid for yet"
         self._asked: float | None = None  # when the payment began that is on its way
         self._paid = self._unpaid = -DRAWS_SECONDS
-        self._told: str | None = None
+        self._log = Trouble("not ready", "ready")
 
     @property
     def trouble(self) -> str | None:
@@ -155,10 +80,7 @@ class Health:
         """Pay now, unless somebody did; what changed is told."""
         if self._now() - self._paid >= PROBE_SECONDS:
             await self._try()
-        trouble = self.trouble
-        if trouble != self._told:
-            self._told = trouble
-            event("ready") if trouble is None else event("not ready", reason=trouble)
+        self._log.tell(self.trouble)
 
     async def _try(self) -> None:
         self._asked = self._now()

@@ -1,0 +1,49 @@
+"""Clocks that go wrong: what is dated far ahead is refused, so it never closes times that are still to come."""
+
+import json
+import time
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from tests.gateway.test_reach import STEP, WINDOW, begin, made, played
+
+from deeprotect.errors import WireError
+from deeprotect.gateway.mediation.gateway import Gateway, Settings
+from deeprotect.gateway.wire.times import AHEAD_NS, check_not_ahead
+from deeprotect.release.ledger.archive import LEAST, forget_draws
+from deeprotect.release.ledger.ledger import utc_now
+
+YEARS = 10 * 365 * 24 * 3600 * 10**9
+
+
+def body(start, windows=1):
+    """Without the name of a session, as small devices send."""
+    return b"\n".join(
+        json.dumps({"time": start + k * STEP, "acc_x": 0.1, "acc_y": 0.2}).encode() for k in range(windows * WINDOW + 1)
+    )
+
+
+def test_one_wrong_future_clock_does_not_stop_a_stream_once_draws_are_forgotten(tmp_path):
+    gateway, _, _ = made(tmp_path)
+    windows, (wrong, right) = played(gateway, 1, [body(begin(time.time_ns() + YEARS)), body(begin())])
+    assert (wrong.status, right.status) == (422, 200)
+    assert "3,650.0 days ahead of the gateway's clock" in wrong.text
+    assert "--time arrival" in wrong.text
+    assert len(windows) == 1
+    later = utc_now() + timedelta(days=40)
+    assert forget_draws(gateway.database, older_than=timedelta(days=30), clock=lambda: later)
+    gateway = Gateway(Settings({"protector": tmp_path / "protector"}, str(tmp_path / "ledger.sqlite")))
+    windows, (answer,) = played(gateway, 1, [body(begin(time.time_ns() + 10**10))])
+    assert (answer.status, len(windows)) == (200, 1)
+
+
+def test_by_the_time_a_stamp_closes_its_key_it_is_past():
+    assert timedelta(microseconds=AHEAD_NS // 1000) < LEAST
+
+
+@pytest.mark.parametrize("ahead", [0, AHEAD_NS])
+def test_a_stamp_may_be_a_day_ahead_as_those_of_a_fast_replay_are(ahead):
+    check_not_ahead(np.array([ahead - 5, ahead]), came_ns=0)
+    with pytest.raises(WireError, match="days ahead"):
+        check_not_ahead(np.array([AHEAD_NS + 1]), came_ns=0)
