@@ -54,7 +54,7 @@ SCALE_BITS, MEAN_STEPS, LARGEST_STEP = 3, 16, 1 / 1024
 LEAST_SCALE = 1e-6
 """Of a value that moves at all."""
 WIDEST = 1024
-"""The largest scale over the smallest, at most: so the factors of all values keep five binary digits of their tensor."""
+"""The largest scale over the smallest, at most: so the factors of all values keep five binary digits in one tensor."""
 
 
 class Standardise(nn.Module):

@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.training.test_export import coder
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.layers.tensors import TensorWriter
@@ -10,7 +11,6 @@ from deeprotect.policy.draft import columns_of, draft
 from deeprotect.policy.known_sensors import KNOWN, Sensor
 from deeprotect.training.export import COARSE, to_network
 from deeprotect.training.fitting.fit import fit
-from tests.training.test_export import coder
 
 SCALES = [(sensor, unit) for sensor in KNOWN for unit in sensor.scales]
 RECORDINGS, SAMPLES, WINDOW = 12, 60, 6
@@ -21,7 +21,7 @@ def quiet(sensor: Sensor, unit: str) -> pa.Table:
     random, shape = np.random.default_rng(0), (RECORDINGS, SAMPLES)
     scale, walks = sensor.scales[unit], np.arange(RECORDINGS) % 2
     span = scale.high - scale.low
-    acc = random.normal(0, 0.05 + 0.25 * walks[:, None, None], (*shape, 3)) + (0, 0, 1)
+    acc = random.normal(0, 0.05 + 0.25 * walks[:, None, None], (*shape, 3)) + np.array([0, 0, 1])
     still = scale.low + span * (1 / 1200 + random.normal(0, 1 / 80_000, shape))
     fields = {
         "recording": np.repeat([f"r{number:02}" for number in range(RECORDINGS)], SAMPLES),

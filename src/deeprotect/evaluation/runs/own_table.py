@@ -182,12 +182,13 @@ def evaluate(
     windows = request.read(table, policy)
     who = request.strangers
     found = run(windows, policy, plan, choose=request.choose, progress=lambda share: progress(MEASURED * share))
+    rows, same = _once(found.rows)
     results = Results(
-        rows=_once(found.rows),
+        rows=rows,
         holds=() if request.quick else compare_holds(windows, policy, plan),
         strangers={} if who is None else compare_strangers(windows, policy, plan, column=who),
         form=_form(table, windows, policy, request),
-        left_out=[*left_out, *found.left_out],
+        left_out=[*left_out, *found.left_out, *same],
         run=described(request, plan, windows, found) | {"policy": _asked(policy)},
         seconds=found.seconds,
     )
@@ -199,12 +200,14 @@ def evaluate(
     return results
 
 
-def _once(rows: Sequence[Row]) -> list[Row]:
-    """The policy's own row stands for the one that is the same among those it is held against."""
+def _once(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
+    """One row for each release, the policy's own before others; and what was asked for that came to the same."""
     found: dict[Any, Row] = {}
     for row in rows:
-        found.setdefault((row.line, row.epsilon, row.slots), row)
-    return list(found.values())
+        found.setdefault((row.mechanism, row.guarantee, row.epsilon, row.seconds_per_draw, row.slots), row)
+    shown = list(found.values())
+    same = [row for row in rows if row.asked and not any(row.line == each.line for each in shown)]
+    return shown, list(dict.fromkeys(f"{row.line}: {row.note}" for row in same))
 
 
 def _form(table: Any, windows: LabelledWindows, policy: Policy, request: EvaluateRequest) -> list[FormCheck]:
