@@ -216,12 +216,13 @@ def _unpromised(event: Event, name: str, promises: Sequence[NamedPromise], rest:
     without, fewest = sum(len(each.classes) for each in few), min(each.recordings for each in few)
     every = without + sum(len(each.classes) for each in promises if each.inference == name)
     cells = f"combinations of a useful class and {quoted(name)}" if few[0].given else f"classes of {quoted(name)}"
+    why, lacks, takes = "no other has enough recordings beside one", "nothing to compare with", few[0].needed
+    if fewest < takes:
+        lacks = "too few recordings"
+        why = f"one has {fewest} recording{'' if fewest == 1 else 's'} to calibrate with, and it takes {takes}"
     open_to = f"{without} of {every} {cells} have no named promise, and ε-LDP holds for them"
     if event.guarantee == "ldp":
-        open_to = f"there is no named promise, and the release is LDP instead, for the sake of {without} {cells}"
-    why, takes = "there is no other with enough recordings beside one", few[0].needed
-    if fewest < takes:
-        why = f"one has {fewest} recordings to calibrate with, and it takes {takes}"
+        open_to = f"there is no named promise, and the release is LDP instead, because {without} {cells} have {lacks}"
     return f"{open_to}: {why}; record about {2 * takes} of each, of which half calibrate"
 
 
