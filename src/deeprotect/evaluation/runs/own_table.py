@@ -15,7 +15,7 @@ from deeprotect.bundle import Bundle
 from deeprotect.errors import InputError, quoted_all
 from deeprotect.evaluation.evaluator import FoldRelease, Setup
 from deeprotect.evaluation.excerpt import Choose, average, one_recording
-from deeprotect.evaluation.experiment import Plan, RunResult, compare_holds, compare_strangers, run
+from deeprotect.evaluation.experiment import Plan, RunResult, holds_plan, run, run_together, strangers_plans
 from deeprotect.evaluation.methods import Method, Setting, check_seed, grid, select
 from deeprotect.evaluation.report import layout
 from deeprotect.evaluation.report import report_files as files
@@ -181,12 +181,20 @@ def evaluate(
     refuse_unwritable_folder(out)
     windows = request.read(table, policy)
     who = request.strangers
-    found = run(windows, policy, plan, choose=request.choose, progress=lambda share: progress(MEASURED * share))
+    apart = {} if who is None else strangers_plans(windows, policy, plan, column=who)
+    held = [] if request.quick else holds_plan(windows, policy, plan)
+    found, *others = run_together(
+        windows,
+        policy,
+        [plan, *apart.values(), *held],
+        choose=request.choose,
+        progress=lambda share: progress(MEASURED * share),
+    )
     rows, same = _once(found.rows)
     results = Results(
         rows=rows,
-        holds=() if request.quick else compare_holds(windows, policy, plan),
-        strangers={} if who is None else compare_strangers(windows, policy, plan, column=who),
+        holds=[row for each in others[len(apart) :] for row in each.rows],
+        strangers={name: each.rows[0] for name, each in zip(apart, others, strict=False)},
         form=_form(table, windows, policy, request),
         left_out=[*left_out, *found.left_out, *same],
         run=described(request, plan, windows, found) | {"policy": _asked(policy)},

@@ -122,8 +122,8 @@ class Tuned:
         if self.asked == self.policy.privacy.guarantee:
             return []
         return [
-            f'the policy asked for guarantee = "{self.asked}"; tune compares guarantee = "ldp" only, which limits every '
-            "inference at this ε, the sensitive ones included"
+            f'the policy asked for guarantee = "{self.asked}"; tune compares guarantee = "ldp" only, which limits '
+            "every inference at this ε, the sensitive ones included"
         ]
 
 
