@@ -18,7 +18,6 @@ from deeprotect.evaluation.experiment import CHANGES, Plan, hold_settings, run, 
 from deeprotect.evaluation.methods import Method, Setting, check_seed
 from deeprotect.evaluation.report import figures, layout
 from deeprotect.evaluation.report import report_files as files
-from deeprotect.evaluation.report.layout import contains, untested
 from deeprotect.evaluation.report.page import Group, Page
 from deeprotect.evaluation.results import Results, Row
 from deeprotect.evaluation.runner import FittedFold, Progress
@@ -287,12 +286,12 @@ def _write(out: Path, tuned: Tuned, windows: LabelledWindows, *, seed: int) -> N
         "versions": files.versions(),
     }
     results = Results([tuned.confirmed], holds=tuned.tried, run=run_facts)
-    files.write(out, results, _page(tuned, results))
+    files.write(out, results, _page(tuned))
     comments = [f"# {line}\n" for note in tuned.notes for line in wrap(note, COMMENT_WIDTH)]
     files.write_file(out / POLICY, "".join([*comments, tuned.policy.to_toml()]).encode())
 
 
-def _page(tuned: Tuned, results: Results) -> Page:
+def _page(tuned: Tuned) -> Page:
     names, verdict = list(tuned.confirmed.useful), "" if tuned.holds else " It is not reached; this comes nearest."
     draw = partial(figures.tried, tuned.tried, tuned.confirmed)
     caption = "{}: what an app reads against what an hour costs; the ring is what is proposed"
@@ -303,15 +302,7 @@ def _page(tuned: Tuned, results: Results) -> Page:
         best=tuned.confirmed,
         opening=layout.opening_of(tuned.confirmed, tuned.policy),
         epsilon=tuned.confirmed.epsilon or 0.0,
-        groups=[
-            Group(
-                "curve",
-                "What an hour costs",
-                "Each point is a policy that was tried, measured on recordings that it did not learn from, none a "
-                "test recording. Further left costs less privacy, further up an app reads more.",
-                [draw(name, caption=caption.format(name), **asked) for name in names],
-            )
-        ],
+        groups=[Group("curve", [draw(name, caption=caption.format(name), **asked) for name in names])],
         reading=[
             *(f"{note[0].upper()}{note[1:]}." for note in tuned.notes),
             "The search learns from a part of the recordings; the proposed policy from all but the test recordings.",
@@ -319,6 +310,4 @@ def _page(tuned: Tuned, results: Results) -> Page:
             "95 %, over whole recordings.",
             "An hour's ε is the sum over its draws, and bounds what all of them tell together about anything.",
         ],
-        untested=untested(results),
-        contains=contains(results, None),
     )
