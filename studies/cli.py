@@ -46,7 +46,7 @@ def reproduce(
     jobs: Jobs = None,
     scheduler: Scheduler = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer folds, windows, ε and epochs; minutes.")] = False,
-    seed: Annotated[int, typer.Option(help="Of splits, owners, models and evaluation noise.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed for splits, owners, models and noise.")] = 0,
     force: Force = False,
 ) -> None:
     """Run the paper's three case studies again on public data; writes every figure, its number and ours.
@@ -136,7 +136,7 @@ def peers(
     ] = None,
     jobs: Jobs = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer windows, attackers and epochs.")] = False,
-    seed: Annotated[int, typer.Option(help="Of splits, models and evaluation noise.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed for splits, models and noise.")] = 0,
 ) -> None:
     """What others do about private sensor data, beside a policy's own promise; with attackers who learn from releases.
 

@@ -9,7 +9,7 @@ from typing import Any
 from deeprotect.errors import InputError
 from studies.benchmark.encoders import encoders
 from studies.benchmark.growth import growth
-from studies.benchmark.learning import learning
+from studies.benchmark.learning import evaluating, learning
 from studies.benchmark.live import live
 from studies.benchmark.noise_speed import noise
 from studies.benchmark.ratio import Ratio
@@ -37,6 +37,7 @@ PARTS: Mapping[str, BenchPart] = {
     "start": BenchPart(start, 5, partial(start, repeats=3)),
     "tables": BenchPart(tables, 40, partial(tables, rows=200_000, kinds=("Parquet",), repeats=3)),
     "training": BenchPart(learning, 600),
+    "evaluation": BenchPart(evaluating, 300),
     "growth": BenchPart(growth, 120),
 }
 
@@ -67,7 +68,7 @@ class BenchResults:
 
 
 def measure_all(names: Sequence[str] = (), *, progress: Progress = lambda _: None) -> BenchResults:
-    """Those parts, or all of them; twenty minutes in all."""
+    """Those parts, or all of them; half an hour in all."""
     return _measured({name: part.full for name, part in _chosen(names).items()}, progress)
 
 

@@ -25,6 +25,34 @@ def work(): fit(policy(SMALL), source)
 """
 
 
+EVALUATED, PERSON_WINDOWS, JOBS = 18_000, 300, 2
+BEFORE_S = 360.0
+"""Of a full evaluation of one policy on as many windows, on two cores, before attackers and apps shared their work."""
+
+EVALUATE = """
+from studies.benchmark.learning import JOBS
+from studies.benchmark.made_up import Shape, policy
+from deeprotect.evaluation.runs.own_table import EvaluateRequest, evaluate
+def work():
+    rules = policy(Shape()).vary(inferences={"sensitive": ["person"]}, privacy={"guarantee": "ldp"})
+    evaluate(rules, source, sink, request=EvaluateRequest(jobs=JOBS))
+"""
+
+
+def evaluating(*, windows: int = EVALUATED) -> list[Ratio]:
+    """All that `evaluate` does for one policy, by the clock, on two processes."""
+    shape = Shape()
+    table = recording(windows * shape.samples, shape, labelled=True)
+    number = np.arange(table.num_rows) // (PERSON_WINDOWS * shape.samples)
+    for name in ("person", "recording"):
+        table = table.append_column(name, [np.char.add(name[0], number.astype(str))])
+    with tempfile.TemporaryDirectory() as folder:
+        write(table, source := Path(folder) / "in.parquet")
+        seconds = run(EVALUATE, source).clock_seconds
+    what = f"evaluate one policy on {windows:,} windows of {shape.samples} × {shape.channels}"
+    return [Ratio(what, f"{BEFORE_S / 60:g} minutes", "time", seconds / BEFORE_S)]
+
+
 def learning(*, windows: int = WINDOWS, sizes: tuple[int, ...] = SIZES) -> list[Ratio]:
     """All that `train` does, against the forest that apps are measured with; and on more and more windows."""
     shape = Shape()

@@ -16,6 +16,7 @@ TITLES = {
     "start": "Starting up",
     "tables": "Whole tables",
     "training": "Training",
+    "evaluation": "Evaluation",
     "growth": "Growth",
 }
 _WORDS = Path(__file__).with_name("performance.md")

@@ -197,5 +197,5 @@ def bars(name: str, series: Sequence[Series], *, xlabel: str, ylabel: str, capti
         )
     axes.set_xticks(list(places.values()), [f"{x:g}" for x in places])
     axes.set_ylim(bottom=0)
-    label_axes(figure, axes, series=series, xlabel=xlabel, ylabel=ylabel)
+    label_axes(figure, axes, names=len(series), xlabel=xlabel, ylabel=ylabel)
     return Drawing(name, caption, figure)

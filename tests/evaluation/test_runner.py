@@ -7,9 +7,19 @@ import pytest
 
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import TableError
-from deeprotect.evaluation.evaluator import Setup
-from deeprotect.evaluation.methods import FEATURES, Method, grid
-from deeprotect.evaluation.runner import EvaluationCell, FittedFold, Question, prepared, split_into_tasks
+from deeprotect.evaluation.evaluator import Evaluator, Setup
+from deeprotect.evaluation.methods import FEATURES, Method, Setting, grid
+from deeprotect.evaluation.results import FoldPredictions
+from deeprotect.evaluation.runner import (
+    EvaluationCell,
+    FittedFold,
+    Folds,
+    Question,
+    measure_together,
+    prepared,
+    prepared_together,
+    split_into_tasks,
+)
 from deeprotect.policy import Policy
 from deeprotect.training.labelled_windows import LabelledWindows
 
@@ -48,3 +58,31 @@ def test_an_error_in_a_process_reaches_the_caller(windows: LabelledWindows, poli
         prepared(empty, policy, split=SplitSpec(folds=2), setup=Setup(attackers=("ridge",)), jobs=2),
     ):
         pytest.fail("the folds cannot be prepared")
+
+
+def test_settings_that_release_the_same_windows_are_read_once(
+    windows: LabelledWindows, policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Too few recordings calibrate a named promise: its channel is the one of LDP, and so are its windows."""
+    read, reads = Evaluator.read, []
+    monkeypatch.setattr(Evaluator, "read", lambda *given, **named: reads.append(1) or read(*given, **named))
+    both = [Setting(Method("channel", guarantee), 2.0) for guarantee in ("ldp", "named")]
+    setup = Setup(attackers=("ridge",), pools=())
+    with prepared(windows, policy.vary(training={"max_epochs": 1}), split=SplitSpec(), setup=setup) as runner:
+        first, second = (value for (value,) in runner.measure(Question(both, predictions)).by_setting().values())
+    assert first is second
+    assert len(reads) == 1
+
+
+def predictions(fold: FittedFold, cell: EvaluationCell) -> FoldPredictions:
+    return fold.predictions(fold.release(cell.setting))
+
+
+def test_several_runners_are_asked_at_once(windows: LabelledWindows, policy: Policy) -> None:
+    settings, setup = grid(METHODS, (1.0,)), Setup(attackers=(), pools=())
+    several = [Folds(SplitSpec(folds=2), setup), Folds(SplitSpec(held_out=0.5), setup)]
+    with prepared_together(windows, policy, several) as runners:
+        found = measure_together([(runner, [Question(settings, where)]) for runner in runners])
+        alone = [[runner.measure(Question(settings, where))] for runner in runners]
+    assert found == alone
+    assert [len(results.values) for (results,) in found] == [8, 4]

@@ -73,3 +73,10 @@ def test_the_bytes_are_the_same_every_time() -> None:
         tensors = TensorWriter()
         written.append((network.to_json(tensors), tensors.to_bytes()))
     assert written[0] == written[1]
+
+
+def test_a_sigmoid_of_large_numbers_is_exported_without_a_warning() -> None:
+    values = np.array([[-1e4, 1e4], [-800.0, 3.0], [0.0, 800.0]])
+    np.testing.assert_allclose(
+        to_network(nn.Sigmoid(), values)(values), 1 / (1 + np.exp(-values.clip(-30, 30))), atol=2e-3
+    )

@@ -16,7 +16,6 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -250,7 +249,7 @@ class TrainedModel:
 
     def scores(self, windows: Floats) -> Floats:
         """One column per class, larger is likelier."""
-        with threadpool_limits(1):
+        with single_thread():
             if self.probabilistic:
                 return self._log_posteriors(self.estimator.predict_proba(windows))
             scores = np.asarray(self.estimator.decision_function(windows), dtype=np.float64)
@@ -288,6 +287,6 @@ def train(name: str, windows: Floats, labels: Labels, *, seed: int, channels: in
     # A single class cannot be told apart from anything, nor can windows that are all alike; most models refuse them.
     several = len(classes) > 1 and bool(np.ptp(windows, axis=0).any())
     estimator = MODELS[name](spec) if several else DummyClassifier()
-    with threadpool_limits(1):
+    with single_thread():
         estimator.fit(windows, texts)
     return TrainedModel(name, classes, estimator, np.log(counts / counts.sum()))

@@ -62,7 +62,7 @@ def evaluate(
     jobs: Jobs = None,
     scheduler: Scheduler = None,
     quick: Annotated[bool, Option("--quick", help="Fewer windows, ε, attackers and epochs; about a minute.")] = False,
-    seed: Annotated[int, Option(help="Of splits, models and evaluation noise.")] = 0,
+    seed: Annotated[int, Option(help="Random seed for splits, models and noise.")] = 0,
     show_raw: Annotated[
         bool, Option("--show-raw", help="Draw raw samples of one recording in the report, not an average.")
     ] = False,
@@ -100,13 +100,13 @@ def tune(
     policy: Annotated[Path, Argument(metavar="POLICY", help="A policy file (see init) to start from.")],
     out: Annotated[Path, Option(metavar="DIR", help="Where policy.toml and report.html go.")],
     accuracy: Annotated[
-        float | None, Option(metavar="SHARE", help="The accuracy the app needs, such as 0.9: as cheap as can be.")
+        float | None, Option(metavar="SHARE", help="The accuracy the app needs, such as 0.9, at the lowest ε an hour.")
     ] = None,
     epsilon_per_hour: Annotated[
-        float | None, Option(metavar="E", help="The ε an hour may cost, such as 60: as useful as can be.")
+        float | None, Option(metavar="E", help="The ε an hour may cost, such as 60; finds the highest accuracy.")
     ] = None,
     jobs: Jobs = None,
-    seed: Annotated[int, Option(help="Of splits, models and evaluation noise.")] = 0,
+    seed: Annotated[int, Option(help="Random seed for splits, models and noise.")] = 0,
     mapped: Map = None,
     columns: Columns = None,
     force: Force = False,

@@ -65,7 +65,7 @@ class FoldRelease:
     """From private to released windows: `draw` takes flat windows and how many of them each episode has.
 
     `enrolled` draws for people, by the number of their group, who have a coder of their own. `mechanism` and `event`
-    say what a protector came to promise, and `made_for` the policy that settles it: equal ones release the same.
+    say what a protector came to promise.
     """
 
     draw: Draw
@@ -73,7 +73,6 @@ class FoldRelease:
     enrolled: Mapping[int, Draw] = field(default_factory=dict)
     mechanism: str | None = None
     event: Event | None = None
-    made_for: str | None = None
 
     def __call__(self, side: LabelledWindows) -> ReleasedRows:
         """Each recording in its own episodes."""
@@ -193,11 +192,12 @@ class Evaluator:
         """Raw windows that carry a label of this inference, to learn from and to be tested on."""
         return labelled_rows(self.train, name), labelled_rows(self.test, name)
 
-    def predictions(self, release: FoldRelease, *, stopwatch: Stopwatch | None = None) -> FoldPredictions:
+    def predictions(self, release: FoldRelease) -> FoldPredictions:
         """Release both sides of the fold and see what apps and attackers still read."""
-        stopwatch = stopwatch or Stopwatch()
-        with stopwatch("release"):
-            seen, tested = release(self.train), release(self.test)
+        return self.read(release(self.train), release(self.test), stopwatch=Stopwatch())
+
+    def read(self, seen: ReleasedRows, tested: ReleasedRows, *, stopwatch: Stopwatch) -> FoldPredictions:
+        """What apps and attackers read of released windows, to learn from and to be tested on."""
         with stopwatch("apps"):
             useful = {name: self._apps(name, seen, tested) for name in self.apps}
         with stopwatch("attackers"):

@@ -19,7 +19,18 @@ from deeprotect.evaluation.evaluator import FoldRelease, Setup
 from deeprotect.evaluation.excerpt import Choose, Excerpt
 from deeprotect.evaluation.methods import Method, Setting, longest_hold
 from deeprotect.evaluation.results import FoldPredictions, Row
-from deeprotect.evaluation.runner import CellResults, EvaluationCell, FittedFold, Progress, Question, Runner, prepared
+from deeprotect.evaluation.runner import (
+    CellResults,
+    EvaluationCell,
+    FittedFold,
+    Folds,
+    Progress,
+    Question,
+    Runner,
+    measure_together,
+    prepared,
+    prepared_together,
+)
 from deeprotect.evaluation.workers import Jobs
 from deeprotect.policy import Policy
 from deeprotect.policy.sections import duration
@@ -93,31 +104,46 @@ def run(
     progress: Progress = lambda _: None,
 ) -> RunResult:
     """All rows of a plan; where some windows are to be looked at, `choose` says which."""
-    with plan.prepared(windows, policy) as runner:
+    (found,) = run_together(windows, policy, [plan], choose=choose, release_of=release_of, progress=progress)
+    return found
+
+
+def run_together(
+    windows: LabelledWindows,
+    policy: Policy,
+    plans: Sequence[Plan],
+    *,
+    choose: Choose | None = None,
+    release_of: ReleaseOf = FittedFold.release,
+    progress: Progress = lambda _: None,
+) -> list[RunResult]:
+    """All rows of several plans, on the processes of the first, whose windows are looked at."""
+    folds = [Folds(plan.split, plan.setup, longest_hold(plan.settings, policy)) for plan in plans]
+    with prepared_together(windows, policy, folds, jobs=plans[0].jobs) as runners:
         progress(PREPARED)
-        return measure_rows(
-            runner,
-            plan,
-            choose=choose,
-            release_of=release_of,
-            progress=lambda share: progress(PREPARED + (1 - PREPARED) * share),
-        )
+        excerpt = None
+        if choose is not None:
+            excerpt = choose(runners[0].test(0), policy.schema(), plans[0].nearest(policy.privacy.epsilon))
+        shown = [excerpt, *(None for _ in plans[1:])]
+        asked = [
+            (runner, [rows_question(plan, excerpt=some, release_of=release_of)])
+            for runner, plan, some in zip(runners, plans, shown, strict=True)
+        ]
+        several = measure_together(asked, progress=lambda share: progress(PREPARED + (1 - PREPARED) * share))
+        return [
+            sum_up(runner, *found, excerpt=some) for runner, found, some in zip(runners, several, shown, strict=True)
+        ]
 
 
 def measure_rows(
     runner: Runner,
     plan: Plan,
     *,
-    choose: Choose | None = None,
     release_of: ReleaseOf = FittedFold.release,
     progress: Progress = lambda _: None,
 ) -> RunResult:
     """The same on folds that are prepared already."""
-    policy, excerpt = runner.policy, None
-    if choose is not None:
-        excerpt = choose(runner.test(0), policy.schema(), plan.nearest(policy.privacy.epsilon))
-    question = rows_question(plan, excerpt=excerpt, release_of=release_of)
-    return sum_up(runner, runner.measure(question, progress=progress), excerpt=excerpt)
+    return sum_up(runner, runner.measure(rows_question(plan, release_of=release_of), progress=progress))
 
 
 def rows_question(
@@ -264,27 +290,20 @@ def own_setting(policy: Policy) -> Setting:
     return Setting(Method("channel", guarantee), privacy.epsilon)
 
 
-def compare_holds(windows: LabelledWindows, policy: Policy, plan: Plan) -> Sequence[Row]:
+def holds_plan(windows: LabelledWindows, policy: Policy, plan: Plan) -> list[Plan]:
     """By the plan's own apps and attackers, on whole pieces of recordings, so that changes inside episodes count."""
     settings = [*hold_settings(windows, policy), *script_settings(windows, policy)]
-    if len(settings) == 1:
-        return ()
-    setup = replace(plan.setup, pools=DRAWS)
     split = SplitSpec("pieces", held_out=plan.split.held_out, most=plan.split.most)
-    return run(windows, policy, Plan(settings, setup, split, plan.jobs)).rows
+    return [Plan(settings, replace(plan.setup, pools=DRAWS), split)] if len(settings) > 1 else []
 
 
-def compare_strangers(windows: LabelledWindows, policy: Policy, plan: Plan, *, column: str) -> dict[str, Row]:
+def strangers_plans(windows: LabelledWindows, policy: Policy, plan: Plan, *, column: str) -> dict[str, Plan]:
     """On people who were `met` before, and on `strangers`; `windows` carry the people as their groups."""
     people = len(np.unique(windows.groups))
     if people < 2 * FOLDS:
         raise InputError(
             f"--strangers {column}: {people} people; it takes at least {2 * FOLDS} to meet some and not others"
         )
-    settings = [Setting.of(policy)]
-
-    def measured(split: SplitSpec) -> Sequence[Row]:
-        return run(windows, policy, Plan(settings, plan.setup, replace(split, most=plan.split.most), plan.jobs)).rows
-
-    (met,), (strangers,) = measured(SplitSpec()), measured(SplitSpec("strangers", folds=FOLDS))
-    return {"met": met, "strangers": strangers}
+    most = plan.split.most
+    splits = {"met": SplitSpec(most=most), "strangers": SplitSpec("strangers", folds=FOLDS, most=most)}
+    return {name: Plan([Setting.of(policy)], plan.setup, split) for name, split in splits.items()}

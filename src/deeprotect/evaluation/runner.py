@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -61,19 +61,16 @@ class FittedFold:
         with self.stopwatch(f"learning {setting.method.mechanism}"):
             if setting.method.mechanism == FEATURES:
                 return self._features()
-            protector = self.protector(setting)
-            made = setting.policy(self.policy).vary(privacy={"mechanism": protector.mechanism.name})
-            release = seeded(protector, self.evaluator.setup.seed)
-            return replace(release, made_for=f"{made.model_dump_json()} {setting.features}")
+            return seeded(self.protector(setting), self.evaluator.setup.seed)
 
     def predictions(self, release: FoldRelease) -> FoldPredictions:
-        """What everyone reads of a release; once, where the policy's own turns out to be compared anyway."""
-        measure = partial(self.evaluator.predictions, release, stopwatch=self.stopwatch)
-        if release.made_for is None or release.enrolled:
-            return measure()
-        if release.made_for not in self._predictions:
-            self._predictions[release.made_for] = measure()
-        return self._predictions[release.made_for]
+        """What everyone reads of a release; once, where settings come to release the same windows."""
+        with self.stopwatch("release"):
+            seen, tested = release(self.train), release(self.test)
+            released = str(joblib.hash((seen, tested)))
+        if released not in self._predictions:
+            self._predictions[released] = self.evaluator.read(seen, tested, stopwatch=self.stopwatch)
+        return self._predictions[released]
 
     def protector(self, setting: Setting) -> TrainedProtector:
         """Fitted once; minimisers once for all protectors that use them."""
@@ -173,7 +170,6 @@ class EvaluationTask:
 class TaskResult:
     """What was measured, why some methods were not, and where the time went."""
 
-    task: EvaluationTask
     values: Mapping[Asked, Any]
     failed: Mapping[tuple[int, Method], str]
     seconds: Mapping[str, float]
@@ -200,7 +196,8 @@ class CellResults(Generic[T]):
 class Runner:
     """Folds with their apps and attackers, and processes to measure cells on them, as often as asked.
 
-    `longest` is the longest hold of any setting that will be asked for: what is learnt serves them all.
+    `longest` is the longest hold of any setting that will be asked for: what is learnt serves them all. Runners that
+    were prepared together share their processes and the count of their seconds.
     """
 
     windows: LabelledWindows
@@ -208,9 +205,8 @@ class Runner:
     folds: Sequence[Fold]
     longest: Hold
     seconds: Counter[str]
-    _folder: Path
-    _pool: Pool
-    _kept: dict[int, Any]  # by fold: where workers find what was prepared
+    pool: Pool
+    kept: dict[int, Any]  # by fold: where workers find what was prepared
 
     def measure(self, question: Question[T], *, progress: Progress = lambda _: None) -> CellResults[T]:
         """Every cell of a question: the same values on any number of processes."""
@@ -220,50 +216,105 @@ class Runner:
         self, questions: Sequence[Question[Any]], *, progress: Progress = lambda _: None
     ) -> list[CellResults[Any]]:
         """Several questions at once: what they share is learnt once, in whichever process."""
-        tasks = split_into_tasks([question.cells(len(self.folds)) for question in questions])
-        total, finished = sum(task.weight for task in tasks), 0.0
-        results: dict[EvaluationTask, TaskResult] = {}
-        measures = [question.measure for question in questions]
-        calls = (joblib.delayed(_perform)(task, measures, self._kept[task.fold], self.longest) for task in tasks)
-        for result in dispatch(self._pool, calls):
-            results[result.task] = result
-            self.seconds.update(result.seconds)
-            finished += result.task.weight
-            progress(finished / total)
-        ready = [results[task] for task in tasks]
-        return [_joined(number, question.settings, ready) for number, question in enumerate(questions)]
+        return measure_together([(self, questions)], progress=progress)[0]
 
     def test(self, fold: int) -> LabelledWindows:
         return self.windows[self.folds[fold].test]
 
-    def prepare(self, setup: Setup) -> None:
-        """Apps and attackers on raw windows, before anything is measured."""
-        cluster = self._pool if isinstance(self._pool, ClusterPool) else None
-        calls = (
-            joblib.delayed(_prepare)(
-                self.windows, fold, self.policy, setup=setup, number=number, folder=None if cluster else self._folder
-            )
-            for number, fold in enumerate(self.folds)
-        )
-        for number, kept, seconds in dispatch(self._pool, calls):
-            self._kept[number] = cluster.keep(kept) if cluster else kept
-            self.seconds.update(seconds)
+
+def measure_together(
+    asked: Sequence[tuple[Runner, Sequence[Question[Any]]]], *, progress: Progress = lambda _: None
+) -> list[list[CellResults[Any]]]:
+    """Questions to several runners at once, by runner: no process waits until another is done with one of them."""
+    tasks = [
+        (place, task)
+        for place, (runner, questions) in enumerate(asked)
+        for task in split_into_tasks([question.cells(len(runner.folds)) for question in questions])
+    ]
+    tasks.sort(key=lambda each: -each[1].weight)
+    total, finished = sum(task.weight for _, task in tasks), 0.0
+    results: dict[int, TaskResult] = {}
+    calls = (
+        joblib.delayed(_perform)(number, task, *_needed(*asked[place], task))
+        for number, (place, task) in enumerate(tasks)
+    )
+    for number, result in dispatch(asked[0][0].pool, calls):
+        results[number] = result
+        asked[0][0].seconds.update(result.seconds)
+        finished += tasks[number][1].weight
+        progress(finished / total)
+    ready = [
+        [results[number] for number, (other, _) in enumerate(tasks) if other == place] for place in range(len(asked))
+    ]
+    return [
+        [_joined(number, question.settings, own) for number, question in enumerate(questions)]
+        for own, (_, questions) in zip(ready, asked, strict=True)
+    ]
+
+
+def _needed(runner: Runner, questions: Sequence[Question[Any]], task: EvaluationTask) -> tuple[Any, ...]:
+    """What another process needs for a task."""
+    return [question.measure for question in questions], runner.kept[task.fold], runner.longest
+
+
+@dataclass(frozen=True)
+class Folds:
+    """A split into folds, who reads them, and the longest time that a draw is held on them."""
+
+    split: SplitSpec
+    setup: Setup
+    hold: Hold = ONE_WINDOW
 
 
 @contextmanager
 def prepared(
     windows: LabelledWindows, policy: Policy, *, split: SplitSpec, setup: Setup, jobs: Jobs = 1, hold: Hold = ONE_WINDOW
 ) -> Iterator[Runner]:
-    """A runner on all folds of a split, for draws that are held no longer than `hold`.
+    """A runner on all folds of a split, for draws that are held no longer than `hold`."""
+    with prepared_together(windows, policy, [Folds(split, setup, hold)], jobs=jobs) as (runner,):
+        yield runner
+
+
+@contextmanager
+def prepared_together(
+    windows: LabelledWindows, policy: Policy, several: Sequence[Folds], *, jobs: Jobs = 1
+) -> Iterator[list[Runner]]:
+    """A runner for each of several splits: apps and attackers on raw windows, before anything is measured.
 
     `jobs` are processes, this one alone where that is 1, or the address of a Dask scheduler.
     """
-    folds = split.make_folds(windows, seed=setup.seed, hold=hold)
+    seconds: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder, workers(jobs) as pool:
-        runner = Runner(windows, policy, folds, hold, Counter(), Path(folder), pool, {})
-        runner.prepare(setup)
+        runners = [
+            Runner(
+                windows,
+                policy,
+                each.split.make_folds(windows, seed=each.setup.seed, hold=each.hold),
+                each.hold,
+                seconds,
+                pool,
+                {},
+            )
+            for each in several
+        ]
+        cluster = pool if isinstance(pool, ClusterPool) else None
+        calls = (
+            joblib.delayed(_prepare)(
+                (place, number),
+                windows,
+                fold,
+                policy,
+                setup=several[place].setup,
+                folder=None if cluster else Path(folder),
+            )
+            for place, runner in enumerate(runners)
+            for number, fold in enumerate(runner.folds)
+        )
+        for (place, number), kept, spent in dispatch(pool, calls):
+            runners[place].kept[number] = cluster.keep(kept) if cluster else kept
+            seconds.update(spent)
         try:
-            yield runner
+            yield runners
         finally:
             _fitted.cache_clear()
 
@@ -286,9 +337,13 @@ def _joined(number: int, settings: Sequence[Setting], results: Sequence[TaskResu
     return CellResults(dict(values), failed)
 
 
+Place = tuple[int, int]
+"""The numbers of a runner and of a fold of it."""
+
+
 def _prepare(
-    windows: LabelledWindows, fold: Fold, policy: Policy, *, setup: Setup, number: int, folder: Path | None
-) -> tuple[int, Any, dict[str, float]]:
+    place: Place, windows: LabelledWindows, fold: Fold, policy: Policy, *, setup: Setup, folder: Path | None
+) -> tuple[Place, Any, dict[str, float]]:
     """Train what does not depend on a release: where it is left in the folder, or else itself; and how long it took."""
     stopwatch = Stopwatch()
     with stopwatch("apps and attackers on raw windows"):
@@ -303,9 +358,9 @@ def _prepare(
         )
     ready = PreparedFold(evaluator, policy.vary(training={"seed": fold.seed}))
     if folder is None:
-        return number, ready, dict(stopwatch.seconds)
-    joblib.dump(ready, folder / f"{number}")
-    return number, folder / f"{number}", dict(stopwatch.seconds)
+        return place, ready, dict(stopwatch.seconds)
+    (path,) = joblib.dump(ready, folder / "-".join(map(str, place)))
+    return place, Path(path), dict(stopwatch.seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,21 +372,21 @@ class PreparedFold:
 
 
 def _perform(
-    task: EvaluationTask, measures: Sequence[Measure[Any]], kept: Path | PreparedFold, longest: Hold
-) -> TaskResult:
+    number: int, task: EvaluationTask, measures: Sequence[Measure[Any]], kept: Path | PreparedFold, longest: Hold
+) -> tuple[int, TaskResult]:
     """What cannot be learnt from these windows is reported, and the rest goes on."""
     fold = _fitted(kept, longest)
     fold.stopwatch.seconds.clear()
     values: dict[Asked, Any] = {}
     failed: dict[tuple[int, Method], str] = {}
     with single_thread():
-        for number, cell in task.cells:
-            if (number, cell.setting.method) not in failed:
+        for asked, cell in task.cells:
+            if (asked, cell.setting.method) not in failed:
                 try:
-                    values[number, cell] = measures[number](fold, cell)
+                    values[asked, cell] = measures[asked](fold, cell)
                 except DeeprotectError as error:
-                    failed[number, cell.setting.method] = str(error)
-    return TaskResult(task, values, failed, dict(fold.stopwatch.seconds))
+                    failed[asked, cell.setting.method] = str(error)
+    return number, TaskResult(values, failed, dict(fold.stopwatch.seconds))
 
 
 @lru_cache(maxsize=1)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from torch import Tensor, nn
 
 from deeprotect.bundle.layers.layer import EXACT_FLOAT32, EXACT_FLOAT64, Array, Layer, Reach
@@ -21,11 +22,10 @@ from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual,
 from deeprotect.bundle.network import STEPS, Network
 from deeprotect.signals.schema import Floats
 from deeprotect.training import networks
+from deeprotect.training.networks import BITS
 
 MOST_ROWS = 2048
 """Sample rows, evenly spread, that show how large values get."""
-BITS = 15
-"""Of tensors that are not weights."""
 WINDOW_BITS = STEPS.bit_length() - 1
 TABLED, TABLE_BITS, FURTHEST = 9, 12, 8
 """Activations from tables: steps of 2^-9 up to ±8, values in steps of 2^-12."""
@@ -245,10 +245,10 @@ class LayerBuilder:
         scales, (weights, bias, wanted, stride, padding) = self._scales(), self._pending
         natural = scales + self.exponent
         whole, exact = _whole(np.ldexp(weights, scales)), np.ldexp(bias, natural)
-        bias_shift = max(0, -int(_fitting(np.array(max(1.0, float(np.abs(exact).max()))), BITS)))
         moved = int(natural.max()) if exponent is None else exponent
 
         def layer(exact: Floats) -> Layer:
+            bias_shift = max(0, -int(_fitting(max(1.0, float(np.abs(exact).max())), BITS)))
             product = Product(whole, _whole(np.ldexp(exact, -bias_shift)), bias_shift, natural - moved)
             return Convolution(product, stride, padding) if stride else Affine(product)
 
@@ -271,7 +271,7 @@ def root_of(samples: int) -> int:
     return round(0.5 * math.log2(samples))
 
 
-_SMOOTH: dict[str, Callable[[Floats], Floats]] = {"tanh": np.tanh, "sigmoid": lambda values: 1 / (1 + np.exp(-values))}
+_SMOOTH: dict[str, Callable[[Floats], Floats]] = {"tanh": np.tanh, "sigmoid": expit}
 
 
 def _sums(weights: Floats, reach: Reach) -> Floats:

@@ -47,8 +47,14 @@ def outward(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 
 Layer = TypeVar("Layer", bound=nn.Module)
+BITS = 15
+"""Of whole numbers in a bundle that are not weights; numbers of one tensor share a power of two."""
 SCALE_BITS, MEAN_STEPS, LARGEST_STEP = 3, 16, 1 / 1024
 """Binary digits of a standard deviation after its first; steps of a mean's grid in one, and the largest of them."""
+LEAST_SCALE = 1e-6
+"""Of a value that moves at all."""
+WIDEST = 1024
+"""The largest scale over the smallest, at most: so the factors of all values keep five binary digits in one tensor."""
 
 
 class Standardise(nn.Module):
@@ -62,16 +68,23 @@ class Standardise(nn.Module):
 
     def __init__(self, windows: Floats) -> None:
         super().__init__()
-        scale = windows.std(axis=0)
-        # A value that never moves carries nothing: leave its scale alone rather than divide by a rounding error.
-        scale[scale < 1e-6] = 1.0
+        scale, mean = windows.std(axis=0), windows.mean(axis=0)
+        # A value that never moves carries nothing: leave its scale alone rather than divide by a rounding error. One
+        # that hardly moves in a wide range is amplified only as far as a bundle's whole numbers can say.
+        moving = scale >= LEAST_SCALE
+        scale = np.where(moving, np.maximum(scale, scale.max(initial=0.0) / WIDEST), 1.0)
         scale = significant(scale, bits=SCALE_BITS)
-        mean = to_grid(windows.mean(axis=0), np.minimum(power_of_two(scale) / MEAN_STEPS, LARGEST_STEP))
+        mean = to_grid(mean, np.maximum(np.minimum(power_of_two(scale) / MEAN_STEPS, LARGEST_STEP), _finest(mean)))
         self.register_buffer("mean", torch.tensor(mean, dtype=torch.float32))
         self.register_buffer("scale", torch.tensor(scale, dtype=torch.float32))
 
     def forward(self, windows: Tensor) -> Tensor:
         return (windows - self.mean) / self.scale
+
+
+def _finest(values: Floats) -> Floats:
+    """The smallest step in which a tensor of a bundle holds all of the values."""
+    return power_of_two(np.maximum(np.abs(values).max(initial=0.0), LEAST_SCALE)) * 2.0 ** (1 - BITS)
 
 
 class Restore(nn.Module):

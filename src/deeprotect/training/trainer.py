@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import OneCycleLR
 
@@ -120,6 +121,12 @@ def _order(job: TrainingJob, count: int) -> Tensor:
     return shuffled[torch.arange(count) % rows]
 
 
+@cache
+def _libraries() -> ThreadpoolController:
+    """Found once: a look at all libraries of the process takes longer than many a fit."""
+    return ThreadpoolController()
+
+
 @contextmanager
 def single_thread() -> Iterator[None]:
     """Layers of a few hundred weights gain nothing from a second thread, and waiting for one costs 10× on busy cores.
@@ -128,7 +135,7 @@ def single_thread() -> Iterator[None]:
     and one last digit of a scale is enough for other noise.
     """
     before = torch.get_num_threads()
-    with threadpool_limits(1):
+    with _libraries().limit(limits=1):
         torch.set_num_threads(1)
         try:
             yield

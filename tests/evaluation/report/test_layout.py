@@ -8,8 +8,7 @@ from tests.evaluation.made_results import row
 
 from deeprotect.errors import InputError
 from deeprotect.evaluation.report import layout
-from deeprotect.evaluation.report.layout import reading, untested
-from deeprotect.evaluation.report.page import Page, headline
+from deeprotect.evaluation.report.page import Page
 from deeprotect.evaluation.results import Results
 
 
@@ -92,45 +91,6 @@ def test_drawings_have_names_of_their_own(page: Page) -> None:
     assert len(names) == len(set(names))
 
 
-def test_units_of_the_excerpt_reach_the_page(page: Page) -> None:
-    assert page.units == {"acc_x": "g", "acc_y": "g", "acc_z": "g"}
-
-
 def test_no_rows_are_refused_with_the_reasons() -> None:
     with pytest.raises(InputError, match="channel: too few windows"):
         _tell(Results([], left_out=["channel: too few windows"]))
-
-
-def test_the_headline_says_how_far_the_attacker_is_above_what_cannot_be_hidden() -> None:
-    sentences = " ".join(headline(row("laplace", "ldp", 5.0, app=0.7, attack=0.2))).replace("\u00a0", " ")
-    assert "“exercise” right in 70 % of windows (91 % raw)" in sentences
-    assert "from 80 % on raw windows to 20 %: 15 points more than being told the useful labels alone (5 %)" in sentences
-    hidden = " ".join(headline(row("laplace", "ldp", 5.0, app=0.7, attack=0.01)))
-    assert "no better than being told the useful labels alone" in hidden
-
-
-@pytest.mark.parametrize(
-    ("split", "said"),
-    [
-        ("time", "same recordings"),
-        ("recording", "same person may stand"),
-        ("subject", "split by subject"),
-        ("", "People"),
-    ],
-)
-def test_what_was_not_tested_depends_on_the_split(split: str, said: str) -> None:
-    results = replace(made_results.results(), run={"split": split})
-    assert said in " ".join(untested(results))
-
-
-def test_attackers_and_epsilons_that_were_tried_are_named() -> None:
-    lines = " ".join(untested(made_results.results()))
-    assert "Other attackers than ridge, kernel ridge, random forest, gradient boosting, cnn, code table" in lines
-    assert "Other ε than 1, 2, 5, 10." in lines
-
-
-def test_reading_without_attackers_does_not_speak_of_them() -> None:
-    rows = [replace(each, sensitive={}) for each in made_results.rows() if each.guarantee == "ldp"]
-    lines = " ".join(reading(Results(rows)))
-    assert "retrained one" not in lines
-    assert "rldp" not in lines

@@ -36,6 +36,11 @@ def _text(html: str) -> str:
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", without_drawings)))
 
 
+def _section(html: str, anchor: str) -> str:
+    """Its text."""
+    return _text(html.split(f'<section id="{anchor}">')[1].split("</section>")[0])
+
+
 def _small(rows: list[Row]) -> Results:
     return Results(rows, run={"command": "deeprotect evaluate"})
 
@@ -176,3 +181,38 @@ def test_rows_without_pools_matrices_or_promise_still_make_a_page() -> None:
     assert "without a promise" in html
     assert "every accuracy here is of one window" in html
     assert "Which classes" not in html
+
+
+def test_the_headline_says_how_far_the_attacker_is_above_what_cannot_be_hidden() -> None:
+    sentences = _text(_html(_small([made_results.row("laplace", "ldp", 5.0, app=0.7, attack=0.2)])))
+    assert "“exercise” right in 70 % of windows (91 % raw)" in sentences
+    assert "from 80 % on raw windows to 20 %: 15 points more than being told the useful labels alone (5 %)" in sentences
+    hidden = _text(_html(_small([made_results.row("laplace", "ldp", 5.0, app=0.7, attack=0.01)])))
+    assert "no better than being told the useful labels alone" in hidden
+
+
+@pytest.mark.parametrize(
+    ("split", "said"),
+    [
+        ("time", "same recordings"),
+        ("recording", "same person may stand"),
+        ("subject", "split by subject"),
+        ("", "People"),
+    ],
+)
+def test_what_was_not_tested_depends_on_the_split(split: str, said: str) -> None:
+    results = replace(made_results.results(), run={"split": split})
+    assert said in _section(_html(results), "untested")
+
+
+def test_attackers_and_epsilons_that_were_tried_are_named(html: str) -> None:
+    lines = _section(html, "untested")
+    assert "Other attackers than ridge, kernel ridge, random forest, gradient boosting, cnn, code table" in lines
+    assert "Other ε than 1, 2, 5, 10." in lines
+
+
+def test_reading_without_attackers_does_not_speak_of_them() -> None:
+    rows = [replace(each, sensitive={}) for each in made_results.rows() if each.guarantee == "ldp"]
+    lines = _section(_html(Results(rows)), "reading")
+    assert "retrained one" not in lines
+    assert "rldp" not in lines

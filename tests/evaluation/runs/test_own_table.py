@@ -120,6 +120,20 @@ def test_a_row_says_that_ldp_was_released_although_named_was_asked(
     assert line == first.note
     assert line[1:] in (tmp_path / "report.html").read_text()
     assert results.to_json()["results"][0]["note"] == line
+    releases = [(row.mechanism, row.guarantee, row.epsilon) for row in results.rows]
+    assert len(set(releases)) == len(releases), "one row for one release, whichever promise was asked for"
+
+
+@pytest.mark.long
+def test_what_came_to_the_same_as_another_row_is_left_out_with_the_reason(
+    table: pa.Table, policy: Policy, tmp_path: Path
+) -> None:
+    asked = policy.vary(privacy={"guarantee": "named", "mechanism": "channel"})
+    request = EvaluateRequest(mechanisms=("channel",), quick=True, epsilons=(1.0,))
+    results = evaluate(asked, table, tmp_path, request=request)
+    assert [(row.guarantee, row.epsilon, row.asked) for row in results.rows] == [("ldp", 1.0, None)]
+    note = "ldp was released although named was asked for: too few recordings to calibrate it"
+    assert results.left_out == [f"channel named: {note}"]
 
 
 def test_a_reading_beyond_what_epsilon_allows_does_not_hold(evaluated: Evaluated) -> None:

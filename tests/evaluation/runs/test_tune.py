@@ -60,6 +60,28 @@ def test_the_cheapest_that_is_read_well_enough_or_the_best_read_is_chosen(goal: 
     assert (row.epsilon, row.seconds_per_draw) == chosen
 
 
+def test_of_equally_cheap_policies_the_best_read_is_chosen() -> None:
+    worse, better = points()[3], points()[2]
+    same = [replace(worse, seconds_per_draw=2.0), better, replace(worse, seconds_per_draw=2.0)]
+    assert Goal(accuracy=0.8).choose(same) is better
+    cheap, dear = replace(better, epsilon=4.0), better
+    assert Goal(accuracy=0.99).choose([dear, cheap]) is cheap  # out of reach, and as near
+
+
+@pytest.mark.parametrize("guarantee", ["ldp", "named"])
+def test_another_guarantee_than_was_asked_for_is_said_on_the_terminal_and_in_the_file(
+    guarantee: str, policy: Policy, windows, tmp_path: Path
+) -> None:
+    row, asked = points()[2], policy.vary(privacy={"guarantee": guarantee})
+    proposed = asked.vary(privacy={"guarantee": "ldp", "given": None, "ldp_ceiling": None})
+    found = Tuned(proposed, asked.privacy.guarantee, Goal(accuracy=0.9), row, row, [row], 3)
+    tuning._write(tmp_path, found, windows, seed=0)
+    text = (tmp_path / "policy.toml").read_text()
+    said = 'the policy asked for guarantee = "named"; tune compares guarantee = "ldp" only'
+    assert (said in str(found)) == (said in text.replace("\n# ", " ")) == (guarantee == "named")
+    assert Policy.load(tmp_path / "policy.toml") == proposed
+
+
 def test_an_hour_pays_for_as_much_as_it_may_cost() -> None:
     goal = Goal(epsilon_per_hour=60.0)
     assert goal.epsilons((1.0, 2.0), 30.0) == [0.5]

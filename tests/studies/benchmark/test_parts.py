@@ -143,3 +143,12 @@ def test_growth_of_what_is_linear_is_one(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(growth, "FEWEST_COMPARED", 100)
     for each in growth.rows(sizes=(100, 1000, 10_000)):
         assert each.ratio == pytest.approx(1.0), each
+
+
+@pytest.mark.long
+def test_a_whole_evaluation_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning, "EVALUATE", learning.EVALUATE.replace("jobs=JOBS", "jobs=1, quick=True"))
+    monkeypatch.setattr(learning, "PERSON_WINDOWS", 60)
+    (ratio,) = learning.evaluating(windows=600)
+    assert (ratio.what, ratio.peer) == ("evaluate one policy on 600 windows of 50 × 6", "6 minutes")
+    assert 0 < ratio.ratio < 1

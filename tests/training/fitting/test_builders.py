@@ -57,8 +57,8 @@ def test_where_recordings_are_too_few_the_channel_is_ldp_and_the_card_says_how_m
     bundle = export(protection, policy, windows=gym_windows, results=[])
     assert bundle.policy.privacy.given == "useful"
     text = card(bundle)
-    assert "There is no named promise, and the release is LDP instead, because 15 combinations" in text
-    assert "one has 0 recordings to calibrate with and needs 12; record about 24 of each" in text
+    assert "There is no named promise, and the release is LDP instead, because 15 combinations of" in text
+    assert "have too few recordings: one has 0 recordings to calibrate with and needs 12; record about 24" in text
 
 
 def test_a_class_with_few_recordings_is_held_by_the_ceiling_and_without_one_all_is_ldp(short_recordings, gym_policy):

@@ -164,17 +164,17 @@ def lines(
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.minorticks_off()
     axes.set_ylim(0, 1)
-    label_axes(figure, axes, series=series, xlabel=xlabel, ylabel=ylabel)
+    label_axes(figure, axes, names=len(series), xlabel=xlabel, ylabel=ylabel)
     return Drawing(name, caption, figure)
 
 
-def label_axes(figure: Figure, axes: Axes, *, series: Sequence[Series], xlabel: str, ylabel: str) -> None:
+def label_axes(figure: Figure, axes: Axes, *, names: int, xlabel: str, ylabel: str) -> None:
     """Shares in percent, and who is who, where there is anyone."""
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     axes.yaxis.set_major_formatter(PERCENT)
-    if series:
-        legend(figure, len(series))
+    if names:
+        legend(figure, names)
 
 
 def _levels(axes: Axes, levels: Mapping[str, float]) -> None:

@@ -25,6 +25,7 @@ from deeprotect.evaluation.report.drawing import (
     Series,
     canvas,
     file_name,
+    label_axes,
     legend,
     lines,
     looks,
@@ -47,13 +48,18 @@ def against_epsilon(rows: Sequence[Row], role: Role, inference: str, *, caption:
     def facts(row: Row) -> Useful | Sensitive:
         return (row.useful if role == "useful" else row.sensitive)[inference]
 
-    series = []
-    for line, group in _by_line(curves(rows)).items():
-        values, intervals = zip(*(facts(row).released for row in group), strict=True)
-        low, high = zip(*intervals, strict=True)
-        series.append(Series(line, [row.epsilon for row in group if row.epsilon is not None], values, low, high))
+    series = [
+        _series(line, [row.epsilon or 0.0 for row in group], [facts(row) for row in group])
+        for line, group in _by_line(curves(rows)).items()
+    ]
     levels = {"raw": facts(rows[0]).raw, "guessing": facts(rows[0]).chance}
     return lines(file_name(role, inference), series, xlabel=_EPSILON, levels=levels, caption=caption, log_x=True)
+
+
+def _series(name: str, x: Sequence[float], facts: Sequence[Useful | Sensitive]) -> Series:
+    """What is read of releases, with the intervals."""
+    values, intervals = zip(*(each.released for each in facts), strict=True)
+    return Series(name, x, values, *zip(*intervals, strict=True))
 
 
 def pooled(rows: Sequence[Row], inference: str, *, caption: str) -> Drawing:
@@ -120,17 +126,13 @@ def strangers(met: Row, unmet: Row, *, caption: str) -> Drawing:
     names += [f"{short(name, 18)}\n(attacker)" for name in met.sensitive]
     places = np.arange(len(names))
     for shift, row, colour, label in ((-0.2, met, _MET, "people met before"), (0.2, unmet, _STRANGERS, "strangers")):
-        values, ends = zip(*(each.released for _, each in row.inferences), strict=True)
-        low, high = zip(*ends, strict=True)
-        errors = Series(label, places.tolist(), values, low, high).errors
-        axes.bar(places + shift, values, 0.36, yerr=errors, color=colour, ecolor=GREY, label=label)
+        read = _series(label, places.tolist(), [each for _, each in row.inferences])
+        axes.bar(places + shift, read.y, 0.36, yerr=read.errors, color=colour, ecolor=GREY, label=label)
         levels = [each.clean if isinstance(each, Useful) else each.floor for _, each in row.inferences]
         axes.hlines(levels, places + shift - 0.18, places + shift + 0.18, color=GREY, linestyle=":")
     axes.set_xticks(places, names)
     axes.set_ylim(0, 1)
-    axes.set_ylabel("accuracy")
-    axes.yaxis.set_major_formatter(PERCENT)
-    legend(figure, 2)
+    label_axes(figure, axes, names=2, xlabel="", ylabel="accuracy")
     return Drawing("strangers", caption, figure)
 
 
@@ -193,11 +195,8 @@ def held(rows: Sequence[Row], useful: str, sensitive: str | None, *, caption: st
     axes.set_xticks(seconds, [f"{each:g}" for each in seconds])
     axes.minorticks_off()
     axes.set_ylim(0, 1)
-    axes.set_xlabel("seconds that a draw is held")
-    axes.set_ylabel("accuracy")
-    axes.yaxis.set_major_formatter(PERCENT)
     _cost(axes, rows, seconds)
-    legend(figure, 4)
+    label_axes(figure, axes, names=4, xlabel="seconds that a draw is held", ylabel="accuracy")
     return Drawing(file_name("held", useful), caption, figure)
 
 
@@ -205,27 +204,35 @@ def held(rows: Sequence[Row], useful: str, sensitive: str | None, *, caption: st
 def hourly(rows: Sequence[Row], useful: str, *, caption: str) -> Drawing:
     """What an app reads against ε for an hour: draws that are held, and scripts, each with its length."""
     figure, axes = canvas(5.4, 3.2)
-    _hourly_points(
-        axes, [row for row in rows if row.slots is None], useful, colour=_APP, marker="o", name="one label, held"
-    )
-    _hourly_points(axes, [row for row in rows if row.slots], useful, colour=_SCRIPT, marker="D", name="a script")
+    kinds = {"one label, held": (_APP, "o"), "a script": (_SCRIPT, "D")}
+    for name, (colour, marker) in kinds.items():
+        of_kind = [row for row in rows if (row.slots is not None) == (name == "a script")]
+        if of_kind:
+            _with_intervals(axes, of_kind, useful, fmt=marker, color=colour, markersize=5, elinewidth=0.8, label=name)
+    for row in rows:
+        length = duration(Fraction(row.seconds_per_draw or 0.0).limit_denominator(1000))
+        place = (row.epsilon_per_hour or 0.0, row.useful[useful].app)
+        axes.annotate(length, place, (5, -9), textcoords="offset points", color=GREY, fontsize=7)
     lowest = max(0.0, min(row.useful[useful].app_ci[0] for row in rows) - 0.02)
     if rows[0].useful[useful].clean > lowest:
         axes.axhline(rows[0].useful[useful].clean, color=GREY, linewidth=0.8, linestyle=":", label="raw windows")
     axes.set_ylim(lowest, 1)
-    _hourly_axes(axes, useful)
-    legend(figure, 3)
+    _hourly_axes(figure, axes, useful, names=3)
     return Drawing(file_name("hourly", useful), caption, figure)
 
 
-def _hourly_axes(axes: Axes, useful: str) -> None:
+def _with_intervals(axes: Axes, rows: Sequence[Row], useful: str, **look: Any) -> None:
+    """What an app reads of each row, against what an hour of it costs."""
+    read = _series("", [row.epsilon_per_hour or 0.0 for row in rows], [row.useful[useful] for row in rows])
+    axes.errorbar(read.x, read.y, read.errors, **look)
+
+
+def _hourly_axes(figure: Figure, axes: Axes, useful: str, *, names: int) -> None:
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.minorticks_off()
-    axes.set_xlabel("ε for an hour")
-    axes.set_ylabel(f"{useful}, accuracy of the app")
-    axes.yaxis.set_major_formatter(PERCENT)
+    label_axes(figure, axes, names=names, xlabel="ε for an hour", ylabel=f"{useful}, accuracy of the app")
 
 
 @mpl.rc_context(STYLE)
@@ -241,18 +248,15 @@ def tried(
             axes.scatter(costs, read, s=14, color=colour, marker=marker, alpha=0.55, label=name)
     best = _best(rows, useful)
     axes.step(*zip(*best, strict=True), where="post", color=INK, linewidth=0.9, label="best for its cost")
-    found = confirmed.useful[useful]
-    ends = [[max(0.0, found.app - found.app_ci[0])], [max(0.0, found.app_ci[1] - found.app)]]
-    place = ([confirmed.epsilon_per_hour or 0.0], [found.app])
-    ring: Any = {"markersize": 11, "markerfacecolor": "none", "markeredgewidth": 1.8, "elinewidth": 1.2}
-    axes.errorbar(*place, ends, fmt="o", color=_ATTACKER, label="proposed, on test recordings", **ring)
+    ring = {"markersize": 11, "markerfacecolor": "none", "markeredgewidth": 1.8, "elinewidth": 1.2}
+    label = "proposed, on test recordings"
+    _with_intervals(axes, [confirmed], useful, fmt="o", color=_ATTACKER, label=label, **ring)
     for level, draw in ((accuracy, axes.axhline), (cost, axes.axvline)):
         if level is not None:
             draw(level, color=GREY, linewidth=1, linestyle=(0, (4, 3)), label="asked for", zorder=0.5)
-    axes.axhline(found.clean, color=GREY, linewidth=0.8, linestyle=":", label="raw windows")
-    _hourly_axes(axes, useful)
+    axes.axhline(confirmed.useful[useful].clean, color=GREY, linewidth=0.8, linestyle=":", label="raw windows")
+    _hourly_axes(figure, axes, useful, names=len(axes.get_legend_handles_labels()[0]))
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0,)))
-    legend(figure, len(axes.get_legend_handles_labels()[0]))
     return Drawing(file_name("tried", useful), caption, figure)
 
 
@@ -271,16 +275,6 @@ def _best(rows: Sequence[Row], useful: str) -> list[tuple[float, float]]:
         if not found or app > found[-1][1]:
             found.append((cost, app))
     return found
-
-
-def _hourly_points(axes: Axes, rows: Sequence[Row], useful: str, *, colour: str, marker: str, name: str) -> None:
-    for number, row in enumerate(rows):
-        cost, found = row.epsilon_per_hour or 0.0, row.useful[useful]
-        ends = [[max(0.0, found.app - found.app_ci[0])], [max(0.0, found.app_ci[1] - found.app)]]
-        label = name if number == 0 else None
-        axes.errorbar([cost], [found.app], ends, fmt=marker, color=colour, markersize=5, elinewidth=0.8, label=label)
-        length = duration(Fraction(row.seconds_per_draw or 0.0).limit_denominator(1000))
-        axes.annotate(length, (cost, found.app), (5, -9), textcoords="offset points", color=GREY, fontsize=7)
 
 
 def _app(axes: Axes, rows: Sequence[Row], seconds: Sequence[float], useful: str) -> None:

@@ -1,8 +1,8 @@
 """The page: one self-contained HTML file that needs no network, with the leading row in plain words at its head."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -11,36 +11,12 @@ from markupsafe import Markup
 
 from deeprotect.attack.predictions import Interval
 from deeprotect.errors import quoted, quoted_all
+from deeprotect.evaluation.excerpt import Excerpt
 from deeprotect.evaluation.methods import BY_LINE, WORDS, Family
 from deeprotect.evaluation.report.drawing import Drawing
-from deeprotect.evaluation.results import Results, Row, Sensitive, Useful
+from deeprotect.evaluation.results import Results, Row
 from deeprotect.policy import Policy
 from deeprotect.privacy.guarantees import PLAIN, STRONGEST_FIRST, promise
-
-_NO_ATTACKER = (
-    "No inference is named sensitive, so no attacker was run: only the promise speaks about all else a window tells."
-)
-
-_NOTHING = "nothing that was measured"
-_QUICK = (
-    "This was a quick run (--quick): fewer windows, ε and attackers, and networks that learnt for a short time. Apps "
-    "and attackers do better in a full one."
-)
-
-
-class SummaryCard(NamedTuple):
-    """Four bars of one inference: raw, released (with its interval), the limit of ε (None: none), guessing."""
-
-    role: str
-    who: str
-    name: str
-    raw: float
-    released: float
-    interval: Interval
-    limit: float | None
-    chance: float
-    notes: Sequence[str]
-
 
 _EACH = "Below, each mechanism releases the same windows; an app reads them, and attackers try."
 
@@ -53,84 +29,15 @@ def aim(policy: Policy, *, below: str = _EACH) -> str:
     return f"{wanted}, and nobody should learn {hidden}. {below}"
 
 
-def headline(row: Row, *, quick: bool = False) -> list[str]:
-    """Sentences a reader can repeat; that a run was a quick one is said first."""
-    what = WORDS.get(row.mechanism, row.mechanism)
-    where = "without a promise" if row.epsilon is None else f"at ε = {row.epsilon:g} {_per_draw(row)}"
-    apps = [
-        f"{quoted(name)} right in {_per_cent(each.app)} of windows ({_per_cent(each.clean)} raw)"
-        for name, each in row.useful.items()
-    ]
-    sentences = [_QUICK] if quick else []
-    sentences += [f"{row.note[0].upper()}{row.note[1:]}."] if row.note else []
-    sentences += [f"With {row.line} ({what}) {where}, an unchanged app reads {' and '.join(apps) or _NOTHING}."]
-    for name, each in row.sensitive.items():
-        sentences.append(
-            f"The best attacker on {quoted(name)} goes from {_per_cent(each.raw)} on raw windows to "
-            f"{_per_cent(each.adaptive)}: {_gain(each)}."
-        )
-    if not row.sensitive:
-        sentences.append(_NO_ATTACKER)
-    return sentences
-
-
-def _per_draw(row: Row) -> str:
-    """What one draw stands for, as far as the row says."""
-    if row.slots is not None:
-        return f"for a script of {row.seconds_per_draw:g} s"
-    return "per draw" if row.seconds_per_draw is None else f"for {row.seconds_per_draw:g} s"
-
-
-def cards(row: Row) -> list[SummaryCard]:
-    return [
-        SummaryCard(*_described(each), name, each.raw, *each.released, each.limit, each.chance, _notes(each))
-        for name, each in row.inferences
-    ]
-
-
-def _described(facts: Useful | Sensitive) -> tuple[str, str]:
-    if isinstance(facts, Useful):
-        return "useful", "how often an unchanged app names it right"
-    return "sensitive", "how often the best retrained attacker names it right"
-
-
-def _notes(facts: Useful | Sensitive) -> list[str]:
-    if isinstance(facts, Useful):
-        retrained = facts.retrained
-        return [] if retrained is None else [f"An app retrained on released windows: {_per_cent(retrained)}."]
-    notes = [
-        f"Best attacker: {facts.best_attacker.replace('_', ' ')}. One that was not retrained: "
-        f"{_per_cent(facts.static)}. Told only the useful labels: {_per_cent(facts.from_useful)}."
-    ]
-    if facts.limit is not None and facts.limit > facts.raw:
-        notes.append(
-            "This ε alone would allow an attacker more than raw windows give; that it gets this little is measured, "
-            "not promised."
-        )
-    return notes
-
-
-def _gain(facts: Sensitive) -> str:
-    """What the release gives an attacker beyond what cannot be hidden."""
-    told, floor = facts.from_useful > facts.chance, facts.floor
-    known = "being told the useful labels alone" if told else "guessing the most common answer"
-    points = round(100 * facts.adaptive) - round(100 * floor)  # of the numbers as they are shown
-    if points <= 0:
-        return f"no better than {known} ({_per_cent(floor)})"
-    return f"{points} point{'s' if points > 1 else ''} more than {known} ({_per_cent(floor)})"
-
-
 def _per_cent(share: float) -> str:
     return f"{100 * share:.0f}\u00a0%"  # never broken over two lines
 
 
 @dataclass(frozen=True)
 class Group:
-    """Drawings under one heading; `anchor` is its address on the page."""
+    """Drawings under one heading, whose words stand in groups.html; `anchor` is its address on the page."""
 
     anchor: str
-    title: str
-    text: str
     drawings: Sequence[Drawing]
 
 
@@ -138,8 +45,9 @@ class Group:
 class Page:
     """What the page says besides the results: the row to lead with, the drawings, and how to read them.
 
-    `opening` is the promise of that row in two sentences; `epsilon` is the one at which rows are compared; `contains`
-    says what of the table stands here; `confidence` is that of named promises; `units` are the channels', where known.
+    `opening` is the promise of that row in two sentences; `epsilon` is the one at which rows are compared; `excerpt`
+    are windows of the table that are drawn; `reading` explains the numbers where the usual words do not; `confidence`
+    is that of named promises.
     """
 
     title: str
@@ -147,12 +55,10 @@ class Page:
     best: Row
     epsilon: float
     groups: Sequence[Group]
-    reading: Sequence[str]
-    untested: Sequence[str]
-    contains: Sequence[str] = ()
     opening: Sequence[str] = ()
+    excerpt: Excerpt | None = None
+    reading: Sequence[str] = ()
     confidence: float = 1.0
-    units: Mapping[str, str] = field(default_factory=dict)
 
     def render(self, results: Results) -> str:
         found = {row.guarantee for row in results.rows}
@@ -166,12 +72,13 @@ class Page:
             best=self.best,
             names=WORDS,
             plain=PLAIN,
-            headline=headline(self.best, quick=bool(results.run.get("quick"))),
-            cards=cards(self.best),
             promises={name: promise(name, sensitive=sensitive, given=given) for name in guarantees},
             sections=sections(results.rows),
             models={name: _models(results.rows, name) for name in sensitive},
             most={name: max(each.pooled, default=None) for name, each in self.best.sensitive.items()},
+            attackers=[each.replace("_", " ") for each in _models(results.rows, *sensitive)],
+            epsilons=sorted({row.epsilon for row in results.rows if row.epsilon is not None}),
+            units={} if self.excerpt is None else {each.name: each.unit for each in self.excerpt.schema.channels},
             signals=_signals(results.rows, self.epsilon),
         )
 
@@ -216,7 +123,7 @@ def template(room: str, name: str) -> Template:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=FunctionLoader(load)
     )
     environment.filters |= {"accuracy": accuracy, "interval": interval, "number": number, "over": over, "svg": _svg}
-    environment.filters["epsilon"] = epsilon
+    environment.filters |= {"epsilon": epsilon, "per_cent": _per_cent, "quoted": quoted}
     return environment.get_template(name)
 
 
@@ -254,6 +161,7 @@ def _signals(rows: Sequence[Row], epsilon: float) -> list[Row]:
     return [row for row in rows if row.signal and (row.epsilon is None or math.isclose(row.epsilon, epsilon))]
 
 
-def _models(rows: Sequence[Row], inference: str) -> list[str]:
-    """Every attacker that any row met: some fit some releases only."""
-    return list(dict.fromkeys(name for row in rows for name in row.sensitive[inference].attackers))
+def _models(rows: Sequence[Row], *inferences: str) -> list[str]:
+    """Every attacker that any row met, in the order in which they were tried: some fit some releases only."""
+    attacks = [row.sensitive[inference] for row in rows for inference in inferences]
+    return list(dict.fromkeys(name for each in attacks for name in each.attackers))

@@ -15,7 +15,7 @@ from deeprotect.bundle import Bundle
 from deeprotect.errors import InputError, quoted_all
 from deeprotect.evaluation.evaluator import FoldRelease, Setup
 from deeprotect.evaluation.excerpt import Choose, average, one_recording
-from deeprotect.evaluation.experiment import Plan, RunResult, compare_holds, compare_strangers, run
+from deeprotect.evaluation.experiment import Plan, RunResult, holds_plan, run, run_together, strangers_plans
 from deeprotect.evaluation.methods import Method, Setting, check_seed, grid, select
 from deeprotect.evaluation.report import layout
 from deeprotect.evaluation.report import report_files as files
@@ -181,13 +181,22 @@ def evaluate(
     refuse_unwritable_folder(out)
     windows = request.read(table, policy)
     who = request.strangers
-    found = run(windows, policy, plan, choose=request.choose, progress=lambda share: progress(MEASURED * share))
+    apart = {} if who is None else strangers_plans(windows, policy, plan, column=who)
+    held = [] if request.quick else holds_plan(windows, policy, plan)
+    found, *others = run_together(
+        windows,
+        policy,
+        [plan, *apart.values(), *held],
+        choose=request.choose,
+        progress=lambda share: progress(MEASURED * share),
+    )
+    rows, same = _once(found.rows)
     results = Results(
-        rows=_once(found.rows),
-        holds=() if request.quick else compare_holds(windows, policy, plan),
-        strangers={} if who is None else compare_strangers(windows, policy, plan, column=who),
+        rows=rows,
+        holds=[row for each in others[len(apart) :] for row in each.rows],
+        strangers={name: each.rows[0] for name, each in zip(apart, others, strict=False)},
         form=_form(table, windows, policy, request),
-        left_out=[*left_out, *found.left_out],
+        left_out=[*left_out, *found.left_out, *same],
         run=described(request, plan, windows, found) | {"policy": _asked(policy)},
         seconds=found.seconds,
     )
@@ -199,12 +208,14 @@ def evaluate(
     return results
 
 
-def _once(rows: Sequence[Row]) -> list[Row]:
-    """The policy's own row stands for the one that is the same among those it is held against."""
+def _once(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
+    """One row for each release, the policy's own before others; and what was asked for that came to the same."""
     found: dict[Any, Row] = {}
     for row in rows:
-        found.setdefault((row.line, row.epsilon, row.slots), row)
-    return list(found.values())
+        found.setdefault((row.mechanism, row.guarantee, row.epsilon, row.seconds_per_draw, row.slots), row)
+    shown = list(found.values())
+    same = [row for row in rows if row.asked and not any(row.line == each.line for each in shown)]
+    return shown, list(dict.fromkeys(f"{row.line}: {row.note}" for row in same))
 
 
 def _form(table: Any, windows: LabelledWindows, policy: Policy, request: EvaluateRequest) -> list[FormCheck]:

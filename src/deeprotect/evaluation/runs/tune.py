@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import joblib
@@ -17,7 +18,6 @@ from deeprotect.evaluation.experiment import CHANGES, Plan, hold_settings, run, 
 from deeprotect.evaluation.methods import Method, Setting, check_seed
 from deeprotect.evaluation.report import figures, layout
 from deeprotect.evaluation.report import report_files as files
-from deeprotect.evaluation.report.layout import contains, untested
 from deeprotect.evaluation.report.page import Group, Page
 from deeprotect.evaluation.results import Results, Row
 from deeprotect.evaluation.runner import FittedFold, Progress
@@ -28,7 +28,7 @@ from deeprotect.policy.sections import duration
 from deeprotect.tables.output_checks import refuse_unwritable_folder
 from deeprotect.training.labelled_windows import Indices, LabelledWindows, read_windows
 
-POLICY = "policy.toml"
+POLICY, COMMENT_WIDTH = "policy.toml", 110
 EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 """Tried for a draw of one label."""
 OF_SCRIPTS = (0.6, 0.7, 0.8, 0.9, 1.0)
@@ -70,11 +70,11 @@ class Goal:
         return [each for each in (*usual, most) if LEAST_EPSILON <= each <= most]
 
     def choose(self, rows: Sequence[Row]) -> Row:
-        """The cheapest that reads enough; or the best read of those that are cheap enough."""
-        if self.epsilon_per_hour is not None:
+        """The cheapest that reads enough, of equally cheap ones the best; or the best of what is cheap enough."""
+        enough = [] if self.accuracy is None else [row for row in rows if self.is_reached(accuracy_of(row))]
+        if not enough:
             return max(rows, key=lambda row: (accuracy_of(row), -_cost(row)))
-        enough = [row for row in rows if self.is_reached(accuracy_of(row))]
-        return min(enough, key=_cost) if enough else max(rows, key=accuracy_of)
+        return min(enough, key=lambda row: (_cost(row), -accuracy_of(row)))
 
     def is_reached(self, accuracy: float) -> bool:
         return self.accuracy is None or accuracy >= self.accuracy
@@ -87,9 +87,13 @@ class Goal:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The proposed policy, its row as it was chosen, the same on test recordings, and all that was tried."""
+    """The proposed policy, its row as it was chosen, the same on test recordings, and all that was tried.
+
+    `asked` is the guarantee of the policy that was given.
+    """
 
     policy: Policy
+    asked: str
     goal: Goal
     chosen: Row
     confirmed: Row
@@ -109,7 +113,17 @@ class Tuned:
             f"[{each.app_ci[0]:.3f}, {each.app_ci[1]:.3f}] on {self.recordings} test recordings"
             for name, each in found.useful.items()
         )
-        return f"{described(found)}, ε = {_cost(found):g} an hour: {read}"
+        return "\nnote: ".join([f"{described(found)}, ε = {_cost(found):g} an hour: {read}", *self.notes])
+
+    @property
+    def notes(self) -> list[str]:
+        """What else the proposal changes, which nobody asked for."""
+        if self.asked == self.policy.privacy.guarantee:
+            return []
+        return [
+            f'the policy asked for guarantee = "{self.asked}"; tune compares guarantee = "ldp" only, which limits '
+            "every inference at this ε, the sensitive ones included"
+        ]
 
 
 def tune(
@@ -143,7 +157,7 @@ def tune(
     plan = Plan([Setting.of(proposed)], setup, SplitSpec("recording", tested=tuple(tested.tolist())), jobs)
     (confirmed,) = run(windows, proposed, plan, release_of=by_recording).rows
     progress(CONFIRMED)
-    tuned = Tuned(proposed, goal, chosen, _of_window(confirmed, proposed), tried, len(tested))
+    tuned = Tuned(proposed, policy.privacy.guarantee, goal, chosen, _of_window(confirmed, proposed), tried, len(tested))
     _write(out, tuned, windows, seed=seed)
     progress(1.0)
     return tuned
@@ -272,11 +286,12 @@ def _write(out: Path, tuned: Tuned, windows: LabelledWindows, *, seed: int) -> N
         "versions": files.versions(),
     }
     results = Results([tuned.confirmed], holds=tuned.tried, run=run_facts)
-    files.write(out, results, _page(tuned, results))
-    files.write_file(out / POLICY, tuned.policy.to_toml().encode())
+    files.write(out, results, _page(tuned))
+    comments = [f"# {line}\n" for note in tuned.notes for line in wrap(note, COMMENT_WIDTH)]
+    files.write_file(out / POLICY, "".join([*comments, tuned.policy.to_toml()]).encode())
 
 
-def _page(tuned: Tuned, results: Results) -> Page:
+def _page(tuned: Tuned) -> Page:
     names, verdict = list(tuned.confirmed.useful), "" if tuned.holds else " It is not reached; this comes nearest."
     draw = partial(figures.tried, tuned.tried, tuned.confirmed)
     caption = "{}: what an app reads against what an hour costs; the ring is what is proposed"
@@ -287,21 +302,12 @@ def _page(tuned: Tuned, results: Results) -> Page:
         best=tuned.confirmed,
         opening=layout.opening_of(tuned.confirmed, tuned.policy),
         epsilon=tuned.confirmed.epsilon or 0.0,
-        groups=[
-            Group(
-                "curve",
-                "What an hour costs",
-                "Each point is a policy that was tried, measured on recordings that it did not learn from, none a "
-                "test recording. Further left costs less privacy, further up an app reads more.",
-                [draw(name, caption=caption.format(name), **asked) for name in names],
-            )
-        ],
+        groups=[Group("curve", [draw(name, caption=caption.format(name), **asked) for name in names])],
         reading=[
+            *(f"{note[0].upper()}{note[1:]}." for note in tuned.notes),
             "The search learns from a part of the recordings; the proposed policy from all but the test recordings.",
             f"Its accuracy was measured once, on {tuned.recordings} test recordings, after the choice; the interval is "
             "95 %, over whole recordings.",
             "An hour's ε is the sum over its draws, and bounds what all of them tell together about anything.",
         ],
-        untested=untested(results),
-        contains=contains(results, None),
     )

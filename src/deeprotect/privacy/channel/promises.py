@@ -199,13 +199,17 @@ def _unpromised(event: Event, name: str, promises: Sequence[NamedPromise], rest:
     without, fewest = sum(len(each.classes) for each in few), min(each.recordings for each in few)
     every = without + sum(len(each.classes) for each in promises if each.inference == name)
     cells = f"combinations of a useful class and {quoted(name)}" if few[0].given else f"classes of {quoted(name)}"
+    why, lacks = (
+        "a promise compares two classes, and one has no other with enough recordings",
+        "nothing to compare with",
+    )
+    takes = few[0].needed
+    if fewest < takes:
+        lacks = "too few recordings"
+        why = f"one has {fewest} recording{'' if fewest == 1 else 's'} to calibrate with and needs {takes}"
     open_to = f"{without} of {every} {cells} have no named promise; ε-LDP holds for them"
     if event.guarantee == "ldp":
-        too_few = f"because {without} {cells} have too few recordings"
-        open_to = f"there is no named promise, and the release is LDP instead, {too_few}"
-    why, takes = "a promise compares two classes, and one has no other with enough recordings", few[0].needed
-    if fewest < takes:
-        why = f"one has {fewest} recording{'' if fewest == 1 else 's'} to calibrate with and needs {takes}"
+        open_to = f"there is no named promise, and the release is LDP instead, because {without} {cells} have {lacks}"
     return f"{open_to}: {why}; record about {2 * takes} of each, half of which calibrate"
 
 
