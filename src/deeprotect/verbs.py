@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deeprotect.door import door
 from deeprotect.errors import InputError, printable, quoted
 from deeprotect.policy import Policy
 from deeprotect.tables import output_checks
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from deeprotect.evaluation.results import Results
     from deeprotect.evaluation.runs.tune import Tuned
     from deeprotect.policy.draft import Draft
+    from deeprotect.policy.repository import Inference
+    from deeprotect.release.ledger.statement import Statement
     from deeprotect.tables.checking.report import CheckReport
     from deeprotect.tables.preparing.counts import Counts
     from deeprotect.training.labelled_windows import LabelledWindows
@@ -29,6 +32,7 @@ Progress = Callable[[float], None]
 Names = str | Sequence[str]
 
 
+@door
 def check(
     table: Any,
     policy: AnyPolicy | None = None,
@@ -43,6 +47,7 @@ def check(
     return run(table, rules, mapping=_mapping(rules, map), columns=columns)
 
 
+@door
 def prepare(
     table: Any,
     out: Path_,
@@ -74,6 +79,7 @@ def prepare(
     return run(table, str(out), request)
 
 
+@door
 def init(
     table: Any,
     *,
@@ -130,6 +136,7 @@ def init(
     return Draft(policy, tuple(notes))
 
 
+@door
 def evaluate(
     policy: AnyPolicy | None = None,
     *,
@@ -191,6 +198,7 @@ def evaluate(
     return run(Policy.of(policy), data, Path(out), request=request, progress=progress)
 
 
+@door
 def tune(
     table: Any,
     policy: AnyPolicy,
@@ -216,6 +224,7 @@ def tune(
     return run(Policy.of(policy), table, Path(out), goal=goal, progress=progress, **given)
 
 
+@door
 def verify(bundle: Path_, *, key: Path_ | None = None) -> "Report":
     """Recompute everything that a bundle promises; with a public `key`, check its signature, too."""
     from deeprotect.bundle import signing
@@ -224,6 +233,7 @@ def verify(bundle: Path_, *, key: Path_ | None = None) -> "Report":
     return run(Path(bundle), key=None if key is None else signing.public_key(Path(key)))
 
 
+@door
 def audit(
     bundle: Path_,
     *,
@@ -249,6 +259,30 @@ def audit(
 
         write_audit(Path(out), result.findings)
     return result
+
+
+@door
+def inferences(name: str | None = None, *, sensor: str | None = None) -> "list[Inference]":
+    """The repository of inferences: all of them, the one of that name, or what one sensor reveals."""
+    from deeprotect.policy import Repository
+
+    if name is not None and sensor is not None:
+        raise InputError("give a NAME or --sensor: one inference, or what one sensor reveals")
+    repository = Repository.load()
+    if name is not None:
+        return [repository.inference(name)]
+    return list(repository.inferences.values()) if sensor is None else repository.reveals([sensor])
+
+
+@door
+def budget(
+    ledger: Path_, *, stream: str | None = None, person: str | None = None, app: str | None = None
+) -> "Statement":
+    """Who has spent what in a ledger, what is left, and when more is available; all of it, or one name's part."""
+    from deeprotect.release.ledger.database import Database
+    from deeprotect.release.ledger.statement import statement
+
+    return statement(Database.existing(str(ledger))).only(stream=stream, person=person, app=app)
 
 
 def _labelled(data: Any, bundle: "Bundle") -> "LabelledWindows":

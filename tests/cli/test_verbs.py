@@ -43,7 +43,7 @@ def test_protect_reads_and_writes_pipes(folder, deeprotect):
 
 def test_protect_sums_up_for_scripts(deeprotect):
     done = deeprotect("protect", "protector", "walk.csv", "out.csv", "--json")
-    assert json.loads(done.stderr)["spending"]["per_stream"] == 250
+    assert json.loads(done.stderr)["cost"]["per_stream"] == 250
 
 
 def test_describe_prints_the_card_or_the_manifest(deeprotect):

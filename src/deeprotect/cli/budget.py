@@ -59,22 +59,21 @@ def show(
 
     Example: deeprotect budget ledger.sqlite --person anna
     """
+    from deeprotect import verbs
     from deeprotect.release.ledger.database import Database
     from deeprotect.release.ledger.people import set_limits
-    from deeprotect.release.ledger.statement import statement
 
     if limit and (person is None or stream is not None or app is not None):
         raise InputError(
             "--limit is for all that leaves about one person; add --person NAME, without --stream or --app"
         )
     changes = dict(map(_stated, limit or ()))
-    database = Database.existing(ledger)
     if person is not None and changes:
         from deeprotect.privacy.size_limits import check_names
 
         check_names([person], "the name of a person")
-        set_limits(database, person, changes)
-    found = statement(database).only(stream=stream, person=person, app=app)
+        set_limits(Database.existing(ledger), person, changes)
+    found = verbs.budget(ledger, stream=stream, person=person, app=app)
     if as_json:
         typer.echo(json_text(found.to_json()))
         return

@@ -244,7 +244,7 @@ def _released(summary: "ReleaseSummary", bundle: "Bundle", *, by_file: bool, kee
     if summary.warning:
         yield f"warning: {summary.warning}"
     if summary.rows:
-        yield f"released {summary.rows} rows{files}; {summary.spending}"
+        yield f"released {summary.rows} rows{files}; {summary.cost}"
     else:
         yield f"released 0 rows{files}, which costs nothing; the bundle promises {bundle.mechanism.event}"
     certificate = bundle.certificate

@@ -84,22 +84,17 @@ def prepare(
 def inferences(
     name: Annotated[str | None, Argument(metavar="NAME", help="One inference, with its references.")] = None,
     sensor: Annotated[str | None, Option(metavar="S", help="Only what this sensor reveals.")] = None,
-    also: Annotated[list[Path] | None, Option("--file", help="Your own repository file to add.")] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """The repository of inferences: which sensors reveal what, with references.
 
     Example: deeprotect inferences --sensor gyroscope
     """
+    from deeprotect import verbs
     from deeprotect.cli.printing import inference_card, inferences_table
     from deeprotect.policy import Repository
 
-    if name and sensor:
-        raise InputError("give a NAME or --sensor: one inference, or what one sensor reveals")
-    repository = Repository.load(*(also or []))
-    chosen = repository.reveals([sensor]) if sensor else list(repository.inferences.values())
-    if name:
-        chosen = [repository.inference(name)]
+    repository, chosen = Repository.load(), verbs.inferences(name, sensor=sensor)
     if as_json:
         typer.echo(json_text([each.model_dump(mode="json", exclude_none=True) for each in chosen]))
     elif name:
