@@ -13,7 +13,7 @@ def test_init_writes_a_policy_with_hardware_ranges_and_warns_what_else_is_reveal
     policy = Policy.load(folder / "new.toml")
     assert policy.stream.rate_hz == 10
     assert policy.stream.channels["acc_x"].range == (-4.0, 4.0)
-    assert "also reveal: " in done.stderr
+    assert "accelerometer data can also reveal: " in done.stderr
     assert "text entered" in done.stderr
 
 

@@ -10,6 +10,7 @@ from typer import Argument, Option
 from typer.core import TyperGroup
 
 from deeprotect.cli.printing import json_text, with_examples
+from deeprotect.cli.tables import WRITTEN
 from deeprotect.errors import InputError, printable
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ LedgerAddress = Annotated[
     str, Argument(metavar="LEDGER", help="A ledger's file, or postgresql+psycopg://user@host/database.")
 ]
 
-NewTable = Annotated[str, Argument(metavar="OUT", help="CSV, Parquet or Arrow, by its suffix.")]
+NewTable = Annotated[str, Argument(metavar="OUT", help=f"The table to write: {WRITTEN}.")]
 OlderThan = Annotated[str, Option(metavar="TIME", help="As in '90 d'; the last two days always stay.")]
 
 
@@ -34,7 +35,7 @@ class _Budget(TyperGroup):
 
 
 budget = typer.Typer(
-    help="Who has spent what, what is left, and what a ledger need not keep for ever.\n\n\b\nExample:\n"
+    help="Show who has spent what and what is left; export, archive or forget old entries.\n\n\b\nExample:\n"
     "  deeprotect budget ledger.sqlite --person anna",
     cls=_Budget,
     no_args_is_help=True,
@@ -49,13 +50,13 @@ def show(
     app: Annotated[str | None, Option(metavar="NAME", help="Only what this app was given.")] = None,
     limit: Annotated[
         list[str] | None,
-        Option(metavar="NAME=EPSILON", help="Set a limit of --person: per_hour, per_day, in_all."),
+        Option(metavar="NAME=EPSILON", help="Set a limit for --person: per_hour, per_day or in_all."),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show who has spent what, what is left, and when more is available; totals are over all apps, which may collude.
+    """Show who has spent what, what is left, and when more is available; totals count all apps, which may collude.
 
-    The tightest limits that bundles ask for hold for a person. --limit sets them anew: in_all=100, or in_all=none.
+    The tightest limits that bundles ask for apply to a person. --limit replaces one: in_all=100, or in_all=none.
 
     Example: deeprotect budget ledger.sqlite --person anna
     """
@@ -107,7 +108,7 @@ def archive(ledger: LedgerAddress, out: NewTable, older_than: OlderThan) -> None
 
 
 def forget(ledger: LedgerAddress, older_than: OlderThan) -> None:
-    """Remove old draws, which are kept so that they can be given again; their charges stay.
+    """Remove old draws, which are kept so that they can be returned again; their charges stay.
 
     What was released then cannot be asked for again: it is refused, and never drawn a second time.
 
@@ -122,9 +123,9 @@ def forget(ledger: LedgerAddress, older_than: OlderThan) -> None:
 
 for _verb, _summary in (
     (show, "Who has spent what; `deeprotect budget LEDGER` does the same."),
-    (export, "All charges as a table."),
-    (archive, "Old charges out of the ledger, into a table."),
-    (forget, "Old draws away; they are never made again."),
+    (export, "Write all charges as a table."),
+    (archive, "Move old charges out of the ledger into a table."),
+    (forget, "Remove old draws; they are never made again."),
 ):
     budget.command(help=with_examples(_verb), short_help=_summary)(_verb)
 

@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     from deeprotect.bundle import Bundle
 
 
-BundlePath = Annotated[Path, Argument(metavar="BUNDLE", help="A bundle: a folder or a .zip file.")]
+BundlePath = Annotated[Path, Argument(metavar="BUNDLE", help="A bundle from train: a folder or a .zip file.")]
 Key = Annotated[
-    Path | None, Option(metavar="PUBLIC", help="The Ed25519 public key that must have signed it, a PEM file.")
+    Path | None, Option(metavar="PUBLIC", help="Require a signature by this Ed25519 public key, a PEM file.")
 ]
 
 
 def describe(
     bundle: BundlePath,
-    page: Annotated[Path | None, Option("--html", metavar="FILE", help="Write the card as a page.")] = None,
+    page: Annotated[
+        Path | None, Option("--html", metavar="FILE", help="Write the card as an HTML page instead.")
+    ] = None,
     force: Force = False,
     as_json: Annotated[bool, Option("--json", help="Print the manifest as JSON.")] = False,
 ) -> None:
@@ -54,7 +56,7 @@ def verify(
     key: Key = None,
     as_json: Annotated[bool, Option("--json", help="Print the steps as JSON.")] = False,
 ) -> None:
-    """Recompute everything the bundle promises; exit code 1 if anything does not hold.
+    """Recompute everything that the bundle promises; exit code 1 if anything does not hold.
 
     Example: deeprotect verify protector --key public.pem
     """
@@ -68,13 +70,15 @@ def verify(
 
 def audit(
     bundle: BundlePath,
-    runs: Annotated[int, Option(metavar="N", help="How often to release each of two inputs.")] = 100_000,
-    data: Annotated[str | None, Option(metavar="TABLE", help="Labelled recordings, for named promises.")] = None,
-    out: Annotated[Path | None, Option(metavar="PNG", help="A picture of the attack.")] = None,
+    runs: Annotated[int, Option(metavar="N", help="How often to release each of the two inputs.")] = 100_000,
+    data: Annotated[
+        str | None, Option(metavar="TABLE", help="Labelled recordings, to attack named promises, too.")
+    ] = None,
+    out: Annotated[Path | None, Option(metavar="PNG", help="Also draw the attack, as a PNG file.")] = None,
     force: Force = False,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Attack the release, and print a lower bound on ε with its confidence; exit code 1 if it exceeds the claim.
+    """Attack the release and print a lower bound on ε with its confidence; exit code 1 if it exceeds the claim.
 
     Example: deeprotect audit protector --runs 1000000 --out audit.png
     """
@@ -92,15 +96,13 @@ def audit(
 def export(
     bundle: BundlePath,
     target: Annotated[Literal["browser", "device", "onnx"], Option(help="Where it will run.")] = "browser",
-    out: Annotated[
-        Path | None, Option(metavar="DIR", help="The folder to write; without it, BUNDLE-TARGET here.")
-    ] = None,
+    out: Annotated[Path | None, Option(metavar="DIR", help="The folder to write; default: BUNDLE-TARGET.")] = None,
     force: Force = False,
 ) -> None:
     """Write the bundle for another runtime.
 
     browser: an extension, and a script for a site. device: a file for the npm package `deeprotect`, and its digest.
-    onnx: encoder and public windows for everything else.
+    onnx: the encoder and the public windows, for any other runtime.
 
     Example: deeprotect export protector --target browser --out protector-browser
     """
