@@ -207,7 +207,6 @@ def tune(
     accuracy: float | None = None,
     epsilon_per_hour: float | None = None,
     jobs: int | None = None,
-    seed: int = 0,
     map: Mapping[str, str] | None = None,
     columns: Sequence[str] | None = None,
     force: bool = False,
@@ -220,7 +219,7 @@ def tune(
 
     goal = Goal(accuracy, epsilon_per_hour)
     refuse_report(Path(out), (*REPORT, POLICY), force=force)
-    given: Any = {"mapped": map, "columns": columns, "seed": seed, "jobs": processes_or_cluster(jobs, None)}
+    given: Any = {"mapped": map, "columns": columns, "jobs": processes_or_cluster(jobs, None)}
     return run(Policy.of(policy), table, Path(out), goal=goal, progress=progress, **given)
 
 

@@ -65,6 +65,21 @@ def test_options_have_the_names_of_the_command_line(verb):
     assert keywords - NOT_THERE <= options
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_options_have_the_defaults_of_the_command_line(verb):
+    here = {
+        name: each.default
+        for function in VERBS[verb]
+        for name, each in inspect.signature(function).parameters.items()
+        if each.default is not inspect.Parameter.empty
+    }
+    there = {option: each for each in COMMANDS[verb].params for option in each.opts if option.startswith("--")}
+    for option, parameter in there.items():
+        name = option.removeprefix("--").replace("-", "_")
+        if name in here and not parameter.required:
+            assert (parameter.default or None) == (here[name] or None), option
+
+
 def test_every_option_has_a_form_that_is_checked():
     functions = [each for several in VERBS.values() for each in several]
     functions += [*SHOWN.values(), Protector.stream, Protector.ledger]

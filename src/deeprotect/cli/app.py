@@ -1,9 +1,6 @@
 """The command `deeprotect` and its verbs."""
 
-from typing import Any
-
 import typer
-from typer.core import TyperGroup
 
 from deeprotect.cli import budget, bundles, evaluate, filtering, gateway, protect, tables
 from deeprotect.cli.printing import Verb, with_examples
@@ -26,24 +23,11 @@ SUMMARIES: dict[Verb, str] = {
     evaluate.tune: "Propose a policy for an accuracy or an ε per hour.",
 }
 """In the order in which a newcomer needs them; short enough to be shown whole."""
-MOVED = {verb: f"gateway {verb}" for verb in ("serve", "register", "replay")}
-
-
-class _Verbs(TyperGroup):
-    """Who types a verb where it was is told where it is."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and args[0] in MOVED:
-            ctx.fail(f"it is `deeprotect {MOVED[args[0]]}` now")
-        return super().resolve_command(ctx, args)
-
-
 app = typer.Typer(
     help="Name what an app may infer from your sensors; release data that carries only that.\n\n"
     "The usual path: check and prepare a table, init a policy, train a protector, describe and verify it, protect "
     "recordings with it, evaluate what they still reveal. `deeprotect COMMAND --help` shows an example of each.",
     add_completion=True,
-    cls=_Verbs,
     pretty_exceptions_enable=False,  # its tracebacks print local variables, and those can be private samples
     rich_markup_mode=None,
 )

@@ -117,16 +117,19 @@ def export(
 
 def _exported(target: str, bundle: "Bundle", folder: Path) -> Iterator[str]:
     from deeprotect.exporting import targets
+    from deeprotect.exporting.protector_file import PROTECTOR
 
     if target == "browser":
-        browser = targets.export_browser(bundle, folder)
-        yield f"{browser.extension}: load it in chrome://extensions (developer mode, load unpacked)"
-        yield f"{browser.script}: for a site that embeds it; about.html beside it says what that is worth"
+        targets.export_browser(bundle, folder)
+        script = folder / targets.EMBEDDED / targets.SCRIPT
+        yield f"{folder / targets.EXTENSION}: load it in chrome://extensions (developer mode, load unpacked)"
+        yield f"{script}: for a site that embeds it; about.html beside it says what that is worth"
     elif target == "device":
-        device = targets.export_device(bundle, folder)
-        yield f"{device.protector}: import it into an app beside the npm package deeprotect"
-        yield f"{device.script}: the same package as one script, for an app that hosts an engine"
-        yield f"SHA-256 {device.digest}: pin it where the file is fetched from elsewhere"
+        digest = targets.export_device(bundle, folder)
+        yield f"{folder / PROTECTOR}: import it into an app beside the npm package deeprotect"
+        yield f"{folder / targets.SCRIPT}: the same package as one script, for an app that hosts an engine"
+        yield f"SHA-256 {digest}: pin it where the file is fetched from elsewhere"
     else:
-        onnx = targets.export_onnx(bundle, folder)
-        yield f"{onnx.encoder}: windows in, codes out; {onnx.manifest} says how to draw and what to show"
+        targets.export_onnx(bundle, folder)
+        manifest = folder / targets.MANIFEST
+        yield f"{folder / targets.ENCODER}: windows in, codes out; {manifest} says how to draw and what to show"

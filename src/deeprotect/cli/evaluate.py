@@ -110,7 +110,6 @@ def tune(
         float | None, Option(metavar="E", help="What an hour may cost, such as 60; finds the best accuracy.")
     ] = None,
     jobs: Jobs = None,
-    seed: Annotated[int, Option(help="Random seed for splits, models and noise.")] = 0,
     mapped: Map = None,
     columns: Columns = None,
     force: Force = False,
