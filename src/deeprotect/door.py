@@ -10,9 +10,10 @@ from functools import wraps
 from inspect import Parameter, signature
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from deeprotect.errors import DeeprotectError, InputError, printable
+from deeprotect.policy import Policy
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,7 +27,7 @@ def door(function: F) -> F:
         given = form.bind(*args, **options).arguments
         try:
             for name, value in given.items():
-                _check(form.parameters[name], value)
+                _check(form.parameters[name], value, FORMS.get(f"{function.__name__} {name}") or FORMS.get(name))
             return function(*args, **options)
         except DeeprotectError as error:
             if error.typed is None:
@@ -37,58 +38,42 @@ def door(function: F) -> F:
     return cast(F, entered)
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+class Form(NamedTuple):
+    """What an option takes: a value of these kinds, several such values, or a dictionary of names."""
+
+    takes: str
+    one: tuple[type, ...] = ()
+    several: tuple[type, ...] = ()
+    is_mapping: bool = False
+    least: int | None = None
+
+    def fits(self, value: Any) -> bool:
+        if self.is_mapping:
+            return isinstance(value, Mapping) and all(_is(each, (str,)) for pair in value.items() for each in pair)
+        if self.several and isinstance(value, Sequence) and not isinstance(value, str | bytes):
+            return all(_is(each, self.several) for each in value)
+        return _is(value, self.one) and (self.least is None or value >= self.least)
 
 
-def _is_path(value: Any) -> bool:
-    return isinstance(value, str | PathLike)
+def _is(value: Any, kinds: tuple[type, ...]) -> bool:
+    """A truth value is no number, though Python counts with it; numpy's numbers are numbers."""
+    return bool in kinds if isinstance(value, bool) else isinstance(value, kinds)
 
 
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _is_count(value: Any) -> bool:
-    return _is_whole(value) and value > 0
-
-
-def _is_names(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str) and all(map(_is_text, value))
-
-
-def _is_map(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(map(_is_text, (*value.keys(), *value.values())))
-
-
-def _is_numbers(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str) and all(map(_is_number, value))
-
-
-Form = tuple[Callable[[Any], bool], str]
-_FLAG: Form = (_is_flag, "True or False")
-_TEXT: Form = (_is_text, "text")
-_PATH: Form = (_is_path, "a path")
-_WHOLE: Form = (_is_whole, "a whole number")
-_NUMBER: Form = (_is_number, "a number")
-_NAMES: Form = (lambda value: _is_text(value) or _is_names(value), "a name, or a list of names")
+_FLAG, _TEXT, _PATH = Form("True or False", (bool,)), Form("text", (str,)), Form("a path", (str, PathLike))
+_WHOLE, _NUMBER = Form("a whole number", (Integral,)), Form("a number", (Real,))
+_NAMES = Form("a name, or a list of names", (str,), several=(str,))
 FORMS: dict[str, Form] = {
-    "map": (_is_map, 'a dictionary such as {"time": "Timestamp"}'),
-    "columns": (_is_names, 'a list of names such as ["time", "acc_x"]'),
-    "unit": (_is_names, 'a list such as ["acc=m/s2:g"]'),
-    "bundle": (_is_path, "the path of a saved bundle (Protector.save writes one)"),
-    "epsilon": (lambda value: _is_number(value) or _is_numbers(value), "a number, or a list of numbers"),
-    "workers": (_is_count, "a whole number above 0"),
-    "progress": (callable, "a function of the share that is done"),
-    **dict.fromkeys(("force", "keep_names", "quick", "relative_time", "show_raw", "html"), _FLAG),
+    "policy": Form("a policy, its path or a dictionary", (Policy, str, PathLike, Mapping)),
+    "map": Form('a dictionary such as {"time": "Timestamp"}', is_mapping=True),
+    "columns": Form('a list of names such as ["time", "acc_x"]', several=(str,)),
+    "unit": Form('a list such as ["acc=m/s2:g"]', several=(str,)),
+    "bundle": Form("the path of a saved bundle (Protector.save writes one)", (str, PathLike)),
+    "epsilon": Form("a number, or a list of numbers", (Real,), several=(Real,)),
+    "init epsilon": _NUMBER,
+    "workers": Form("a whole number above 0", (Integral,), least=1),
+    "progress": Form("a function of the share that is done", (Callable,)),  # type: ignore[arg-type]
+    **dict.fromkeys(("force", "html", "keep_names", "quick", "relative_time", "show_raw"), _FLAG),
     **dict.fromkeys(("folds", "jobs", "listen", "repeats", "runs", "seed", "window"), _WHOLE),
     **dict.fromkeys(("accuracy", "epsilon_per_hour", "max_dropped", "rate_hz"), _NUMBER),
     **dict.fromkeys(("mechanism", "sensitive", "useful"), _NAMES),
@@ -96,18 +81,15 @@ FORMS: dict[str, Form] = {
     **dict.fromkeys(("app", "every", "group", "listen_to", "name", "person", "scheduler", "sensor", "slots"), _TEXT),
     **dict.fromkeys(("split", "strangers", "stream"), _TEXT),
 }
-"""What an option of this name takes, whichever function has it. Tables, policies and ledgers say themselves what they
-cannot be, and so do numbers that are too small or too large."""
+"""By the name of the option, whichever function has it, or by both names. Tables and ledgers say themselves what they
+cannot be, and so do most numbers that are too small or too large."""
 
 
-def _check(parameter: Parameter, value: Any) -> None:
-    form = FORMS.get(parameter.name)
-    if form is None or (value is None and parameter.default is None):
+def _check(parameter: Parameter, value: Any, form: Form | None) -> None:
+    if form is None or (value is None and parameter.default is None) or form.fits(value):
         return
-    fits, takes = form
-    if not fits(value):
-        shown = printable(repr(value)) if isinstance(value, str | int | float) else type(value).__name__
-        raise InputError(f"--{parameter.name.replace('_', '-')}: give {takes}, not {shown}")
+    shown = printable(repr(value)) if isinstance(value, str | int | float) else type(value).__name__
+    raise InputError(f"--{parameter.name.replace('_', '-')}: give {form.takes}, not {shown}")
 
 
 _FLAGS = tuple(name for name, form in FORMS.items() if form is _FLAG)

@@ -275,13 +275,13 @@ def inferences(name: str | None = None, *, sensor: str | None = None) -> "list[I
 
 @door
 def budget(
-    ledger: Path_, *, stream: str | None = None, person: str | None = None, app: str | None = None
+    address: Path_, *, stream: str | None = None, person: str | None = None, app: str | None = None
 ) -> "Statement":
     """Who has spent what in a ledger, what is left, and when more is available; all of it, or one name's part."""
     from deeprotect.release.ledger.database import Database
     from deeprotect.release.ledger.statement import statement
 
-    return statement(Database.existing(str(ledger))).only(stream=stream, person=person, app=app)
+    return statement(Database.existing(str(address))).only(stream=stream, person=person, app=app)
 
 
 def _labelled(data: Any, bundle: "Bundle") -> "LabelledWindows":
