@@ -274,8 +274,13 @@ def compare_holds(windows: LabelledWindows, policy: Policy, plan: Plan) -> Seque
     return run(windows, policy, Plan(settings, setup, split, plan.jobs)).rows
 
 
-def compare_strangers(windows: LabelledWindows, policy: Policy, plan: Plan, *, column: str) -> dict[str, Row]:
-    """On people who were `met` before, and on `strangers`; `windows` carry the people as their groups."""
+def compare_strangers(
+    windows: LabelledWindows, policy: Policy, plan: Plan, *, column: str
+) -> tuple[dict[str, Row], list[str]]:
+    """On people who were `met` before, and on `strangers`; `windows` carry the people as their groups.
+
+    Without either there is nothing to compare, and the second value says why.
+    """
     people = len(np.unique(windows.groups))
     if people < 2 * FOLDS:
         raise InputError(
@@ -283,8 +288,9 @@ def compare_strangers(windows: LabelledWindows, policy: Policy, plan: Plan, *, c
         )
     settings = [Setting.of(policy)]
 
-    def measured(split: SplitSpec) -> Sequence[Row]:
-        return run(windows, policy, Plan(settings, plan.setup, replace(split, most=plan.split.most), plan.jobs)).rows
+    def measured(split: SplitSpec) -> RunResult:
+        return run(windows, policy, Plan(settings, plan.setup, replace(split, most=plan.split.most), plan.jobs))
 
-    (met,), (strangers,) = measured(SplitSpec()), measured(SplitSpec("strangers", folds=FOLDS))
-    return {"met": met, "strangers": strangers}
+    found = {"met": measured(SplitSpec()), "strangers": measured(SplitSpec("strangers", folds=FOLDS))}
+    left_out = [f"new people: {reason}" for each in found.values() for reason in each.left_out]
+    return {} if left_out else {name: each.rows[0] for name, each in found.items()}, left_out

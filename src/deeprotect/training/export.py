@@ -271,7 +271,12 @@ def root_of(samples: int) -> int:
     return round(0.5 * math.log2(samples))
 
 
-_SMOOTH: dict[str, Callable[[Floats], Floats]] = {"tanh": np.tanh, "sigmoid": lambda values: 1 / (1 + np.exp(-values))}
+def _sigmoid(values: Floats) -> Floats:
+    with np.errstate(over="ignore"):  # far below 0 it is 0, which the division gives
+        return np.asarray(1 / (1 + np.exp(-values)))
+
+
+_SMOOTH: dict[str, Callable[[Floats], Floats]] = {"tanh": np.tanh, "sigmoid": _sigmoid}
 
 
 def _sums(weights: Floats, reach: Reach) -> Floats:

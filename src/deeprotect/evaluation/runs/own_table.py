@@ -182,12 +182,13 @@ def evaluate(
     windows = request.read(table, policy)
     who = request.strangers
     found = run(windows, policy, plan, choose=request.choose, progress=lambda share: progress(MEASURED * share))
+    strangers, unmet = ({}, []) if who is None else compare_strangers(windows, policy, plan, column=who)
     results = Results(
         rows=_once(found.rows),
         holds=() if request.quick else compare_holds(windows, policy, plan),
-        strangers={} if who is None else compare_strangers(windows, policy, plan, column=who),
+        strangers=strangers,
         form=_form(table, windows, policy, request),
-        left_out=[*left_out, *found.left_out],
+        left_out=[*left_out, *found.left_out, *unmet],
         run=described(request, plan, windows, found) | {"policy": _asked(policy)},
         seconds=found.seconds,
     )
