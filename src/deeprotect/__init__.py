@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from deeprotect.policy import Policy
     from deeprotect.protector import Protector, Release
     from deeprotect.release.streaming import LiveStream
-    from deeprotect.verbs import audit, check, evaluate, init, prepare, tune, verify
+    from deeprotect.verbs import audit, budget, check, evaluate, inferences, init, prepare, tune, verify
     from deeprotect.version import __version__
 
 __all__ = [
@@ -21,8 +21,10 @@ __all__ = [
     "Release",
     "__version__",
     "audit",
+    "budget",
     "check",
     "evaluate",
+    "inferences",
     "init",
     "prepare",
     "tune",
@@ -36,15 +38,14 @@ _HOMES = {
     "Protector": "deeprotect.protector",
     "Release": "deeprotect.protector",
     "__version__": "deeprotect.version",
-    **dict.fromkeys(("audit", "check", "evaluate", "init", "prepare", "tune", "verify"), "deeprotect.verbs"),
 }
 
 
 def __getattr__(name: str) -> Any:
     """Imported when first used, so that `import deeprotect` costs nothing."""
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'deeprotect' has no attribute '{name}'")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_HOMES.get(name, "deeprotect.verbs")), name)
 
 
 def __dir__() -> list[str]:

@@ -23,6 +23,8 @@ class DeeprotectError(Exception):
     """
 
     exit_code = 1
+    typed: str | None = None
+    """What a terminal is shown, where the message names options as Python writes them (`deeprotect.door`)."""
 
 
 class InputError(DeeprotectError):

@@ -1,7 +1,8 @@
 """A protector as a scikit-learn transformer: raw windows in, released ones out; needs the `train` extra."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from deeprotect.errors import InputError
 from deeprotect.policy import Policy
 from deeprotect.protector import Protector
+from deeprotect.release.ledger import Ledger
 from deeprotect.training.fitting.fit import export, learn
 from deeprotect.training.fitting.fitted_models import FittedModels
 from deeprotect.training.labelled_windows import LabelledWindows, Labels
@@ -53,7 +55,7 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         minimiser: str | None = None,
         max_epochs: int | None = None,
         random_state: Any = None,
-        ledger: str | PathLike[str] | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
         stream: str | None = None,
         person: str | None = None,
         app: str | None = None,
@@ -79,15 +81,13 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         if y is None:
             raise ValueError("WindowProtector requires y to be passed, but the target y is None")
         check_consistent_length(rows, y, sensitive)
-        try:
+        with _scikit_learn_errors():
             policy = self._policy(rows.shape[1])
             inferences = policy.inferences
             labels = _labels(y, inferences.useful, "y") | _labels(sensitive, inferences.sensitive, "sensitive")
             windows = _windows(rows, labels, policy)
             models = FittedModels(windows, policy.kept_together)
             bundle = export(learn(models, policy), policy, windows=windows, results=[])
-        except InputError as error:  # scikit-learn knows wrong input by this name
-            raise ValueError(str(error)) from None
         self.protector_ = Protector(bundle)
         return self
 
@@ -97,7 +97,8 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         rows = validate_data(self, X, dtype=np.float64, reset=False)
         schema = self.protector_.bundle.schema
         book: Any = {"ledger": self.ledger, "stream": self.stream, "person": self.person, "app": self.app}
-        release = self.protector_.protect(rows.reshape(len(rows), schema.window, -1), **book)
+        with _scikit_learn_errors():
+            release = self.protector_.protect(rows.reshape(len(rows), schema.window, -1), **book)
         return np.asarray(release.table.reshape(rows.shape))
 
     def _policy(self, values: int) -> Policy:
@@ -115,6 +116,15 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         tags.non_deterministic = True  # noise is the operating system's, whatever the seed
         tags.target_tags.required = True
         return tags
+
+
+@contextmanager
+def _scikit_learn_errors() -> Iterator[None]:
+    """Wrong input under the name by which scikit-learn knows it."""
+    try:
+        yield
+    except InputError as error:
+        raise ValueError(str(error)) from None
 
 
 def _one_channel(values: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deeprotect.door import door
 from deeprotect.errors import InputError, printable, quoted
 from deeprotect.policy import Policy
 from deeprotect.tables import output_checks
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from deeprotect.evaluation.results import Results
     from deeprotect.evaluation.runs.tune import Tuned
     from deeprotect.policy.draft import Draft
+    from deeprotect.policy.repository import Inference
+    from deeprotect.release.ledger.statement import Statement
     from deeprotect.tables.checking.report import CheckReport
     from deeprotect.tables.preparing.counts import Counts
     from deeprotect.training.labelled_windows import LabelledWindows
@@ -29,6 +32,7 @@ Progress = Callable[[float], None]
 Names = str | Sequence[str]
 
 
+@door
 def check(
     table: Any,
     policy: AnyPolicy | None = None,
@@ -43,6 +47,7 @@ def check(
     return run(table, rules, mapping=_mapping(rules, map), columns=columns)
 
 
+@door
 def prepare(
     table: Any,
     out: Path_,
@@ -74,6 +79,7 @@ def prepare(
     return run(table, str(out), request)
 
 
+@door
 def init(
     table: Any,
     *,
@@ -128,6 +134,7 @@ def init(
     return Draft(policy, tuple(notes))
 
 
+@door
 def evaluate(
     policy: AnyPolicy | None = None,
     *,
@@ -189,6 +196,7 @@ def evaluate(
     return run(Policy.of(policy), data, Path(out), request=request, progress=progress)
 
 
+@door
 def tune(
     table: Any,
     policy: AnyPolicy,
@@ -197,7 +205,6 @@ def tune(
     accuracy: float | None = None,
     epsilon_per_hour: float | None = None,
     jobs: int | None = None,
-    seed: int = 0,
     map: Mapping[str, str] | None = None,
     columns: Sequence[str] | None = None,
     force: bool = False,
@@ -210,10 +217,11 @@ def tune(
 
     goal = Goal(accuracy, epsilon_per_hour)
     refuse_report(Path(out), (*REPORT, POLICY), force=force)
-    given: Any = {"mapped": map, "columns": columns, "seed": seed, "jobs": processes_or_cluster(jobs, None)}
+    given: Any = {"mapped": map, "columns": columns, "jobs": processes_or_cluster(jobs, None)}
     return run(Policy.of(policy), table, Path(out), goal=goal, progress=progress, **given)
 
 
+@door
 def verify(bundle: Path_, *, key: Path_ | None = None) -> "Report":
     """Recompute everything that a bundle promises; with a public `key`, check its signature, too."""
     from deeprotect.bundle import signing
@@ -222,6 +230,7 @@ def verify(bundle: Path_, *, key: Path_ | None = None) -> "Report":
     return run(Path(bundle), key=None if key is None else signing.public_key(Path(key)))
 
 
+@door
 def audit(
     bundle: Path_,
     *,
@@ -247,6 +256,30 @@ def audit(
 
         write_audit(Path(out), result.findings)
     return result
+
+
+@door
+def inferences(name: str | None = None, *, sensor: str | None = None) -> "list[Inference]":
+    """The repository of inferences: all of them, the one of that name, or what one sensor reveals."""
+    from deeprotect.policy import Repository
+
+    if name is not None and sensor is not None:
+        raise InputError("give a NAME or --sensor: one inference, or what one sensor reveals")
+    repository = Repository.load()
+    if name is not None:
+        return [repository.inference(name)]
+    return list(repository.inferences.values()) if sensor is None else repository.reveals([sensor])
+
+
+@door
+def budget(
+    address: Path_, *, stream: str | None = None, person: str | None = None, app: str | None = None
+) -> "Statement":
+    """Who has spent what in a ledger, what is left, and when more is available; all of it, or one name's part."""
+    from deeprotect.release.ledger.database import Database
+    from deeprotect.release.ledger.statement import statement
+
+    return statement(Database.existing(str(address))).only(stream=stream, person=person, app=app)
 
 
 def _labelled(data: Any, bundle: "Bundle") -> "LabelledWindows":

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from deeprotect.bundle import Bundle
 from deeprotect.errors import InputError
-from deeprotect.exporting.targets import export_browser
+from deeprotect.exporting.targets import EXTENSION, export_browser
 from studies.benchmark import own_process
 from studies.benchmark.device_engines import engines
 from studies.benchmark.engines import ENGINES
@@ -52,8 +52,8 @@ def browser(bundle: Bundle, *, seconds: int) -> Iterator[Overhead]:
     if not OVERHEAD.is_file() or shutil.which("node") is None:
         return
     with tempfile.TemporaryDirectory() as folder:
-        exported = export_browser(bundle, Path(folder) / "out")
-        command = ["node", str(OVERHEAD), str(exported.extension), str(seconds)]
+        export_browser(bundle, Path(folder) / "out")
+        command = ["node", str(OVERHEAD), str(Path(folder) / "out" / EXTENSION), str(seconds)]
         done = subprocess.run(command, cwd=BROWSER, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise InputError("the browser could not be measured; run `make browser`, and see that chromium starts")

@@ -183,7 +183,7 @@ def test_json_has_no_infinity(folder, deeprotect, named_bundle):
     done = deeprotect("protect", "named", "walk.csv", "out.csv", "--json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stderr, parse_constant=pytest.fail)
-    assert summary["spending"]["per_stream"] is None
+    assert summary["cost"]["per_stream"] is None
 
 
 def test_a_table_of_column_names_alone_says_the_promise_of_the_bundle(folder, deeprotect, named_bundle):
@@ -193,7 +193,7 @@ def test_a_table_of_column_names_alone_says_the_promise_of_the_bundle(folder, de
     assert done.returncode == 0, done.stderr
     assert f"released 0 rows, which costs nothing; the bundle promises {named_bundle.mechanism.event}" in done.stderr
     done = deeprotect("protect", "named", "none.csv", "other.csv", "--json")
-    assert json.loads(done.stderr)["spending"]["guarantee"] == "named"
+    assert json.loads(done.stderr)["cost"]["guarantee"] == "named"
 
 
 def test_a_walk_is_released(folder, deeprotect):

@@ -78,3 +78,21 @@ def test_training_still_refuses_what_is_in_another_unit(folder, deeprotect):
 def test_what_other_packages_log_is_no_second_line(deeprotect):
     deeprotect("inferences")
     assert not logging.getLogger("matplotlib.font_manager").isEnabledFor(logging.WARNING)
+
+
+@pytest.mark.parametrize(
+    ("module", "verb", "extra"),
+    [
+        ("matplotlib", ("evaluate", "policy.toml", "--data", "walk.csv", "--out", "new"), "evaluate"),
+        ("sklearn", ("train", "policy.toml", "--data", "walk.csv", "--out", "new"), "train"),
+    ],
+)
+def test_what_is_not_installed_is_named_with_the_extra_that_brings_it(deeprotect, monkeypatch, module, verb, extra):
+    def missing(*_, **__):
+        raise ModuleNotFoundError(name=module)
+
+    monkeypatch.setattr("deeprotect.policy.Policy.of", missing)
+    monkeypatch.setattr("deeprotect.policy.Policy.load", missing)
+    done = deeprotect(*verb)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert f"{module} is not installed; run: pip install 'deeprotect[{extra}]'" in done.stderr

@@ -13,7 +13,7 @@ def test_init_writes_a_policy_with_hardware_ranges_and_warns_what_else_is_reveal
     policy = Policy.load(folder / "new.toml")
     assert policy.stream.rate_hz == 10
     assert policy.stream.channels["acc_x"].range == (-4.0, 4.0)
-    assert "also reveal: " in done.stderr
+    assert "accelerometer data can also reveal: " in done.stderr
     assert "text entered" in done.stderr
 
 
@@ -43,7 +43,7 @@ def test_protect_reads_and_writes_pipes(folder, deeprotect):
 
 def test_protect_sums_up_for_scripts(deeprotect):
     done = deeprotect("protect", "protector", "walk.csv", "out.csv", "--json")
-    assert json.loads(done.stderr)["spending"]["per_stream"] == 250
+    assert json.loads(done.stderr)["cost"]["per_stream"] == 250
 
 
 def test_describe_prints_the_card_or_the_manifest(deeprotect):

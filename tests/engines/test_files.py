@@ -220,7 +220,7 @@ def test_spark_releases_whole_files_without_moving_a_row(spark, bundle, whole, t
     out = str(tmp_path / "out")
     job = engine.protect_folder(spark, str(paths[0].parent), out, bundle, place=_place(tmp_path / "ledger.db"))
     assert pq.read_table(out).num_rows == rows.num_rows
-    assert job.spending == Protector(bundle).protect(rows).spending
+    assert job.spending == Protector(bundle).protect(rows).cost
     assert _draws(tmp_path / "ledger.db") == 6 * 8
     with pytest.raises(InputError, match="exists"):
         engine.protect_folder(spark, str(paths[0].parent), out, bundle, place=None)

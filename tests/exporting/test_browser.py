@@ -19,13 +19,15 @@ def bundle():
 
 
 def test_the_extension_holds_the_protector(bundle, tmp_path):
-    exported = export_browser(bundle, tmp_path / "out")
-    assert (exported.extension / "bundle" / "protector.json").read_text() == ProtectorFile.of(bundle).text
-    assert {"shim.js", "worker.js", "manifest.json"} <= {path.name for path in exported.extension.iterdir()}
+    export_browser(bundle, tmp_path / "out")
+    extension = tmp_path / "out" / "extension"
+    assert (extension / "bundle" / "protector.json").read_text() == ProtectorFile.of(bundle).text
+    assert {"shim.js", "worker.js", "manifest.json"} <= {path.name for path in extension.iterdir()}
 
 
 def test_the_script_holds_the_protector_and_ends_no_page(bundle, tmp_path):
-    text = export_browser(bundle, tmp_path / "out").script.read_text()
+    export_browser(bundle, tmp_path / "out")
+    text = (tmp_path / "out" / "embedded" / "deeprotect.js").read_text()
     stated = re.search(r"const deeprotectBundle = (.*);\n", text)[1]
     assert json.loads(stated) == json.loads(ProtectorFile.of(bundle).text)
     assert "</" not in text

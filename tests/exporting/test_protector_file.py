@@ -79,12 +79,12 @@ def test_streams_that_no_device_has_are_refused(bundle, monkeypatch):
 
 
 def test_the_digest_is_that_of_the_file(bundle, tmp_path):
-    exported = export_device(bundle, tmp_path / "out")
-    content = exported.protector.read_bytes()
-    assert exported.digest == hashlib.sha256(content).hexdigest()
-    assert (tmp_path / "out" / "protector.sha256").read_text() == f"{exported.digest}  protector.json\n"
+    digest = export_device(bundle, tmp_path / "out")
+    content = (tmp_path / "out" / "protector.json").read_bytes()
+    assert digest == hashlib.sha256(content).hexdigest()
+    assert (tmp_path / "out" / "protector.sha256").read_text() == f"{digest}  protector.json\n"
     assert content.isascii()
-    assert export_device(bundle, tmp_path / "again").digest == exported.digest
+    assert export_device(bundle, tmp_path / "again") == digest
 
 
 def test_the_verb_says_which_digest_to_pin(bundle, tmp_path):

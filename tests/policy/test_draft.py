@@ -139,7 +139,9 @@ def test_names_of_a_table_cannot_steer_a_terminal() -> None:
 
 def test_the_warning_names_what_else_the_sensors_reveal(repository: Repository) -> None:
     (line,) = warnings_for(draft(COLUMNS, useful=["activity"], rate_hz=50, mapping={}), repository)
-    assert line.startswith("acc + gyro also reveal: behaviour-based authentication, text entered, ")
+    assert line.startswith(
+        "accelerometer and gyroscope data can also reveal: behaviour-based authentication, text entered, "
+    )
     assert "activity mode" not in line
 
 

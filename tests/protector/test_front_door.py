@@ -1,7 +1,9 @@
 """Python and the command line do the same: the same names, the same refusals, nothing overwritten unasked."""
 
 import inspect
+import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ from tests.conftest import walk
 import deeprotect
 from deeprotect import Protector
 from deeprotect.cli.app import app
+from deeprotect.door import FORMS
 from deeprotect.errors import BundleError, InputError
 
 VERBS = {
@@ -28,6 +31,10 @@ NOT_IN_PYTHON = {"json", "help", "engine", "master"}
 """What is printed, and where it runs: results are values in Python, and engines have functions of their own."""
 NOT_THERE = {"progress", "policy", "data"}
 """Functions are told of progress; what is an argument on the command line may be a keyword in Python."""
+SHOWN = {"budget": deeprotect.budget, "describe": Protector.describe, "inferences": deeprotect.inferences}
+"""Verbs that print what the function of this name gives."""
+SPEAK_FOR_THEMSELVES = {"self", "table", "data", "source", "ledger"}
+"""Tables and ledgers of many kinds, which say themselves what they cannot be."""
 PAGE = Path(__file__).parents[2] / "docs/python.md"
 COMMANDS = typer.main.get_command(app).commands
 
@@ -58,6 +65,103 @@ def test_options_have_the_names_of_the_command_line(verb):
     assert keywords - NOT_THERE <= options
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_options_have_the_defaults_of_the_command_line(verb):
+    here = {
+        name: each.default
+        for function in VERBS[verb]
+        for name, each in inspect.signature(function).parameters.items()
+        if each.default is not inspect.Parameter.empty
+    }
+    there = {option: each for each in COMMANDS[verb].params for option in each.opts if option.startswith("--")}
+    for option, parameter in there.items():
+        name = option.removeprefix("--").replace("-", "_")
+        if name in here and not parameter.required:
+            assert (parameter.default or None) == (here[name] or None), option
+
+
+def test_every_option_has_a_form_that_is_checked():
+    functions = [each for several in VERBS.values() for each in several]
+    functions += [*SHOWN.values(), Protector.stream, Protector.ledger]
+    names = {name for function in functions for name in inspect.signature(function).parameters}
+    assert not names - {*FORMS} - SPEAK_FOR_THEMSELVES
+    assert not {form.split()[-1] for form in FORMS} - names
+
+
+def wrong_calls(protector, source, out):
+    """What a hasty script gives, and the line it gets."""
+    protect, policy = partial(protector.protect, source), protector.policy
+    evaluate = partial(deeprotect.evaluate, policy, data=source, out=out)
+    a_map, a_flag, a_count = (
+        'give a dictionary such as {"time"',
+        "give True or False, not",
+        "give a whole number above 0",
+    )
+    return [
+        (protect, {"map": ["time=t"]}, f'`map`: {a_map}: "Timestamp"}}, not list'),
+        (protect, {"map": "time=t"}, f"`map`: {a_map}"),
+        (protect, {"map": {"time": 3}}, f"`map`: {a_map}"),
+        (partial(deeprotect.check, source), {"map": ["time=t"]}, f"`map`: {a_map}"),
+        (protect, {"columns": "time,acc_x"}, "`columns`: give a list of names"),
+        (partial(deeprotect.prepare, source, out), {"unit": "acc=g:m/s2"}, "`unit`: give a list such as"),
+        (partial(deeprotect.prepare, source, out), {"rate_hz": "5"}, "`rate_hz`: give a number, not '5'"),
+        (protect, {"workers": -3}, f"`workers`: {a_count}, not -3"),
+        (protect, {"workers": True}, f"`workers`: {a_count}, not True"),
+        (protect, {"keep_names": "no"}, f"`keep_names`: {a_flag} 'no'"),
+        (protect, {"relative_time": "no"}, f"`relative_time`: {a_flag} 'no'"),
+        (protect, {"force": 1}, f"`force`: {a_flag} 1"),
+        (protect, {"out": 5}, "`out`: give a path, not 5"),
+        (protector.stream, {"listen": 0.5}, "`listen`: give a whole number, not 0.5"),
+        (evaluate, {"jobs": "2"}, "`jobs`: give a whole number, not '2'"),
+        (evaluate, {"epsilon": "5"}, "`epsilon`: give a number, or a list of numbers, not '5'"),
+        (partial(deeprotect.check, source), {"policy": 5}, "`policy`: give a policy, its path or a dictionary, not 5"),
+        (partial(deeprotect.init, source, useful="activity"), {"epsilon": [5]}, "`epsilon`: give a number, not list"),
+        (deeprotect.budget, {"address": 5}, "`address`: give a path, not 5"),
+        (deeprotect.verify, {"bundle": protector}, "`bundle`: give the path of a saved bundle"),
+        (deeprotect.audit, {"bundle": protector}, "`bundle`: give the path of a saved bundle"),
+        (Protector.load, {"bundle": protector.bundle}, "`bundle`: give the path of a saved bundle"),
+    ]
+
+
+def test_what_an_option_cannot_be_is_one_clear_line(protector, source, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    for function, options, says in wrong_calls(protector, source, tmp_path / "out.csv"):
+        with pytest.raises(InputError, match=re.escape(says)) as told:
+            function(**options)
+        assert "\n" not in str(told.value)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_numbers_of_numpy_and_paths_are_what_they_look_like(protector, source, tmp_path):
+    assert protector.protect(source, tmp_path / "out.csv", workers=np.int64(2)).rows == 23
+
+
+def test_errors_name_options_as_python_writes_them_and_a_terminal_as_it_does(protector, source, tmp_path):
+    (tmp_path / "out.csv").write_text("yesterday")
+    with pytest.raises(InputError, match=r"overwrite it with force=True$") as exists:
+        protector.protect(source, tmp_path / "out.csv")
+    assert exists.value.typed.endswith("overwrite it with --force")
+    with pytest.raises(InputError, match=r"""map=\{"tme": "t"\}: 'tme' is nothing"""):
+        deeprotect.check(source, map={"tme": "t"})
+    with pytest.raises(InputError, match="give `accuracy`, what the app needs, or `epsilon_per_hour`"):
+        deeprotect.tune(source, protector.policy, out=tmp_path / "tuned")
+
+
+def test_the_card_is_text_or_a_page(protector):
+    assert "## What is promised" in protector.describe()
+    assert protector.describe(html=True).startswith("<!doctype html>")
+
+
+def test_what_is_known_and_what_was_spent_are_values(protector, source, tmp_path):
+    assert [each.title for each in deeprotect.inferences("text_entered")] == ["Text entered"]
+    assert len(deeprotect.inferences(sensor="microphone")) < len(deeprotect.inferences())
+    with pytest.raises(InputError, match="give a NAME or `sensor`"):
+        deeprotect.inferences("text_entered", sensor="gyroscope")
+    protector.protect(source, ledger=tmp_path / "spent.db", stream="walk")
+    assert [each.draws for each in deeprotect.budget(tmp_path / "spent.db").people] == [6]
+    assert not deeprotect.budget(tmp_path / "spent.db", person="bob").people
+
+
 def test_no_room_has_the_name_of_what_the_package_gives():
     """Once it was imported, a room would stand where the function was."""
     home = Path(deeprotect.__file__).parent
@@ -68,7 +172,7 @@ def test_every_verb_has_a_function_or_is_named_as_one_of_the_command_line_alone(
     alone = PAGE.read_text(encoding="utf-8").split("Only on the command line: ")[1].split(". ")[0]
     assert {name.strip(" `\n") for name in alone.replace(" and ", ", ").split(",")} == set(COMMANDS) - {
         *VERBS,
-        "describe",
+        *SHOWN,
     }
 
 
@@ -127,9 +231,9 @@ def test_a_ledger_is_an_address_or_an_object(protector, source, tmp_path):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"stream": "walk"}, "add --ledger"),
-        ({"app": "fitness"}, "add --ledger"),
-        ({"ledger": "spent.db"}, "add --stream"),
+        ({"stream": "walk"}, "add ledger=FILE"),
+        ({"app": "fitness"}, "add ledger=FILE"),
+        ({"ledger": "spent.db"}, "add stream=NAME"),
     ],
 )
 def test_half_a_ledger_is_refused(protector, given, says):
@@ -183,6 +287,15 @@ def test_what_waits_when_a_stream_ends_is_dropped_and_counted(protector):
     with protector.stream() as live:
         assert len(live.push(np.zeros((6, 2)))) == 4
     assert (live.waiting, live.dropped) == (0, 2)
+
+
+def test_a_stream_that_ended_with_its_block_takes_nothing_more(protector):
+    with protector.stream() as live:
+        live.push(np.zeros((4, 2)))
+    for late in (lambda: live.push([0.0, 0.0]), live.finish):
+        with pytest.raises(InputError, match="this stream ended with its `with` block; open another one"):
+            late()
+    assert live.cost.draws == 1
 
 
 def test_a_release_without_a_table_is_told_in_json(protector):

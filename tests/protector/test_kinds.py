@@ -38,7 +38,7 @@ def test_a_lazy_frame_comes_back_lazy_and_is_drawn_and_paid_for_once(protector, 
     released = protector.protect(lazy)
     assert isinstance(released.table, polars.LazyFrame)
     assert released.table.collect().equals(released.table.collect())
-    assert released.spending.draws == 3
+    assert released.cost.draws == 3
     assert released.dropped == ("note", "activity")
 
 
@@ -60,7 +60,7 @@ def test_windows_keep_their_shape_and_type_and_nothing_else(protector, kind):
     assert released.table.shape == windows.shape
     assert released.table.dtype == windows.dtype
     assert released.rows == 20
-    assert released.spending.draws == 5
+    assert released.cost.draws == 5
     if windows.dtype.kind == "f":
         assert (released.table == windows).mean() < 0.2
         assert np.abs(released.table.astype(float)).max() <= 4
@@ -77,14 +77,14 @@ def test_held_windows_are_counted_from_the_first_and_many_go_in_batches():
     held, count = Protector(protectors.held()), 3 * 4096 + 1
     released = held.protect(np.random.default_rng(0).uniform(-4, 4, size=(count, protectors.CODES, 1)))
     episodes = np.arange(count) // protectors.HELD
-    assert released.spending.draws == episodes[-1] + 1
+    assert released.cost.draws == episodes[-1] + 1
     assert (released.table[1:] == released.table[:-1])[episodes[1:] == episodes[:-1]].all()
 
 
 def test_no_windows_are_no_release(protector):
     released = protector.protect(np.empty((0, 4, 2)))
     assert released.table.shape == (0, 4, 2)
-    assert released.spending.draws == 0
+    assert released.cost.draws == 0
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,8 @@ def test_release_gives_table_cost_and_what_was_left_out_together(protector, tabl
     released = protector.protect(table)
     assert isinstance(released, Release)
     assert released.table.num_rows == released.rows == table.num_rows
-    assert released.spending.draws == 6
-    assert released.spending.per_stream == 30
+    assert released.cost.draws == 6
+    assert released.cost.per_stream == 30
     assert released.dropped == ("note", "activity")
     assert released.clipped == ()
 

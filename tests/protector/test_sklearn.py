@@ -115,6 +115,16 @@ def test_transforms_are_charged_to_a_ledger(tmp_path):
     assert [person.draws for person in found.people] == [83]
 
 
+def test_wrong_input_is_a_value_error_of_transform_as_of_fit(tmp_path):
+    windows, labels = data()
+    step = WindowProtector(**FAST).fit(windows, labels)
+    step.set_params(ledger=tmp_path / "spent.db")
+    with pytest.raises(ValueError, match="add stream=NAME"):
+        step.transform(windows)
+    with pytest.raises(ValueError, match="epsilon"):
+        WindowProtector(**FAST, epsilon=-1.0).fit(windows, labels)
+
+
 def test_missing_labels_are_missing():
     windows, labels = data()
     some = labels.astype(object)

@@ -92,12 +92,12 @@ def test_numbers_of_a_broken_run_are_never_taken_by_other_files(protector, data,
 
 
 def test_only_what_this_run_released_is_counted_as_spent(protector, data, tmp_path):
-    everything = protector.protect([data], tmp_path / "all").spending.draws
-    first = protector.protect([data / PLACES[0]], tmp_path / "one").spending.draws
+    everything = protector.protect([data], tmp_path / "all").cost.draws
+    first = protector.protect([data / PLACES[0]], tmp_path / "one").cost.draws
     (tmp_path / "out").mkdir()
     (tmp_path / "one" / RELEASED[0]).rename(tmp_path / "out" / RELEASED[0])
     (tmp_path / "out" / UNFINISHED).touch()
-    assert protector.protect([data], tmp_path / "out").spending.draws == everything - first
+    assert protector.protect([data], tmp_path / "out").cost.draws == everything - first
 
 
 def test_a_finished_folder_is_not_released_again(protector, data, tmp_path):

@@ -70,9 +70,9 @@ def test_labels_and_strangers_columns_stay_behind_and_are_named(protector, table
 def test_the_cost_is_charged_per_window_padded_tails_included(protector, table, tmp_path):
     summary = protector.protect(write(table, tmp_path / "in.csv"), tmp_path / "out.csv")
     assert summary.rows == 23
-    assert summary.spending.draws == 3 + 3  # 12 rows and 11 rows in windows of 4
-    assert summary.spending.per_draw == 5
-    assert summary.spending.per_stream == 30
+    assert summary.cost.draws == 3 + 3  # 12 rows and 11 rows in windows of 4
+    assert summary.cost.per_draw == 5
+    assert summary.cost.per_stream == 30
 
 
 def test_two_releases_of_one_table_differ(protector, table):

@@ -57,7 +57,7 @@ def test_each_window_informs_at_most_one_draw(hold, listen_to, guarantee, record
         first += windows
     heard = [window for draw in bundle.heard for window in draw]
     assert len(heard) == len(set(heard))
-    assert stream.spending.draws == len(bundle.heard)  # and each draw is paid for
+    assert stream.cost.draws == len(bundle.heard)  # and each draw is paid for
 
 
 class Seeing(Traced):
@@ -133,8 +133,8 @@ def test_an_episode_shows_one_output_and_is_paid_for_once(listen_to):
     released = stream.push(np.random.default_rng(0).uniform(-4, 4, size=(3 * HELD * CODES, 1)))
     outputs = released.reshape(3, HELD, CODES)
     assert (outputs == outputs[:, :1]).all()
-    assert stream.spending.draws == 3
-    assert stream.spending.per_stream == stream.spending.draws * protectors.EPSILON
+    assert stream.cost.draws == 3
+    assert stream.cost.per_stream == stream.cost.draws * protectors.EPSILON
 
 
 @pytest.mark.long
@@ -174,7 +174,7 @@ def test_a_failed_draw_stays_paid_for():
     stream = live(bundle, ledger=ledger)
     with pytest.raises(StreamError):
         stream.push(numbered(2))
-    assert stream.spending.draws == 1
+    assert stream.cost.draws == 1
 
 
 def test_a_spent_budget_keeps_its_own_error_and_says_what_was_dropped():

@@ -52,7 +52,7 @@ def test_the_mapped_recording_is_numbered_by_file(files):
 def test_no_window_spans_two_files(bundle, files, tmp_path):
     summary = Protector(bundle).protect(files, tmp_path / "out.parquet")
     assert summary.rows == 22
-    assert summary.spending.draws == 2 + 3 + 2  # of four rows: 7, 10 and 5 rows
+    assert summary.cost.draws == 2 + 3 + 2  # of four rows: 7, 10 and 5 rows
     assert pa_parquet.read_table(tmp_path / "out.parquet").num_rows == 22
 
 

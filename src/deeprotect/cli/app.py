@@ -1,56 +1,40 @@
 """The command `deeprotect` and its verbs."""
 
-from typing import Any
-
 import typer
-from typer.core import TyperGroup
 
 from deeprotect.cli import budget, bundles, evaluate, filtering, gateway, protect, tables
 from deeprotect.cli.printing import Verb, with_examples
 
 SUMMARIES: dict[Verb, str] = {
     evaluate.demo: "See it work: train, protect and attack on real wrist data.",
-    tables.inferences: "What sensors reveal, with references.",
-    tables.check: "List all problems of a table, each with the fix.",
+    tables.inferences: "Show what sensors reveal, with references.",
+    tables.check: "List all problems of a table, each with its fix.",
     tables.prepare: "Fix a table: sort, drop, split, resample, convert.",
     tables.init: "Write a policy for a table.",
     protect.train: "Learn a protector from labelled recordings.",
     protect.enrol: "Adapt a protector to a new person in seconds.",
-    bundles.describe: "Print what a protector promises, and what not.",
+    bundles.describe: "Print what a protector promises and what it does not.",
     bundles.verify: "Recompute everything that a bundle promises.",
-    bundles.audit: "Attack a release; gives a lower bound on ε.",
-    protect.protect: "Release tables: the same form, other content.",
+    bundles.audit: "Attack a release, for a lower bound on ε.",
+    protect.protect: "Release tables: the same form, new content.",
     filtering.filter: "Release readings in a pipe: line protocol, JSON lines.",
     bundles.export: "Export a protector to browsers, phones, ONNX.",
-    evaluate.evaluate: "Measure what apps and attackers infer; a report.",
-    evaluate.tune: "Propose a policy for an accuracy, or for ε an hour.",
+    evaluate.evaluate: "Report what apps and attackers can infer.",
+    evaluate.tune: "Propose a policy for an accuracy or an ε per hour.",
 }
 """In the order in which a newcomer needs them; short enough to be shown whole."""
-MOVED = {verb: f"gateway {verb}" for verb in ("serve", "register", "replay")}
-
-
-class _Verbs(TyperGroup):
-    """Who types a verb where it was is told where it is."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and args[0] in MOVED:
-            ctx.fail(f"it is `deeprotect {MOVED[args[0]]}` now")
-        return super().resolve_command(ctx, args)
-
-
 app = typer.Typer(
     help="Name what an app may infer from your sensors; release data that carries only that.\n\n"
     "The usual path: check and prepare a table, init a policy, train a protector, describe and verify it, protect "
-    "recordings with it, evaluate what they still tell. `deeprotect VERB --help` shows an example of each.",
+    "recordings with it, evaluate what they still reveal. `deeprotect COMMAND --help` shows an example of each.",
     add_completion=True,
-    cls=_Verbs,
     pretty_exceptions_enable=False,  # its tracebacks print local variables, and those can be private samples
     rich_markup_mode=None,
 )
 for _verb, _summary in SUMMARIES.items():
     app.command(help=with_examples(_verb), short_help=_summary)(_verb)
-app.add_typer(budget.budget, name="budget", short_help="What has been spent, what is left, what need not be kept.")
-app.add_typer(tables.datasets, name="datasets", short_help="Known data sets, their licence; fetch one as a table.")
+app.add_typer(budget.budget, name="budget", short_help="Show who has spent what, and what is left.")
+app.add_typer(tables.datasets, name="datasets", short_help="List public data sets; fetch one as a table.")
 app.add_typer(gateway.gateway, name="gateway", short_help="Live streams from sensors to apps: serve, register, replay.")
 
 

@@ -10,6 +10,7 @@ from typer import Argument, Option
 from typer.core import TyperGroup
 
 from deeprotect.cli.printing import json_text, with_examples
+from deeprotect.cli.tables import WRITTEN
 from deeprotect.errors import InputError, printable
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ LedgerAddress = Annotated[
     str, Argument(metavar="LEDGER", help="A ledger's file, or postgresql+psycopg://user@host/database.")
 ]
 
-NewTable = Annotated[str, Argument(metavar="OUT", help="CSV, Parquet or Arrow, by its suffix.")]
+NewTable = Annotated[str, Argument(metavar="OUT", help=f"The table to write: {WRITTEN}.")]
 OlderThan = Annotated[str, Option(metavar="TIME", help="As in '90 d'; the last two days always stay.")]
 
 
@@ -34,7 +35,7 @@ class _Budget(TyperGroup):
 
 
 budget = typer.Typer(
-    help="Who has spent what, what is left, and what a ledger need not keep for ever.\n\n\b\nExample:\n"
+    help="Show who has spent what and what is left; export, archive or forget old entries.\n\n\b\nExample:\n"
     "  deeprotect budget ledger.sqlite --person anna",
     cls=_Budget,
     no_args_is_help=True,
@@ -49,32 +50,31 @@ def show(
     app: Annotated[str | None, Option(metavar="NAME", help="Only what this app was given.")] = None,
     limit: Annotated[
         list[str] | None,
-        Option(metavar="NAME=EPSILON", help="Set a limit of --person: per_hour, per_day, in_all."),
+        Option(metavar="NAME=EPSILON", help="Set a limit for --person: per_hour, per_day or in_all."),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show who has spent what, what is left, and when more is available; totals are over all apps, which may collude.
+    """Show who has spent what, what is left, and when more is available; totals count all apps, which may collude.
 
-    The tightest limits that bundles ask for hold for a person. --limit sets them anew: in_all=100, or in_all=none.
+    The tightest limits that bundles ask for apply to a person. --limit replaces one: in_all=100, or in_all=none.
 
     Example: deeprotect budget ledger.sqlite --person anna
     """
+    from deeprotect import verbs
     from deeprotect.release.ledger.database import Database
     from deeprotect.release.ledger.people import set_limits
-    from deeprotect.release.ledger.statement import statement
 
     if limit and (person is None or stream is not None or app is not None):
         raise InputError(
             "--limit is for all that leaves about one person; add --person NAME, without --stream or --app"
         )
     changes = dict(map(_stated, limit or ()))
-    database = Database.existing(ledger)
     if person is not None and changes:
         from deeprotect.privacy.size_limits import check_names
 
         check_names([person], "the name of a person")
-        set_limits(database, person, changes)
-    found = statement(database).only(stream=stream, person=person, app=app)
+        set_limits(Database.existing(ledger), person, changes)
+    found = verbs.budget(ledger, stream=stream, person=person, app=app)
     if as_json:
         typer.echo(json_text(found.to_json()))
         return
@@ -108,7 +108,7 @@ def archive(ledger: LedgerAddress, out: NewTable, older_than: OlderThan) -> None
 
 
 def forget(ledger: LedgerAddress, older_than: OlderThan) -> None:
-    """Remove old draws, which are kept so that they can be given again; their charges stay.
+    """Remove old draws, which are kept so that they can be returned again; their charges stay.
 
     What was released then cannot be asked for again: it is refused, and never drawn a second time.
 
@@ -123,9 +123,9 @@ def forget(ledger: LedgerAddress, older_than: OlderThan) -> None:
 
 for _verb, _summary in (
     (show, "Who has spent what; `deeprotect budget LEDGER` does the same."),
-    (export, "All charges as a table."),
-    (archive, "Old charges out of the ledger, into a table."),
-    (forget, "Old draws away; they are never made again."),
+    (export, "Write all charges as a table."),
+    (archive, "Move old charges out of the ledger into a table."),
+    (forget, "Remove old draws; they are never made again."),
 ):
     budget.command(help=with_examples(_verb), short_help=_summary)(_verb)
 

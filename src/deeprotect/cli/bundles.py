@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     from deeprotect.bundle import Bundle
 
 
-BundlePath = Annotated[Path, Argument(metavar="BUNDLE", help="A bundle: a folder or a .zip file.")]
+BundlePath = Annotated[Path, Argument(metavar="BUNDLE", help="A bundle from train: a folder or a .zip file.")]
 Key = Annotated[
-    Path | None, Option(metavar="PUBLIC", help="The Ed25519 public key that must have signed it, a PEM file.")
+    Path | None, Option(metavar="PUBLIC", help="Require a signature by this Ed25519 public key, a PEM file.")
 ]
 
 
 def describe(
     bundle: BundlePath,
-    page: Annotated[Path | None, Option("--html", metavar="FILE", help="Write the card as a page.")] = None,
+    page: Annotated[
+        Path | None, Option("--html", metavar="FILE", help="Write the card as an HTML page instead.")
+    ] = None,
     force: Force = False,
     as_json: Annotated[bool, Option("--json", help="Print the manifest as JSON.")] = False,
 ) -> None:
@@ -54,7 +56,7 @@ def verify(
     key: Key = None,
     as_json: Annotated[bool, Option("--json", help="Print the steps as JSON.")] = False,
 ) -> None:
-    """Recompute everything the bundle promises; exit code 1 if anything does not hold.
+    """Recompute everything that the bundle promises; exit code 1 if anything does not hold.
 
     Example: deeprotect verify protector --key public.pem
     """
@@ -68,13 +70,15 @@ def verify(
 
 def audit(
     bundle: BundlePath,
-    runs: Annotated[int, Option(metavar="N", help="How often to release each of two inputs.")] = 100_000,
-    data: Annotated[str | None, Option(metavar="TABLE", help="Labelled recordings, for named promises.")] = None,
-    out: Annotated[Path | None, Option(metavar="PNG", help="A picture of the attack.")] = None,
+    runs: Annotated[int, Option(metavar="N", help="How often to release each of the two inputs.")] = 100_000,
+    data: Annotated[
+        str | None, Option(metavar="TABLE", help="Labelled recordings, to attack named promises, too.")
+    ] = None,
+    out: Annotated[Path | None, Option(metavar="PNG", help="Also draw the attack, as a PNG file.")] = None,
     force: Force = False,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Attack the release, and print a lower bound on ε with its confidence; exit code 1 if it exceeds the claim.
+    """Attack the release and print a lower bound on ε with its confidence; exit code 1 if it exceeds the claim.
 
     Example: deeprotect audit protector --runs 1000000 --out audit.png
     """
@@ -92,15 +96,13 @@ def audit(
 def export(
     bundle: BundlePath,
     target: Annotated[Literal["browser", "device", "onnx"], Option(help="Where it will run.")] = "browser",
-    out: Annotated[
-        Path | None, Option(metavar="DIR", help="The folder to write; without it, BUNDLE-TARGET here.")
-    ] = None,
+    out: Annotated[Path | None, Option(metavar="DIR", help="The folder to write; default: BUNDLE-TARGET.")] = None,
     force: Force = False,
 ) -> None:
     """Write the bundle for another runtime.
 
     browser: an extension, and a script for a site. device: a file for the npm package `deeprotect`, and its digest.
-    onnx: encoder and public windows for everything else.
+    onnx: the encoder and the public windows, for any other runtime.
 
     Example: deeprotect export protector --target browser --out protector-browser
     """
@@ -115,16 +117,19 @@ def export(
 
 def _exported(target: str, bundle: "Bundle", folder: Path) -> Iterator[str]:
     from deeprotect.exporting import targets
+    from deeprotect.exporting.protector_file import PROTECTOR
 
     if target == "browser":
-        browser = targets.export_browser(bundle, folder)
-        yield f"{browser.extension}: load it in chrome://extensions (developer mode, load unpacked)"
-        yield f"{browser.script}: for a site that embeds it; about.html beside it says what that is worth"
+        targets.export_browser(bundle, folder)
+        script = folder / targets.EMBEDDED / targets.SCRIPT
+        yield f"{folder / targets.EXTENSION}: load it in chrome://extensions (developer mode, load unpacked)"
+        yield f"{script}: for a site that embeds it; about.html beside it says what that is worth"
     elif target == "device":
-        device = targets.export_device(bundle, folder)
-        yield f"{device.protector}: import it into an app beside the npm package deeprotect"
-        yield f"{device.script}: the same package as one script, for an app that hosts an engine"
-        yield f"SHA-256 {device.digest}: pin it where the file is fetched from elsewhere"
+        digest = targets.export_device(bundle, folder)
+        yield f"{folder / PROTECTOR}: import it into an app beside the npm package deeprotect"
+        yield f"{folder / targets.SCRIPT}: the same package as one script, for an app that hosts an engine"
+        yield f"SHA-256 {digest}: pin it where the file is fetched from elsewhere"
     else:
-        onnx = targets.export_onnx(bundle, folder)
-        yield f"{onnx.encoder}: windows in, codes out; {onnx.manifest} says how to draw and what to show"
+        targets.export_onnx(bundle, folder)
+        manifest = folder / targets.MANIFEST
+        yield f"{folder / targets.ENCODER}: windows in, codes out; {manifest} says how to draw and what to show"

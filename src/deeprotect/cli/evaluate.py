@@ -8,17 +8,17 @@ from typer import Argument, Option
 
 from deeprotect.cli.printing import bar
 from deeprotect.cli.protect import Data
-from deeprotect.cli.tables import Columns, Force, Map, options
+from deeprotect.cli.tables import READ, Columns, Force, Map, options
 
-Report = Annotated[Path, Option(metavar="DIR", help="Where report.html and results.json go.")]
-Jobs = Annotated[int | None, Option(metavar="N", help="Processes; without it, one per core.")]
+Report = Annotated[Path, Option(metavar="DIR", help="The folder for report.html and results.json.")]
+Jobs = Annotated[int | None, Option(metavar="N", help="Processes; default: one per core.")]
 Scheduler = Annotated[
-    str | None, Option(metavar="ADDRESS", help="Measure on the Dask cluster of this scheduler, tcp://HOST:PORT.")
+    str | None, Option(metavar="ADDRESS", help="Run on the Dask cluster of this scheduler, tcp://HOST:PORT.")
 ]
 
 
 def demo(out: Report = Path("out/demo"), force: Force = False) -> None:
-    """Train, protect and attack on the embedded wrist data; writes a page and prints a table.
+    """Train, protect and attack on real wrist data; write a report and print a table.
 
     Example: deeprotect demo --out out/demo
     """
@@ -42,35 +42,40 @@ def evaluate(
     ] = None,
     bundle: Annotated[
         Path | None,
-        Option(metavar="BUNDLE", help="Measure this bundle as it is shipped, on a table it was not trained on."),
+        Option(metavar="BUNDLE", help="Measure this bundle as it ships, on a table it was not trained on."),
     ] = None,
     mechanism: Annotated[
         list[str] | None,
         Option("--mechanism", metavar="M", help="Only this mechanism; repeatable."),
     ] = None,
     epsilon: Annotated[
-        list[float] | None, Option("--epsilon", metavar="E", help="An ε per window; repeatable (1, 2, 5, 10).")
+        list[float] | None,
+        Option("--epsilon", metavar="E", help="An ε per draw; repeatable (default: the policy's, and 1, 2, 5, 10)."),
     ] = None,
-    split: Annotated[str, Option(metavar="KIND", help="time, pieces, recording, group (with --group).")] = "time",
-    group: Annotated[str | None, Option(metavar="COLUMN", help="Keep its values on one side of a split.")] = None,
+    split: Annotated[
+        str, Option(metavar="KIND", help="Hold out test data by time, pieces, recording or group (see --group).")
+    ] = "time",
+    group: Annotated[
+        str | None, Option(metavar="COLUMN", help="Keep rows with the same value of COLUMN on one side.")
+    ] = None,
     strangers: Annotated[
         str | None,
-        Option(metavar="COLUMN", help="Also measure on people the protector never met; COLUMN names people."),
+        Option(metavar="COLUMN", help="Also measure on people the protector was not trained on, named in COLUMN."),
     ] = None,
-    folds: Annotated[int, Option(metavar="N", help="Cross-validation; 1 holds out a part.")] = 1,
-    repeats: Annotated[int, Option(metavar="N", help="How often, each time with another seed.")] = 1,
+    folds: Annotated[int, Option(metavar="N", help="Folds of cross-validation; 1 holds out one part.")] = 1,
+    repeats: Annotated[int, Option(metavar="N", help="Repeat everything with this many seeds.")] = 1,
     jobs: Jobs = None,
     scheduler: Scheduler = None,
     quick: Annotated[bool, Option("--quick", help="Fewer windows, ε, attackers and epochs; about a minute.")] = False,
     seed: Annotated[int, Option(help="Random seed for splits, models and noise.")] = 0,
     show_raw: Annotated[
-        bool, Option("--show-raw", help="Draw raw samples of one recording in the report, not an average.")
+        bool, Option("--show-raw", help="Show raw samples of one recording in the report, not an average.")
     ] = False,
     mapped: Map = None,
     columns: Columns = None,
     force: Force = False,
 ) -> None:
-    """Compare mechanisms on a table: apps, attackers, limits, intervals; writes a report and results.json.
+    """Measure what apps and attackers infer from a release, the policy's own first; write a report and results.json.
 
     Example: deeprotect evaluate policy.toml --data walk.csv --out report --quick
 
@@ -94,24 +99,22 @@ def evaluate(
 
 
 def tune(
-    table: Annotated[
-        str, Argument(metavar="TABLE", help="Labelled recordings: CSV, Parquet or Arrow; file, folder, pattern.")
-    ],
+    table: Annotated[str, Argument(metavar="TABLE", help=f"Labelled recordings, {READ}.")],
     policy: Annotated[Path, Argument(metavar="POLICY", help="A policy file (see init) to start from.")],
-    out: Annotated[Path, Option(metavar="DIR", help="Where policy.toml and report.html go.")],
+    out: Annotated[Path, Option(metavar="DIR", help="The folder for policy.toml and report.html.")],
     accuracy: Annotated[
-        float | None, Option(metavar="SHARE", help="The accuracy the app needs, such as 0.9, at the lowest ε an hour.")
+        float | None,
+        Option(metavar="SHARE", help="The accuracy the app needs, such as 0.9; finds the lowest ε an hour."),
     ] = None,
     epsilon_per_hour: Annotated[
-        float | None, Option(metavar="E", help="The ε an hour may cost, such as 60; finds the highest accuracy.")
+        float | None, Option(metavar="E", help="What an hour may cost, such as 60; finds the best accuracy.")
     ] = None,
     jobs: Jobs = None,
-    seed: Annotated[int, Option(help="Random seed for splits, models and noise.")] = 0,
     mapped: Map = None,
     columns: Columns = None,
     force: Force = False,
 ) -> None:
-    """Propose ε, how long a draw stands or a script, window and mechanism for one goal; exit code 1 if none meets it.
+    """Propose ε, hold or script, window and mechanism for one goal; exit code 1 if nothing that was tried meets it.
 
     Example: deeprotect tune walk.csv policy.toml --accuracy 0.9 --out tuned
 

@@ -56,7 +56,7 @@ def filter(
         warnings.simplefilter("always")
         warnings.showwarning = lambda message, *_: _tell(str(message))
         made.run(sys.stdin.buffer, sys.stdout.buffer)
-    typer.echo(f"released {made.released} readings; {live.spending}" if made.released else "released nothing", err=True)
+    typer.echo(f"released {made.released} readings; {live.cost}" if made.released else "released nothing", err=True)
     if made.refused or made.dropped:
         raise DeeprotectError(f"not released: {made.refused} lines or readings refused, {made.dropped} dropped")
 

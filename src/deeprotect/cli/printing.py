@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 Verb = Callable[..., Any]
 _AS_IT_STANDS = "\b\n"  # before a paragraph that is not to be wrapped anew
-EARLIEST_SHARE = 0.02  # before, nothing can be told
 
 
 def with_examples(verb: Verb) -> str:
@@ -41,46 +40,25 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def bar(title: str, console: "Console | None" = None) -> Iterator[Callable[[float], None]]:
-    """On a terminal, with the time that is left; silence when piped. Gives a function that takes the share, 0 to 1."""
+    """On a terminal, with the time so far and the time left; silence when piped. Gives a function of the share done."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
+    from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 
     console = console or Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-    left = TextColumn("{task.fields[left]}")
-    with Progress(*columns, left, console=console, transient=True, disable=not console.is_terminal) as progress:
-        countdown = Countdown(progress.get_time)
-        task = progress.add_task(title, total=1.0, left=countdown)
-
-        def tell(share: float) -> None:
-            countdown.tell(share)
-            progress.update(task, completed=share)
-
-        yield tell
-
-
-class Countdown:
-    """What is left if the rest goes as the beginning went; it runs down between two reports, too."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock, self._start = clock, clock()
-        self._end: float | None = None
-
-    def tell(self, share: float) -> None:
-        """So much is done by now."""
-        now = self._clock()
-        if share >= EARLIEST_SHARE:
-            self._end = self._start + (now - self._start) / share
-
-    def __str__(self) -> str:
-        elapsed = _minutes(self._clock() - self._start)
-        if self._end is None:
-            return f"{elapsed} so far"
-        return f"{elapsed} so far, about {_minutes(max(0.0, self._end - self._clock()))} left"
-
-
-def _minutes(seconds: float) -> str:
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+    shown = Progress(
+        SpinnerColumn(),
+        *Progress.get_default_columns(),
+        "left,",
+        TimeElapsedColumn(),
+        "so far",
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+        speed_estimate_period=math.inf,  # steps can take minutes: what is left goes as all that is done went
+    )
+    with shown as progress:
+        task = progress.add_task(title, total=1.0)
+        yield lambda share: progress.update(task, completed=share)
 
 
 def inferences_table(inferences: "Sequence[Inference]", repository: "Repository") -> None:

@@ -11,30 +11,27 @@ from typer import Argument, Option
 from deeprotect.cli.budget import remembered
 from deeprotect.cli.bundles import BundlePath, Key
 from deeprotect.cli.printing import bar, json_text
-from deeprotect.cli.tables import Columns, Force, Map, pairs
+from deeprotect.cli.tables import READ, WRITTEN, Columns, Force, Map, pairs
 from deeprotect.errors import ClippedWarning, InputError, printable
 
 if TYPE_CHECKING:
     from deeprotect.bundle import Bundle
     from deeprotect.release.releasing import ReleaseSummary
 
-Data = Annotated[
-    list[str],
-    Option(
-        metavar="TABLE", help="Labelled recordings: CSV, Parquet or Arrow; a file, a folder, a pattern; repeatable."
-    ),
-]
+Data = Annotated[list[str], Option(metavar="TABLE", help=f"Labelled recordings, {READ}; repeatable.")]
 Sign = Annotated[Path | None, Option(metavar="KEY", help="Sign the bundle with this Ed25519 private key, a PEM file.")]
 
 
 def train(
-    policy: Annotated[Path, Argument(metavar="POLICY", help="The policy, a TOML file.")],
+    policy: Annotated[Path, Argument(metavar="POLICY", help="A policy file (see init).")],
     data: Data,
     out: Annotated[Path, Option(metavar="BUNDLE", help="The bundle to write: a folder, or a name ending in .zip.")],
     sign: Sign = None,
     mapped: Map = None,
     columns: Columns = None,
-    quick: Annotated[bool, Option("--quick", help="A few epochs only, for a first look; the card says so.")] = False,
+    quick: Annotated[
+        bool, Option("--quick", help="Train a few epochs only, for a first look; the card says so.")
+    ] = False,
     force: Force = False,
 ) -> None:
     """Learn a protector from labelled recordings.
@@ -63,7 +60,7 @@ def train(
 
 def enrol(
     bundle: BundlePath,
-    table: Annotated[str, Argument(metavar="TABLE", help="Seconds of one person, labelled: CSV, Parquet or Arrow.")],
+    table: Annotated[str, Argument(metavar="TABLE", help=f"Seconds of one person, labelled; {READ}.")],
     out: Annotated[Path, Argument(metavar="OUT", help="The bundle to write: a folder, or a name ending in .zip.")],
     key: Key = None,
     sign: Sign = None,
@@ -71,10 +68,10 @@ def enrol(
     columns: Columns = None,
     force: Force = False,
 ) -> None:
-    """Adapt a protector to a new person, from a few seconds of each class; the ε-LDP stays the same.
+    """Adapt a protector to a new person, from a few seconds of each class; the ε-LDP guarantee stays the same.
 
-    The new bundle tells about that person, so it stays with them. A named promise is refused, because
-    it was calibrated for the original coder.
+    The new bundle reveals something about that person, so keep it with them. A bundle with a named promise is refused,
+    because that promise was calibrated for the original encoder.
 
     Example: deeprotect enrol protector me.csv my-protector
     """
@@ -116,19 +113,19 @@ def protect(
     bundle: BundlePath,
     sources: Annotated[
         list[str],
-        Argument(metavar="INPUT", help="CSV, Parquet or Arrow: files, folders, patterns; - for standard input."),
+        Argument(metavar="INPUT", help=f"{READ}; or - for standard input. Several are allowed."),
     ],
     output: Annotated[
         str,
-        Argument(metavar="OUTPUT", help="A file of the same kinds, - for CSV on standard output; or a folder."),
+        Argument(metavar="OUTPUT", help=f"{WRITTEN}, or - for standard output; or a folder."),
     ],
     key: Key = None,
     keep_names: Annotated[
         bool,
-        Option("--keep-names", help="Recordings, files and folders leave under their names, not as 1, 2, … ."),
+        Option("--keep-names", help="Keep the names of recordings, files and folders; do not number them."),
     ] = False,
     relative_time: Annotated[
-        bool, Option("--relative-time", help="Time counts from the beginning of each recording.")
+        bool, Option("--relative-time", help="Count time from the start of each recording.")
     ] = False,
     mapped: Map = None,
     columns: Columns = None,
@@ -137,27 +134,29 @@ def protect(
         int | None, Option(metavar="N", min=1, help="Encoding threads; default: all cores but one.")
     ] = None,
     ledger: Annotated[
-        str | None, Option(metavar="LEDGER", help="Remember charges in this file, or postgresql+psycopg://… .")
+        str | None, Option(metavar="LEDGER", help="Record charges in this file, or at postgresql+psycopg://… .")
     ] = None,
-    stream: Annotated[str | None, Option(metavar="NAME", help="Whose data it is, in the ledger.")] = None,
+    stream: Annotated[str | None, Option(metavar="NAME", help="The name of this stream in the ledger.")] = None,
     person: Annotated[
         str | None,
-        Option(metavar="NAME", help="Whose stream it is; default: the table's people, or the stream's name."),
+        Option(metavar="NAME", help="Who the data is about; default: the table's person column, or the stream."),
     ] = None,
-    app: Annotated[str | None, Option(metavar="NAME", help="Who gets the release.")] = None,
-    as_json: Annotated[bool, Option("--json", help="Print the summary as JSON on standard error.")] = False,
+    app: Annotated[str | None, Option(metavar="NAME", help="The app that gets the release.")] = None,
+    as_json: Annotated[bool, Option("--json", help="Print the summary as JSON, on standard error.")] = False,
     engine: Annotated[
-        Literal["here", "spark"], Option(help="On this machine, or on Spark: folders of Parquet, or table:NAME.")
+        Literal["here", "spark"], Option(help="Run on this machine or on Spark (folders of Parquet, or table:NAME).")
     ] = "here",
-    master: Annotated[str | None, Option(metavar="URL", help="Of Spark: spark://HOST:PORT, local[2].")] = None,
+    master: Annotated[
+        str | None, Option(metavar="URL", help="With --engine spark: spark://HOST:PORT or local[2].")
+    ] = None,
 ) -> None:
-    """Release tables of any size: the same form, other content. With --key, only by a bundle that is signed.
+    """Release tables of any size: the same form, new content. With --key, only with a bundle that is signed.
 
-    Several inputs go into an output file as one table, or file by file into a folder; files that an earlier run
-    finished are kept. With --ledger and --stream charges are remembered, the policy's budget is kept, and the same
-    file gives the same release again, at no further cost.
+    Several inputs become one table in an output file, or one file each in a folder; files that an earlier run finished
+    are kept. With --ledger and --stream, charges are recorded, the policy's budget is enforced, and releasing the same
+    file again returns the same release at no cost.
 
-    Time and recording are the columns of these names, or those that --map says; nothing else leaves as it is.
+    Only time and recording leave unchanged: the columns of these names, or those that --map names.
 
     Example: deeprotect protect protector walk.csv released.csv --relative-time
 
@@ -245,7 +244,7 @@ def _released(summary: "ReleaseSummary", bundle: "Bundle", *, by_file: bool, kee
     if summary.warning:
         yield f"warning: {summary.warning}"
     if summary.rows:
-        yield f"released {summary.rows} rows{files}; {summary.spending}"
+        yield f"released {summary.rows} rows{files}; {summary.cost}"
     else:
         yield f"released 0 rows{files}, which costs nothing; the bundle promises {bundle.mechanism.event}"
     certificate = bundle.certificate

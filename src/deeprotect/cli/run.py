@@ -3,11 +3,13 @@
 import errno
 import logging
 import os
+import re
 import signal
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import requires
 from pathlib import Path
 from types import FrameType
 
@@ -82,7 +84,7 @@ def run(app: typer.Typer, program: str = "deeprotect") -> int:
     except typer.TyperException as mistake:
         return _say(mistake.format_message(), 2)
     except DeeprotectError as mistake:
-        return _say(str(mistake), mistake.exit_code)
+        return _say(mistake.typed or str(mistake), mistake.exit_code)
     except (StoppedError, KeyboardInterrupt, typer.Abort) as stop:
         stopped = stop if isinstance(stop, StoppedError) else StoppedError(2)
         return _say(str(stopped), stopped.exit_code)
@@ -123,7 +125,7 @@ def _forget_unwritten() -> None:
 def _own_fault(fault: Exception) -> int:
     """Where it happened and what it was, but not its message: that may quote a cell."""
     if isinstance(fault, ModuleNotFoundError) and not (fault.name or "").startswith("deeprotect"):
-        return _say(f"{fault.name} is not installed; install deeprotect[all] for this command", 2)
+        return _say(f"{fault.name} is not installed; run: pip install 'deeprotect[{_extra_with(fault.name)}]'", 2)
     frames = [
         frame for frame in traceback.extract_tb(fault.__traceback__) if "deeprotect" in Path(frame.filename).parts
     ]
@@ -131,6 +133,14 @@ def _own_fault(fault: Exception) -> int:
     return _say(
         f"a fault of deeprotect itself ({type(fault).__name__} at {places}); please report this line", OWN_FAULT
     )
+
+
+def _extra_with(module: str | None) -> str:
+    """The first extra that brings a module, as the package's own metadata says; or all of them."""
+    package = {"sklearn": "scikit-learn"}.get(module or "", module or "")
+    wanted = re.compile(rf"{re.escape(package)}\b.*extra == ['\"](\w+)['\"]", re.IGNORECASE)
+    found = filter(None, map(wanted.match, requires("deeprotect") or ()))
+    return next((each[1] for each in found), "all")
 
 
 def _say(line: str, exit_code: int) -> int:

@@ -10,29 +10,28 @@ from typer import Argument, Option
 from deeprotect.cli.printing import bar, json_text
 from deeprotect.errors import InputError, printable
 
+READ = "CSV (also .gz), Excel, Parquet or Arrow: a file, a folder, a pattern or an address"
+WRITTEN = ".csv, .csv.gz, .parquet, .arrow or .feather"
 Map = Annotated[
     list[str] | None,
-    Option("--map", metavar="NAME=COLUMN", help="The column of time, recording, person or a channel; repeatable."),
+    Option(
+        "--map", metavar="NAME=COLUMN", help="Which column is the time, recording, person or a channel; repeatable."
+    ),
 ]
-Columns = Annotated[
-    str | None, Option(metavar="A,B,C", help="The names of the columns, for a CSV file without a line of names.")
-]
+Columns = Annotated[str | None, Option(metavar="A,B,C", help="Column names, for a CSV file without a header line.")]
 PolicyPath = Annotated[Path | None, Option("--policy", metavar="POLICY", help="A policy that names the channels.")]
 Force = Annotated[bool, Option("--force", help="Overwrite the output if it exists.")]
 datasets = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
 
 def check(
-    table: Annotated[
-        str,
-        Argument(metavar="TABLE", help="CSV, Parquet or Arrow; a file, a folder, a pattern, or - for standard input."),
-    ],
-    policy: Annotated[Path | None, Argument(metavar="POLICY", help="Also check it against this policy.")] = None,
+    table: Annotated[str, Argument(metavar="TABLE", help=f"{READ}; or - for standard input.")],
+    policy: Annotated[Path | None, Argument(metavar="POLICY", help="Check the table against this policy, too.")] = None,
     mapped: Map = None,
     columns: Columns = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List all problems of a table at once, each with the fix; exit code 1 if there are any.
+    """List all problems of a table at once, each with its fix; exit code 1 if there are any.
 
     Example: deeprotect check walk.csv policy.toml
     """
@@ -46,22 +45,22 @@ def check(
 
 
 def prepare(
-    table: Annotated[str, Argument(metavar="TABLE", help="CSV, Parquet or Arrow; a file, a folder, a pattern.")],
-    out: Annotated[str, Option(metavar="CLEAN", help="The tidy table to write, by its suffix.")],
-    rate_hz: Annotated[float | None, Option(metavar="R", help="Resample to this rate, downwards only.")] = None,
+    table: Annotated[str, Argument(metavar="TABLE", help=f"{READ}.")],
+    out: Annotated[str, Option(metavar="CLEAN", help=f"The clean table to write: {WRITTEN}.")],
+    rate_hz: Annotated[float | None, Option(metavar="HZ", help="Resample to this rate; it can only go down.")] = None,
     unit: Annotated[
-        list[str] | None, Option(metavar="WHAT=FROM:TO", help="Convert, as in acc=m/s2:g; repeatable.")
+        list[str] | None, Option(metavar="WHAT=FROM:TO", help="Convert units, as in acc=m/s2:g; repeatable.")
     ] = None,
     max_dropped: Annotated[
-        float, Option(metavar="SHARE", help="Stop if a larger share of the rows would be dropped.")
+        float, Option(metavar="SHARE", help="Stop if more than this share of the rows would be dropped.")
     ] = 0.1,
     policy: PolicyPath = None,
     mapped: Map = None,
     columns: Columns = None,
     force: Force = False,
-    as_json: Annotated[bool, Option("--json", help="Print what was done as JSON on standard error.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print what was done as JSON, on standard error.")] = False,
 ) -> None:
-    """Fix what can be fixed without making data up, and report it: sort, drop, split, resample, convert.
+    """Fix what can be fixed without inventing data, and report it: sort, drop, split, resample, convert.
 
     Example: deeprotect prepare walk.csv --out clean.parquet --rate-hz 20 --unit acc=m/s2:g
     """
@@ -82,24 +81,19 @@ def prepare(
 
 
 def inferences(
-    name: Annotated[str | None, Argument(metavar="NAME", help="One inference, with its references.")] = None,
-    sensor: Annotated[str | None, Option(metavar="S", help="Only what this sensor reveals.")] = None,
-    also: Annotated[list[Path] | None, Option("--file", help="Your own repository file to add.")] = None,
+    name: Annotated[str | None, Argument(metavar="NAME", help="Show this inference, with its references.")] = None,
+    sensor: Annotated[str | None, Option(metavar="SENSOR", help="Only what this sensor reveals.")] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """The repository of inferences: which sensors reveal what, with references.
+    """Show the repository of inferences: which sensors reveal what, with references.
 
     Example: deeprotect inferences --sensor gyroscope
     """
+    from deeprotect import verbs
     from deeprotect.cli.printing import inference_card, inferences_table
     from deeprotect.policy import Repository
 
-    if name and sensor:
-        raise InputError("give a NAME or --sensor: one inference, or what one sensor reveals")
-    repository = Repository.load(*(also or []))
-    chosen = repository.reveals([sensor]) if sensor else list(repository.inferences.values())
-    if name:
-        chosen = [repository.inference(name)]
+    repository, chosen = Repository.load(), verbs.inferences(name, sensor=sensor)
     if as_json:
         typer.echo(json_text([each.model_dump(mode="json", exclude_none=True) for each in chosen]))
     elif name:
@@ -112,7 +106,7 @@ def inferences(
 def list_datasets(
     context: typer.Context, as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False
 ) -> None:
-    """Known data sets, their publisher and licence.
+    """List public data sets with publisher and licence.
 
     Example: deeprotect datasets fetch hapt --from downloads --out hapt.parquet
     """
@@ -131,8 +125,10 @@ def list_datasets(
 @datasets.command(short_help="Download or read one, verify it, write it as a table.")
 def fetch(
     name: Annotated[str, Argument(metavar="NAME", help="A name from `deeprotect datasets`.")],
-    source: Annotated[Path | None, Option("--from", metavar="DIR", help="A local copy instead.")] = None,
-    out: Annotated[Path | None, Option(metavar="TABLE", help="Also write the tidy table there.")] = None,
+    source: Annotated[
+        Path | None, Option("--from", metavar="DIR", help="Read a local copy in this folder; download nothing.")
+    ] = None,
+    out: Annotated[Path | None, Option(metavar="TABLE", help=f"Also write it as a table: {WRITTEN}.")] = None,
     rate_hz: Annotated[float | None, Option(metavar="HZ", help="Resample the table to this rate.")] = None,
     force: Force = False,
 ) -> None:
@@ -164,11 +160,13 @@ def fetch(
 
 
 def init(
-    table: Annotated[str, Argument(metavar="TABLE", help="CSV, Parquet or Arrow; only its first rows are read.")],
-    useful: Annotated[list[str], Option(metavar="A", help="A label column the app may infer; repeatable.")],
+    table: Annotated[str, Argument(metavar="TABLE", help=f"{READ}; only its first rows are read.")],
+    useful: Annotated[list[str], Option(metavar="LABEL", help="A label that the app may infer; repeatable.")],
     out: Annotated[Path, Option(metavar="POLICY", help="The policy to write.")],
-    sensitive: Annotated[list[str] | None, Option(metavar="B", help="A label to hide; repeatable.")] = None,
-    rate_hz: Annotated[float | None, Option(metavar="HZ", help="Sampling rate, if there is no time.")] = None,
+    sensitive: Annotated[list[str] | None, Option(metavar="LABEL", help="A label to hide; repeatable.")] = None,
+    rate_hz: Annotated[
+        float | None, Option(metavar="HZ", help="Sampling rate of a table without a time column.")
+    ] = None,
     window: Annotated[int | None, Option(metavar="N", help="Samples in a window (default: two seconds).")] = None,
     epsilon: Annotated[
         float | None,
@@ -176,17 +174,17 @@ def init(
     ] = None,
     every: Annotated[
         str | None,
-        Option(metavar="TIME", help='Hold a draw for so long, such as "30 s" (default: a draw for each window).'),
+        Option(metavar="TIME", help='Keep each draw for this long, such as "30 s" (default: one draw per window).'),
     ] = None,
     slots: Annotated[
         str | None,
-        Option(metavar="TIME", help="With --every: draw a script of that time, which may change between slots."),
+        Option(metavar="TIME", help="With --every: draw a sequence of slots of this length, which may differ."),
     ] = None,
     mapped: Map = None,
     columns: Columns = None,
     force: Force = False,
 ) -> None:
-    """Write a policy for a table, with hardware ranges by sensor type, never ranges read from the data.
+    """Write a policy for a table, with the usual ranges of its sensors, never ranges read from the data.
 
     Example: deeprotect init walk.csv --useful activity --sensitive person --out policy.toml
     """

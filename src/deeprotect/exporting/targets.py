@@ -8,7 +8,6 @@ import json
 import shutil
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,34 +34,8 @@ STEPS = (
 )
 
 
-@dataclass(frozen=True)
-class BrowserExport:
-    """Where an extension to load was written, and one script for a site that embeds it."""
-
-    extension: Path
-    script: Path
-
-
-@dataclass(frozen=True)
-class DeviceExport:
-    """Where the protector was written, the runtime as one script for engines that an app hosts itself, and the digest
-    that a host pins."""
-
-    protector: Path
-    script: Path
-    digest: str
-
-
-@dataclass(frozen=True)
-class OnnxExport:
-    """Where the encoder and the public windows were written, and the manifest that says how to draw."""
-
-    encoder: Path
-    outputs: Path
-    manifest: Path
-
-
-def export_browser(bundle: Bundle, out: Path) -> BrowserExport:
+def export_browser(bundle: Bundle, out: Path) -> None:
+    """An extension to load, and one script for a site that embeds it."""
     protector = ProtectorFile.of(bundle)
     with _folder(out, ours=(EXTENSION, EMBEDDED)) as folder:
         _copy_built(EXTENSION, folder / EXTENSION)
@@ -71,19 +44,20 @@ def export_browser(bundle: Bundle, out: Path) -> BrowserExport:
         (folder / EXTENSION / "bundle" / PROTECTOR).write_text(protector.text, encoding="ascii")
         script = folder / EMBEDDED / SCRIPT
         script.write_text(_embedded(script.read_text(encoding="utf-8"), protector.text), encoding="utf-8")
-    return BrowserExport(out / EXTENSION, out / EMBEDDED / SCRIPT)
 
 
-def export_device(bundle: Bundle, out: Path) -> DeviceExport:
+def export_device(bundle: Bundle, out: Path) -> str:
+    """A protector, and the runtime as one script for engines that an app hosts itself; gives the digest to pin."""
     protector = ProtectorFile.of(bundle)
     with _folder(out, ours=(PROTECTOR, SCRIPT, DIGEST)) as folder:
         _copy_built(DEVICE, folder)
         (folder / PROTECTOR).write_text(protector.text, encoding="ascii")
         (folder / DIGEST).write_text(f"{protector.digest}  {PROTECTOR}\n", encoding="ascii")  # as sha256sum -c reads it
-    return DeviceExport(out / PROTECTOR, out / SCRIPT, protector.digest)
+    return protector.digest
 
 
-def export_onnx(bundle: Bundle, out: Path) -> OnnxExport:
+def export_onnx(bundle: Bundle, out: Path) -> None:
+    """The encoder and the public windows, and a manifest that says how to draw."""
     body: dict[str, Any] = json.loads(ProtectorFile.of(bundle).text)  # refuses what no device draws
     if not isinstance(bundle.mechanism, DiscreteChannel):
         raise BundleError(f"mechanism {bundle.mechanism.name} has no public windows; train with mechanism = 'channel'")
@@ -95,7 +69,6 @@ def export_onnx(bundle: Bundle, out: Path) -> OnnxExport:
         for name, content in graphs.items():
             (folder / name).write_bytes(content)
         (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="ascii")
-    return OnnxExport(out / ENCODER, out / OUTPUTS, out / MANIFEST)
 
 
 def _folder(out: Path, *, ours: Iterable[str]) -> AbstractContextManager[Path]:

@@ -154,17 +154,18 @@ def _ceiling(policy: Policy) -> list[str]:
 
 def warnings_for(policy: Policy, repository: Repository) -> list[str]:
     """What else the policy's sensors reveal, beyond what it names."""
-    kinds, shorts = _sensors(policy)
+    kinds = _sensors(policy)
     lines = [
         f"sensor '{kind}' is not in the repository; what it reveals is not known"
-        for kind in sorted(kinds.difference(repository.sensors))
+        for kind in sorted({*kinds}.difference(repository.sensors))
     ]
     named = {repository.name_of(name) for name in _labels(policy) if repository.knows(name)}
     spared = [repository.inferences[name] for name in named]
-    also = [found for found in repository.reveals(kinds.intersection(repository.sensors)) if found not in spared]
+    also = [found for found in repository.reveals({*kinds}.intersection(repository.sensors)) if found not in spared]
     if also:
         titles = ", ".join(found.title.lower() for found in also)
-        lines.append(f"{' + '.join(shorts)} also reveal: {titles}{_cover(policy)}")
+        named_sensors = " and ".join(kind.replace("_", " ") for kind in kinds if kind in repository.sensors)
+        lines.append(f"{named_sensors} data can also reveal: {titles}{_cover(policy)}")
     return lines
 
 
@@ -177,17 +178,15 @@ def _cover(policy: Policy) -> str:
     return f' (guarantee = "{policy.privacy.guarantee}" covers only inferences.sensitive{rest}; add those that matter)'
 
 
-def _sensors(policy: Policy) -> tuple[set[str], list[str]]:
-    """The kinds of the channels' sensors, and how to call them in a line; a stated sensor outranks a name."""
-    kinds: set[str] = set()
-    shorts: dict[str, None] = {}
+def _sensors(policy: Policy) -> list[str]:
+    """The kinds of the channels' sensors, each once; a stated sensor outranks a name."""
+    kinds: dict[str, None] = {}
     for name, spec in policy.stream.channels.items():
         known = recognise(name)
         kind = spec.sensor or (known.kind if known else None)
         if kind is not None:
-            kinds.add(kind)
-            shorts[known.short if known and known.kind == kind else kind.replace("_", " ")] = None
-    return kinds, list(shorts)
+            kinds[kind] = None
+    return list(kinds)
 
 
 def _check_sense(rate_hz: float, window: int | None, epsilon: float | None) -> None:

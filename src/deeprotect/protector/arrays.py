@@ -37,8 +37,8 @@ def release_array(
     rows = windows.reshape(-1, windows.shape[2]).astype(np.float64)
     clipped = tuple(channel.name for channel in largely_outside(rows, bundle.schema))
     draws = book.tally - before
-    spending = Spending.of(bundle.mechanism.event, draws.paid)
-    return released, ReleaseSummary(len(rows), spending, (), clipped=clipped, draws=draws)
+    cost = Spending.of(bundle.mechanism.event, draws.paid)
+    return released, ReleaseSummary(len(rows), cost, (), clipped=clipped, draws=draws)
 
 
 def _check(windows: Array, schema: Schema) -> None:

@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from deeprotect.bundle import Bundle
-from deeprotect.bundle.card import card, card_fragment
+from deeprotect.bundle.card import card, card_fragment, card_page
+from deeprotect.door import door
 from deeprotect.errors import ClippedWarning, InputError, printable, quoted_all
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
@@ -44,7 +45,7 @@ class Release(ReleaseSummary, Generic[T]):
         >>> release = Protector.load("protector").protect(table)
         >>> release
         <8 released rows; ldp: ε = 5 per window, ε = 10 for the whole stream (2 windows); left out: name>
-        >>> release.spending.per_stream, release.dropped
+        >>> release.cost.per_stream, release.dropped
         (10.0, ('name',))
         >>> release.table.column_names
         ['acc_x', 'acc_y']
@@ -58,7 +59,7 @@ class Release(ReleaseSummary, Generic[T]):
 
     def __repr__(self) -> str:
         behind = printable(", ".join(self.dropped), 200) or "nothing"
-        return f"<{self.rows} released rows; {self.spending}; left out: {behind}>"
+        return f"<{self.rows} released rows; {self.cost}; left out: {behind}>"
 
 
 Path_ = str | PathLike[str]
@@ -108,13 +109,14 @@ class Protector:
         >>> release = protector.protect(table)
         >>> release.table.num_rows, release.table.column_names  # labels stay behind
         (160, ['acc_x'])
-        >>> print(release.spending)
+        >>> print(release.cost)
         ldp: ε = 5 per window, ε = 200 for the whole stream (40 windows)
     """
 
     bundle: Bundle
 
     @classmethod
+    @door
     def train(
         cls,
         policy: Policy | Path_ | Mapping[str, Any],
@@ -136,6 +138,7 @@ class Protector:
         rules = shortened(Policy.of(policy)) if quick else Policy.of(policy)
         return cls(fit(rules, data, mapped=map, columns=columns, progress=progress))
 
+    @door
     def enrol(self, table: Any, *, map: Mapping[str, str] | None = None, columns: Sequence[str] | None = None) -> Self:
         """A protector that reads one new person better, from seconds of their labelled data; needs the `train` extra.
 
@@ -146,6 +149,7 @@ class Protector:
         return type(self)(enrol(self.bundle, table, mapped=map, columns=columns))
 
     @classmethod
+    @door
     def load(cls, bundle: Path_, *, key: Path_ | None = None) -> Self:
         """A protector that was saved, or trained on the command line; with a public `key`, only if it is signed."""
         if key is None:
@@ -154,6 +158,7 @@ class Protector:
 
         return cls(signing.load(Path(bundle), key=signing.public_key(Path(key))))
 
+    @door
     def save(self, out: Path_, *, sign: Path_ | None = None, force: bool = False) -> None:
         """As a folder, or as a zip file when the name ends in .zip; signed with the private key `sign`, a PEM file."""
         from deeprotect.bundle import signing
@@ -185,9 +190,10 @@ class Protector:
         """The name of what was chosen, where the policy left the choice."""
         return self.bundle.mechanism.name
 
-    def describe(self) -> str:
-        """The model card: what may be inferred, what is promised, what is not."""
-        return card(self.bundle)
+    @door
+    def describe(self, *, html: bool = False) -> str:
+        """The model card: what may be inferred, what is promised, what is not; as text, or as a page."""
+        return card_page(self.bundle) if html else card(self.bundle)
 
     @overload
     def protect(self, source: Paths, out: None = None, **options: Unpack[ProtectOptions]) -> Release[pa.Table]: ...
@@ -195,6 +201,7 @@ class Protector:
     def protect(self, source: T, out: None = None, **options: Unpack[ProtectOptions]) -> Release[T]: ...
     @overload
     def protect(self, source: Any, out: Path_, **options: Unpack[ProtectOptions]) -> Release[None]: ...
+    @door
     def protect(
         self,
         source: Any,
@@ -256,9 +263,10 @@ class Protector:
         else:
             release = Release.of(None, _write(source, str(out), one, force=force))
         if release.warning:
-            warnings.warn(release.warning, ClippedWarning, stacklevel=2)
+            warnings.warn(release.warning, ClippedWarning, stacklevel=3)
         return release
 
+    @door
     def stream(
         self,
         *,
@@ -281,6 +289,7 @@ class Protector:
         book = self._book(ledger, None, stream=stream, person=person, app=app)
         return LiveStream(self.bundle, listen_to=listen_to, listen=listen, ledger=book, entropy=SystemEntropy())
 
+    @door
     def ledger(self, address: Path_, *, stream: str, person: str | None = None, app: str = "") -> Ledger:
         """A ledger that outlives the process: a file, made where there is none, or postgresql+psycopg://…
 

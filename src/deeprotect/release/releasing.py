@@ -46,7 +46,7 @@ class ReleaseSummary:
     """What was released, what it cost, and what was left out."""
 
     rows: int
-    spending: Spending
+    cost: Spending
     dropped: tuple[str, ...]
     unchanged: tuple[str, ...] = ()  # columns that left as they are: time, and names of recordings if asked for
     clipped: tuple[str, ...] = ()  # columns that lay largely outside their public range, as if in another unit
@@ -122,10 +122,10 @@ def release_table(
                 progress(source.position())
     draws = accounts.tally - before
     renumbered = passing.recording == "numbered" and columns.recording_name is not None
-    spending = Spending.of(bundle.mechanism.event, draws.paid)
+    cost = Spending.of(bundle.mechanism.event, draws.paid)
     unchanged = passing.unchanged(columns)
     told = (columns.dropped, unchanged, tuple(clipped), renumbered)
-    return ReleaseSummary(released_rows, spending, *told, draws=draws, people=accounts.people)
+    return ReleaseSummary(released_rows, cost, *told, draws=draws, people=accounts.people)
 
 
 @dataclass
@@ -206,7 +206,7 @@ def release_data_set(
     draws = sum((each.draws for each in released), DrawCounts())
     return ReleaseSummary(
         rows=sum(each.rows for each in released),
-        spending=Spending.of(bundle.mechanism.event, draws.paid),
+        cost=Spending.of(bundle.mechanism.event, draws.paid),
         dropped=tuple(dict.fromkeys(name for each in released for name in each.dropped)),
         unchanged=tuple(dict.fromkeys(name for each in released for name in each.unchanged)),
         clipped=tuple(dict.fromkeys(name for each in released for name in each.clipped)),

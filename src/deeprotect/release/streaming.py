@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from deeprotect.errors import DeeprotectError, StreamError, TableError, printable
+from deeprotect.errors import DeeprotectError, InputError, StreamError, TableError, printable
 from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.entropy import SystemEntropy, require_system
 from deeprotect.release.engine import Pipeline, one, release
@@ -34,7 +34,7 @@ class LiveStream:
         [0, 0, 0, 4, 0]
         >>> live.waiting, len(live.finish())
         (1, 1)
-        >>> print(live.spending)
+        >>> print(live.cost)
         ldp: ε = 5 per window, ε = 10 for the whole stream (2 windows)
     """
 
@@ -53,11 +53,12 @@ class LiveStream:
         self._ledger, self._entropy = ledger.of_table(STANDARD, ()), require_system(entropy)
         self._part = 0  # recordings so far
         self._pushed = self._returned = self._dropped = 0
+        self._ended = False
         self._warned: set[str] = set()
         self._begin()
 
     @property
-    def spending(self) -> Spending:
+    def cost(self) -> Spending:
         """What all draws so far have cost."""
         return self._ledger.spending
 
@@ -73,6 +74,7 @@ class LiveStream:
 
     def push(self, samples: Any) -> Floats:
         """Rows (row, channel) in units, or one row (channel,); gives rows that are released now, often none."""
+        self._refuse_ended()
         with self._closed_on_failure():
             rows = self._read(samples)
             self._pushed += len(rows)
@@ -81,6 +83,7 @@ class LiveStream:
 
     def finish(self) -> Floats:
         """The rows that still wait, the last window filled up; the next push begins a new recording."""
+        self._refuse_ended()
         with self._closed_on_failure():
             last = self._through(self._cutter.finish())
             self._episodes.end()
@@ -94,7 +97,12 @@ class LiveStream:
     def __exit__(self, *_: object) -> None:
         """What still waits is dropped; `finish` would have given it back."""
         self._dropped += self.waiting
+        self._ended = True
         self._begin()
+
+    def _refuse_ended(self) -> None:
+        if self._ended:
+            raise InputError("this stream ended with its `with` block; open another one with `Protector.stream`")
 
     def _begin(self) -> None:
         schema = self._bundle.schema

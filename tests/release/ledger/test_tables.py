@@ -135,7 +135,7 @@ def test_placeholders_have_the_form_of_any_release(bundle, address, tmp_path):
     ledger = protector.ledger(address, stream="walk")
     summary = protector.protect(write(walk(23), tmp_path / "in.csv"), tmp_path / "out.csv", ledger=ledger)
     released = pa_csv.read_csv(tmp_path / "out.csv")
-    assert (summary.draws.charged, summary.draws.placeholders, summary.spending.per_stream) == (2, 4, 10)
+    assert (summary.draws.charged, summary.draws.placeholders, summary.cost.per_stream) == (2, 4, 10)
     assert (released.num_rows, released.column_names) == (23, ["time", "acc_x", "acc_y", "recording"])
     assert np.abs(released["acc_x"].to_numpy()).max() <= 4
 
@@ -165,7 +165,7 @@ def test_a_live_stream_is_charged_draw_by_draw_and_never_repeats_itself(held, ad
     for _ in range(2):
         live = held.stream(ledger=held.ledger(address, stream="live"))
         released.append(np.concatenate([live.push(rows), live.finish()]))
-        assert live.spending.draws == 3
+        assert live.cost.draws == 3
     assert (released[0] != released[1]).any()
     assert statement(Database.existing(address)).people[0].draws == 6
 
@@ -194,7 +194,7 @@ def test_files_of_a_folder_are_charged_together_and_again_for_nothing(protector,
 def test_an_array_of_windows_says_what_it_cost(protector, address):
     ledger = protector.ledger(address, stream="array")
     for _ in range(2):
-        assert protector.protect(np.zeros((7, 4, 2)), ledger=ledger).spending.draws == 7
+        assert protector.protect(np.zeros((7, 4, 2)), ledger=ledger).cost.draws == 7
     assert statement(Database.existing(address)).people[0].draws == 14
 
 

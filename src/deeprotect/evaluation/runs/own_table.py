@@ -191,12 +191,14 @@ def evaluate(
         progress=lambda share: progress(MEASURED * share),
     )
     rows, same = _once(found.rows)
+    met = dict(zip(apart, others, strict=False))
+    unmet = [f"new people: {reason}" for each in met.values() for reason in each.left_out]
     results = Results(
         rows=rows,
         holds=[row for each in others[len(apart) :] for row in each.rows],
-        strangers={name: each.rows[0] for name, each in zip(apart, others, strict=False)},
+        strangers={} if unmet else {name: each.rows[0] for name, each in met.items()},
         form=_form(table, windows, policy, request),
-        left_out=[*left_out, *found.left_out, *same],
+        left_out=[*left_out, *found.left_out, *same, *unmet],
         run=described(request, plan, windows, found) | {"policy": _asked(policy)},
         seconds=found.seconds,
     )

@@ -61,7 +61,7 @@ class Account:
         if address is None and given:
             raise InputError(f"--{given[0]} names an entry of a ledger; add --ledger FILE, or leave it out")
         if address is not None and stream is None:
-            raise InputError("a ledger needs to know whose data it is; add --stream NAME (stream= in Python)")
+            raise InputError("a ledger needs to know whose data it is; add --stream NAME")
         return None if address is None else cls(stream or "", person, app or "")
 
     def __post_init__(self) -> None:
