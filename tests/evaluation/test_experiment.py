@@ -4,16 +4,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from tests.evaluation.conftest import SETUP
 
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import InputError, TableError
-from deeprotect.evaluation import experiment
 from deeprotect.evaluation.evaluator import FoldRelease, Setup
 from deeprotect.evaluation.excerpt import average
-from deeprotect.evaluation.experiment import Plan, RunResult, compare_strangers, measure_rows, run
+from deeprotect.evaluation.experiment import Plan, RunResult, measure_rows, run, strangers_rows
 from deeprotect.evaluation.methods import FEATURES, MAIN_METHODS, Method, Setting, grid
 from deeprotect.evaluation.results import Row
 from deeprotect.evaluation.runner import FittedFold, Runner
@@ -125,13 +123,9 @@ def test_a_wrong_plan_is_refused(wrong: dict) -> None:
         replace(PLAN, **wrong)
 
 
-def test_people_on_whom_nothing_could_be_measured_are_left_out_with_the_reason(
-    windows: LabelledWindows, policy: Policy, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_people_on_whom_nothing_could_be_measured_are_left_out_with_the_reason() -> None:
     """Folds of new people are the smallest; the rest of the report stands without them."""
     nothing = RunResult([], ["auto: too alike to mix"], None, 0, 0, {})
-    monkeypatch.setattr(experiment, "run", lambda *_: nothing)
-    many = replace(windows, group=np.arange(len(windows)))
-    rows, left_out = compare_strangers(many, policy, Plan([Setting.of(policy)]), column="person")
+    rows, left_out = strangers_rows({"met": nothing, "strangers": nothing})
     assert rows == {}
     assert left_out == ["new people: auto: too alike to mix"] * 2

@@ -3,7 +3,7 @@
 Also the policy's own promise elsewhere: held longer and longer, as scripts of a longer time, and on strangers."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -307,3 +307,9 @@ def strangers_plans(windows: LabelledWindows, policy: Policy, plan: Plan, *, col
     most = plan.split.most
     splits = {"met": SplitSpec(most=most), "strangers": SplitSpec("strangers", folds=FOLDS, most=most)}
     return {name: Plan([Setting.of(policy)], plan.setup, split) for name, split in splits.items()}
+
+
+def strangers_rows(found: Mapping[str, RunResult]) -> tuple[dict[str, Row], list[str]]:
+    """Of people who were met and of strangers; without either there is nothing to compare, and why is said."""
+    left_out = [f"new people: {reason}" for each in found.values() for reason in each.left_out]
+    return {} if left_out else {name: each.rows[0] for name, each in found.items()}, left_out

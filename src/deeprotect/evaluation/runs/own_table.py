@@ -15,7 +15,15 @@ from deeprotect.bundle import Bundle
 from deeprotect.errors import InputError, quoted_all
 from deeprotect.evaluation.evaluator import FoldRelease, Setup
 from deeprotect.evaluation.excerpt import Choose, average, one_recording
-from deeprotect.evaluation.experiment import Plan, RunResult, holds_plan, run, run_together, strangers_plans
+from deeprotect.evaluation.experiment import (
+    Plan,
+    RunResult,
+    holds_plan,
+    run,
+    run_together,
+    strangers_plans,
+    strangers_rows,
+)
 from deeprotect.evaluation.methods import Method, Setting, check_seed, grid, select
 from deeprotect.evaluation.report import layout
 from deeprotect.evaluation.report import report_files as files
@@ -191,12 +199,11 @@ def evaluate(
         progress=lambda share: progress(MEASURED * share),
     )
     rows, same = _once(found.rows)
-    met = dict(zip(apart, others, strict=False))
-    unmet = [f"new people: {reason}" for each in met.values() for reason in each.left_out]
+    people, unmet = strangers_rows(dict(zip(apart, others, strict=False)))
     results = Results(
         rows=rows,
         holds=[row for each in others[len(apart) :] for row in each.rows],
-        strangers={} if unmet else {name: each.rows[0] for name, each in met.items()},
+        strangers=people,
         form=_form(table, windows, policy, request),
         left_out=[*left_out, *found.left_out, *same, *unmet],
         run=described(request, plan, windows, found) | {"policy": _asked(policy)},
