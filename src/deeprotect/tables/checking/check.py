@@ -12,11 +12,17 @@ from deeprotect.policy import Policy
 from deeprotect.policy.known_sensors import mapping_to_type, recognise, spelt, unit_in
 from deeprotect.policy.usual_names import RECORDING
 from deeprotect.signals.clock import RATE_TOLERANCE, rate_of_step, usual_step
-from deeprotect.tables.checking.cell_watch import CellWatch
-from deeprotect.tables.checking.name_watch import RecordingNames, Spellings, column_notes, name_problems
-from deeprotect.tables.checking.order import OrderWatch, PieceWatch
 from deeprotect.tables.checking.report import CheckReport, Problem, Tally, problem, some
 from deeprotect.tables.checking.unit_watch import UnitWatch
+from deeprotect.tables.checking.watches import (
+    CellWatch,
+    OrderWatch,
+    PieceWatch,
+    RecordingNames,
+    Spellings,
+    column_notes,
+    name_problems,
+)
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import not_plain
 from deeprotect.tables.fields import check_names, is_text, plain_type, stated_unit

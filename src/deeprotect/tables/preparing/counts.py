@@ -1,5 +1,6 @@
 """What mending did, in numbers."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from math import ceil
 
@@ -8,7 +9,6 @@ import numpy as np
 from deeprotect.errors import TableError, printable
 from deeprotect.tables.checking.check import Checker
 from deeprotect.tables.checking.report import CheckReport
-from deeprotect.tables.preparing.tidy import Tidy
 from deeprotect.tables.reader import Indices, Seen
 
 # What was dropped, by counter: in words, as a reason, and under which kinds a check lists it.
@@ -78,13 +78,11 @@ class Counts:
     def rows_left(self) -> int:
         return self.rows_in - self.without_recording - self.without_time - self.with_missing_cells
 
-    def tell(self, tidy: Tidy, rate_hz: float | None, first: Checker) -> None:
+    def tell(self, first: Checker, *, converted: dict[str, str], left_out: Sequence[str]) -> None:
         """What is done to columns."""
-        self.resampled_to_hz, self.time_from_days = rate_hz, first.in_days
+        self.time_from_days, self.converted, self.left_out = first.in_days, converted, list(left_out)
         self.respelt = {name: len(each) for name, each in first.spellings.unusual().items()}
         self.decimal_commas, self.sheet = list(first.decimal_commas), first.source.note
-        self.converted = {name: change.unit for name, change in tidy.changes.items()}
-        self.left_out = list(tidy.left_out)
 
     def to_json(self) -> dict[str, object]:
         return asdict(self)

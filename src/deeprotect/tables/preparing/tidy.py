@@ -13,10 +13,10 @@ from deeprotect.errors import InputError, TableError, printable
 from deeprotect.policy.known_sensors import recognise, spelt
 from deeprotect.policy.usual_names import RECORDING, TIME
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.checking.name_watch import respelt
+from deeprotect.tables.checking.watches import respelt
 from deeprotect.tables.fields import check_names, fresh_field, is_text, stated_unit
 from deeprotect.tables.numbers import NumberColumn
-from deeprotect.tables.preparing.grouping import Piece
+from deeprotect.tables.preparing.mending import Piece
 from deeprotect.tables.roles import Roles
 from deeprotect.tables.source import Source
 from deeprotect.tables.timestamps import Timeline
