@@ -26,10 +26,12 @@ _BLANK = r"['’ \x{a0}\x{202f}]"
 class MarkEvidence:
     """What the cells of one column show: by decimal mark, those that can be read in one way only, as 0,5 or 1.234,5.
 
-    `open` counts by mark the cells that can be read in two, as 1,234; `whole` those without any mark.
+    `open` counts by mark the cells that can be read in two, as 1,234; `whole` those without any mark. `sure` are cells
+    as 1,234,567, which nobody mistypes.
     """
 
     telling: Counter[str] = field(default_factory=Counter)
+    sure: Counter[str] = field(default_factory=Counter)
     open: Counter[str] = field(default_factory=Counter)
     whole: int = 0
 
@@ -42,6 +44,7 @@ class MarkEvidence:
     def add(self, column: pa.Array) -> None:
         for mark, other in OTHER.items():
             self.telling[mark] += _count(column, _telling(mark, other))
+            self.sure[mark] += _count(column, rf"^\s*[-+]?[1-9]\d{{0,2}}([{other}]\d{{3}}){{2,}}([{mark}]\d*)?\s*$")
             self.open[mark] += _count(column, rf"^\s*[-+]?[1-9]\d{{0,2}}[{mark}]\d{{3}}\s*$")
         self.whole += _count(column, _WHOLE)
 
@@ -52,8 +55,9 @@ class MarkEvidence:
         Beside whole numbers 1,234 is a thousand, unless the column or one `elsewhere` in the table has decimal commas.
         """
         if self.told:
-            mark = max(OTHER, key=lambda each: self.telling[each])
-            return mark if self.telling[mark] + self.whole >= self.open[OTHER[mark]] else None
+            mark = max(OTHER, key=lambda each: (self.sure[each], self.telling[each]))
+            shown = self.telling[mark] + self.whole >= self.open[OTHER[mark]]
+            return mark if self.sure[mark] or shown else None
         if not self.whole:
             return None
         commas = any(each.telling[","] > each.telling["."] for each in elsewhere)
@@ -63,7 +67,7 @@ class MarkEvidence:
     @property
     def told(self) -> bool:
         """Whether a cell shows the mark, so that nothing has to be assumed."""
-        return self.telling.total() > 0
+        return self.telling.total() + self.sure.total() > 0
 
 
 def has_decimal_commas(column: pa.Array) -> bool:
@@ -97,7 +101,6 @@ class NumberColumn:
         """What a batch shows, before it is read; no further once a mark was shown."""
         if is_text(column.type) and not (self.mark and self.evidence.told):
             self.evidence.add(column)
-            self.mark = self.evidence.mark()
 
     def settle(self, elsewhere: Iterable[MarkEvidence]) -> None:
         """Where this column does not show the mark, the others of the table may."""
@@ -132,7 +135,7 @@ class NumberColumn:
 
 
 def _telling(mark: str, other: str) -> str:
-    grouped = rf"\d{{1,3}}([{other}]\d{{3}})+[{mark}]\d*|[1-9]\d{{0,2}}([{other}]\d{{3}}){{2,}}"
+    grouped = rf"\d{{1,3}}([{other}]\d{{3}})+[{mark}]\d*"
     single = rf"0*[{mark}]\d+|\d+[{mark}](\d{{1,2}}|\d{{4,}})|\d{{4,}}[{mark}]\d+"
     return rf"^\s*[-+]?({grouped}|{single})([eE][-+]?\d+)?\s*$"
 

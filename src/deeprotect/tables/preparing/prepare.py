@@ -115,8 +115,8 @@ def _first_pass(table: Any, request: PrepareRequest) -> Checker:
     counts.refuse_losses(request.max_dropped, checker.report())
     if not counts.rows_left:
         raise TableError(f"{where}: no usable rows; see `deeprotect check`")
-    if checker.shows_no_rate:
-        raise TableError(f"{where}: {checker.rate_problems()[0]}")
+    if checker.step is not None and checker.no_rate:
+        raise TableError(f"{where}: {checker.no_rate}")
     return checker
 
 
