@@ -71,9 +71,7 @@ class Timeline:
     def stamps(self, offsets: Floats) -> pa.Array:
         """Offsets as stamps again, of the kind that the column has."""
         if self._written is None or self._origin is None:
-            raise TableError(
-                f"{self.where}: column '{printable(self.name)}' shows no time; nothing can be counted from"
-            )
+            raise TableError(f"{self.where}: column '{printable(self.name)}' shows no time to count from")
         if self.per_second == DAY:
             first = self._origin - (_EPOCH_DAY if self._is_serial else 0)
             return pa.array(np.round((first + offsets) / DAY, DAY_DECIMALS))

@@ -56,7 +56,7 @@ class Counts:
     too_slow: int = 0
     resampled_to_hz: float | None = None
     converted: dict[str, str] = field(default_factory=dict)  # column → unit
-    respelt: dict[str, int] = field(default_factory=dict)  # column → spellings that became the usual one
+    respelt: dict[str, int] = field(default_factory=dict)  # column → spellings rewritten as the usual one
     left_out: list[str] = field(default_factory=list)  # columns called time that are none
     time_from_days: bool = False
     decimal_commas: list[str] = field(default_factory=list)  # columns that are no channels, and have points now
@@ -96,7 +96,7 @@ class Counts:
             *(f"left out, as --map time= asked: {printable(name)}" for name in self.left_out),
             *([f"resampled to {self.resampled_to_hz:g} Hz"] if self.resampled_to_hz else []),
             *(["converted from days to seconds: time"] if self.time_from_days else []),
-            *(f"spellings of {printable(name)} that became the usual one: {n}" for name, n in self.respelt.items()),
+            *(f"spellings of {printable(name)} rewritten as the usual one: {n}" for name, n in self.respelt.items()),
             *(f"converted to {unit}: {', '.join(map(printable, names))}" for unit, names in self._by_unit().items()),
             *(
                 f"decimal commas written as points, in a column that is no channel: {printable(name)}"

@@ -61,9 +61,9 @@ def prepare(table: Any, out: str | Path, request: PrepareRequest) -> Counts:
     if str(table) == STANDARD:
         raise InputError("standard input: the table is read twice; save it to a file first")
     if request.rate_hz is not None and not (np.isfinite(request.rate_hz) and request.rate_hz > 0):
-        raise InputError("--rate-hz: a rate is a positive number of samples in a second")
+        raise InputError("--rate-hz: a rate is a positive number of samples per second")
     if not 0 <= request.max_dropped <= 1:
-        raise InputError("--max-dropped: a share of the rows lies between 0 and 1")
+        raise InputError("--max-dropped: give a share of the rows between 0 and 1")
     first = _first_pass(table, request)
     rate, counts = _rate(first, request.rate_hz), Counts(resampled_to_hz=request.rate_hz)
     with _opened(table, request, first) as again:

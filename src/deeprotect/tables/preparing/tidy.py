@@ -113,7 +113,7 @@ class Tidy:
         names, where, left_out = source.schema.names, source.where, roles.no_time
         for name, column in ((TIME, roles.time), (RECORDING, roles.recording)):
             if name in names and column != name and name not in left_out:
-                raise TableError(f"{where}: column '{name}' is there and is not the {name}; rename or drop it")
+                raise TableError(f"{where}: column '{name}' exists but is not the {name}; rename or drop it")
         kept = pa.schema([field for field in source.schema if field.name not in left_out])
         changes = unit_changes(roles.channels, units)
         tidy = cls(kept, roles, changes, timeline, spellings, tuple(commas), left_out, where)
