@@ -42,10 +42,11 @@ class MarkEvidence:
         return evidence
 
     def add(self, column: pa.Array) -> None:
-        for mark, other in OTHER.items():
-            self.telling[mark] += _count(column, _telling(mark, other))
-            self.sure[mark] += _count(column, rf"^\s*[-+]?[1-9]\d{{0,2}}([{other}]\d{{3}}){{2,}}([{mark}]\d*)?\s*$")
-            self.open[mark] += _count(column, rf"^\s*[-+]?[1-9]\d{{0,2}}[{mark}]\d{{3}}\s*$")
+        marked = column.filter(matches(column, "[.,]"))  # of whole numbers there may be very many
+        for mark, other in OTHER.items() if len(marked) else ():
+            self.telling[mark] += _count(marked, _telling(mark, other))
+            self.sure[mark] += _count(marked, rf"^\s*[-+]?[1-9]\d{{0,2}}([{other}]\d{{3}}){{2,}}([{mark}]\d*)?\s*$")
+            self.open[mark] += _count(marked, rf"^\s*[-+]?[1-9]\d{{0,2}}[{mark}]\d{{3}}\s*$")
         self.whole += _count(column, _WHOLE)
 
     def mark(self, elsewhere: Iterable["MarkEvidence"] = ()) -> str | None:
@@ -103,13 +104,19 @@ class NumberColumn:
             self.evidence.add(column)
 
     def settle(self, elsewhere: Iterable[MarkEvidence]) -> None:
-        """Where this column does not show the mark, the others of the table may."""
+        """Where this column does not show the mark, the others of the table may; it is among them."""
         seen = list(elsewhere)
         self.mark = self.evidence.mark(seen)
-        shown = {mark for mark in OTHER if any(each.telling[mark] for each in seen)}
+        shown = {mark for mark in OTHER if any(each.telling[mark] or each.sure[mark] for each in seen)}
         unclear = {mark for mark in OTHER if self.evidence.open[mark]}
         explained = self.mark in shown if self.mark else unclear <= shown
-        self.assumed = None if self.evidence.told or explained else "thousands" if self.mark else "decimals"
+        self.assumed = None if explained else "thousands" if self.mark else "decimals"
+
+    @property
+    def mixed(self) -> bool:
+        """Whether some cells have decimal points and others decimal commas; both are read as what they are."""
+        seen = self.evidence
+        return self.mark is None and all(seen.telling[mark] + seen.open[mark] for mark in OTHER)
 
     def read(self, column: pa.Array) -> tuple[Floats, Mask, Mask]:
         """Values as float64, NaN where there is none; which cells hold no number; which have thousands separators."""

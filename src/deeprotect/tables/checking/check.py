@@ -139,6 +139,7 @@ class Checker:
             *self._rate(),
             *self.pieces.problems(),
             *self.order.problems(),
+            *some("marks", (name for name, numbers in self.reader.numbers.items() if numbers.mixed)),
             *self._cells.problems(),
             *self._units.problems(),
             *([problem("spellings", unusual, count=sum(map(len, unusual.values())))] if unusual else []),
