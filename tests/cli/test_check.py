@@ -86,7 +86,7 @@ def test_a_channel_is_mapped_before_there_is_a_policy(folder, deeprotect):
     [
         ("acc_x=none", "column 'none' is missing"),
         ("acc_x=acc_y", "it has a column 'acc_x' already"),
-        ("speed=acc_x", "is nothing that is read"),
+        ("speed=acc_x", "cannot be mapped"),
     ],
 )
 def test_a_channel_that_cannot_be_mapped_is_refused_in_one_line(folder, deeprotect, said, says):

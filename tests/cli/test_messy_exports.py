@@ -54,6 +54,9 @@ def test_thousands_separators_are_found_and_removed(folder, deeprotect, name, ma
 
 def test_a_single_slip_does_not_turn_decimals_into_thousands(folder, deeprotect):
     written(folder, "slip.csv", "time;acc_x;acc_y", lambda n: f"{n / 10:.1f};{'9,5' if n == 7 else '9.812'};1.5")
+    said = "problem: columns with decimal points and decimal commas (acc_x): 1; `deeprotect prepare` writes points"
+    assert said in deeprotect("check", "slip.csv").stdout
+    assert deeprotect("protect", "protector", "slip.csv", "out.csv").returncode == 2
     deeprotect("prepare", "slip.csv", "--out", "clean.csv")
     assert set(pa_csv.read_csv(folder / "clean.csv")["acc_x"].to_pylist()) == {9.812, 9.5}
 

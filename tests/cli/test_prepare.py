@@ -94,8 +94,8 @@ def test_labels_that_differ_by_case_or_blanks_become_one(folder, deeprotect):
     rows = [f"{number / 10},{number % 4},0.5,{ways[number % 5]},{ways[number % 5]}" for number in range(200)]
     (folder / "phone.csv").write_text("\n".join(["time,acc_x,acc_y,activity,note", *rows]) + "\n")
     found = deeprotect("check", "phone.csv")
-    assert "spellings that differ from another only by case or blanks (activity, note): 4" in found.stdout
+    assert "spellings that differ only in case or spaces (activity, note): 4" in found.stdout
     done = deeprotect("prepare", "phone.csv", "--out", "clean.csv")
-    assert "spellings of activity that became the usual one: 2" in done.stderr
+    assert "spellings of activity rewritten as the usual one: 2" in done.stderr
     assert set(pa_csv.read_csv(folder / "clean.csv")["activity"].to_pylist()) == {"walk", "rest"}
     assert "blanks" not in deeprotect("check", "clean.csv").stdout

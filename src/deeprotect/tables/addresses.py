@@ -17,6 +17,13 @@ def is_address(path: object) -> bool:
     return isinstance(path, str) and "://" in path
 
 
+def suffix_of(path: str | Path) -> str:
+    """What a name says about the kind of a table, `.csv` or `.csv.gz`; at an address, before the question mark."""
+    name = str(path).partition("?")[0] if is_address(path) else str(path)
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
+    return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
+
+
 @contextmanager
 def reading(path: str) -> Iterator[BinaryIO]:
     """A file at an address; what goes wrong on the way is said without what the other side says."""

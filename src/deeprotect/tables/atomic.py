@@ -32,11 +32,22 @@ def private_file(path: Path) -> None:
         os.close(os.open(path.resolve(), os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWN_FILE))
 
 
+def refuse_irregular(path: Path) -> None:
+    """A device or a folder is never replaced by a file."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: it is there and not a regular file; choose another name")
+
+
+def refuse_homeless(path: Path) -> None:
+    """No folder is made for a file."""
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: the folder {path.parent} does not exist; create it first")
+
+
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A stream to write to; what was there stays until the new file is whole."""
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path}: it is there and not a regular file; choose another name")
+    refuse_irregular(path)
     with _beside(path) as part:
         private_file(part)
         with part.open("wb") as stream:
@@ -89,8 +100,7 @@ def files_into(folder: Path) -> Iterator[Path]:
 @contextmanager
 def _beside(path: Path) -> Iterator[Path]:
     """A hidden name in the same folder; what is left under it in the end is removed."""
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: the folder {path.parent} does not exist; create it first")
+    refuse_homeless(path)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         yield part

@@ -100,8 +100,8 @@ def _checked(here: Mapping[str, str], *, known: tuple[str, ...]) -> dict[str, st
         said = f"--map {printable(name)}={printable(column)}"
         if name not in known:
             meant = nearest(name, list(known))
-            fix = f"did you mean '{printable(meant)}'?" if meant else f"it can be: {printable(', '.join(known), 300)}"
-            raise InputError(f"{said}: '{printable(name)}' is nothing that is read; {fix}")
+            fix = f"did you mean '{printable(meant)}'?" if meant else f"use one of: {printable(', '.join(known), 300)}"
+            raise InputError(f"{said}: '{printable(name)}' cannot be mapped; {fix}")
         if not column and name not in (TIME, RECORDING, PERSON):
             raise InputError(f"{said}: a channel needs a column; name one")
     return dict(here)

@@ -157,8 +157,8 @@ class _Parser:
         skipped, self._skipped = self._skipped, 0
         if b'"' in block and rows + skipped != sum(1 for line in block.split(b"\n") if line.strip(b"\r")):
             raise TableError(
-                f"{self.where}: a quoted cell goes on over several lines, after row {self._rows}; take odd quotes and "
-                "line breaks out of cells"
+                f"{self.where}: a quoted cell spans several lines after row {self._rows}; remove stray "
+                "quotes and line breaks from cells"
             )
 
     def _refusal(self, text: str) -> str:
@@ -188,7 +188,7 @@ def column_names(text: str | None) -> Sequence[str] | None:
         raise TableError("--columns: a name is empty; name every column, as in --columns time,acc_x,acc_y")
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise TableError(f"--columns: '{printable(twice[0])}' stands there twice; name each column once")
+        raise TableError(f"--columns: '{printable(twice[0])}' appears twice; name each column once")
     return names
 
 
@@ -272,7 +272,7 @@ def _check_given(columns: Sequence[str], rows: list[list[str]], where: str) -> N
         )
     later = rows[1:]
     if later and not any(map(_is_value, rows[0])) and any(_is_value(cell) for row in later for cell in row):
-        raise TableError(f"{where}: its first line holds no value, as column names do; leave out --columns")
+        raise TableError(f"{where}: its first line looks like column names; leave out --columns")
 
 
 def _is_value(cell: str) -> bool:

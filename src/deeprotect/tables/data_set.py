@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deeprotect.errors import InputError, TableError, printable
-from deeprotect.tables.addresses import is_address
+from deeprotect.tables.addresses import is_address, suffix_of
 from deeprotect.tables.several import files_at, refuse_blank
 from deeprotect.tables.sinks import WRITERS
 
@@ -60,8 +60,7 @@ def _numbered(names: Collection[Path]) -> Iterator[Path]:
             siblings.setdefault(part.name, len(siblings) + 1)
     for name in names:
         numbers = [str(among[part.parent][part.name]) for part in reversed((name, *name.parents[:-1]))]
-        kind = "".join(_place(name).suffixes[-2 if name.suffix.lower() == ".gz" else -1 :])
-        yield Path(*numbers[:-1], numbers[-1] + kind)
+        yield Path(*numbers[:-1], numbers[-1] + suffix_of(_place(name)))
 
 
 def _found(given: str) -> Iterator[tuple[Path, Path]]:
@@ -77,7 +76,7 @@ def _found(given: str) -> Iterator[tuple[Path, Path]]:
 
 def _place(inside: Path) -> Path:
     """The same name, for kinds that are written; `.csv` for those that are only read."""
-    if inside.suffix.lower() in WRITERS or "".join(inside.suffixes[-2:]).lower() in WRITERS:
+    if suffix_of(inside) in WRITERS:
         return inside
     return inside.with_name(inside.name[: -len(".gz")] if inside.suffix == ".gz" else inside.name).with_suffix(".csv")
 

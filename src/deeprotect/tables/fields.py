@@ -88,10 +88,6 @@ def plain_field(field: pa.Field) -> pa.Field:
     return field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
 
 
-def plain_type(schema: pa.Schema, name: str) -> pa.DataType:
-    return plain_field(schema.field(name)).type
-
-
 def plain_column(column: pa.Array, kind: pa.DataType) -> pa.Array:
     """A dictionary as its values."""
     return decoded(column).cast(kind) if column.type != kind else column

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from deeprotect.errors import InputError, TableError, printable
-from deeprotect.tables.addresses import is_address, reading, size_of
+from deeprotect.tables.addresses import is_address, reading, size_of, suffix_of
 from deeprotect.tables.csv_reader import TEXT, Batches, CsvRequest, read_csv
 from deeprotect.tables.fields import LONGEST_CELL, is_text, refuse_long
 from deeprotect.tables.roles import MOST_LISTED
@@ -47,9 +47,8 @@ def open_path(path: str, request: CsvRequest) -> Iterator[Source]:
 
 def kind_of(path: str | Path) -> str:
     """The suffix that decides; `.csv.gz` is CSV."""
-    name = str(path).partition("?")[0] if is_address(path) else str(path)
-    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
-    return suffixes[-2] if suffixes[-1:] == [".gz"] and suffixes[-2:-1] else "".join(suffixes[-1:])
+    suffix = suffix_of(path)
+    return suffix.removesuffix(".gz") or suffix
 
 
 def opened(path: str) -> AbstractContextManager[BinaryIO]:

@@ -26,10 +26,12 @@ _BLANK = r"['’ \x{a0}\x{202f}]"
 class MarkEvidence:
     """What the cells of one column show: by decimal mark, those that can be read in one way only, as 0,5 or 1.234,5.
 
-    `open` counts by mark the cells that can be read in two, as 1,234; `whole` those without any mark.
+    `open` counts by mark the cells that can be read in two, as 1,234; `whole` those without any mark. `sure` are cells
+    as 1,234,567, which nobody mistypes.
     """
 
     telling: Counter[str] = field(default_factory=Counter)
+    sure: Counter[str] = field(default_factory=Counter)
     open: Counter[str] = field(default_factory=Counter)
     whole: int = 0
 
@@ -40,9 +42,11 @@ class MarkEvidence:
         return evidence
 
     def add(self, column: pa.Array) -> None:
-        for mark, other in OTHER.items():
-            self.telling[mark] += _count(column, _telling(mark, other))
-            self.open[mark] += _count(column, rf"^\s*[-+]?[1-9]\d{{0,2}}[{mark}]\d{{3}}\s*$")
+        marked = column.filter(matches(column, "[.,]"))  # of whole numbers there may be very many
+        for mark, other in OTHER.items() if len(marked) else ():
+            self.telling[mark] += _count(marked, _telling(mark, other))
+            self.sure[mark] += _count(marked, rf"^\s*[-+]?[1-9]\d{{0,2}}([{other}]\d{{3}}){{2,}}([{mark}]\d*)?\s*$")
+            self.open[mark] += _count(marked, rf"^\s*[-+]?[1-9]\d{{0,2}}[{mark}]\d{{3}}\s*$")
         self.whole += _count(column, _WHOLE)
 
     def mark(self, elsewhere: Iterable["MarkEvidence"] = ()) -> str | None:
@@ -52,8 +56,9 @@ class MarkEvidence:
         Beside whole numbers 1,234 is a thousand, unless the column or one `elsewhere` in the table has decimal commas.
         """
         if self.told:
-            mark = max(OTHER, key=lambda each: self.telling[each])
-            return mark if self.telling[mark] + self.whole >= self.open[OTHER[mark]] else None
+            mark = max(OTHER, key=lambda each: (self.sure[each], self.telling[each]))
+            shown = self.telling[mark] + self.whole >= self.open[OTHER[mark]]
+            return mark if self.sure[mark] or shown else None
         if not self.whole:
             return None
         commas = any(each.telling[","] > each.telling["."] for each in elsewhere)
@@ -63,7 +68,7 @@ class MarkEvidence:
     @property
     def told(self) -> bool:
         """Whether a cell shows the mark, so that nothing has to be assumed."""
-        return self.telling.total() > 0
+        return self.telling.total() + self.sure.total() > 0
 
 
 def has_decimal_commas(column: pa.Array) -> bool:
@@ -97,16 +102,21 @@ class NumberColumn:
         """What a batch shows, before it is read; no further once a mark was shown."""
         if is_text(column.type) and not (self.mark and self.evidence.told):
             self.evidence.add(column)
-            self.mark = self.evidence.mark()
 
     def settle(self, elsewhere: Iterable[MarkEvidence]) -> None:
-        """Where this column does not show the mark, the others of the table may."""
+        """Where this column does not show the mark, the others of the table may; it is among them."""
         seen = list(elsewhere)
         self.mark = self.evidence.mark(seen)
-        shown = {mark for mark in OTHER if any(each.telling[mark] for each in seen)}
+        shown = {mark for mark in OTHER if any(each.telling[mark] or each.sure[mark] for each in seen)}
         unclear = {mark for mark in OTHER if self.evidence.open[mark]}
         explained = self.mark in shown if self.mark else unclear <= shown
-        self.assumed = None if self.evidence.told or explained else "thousands" if self.mark else "decimals"
+        self.assumed = None if explained else "thousands" if self.mark else "decimals"
+
+    @property
+    def mixed(self) -> bool:
+        """Whether some cells have decimal points and others decimal commas; both are read as what they are."""
+        seen = self.evidence
+        return self.mark is None and all(seen.telling[mark] + seen.open[mark] for mark in OTHER)
 
     def read(self, column: pa.Array) -> tuple[Floats, Mask, Mask]:
         """Values as float64, NaN where there is none; which cells hold no number; which have thousands separators."""
@@ -132,7 +142,7 @@ class NumberColumn:
 
 
 def _telling(mark: str, other: str) -> str:
-    grouped = rf"\d{{1,3}}([{other}]\d{{3}})+[{mark}]\d*|[1-9]\d{{0,2}}([{other}]\d{{3}}){{2,}}"
+    grouped = rf"\d{{1,3}}([{other}]\d{{3}})+[{mark}]\d*"
     single = rf"0*[{mark}]\d+|\d+[{mark}](\d{{1,2}}|\d{{4,}})|\d{{4,}}[{mark}]\d+"
     return rf"^\s*[-+]?({grouped}|{single})([eE][-+]?\d+)?\s*$"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from deeprotect.errors import InputError
 from deeprotect.tables.addresses import is_address, is_same, is_there
+from deeprotect.tables.atomic import refuse_homeless, refuse_irregular
 from deeprotect.tables.sinks import written_kind
 
 STANDARD = "-"
@@ -55,10 +56,8 @@ def refuse_unwritable(path: str | Path) -> None:
     place = Path(path)
     if not place.name or place.name == ".." or place.is_dir():
         raise InputError(f"{path}: it is a folder; give the name of a file in it")
-    if place.exists() and not place.is_file():
-        raise InputError(f"{path}: it is there and not a regular file; choose another name")
-    if not place.parent.is_dir():
-        raise InputError(f"{path}: the folder {place.parent} does not exist; create it first")
+    refuse_irregular(place)
+    refuse_homeless(place)
     if not os.access(place.parent, os.W_OK | os.X_OK):
         raise InputError(f"{path}: the folder {place.parent} cannot be written to; choose another")
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deeprotect.errors import InputError
-from deeprotect.tables.addresses import is_address, writing
+from deeprotect.tables.addresses import is_address, suffix_of, writing
 from deeprotect.tables.atomic import whole_file
 from deeprotect.tables.fields import is_text
 
@@ -118,8 +118,7 @@ def _writer(path: str | Path, schema: pa.Schema) -> Iterator[Sink]:
 
 def written_kind(path: str | Path) -> str:
     """The suffix that says how a table is written."""
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    kind = "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
+    kind = suffix_of(path)
     if kind not in WRITERS:
         raise InputError(f"{path}: unknown kind of table '{kind}'; use {', '.join(WRITERS)}, or - for CSV")
     return kind

@@ -11,7 +11,7 @@ from deeprotect.errors import TableError, printable
 from deeprotect.policy.usual_names import ticks_per_second
 from deeprotect.signals.clock import PER_SECOND, USUAL_RATES_HZ, median
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.fields import is_text, plain
+from deeprotect.tables.fields import is_number, is_text, plain
 from deeprotect.tables.numbers import NUMBER, matches
 
 EPOCHS = (5e8, 5e9)  # seconds since 1970, of the years 1985 to 2128: what is so large is no stopwatch
@@ -71,9 +71,7 @@ class Timeline:
     def stamps(self, offsets: Floats) -> pa.Array:
         """Offsets as stamps again, of the kind that the column has."""
         if self._written is None or self._origin is None:
-            raise TableError(
-                f"{self.where}: column '{printable(self.name)}' shows no time; nothing can be counted from"
-            )
+            raise TableError(f"{self.where}: column '{printable(self.name)}' shows no time to count from")
         if self.per_second == DAY:
             first = self._origin - (_EPOCH_DAY if self._is_serial else 0)
             return pa.array(np.round((first + offsets) / DAY, DAY_DECIMALS))
@@ -83,9 +81,8 @@ class Timeline:
 
     def _checked(self, column: pa.Array) -> pa.Array:
         kind = column.type
-        number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
         temporal = pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind)
-        if number or temporal or is_text(kind) or pa.types.is_null(kind):
+        if is_number(kind) or temporal or is_text(kind) or pa.types.is_null(kind):
             return column
         raise TableError(
             f"{self.where}: column '{printable(self.name)}' is {printable(str(kind))}; time is numbers or ISO 8601 "

@@ -16,7 +16,7 @@ from tests.tables.preparing.test_prepare import RATE, put, samples_of, tidy
 from deeprotect import Protector
 from deeprotect.errors import InputError, TableError
 from deeprotect.tables.checking.check import check
-from deeprotect.tables.preparing import grouping
+from deeprotect.tables.preparing import mending
 from deeprotect.tables.preparing.prepare import PrepareRequest, prepare
 
 MESS = st.fixed_dictionaries(
@@ -84,12 +84,12 @@ def test_a_table_in_order_is_never_held_as_a_whole(run, monkeypatch):
 
 def test_buckets_hold_a_part_of_the_recordings_each(run, monkeypatch):
     loaded = []
-    load = grouping._load
-    monkeypatch.setattr(grouping, "_load", lambda file: loaded.append(load(file)) or loaded[-1])
+    load = mending._load
+    monkeypatch.setattr(mending, "_load", lambda file: loaded.append(load(file)) or loaded[-1])
     table = tidy(3000, recordings=300)
     run(table.take(pa.array(np.argsort(np.arange(3000) % 10, kind="stable"))))
     assert sum(map(len, loaded)) == 3000
-    assert max(map(len, loaded)) <= 3000 / grouping.BUCKETS + 10
+    assert max(map(len, loaded)) <= 3000 / mending.BUCKETS + 10
 
 
 def test_csv_comes_out_as_csv(tmp_path):

@@ -12,14 +12,20 @@ from deeprotect.policy import Policy
 from deeprotect.policy.known_sensors import mapping_to_type, recognise, spelt, unit_in
 from deeprotect.policy.usual_names import RECORDING
 from deeprotect.signals.clock import RATE_TOLERANCE, rate_of_step, usual_step
-from deeprotect.tables.checking.cell_watch import CellWatch
-from deeprotect.tables.checking.name_watch import RecordingNames, Spellings, column_notes, name_problems
-from deeprotect.tables.checking.order import OrderWatch, PieceWatch
 from deeprotect.tables.checking.report import CheckReport, Problem, Tally, problem, some
 from deeprotect.tables.checking.unit_watch import UnitWatch
+from deeprotect.tables.checking.watches import (
+    CellWatch,
+    OrderWatch,
+    PieceWatch,
+    RecordingNames,
+    Spellings,
+    column_notes,
+    name_problems,
+)
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import not_plain
-from deeprotect.tables.fields import check_names, is_text, plain_type, stated_unit
+from deeprotect.tables.fields import check_names, is_number, stated_unit
 from deeprotect.tables.numbers import NumberColumn, has_decimal_commas
 from deeprotect.tables.reader import Reader, Seen, unique_names
 from deeprotect.tables.roles import MOST_LISTED, Roles, roles_of
@@ -130,9 +136,10 @@ class Checker:
             *(problem("unclear", question=each) for each in self.roles.unclear),
             *([] if self._rows else [problem("empty")]),
             *self._columns(),
-            *self.rate_problems(),
+            *self._rate(),
             *self.pieces.problems(),
             *self.order.problems(),
+            *some("marks", (name for name, numbers in self.reader.numbers.items() if numbers.mixed)),
             *self._cells.problems(),
             *self._units.problems(),
             *([problem("spellings", unusual, count=sum(map(len, unusual.values())))] if unusual else []),
@@ -149,7 +156,7 @@ class Checker:
     def refuse_lost_channels(self) -> None:
         """Columns named like sensors, with numbers, but read as text for some of their cells."""
         schema = self.source.schema
-        lost = [name for name in self._cells.readable if name in schema.names and is_text(plain_type(schema, name))]
+        lost = [name for name in self._cells.readable if not is_number(schema.field(name).type)]
         if lost:
             raise TableError(not_plain(lost, self.source.where))
 
@@ -193,17 +200,16 @@ class Checker:
         return self._rate_hz is not None and abs(self._rate_hz / self._wanted_hz - 1) <= RATE_TOLERANCE
 
     @property
-    def shows_no_rate(self) -> bool:
-        """Whether there is a time that advances in no unit as sensors do."""
-        return self.step is not None and self._rate_hz is None
+    def no_rate(self) -> Problem | None:
+        """Where the time is understood, but advances in no unit as sensors do."""
+        unread = self._rate_hz is not None or not self.order.steps or self.tally["time not understood"].count
+        return None if unread else problem("no-rate")
 
-    def rate_problems(self) -> list[Problem]:
-        days = [problem("days")] if self.in_days else []
-        if self._fits or not self.order.steps or self.tally["time not understood"].count:
-            return days
-        if self.shows_no_rate:
-            return [problem("no-rate")]
-        return [*days, problem("other-rate", found=self._rate_hz or 0.0, wanted=self._wanted_hz)]
+    def _rate(self) -> list[Problem]:
+        wrong = [problem("days")] if self.in_days else [self.no_rate] if self.no_rate else []
+        if self._rate_hz is not None and self.order.steps and not self._fits:
+            wrong.append(problem("other-rate", found=self._rate_hz, wanted=self._wanted_hz))
+        return wrong
 
 
 def _units(schema: pa.Schema, channels: tuple[str, ...], public: dict[str, str]) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """What mending did, in numbers."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from math import ceil
 
@@ -8,7 +9,6 @@ import numpy as np
 from deeprotect.errors import TableError, printable
 from deeprotect.tables.checking.check import Checker
 from deeprotect.tables.checking.report import CheckReport
-from deeprotect.tables.preparing.tidy import Tidy
 from deeprotect.tables.reader import Indices, Seen
 
 # What was dropped, by counter: in words, as a reason, and under which kinds a check lists it.
@@ -56,7 +56,7 @@ class Counts:
     too_slow: int = 0
     resampled_to_hz: float | None = None
     converted: dict[str, str] = field(default_factory=dict)  # column → unit
-    respelt: dict[str, int] = field(default_factory=dict)  # column → spellings that became the usual one
+    respelt: dict[str, int] = field(default_factory=dict)  # column → spellings rewritten as the usual one
     left_out: list[str] = field(default_factory=list)  # columns called time that are none
     time_from_days: bool = False
     decimal_commas: list[str] = field(default_factory=list)  # columns that are no channels, and have points now
@@ -78,13 +78,11 @@ class Counts:
     def rows_left(self) -> int:
         return self.rows_in - self.without_recording - self.without_time - self.with_missing_cells
 
-    def tell(self, tidy: Tidy, rate_hz: float | None, first: Checker) -> None:
+    def tell(self, first: Checker, *, converted: dict[str, str], left_out: Sequence[str]) -> None:
         """What is done to columns."""
-        self.resampled_to_hz, self.time_from_days = rate_hz, first.in_days
+        self.time_from_days, self.converted, self.left_out = first.in_days, converted, list(left_out)
         self.respelt = {name: len(each) for name, each in first.spellings.unusual().items()}
         self.decimal_commas, self.sheet = list(first.decimal_commas), first.source.note
-        self.converted = {name: change.unit for name, change in tidy.changes.items()}
-        self.left_out = list(tidy.left_out)
 
     def to_json(self) -> dict[str, object]:
         return asdict(self)
@@ -98,7 +96,7 @@ class Counts:
             *(f"left out, as --map time= asked: {printable(name)}" for name in self.left_out),
             *([f"resampled to {self.resampled_to_hz:g} Hz"] if self.resampled_to_hz else []),
             *(["converted from days to seconds: time"] if self.time_from_days else []),
-            *(f"spellings of {printable(name)} that became the usual one: {n}" for name, n in self.respelt.items()),
+            *(f"spellings of {printable(name)} rewritten as the usual one: {n}" for name, n in self.respelt.items()),
             *(f"converted to {unit}: {', '.join(map(printable, names))}" for unit, names in self._by_unit().items()),
             *(
                 f"decimal commas written as points, in a column that is no channel: {printable(name)}"

@@ -20,8 +20,17 @@ from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.fields import check_names, plain
 from deeprotect.tables.output_checks import STANDARD
 from deeprotect.tables.preparing.counts import Counts
-from deeprotect.tables.preparing.grouping import Piece, gathered_recordings, joined, whole_recordings
-from deeprotect.tables.preparing.mending import GapSplitter, Mender, Rate, check_rate, resample
+from deeprotect.tables.preparing.mending import (
+    GapSplitter,
+    Mender,
+    Piece,
+    Rate,
+    check_rate,
+    gathered_recordings,
+    joined,
+    resample,
+    whole_recordings,
+)
 from deeprotect.tables.preparing.tidy import Tidy, UnitChange, unit_changes
 from deeprotect.tables.reader import Indices, Reader
 from deeprotect.tables.sinks import open_sink
@@ -52,18 +61,19 @@ def prepare(table: Any, out: str | Path, request: PrepareRequest) -> Counts:
     if str(table) == STANDARD:
         raise InputError("standard input: the table is read twice; save it to a file first")
     if request.rate_hz is not None and not (np.isfinite(request.rate_hz) and request.rate_hz > 0):
-        raise InputError("--rate-hz: a rate is a positive number of samples in a second")
+        raise InputError("--rate-hz: a rate is a positive number of samples per second")
     if not 0 <= request.max_dropped <= 1:
-        raise InputError("--max-dropped: a share of the rows lies between 0 and 1")
+        raise InputError("--max-dropped: give a share of the rows between 0 and 1")
     first = _first_pass(table, request)
-    rate, counts = _rate(first, request.rate_hz), Counts()
+    rate, counts = _rate(first, request.rate_hz), Counts(resampled_to_hz=request.rate_hz)
     with _opened(table, request, first) as again:
         written = first.reader.timeline if rate or first.in_days else None
         spellings = first.spellings.unusual()
         tidy = Tidy.of(
             again.source, again.roles, request.units, timeline=written, spellings=spellings, commas=first.decimal_commas
         )
-        counts.tell(tidy, request.rate_hz, first)
+        units = {name: change.unit for name, change in tidy.changes.items()}
+        counts.tell(first, converted=units, left_out=tidy.left_out)
         beside = None if str(out) == STANDARD or is_address(str(out)) else Path(out).parent
         stretches = _stretches(_pieces(again.reader, counts, tidy), first, counts, rate=rate, beside=beside)
         with open_sink(out, tidy.schema) as sink:
@@ -105,8 +115,8 @@ def _first_pass(table: Any, request: PrepareRequest) -> Checker:
     counts.refuse_losses(request.max_dropped, checker.report())
     if not counts.rows_left:
         raise TableError(f"{where}: no usable rows; see `deeprotect check`")
-    if checker.shows_no_rate:
-        raise TableError(f"{where}: {checker.rate_problems()[0]}")
+    if checker.step is not None and checker.no_rate:
+        raise TableError(f"{where}: {checker.no_rate}")
     return checker
 
 

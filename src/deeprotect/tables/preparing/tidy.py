@@ -12,10 +12,10 @@ from deeprotect.errors import InputError, TableError, printable
 from deeprotect.policy.known_sensors import SIZES, recognise, spelt
 from deeprotect.policy.usual_names import RECORDING, TIME
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.checking.name_watch import respelt
+from deeprotect.tables.checking.watches import respelt
 from deeprotect.tables.fields import check_names, fresh_field, is_text, stated_unit
 from deeprotect.tables.numbers import NumberColumn
-from deeprotect.tables.preparing.grouping import Piece
+from deeprotect.tables.preparing.mending import Piece
 from deeprotect.tables.roles import Roles
 from deeprotect.tables.source import Source
 from deeprotect.tables.timestamps import Timeline
@@ -100,7 +100,7 @@ class Tidy:
         names, where, left_out = source.schema.names, source.where, roles.no_time
         for name, column in ((TIME, roles.time), (RECORDING, roles.recording)):
             if name in names and column != name and name not in left_out:
-                raise TableError(f"{where}: column '{name}' is there and is not the {name}; rename or drop it")
+                raise TableError(f"{where}: column '{name}' exists but is not the {name}; rename or drop it")
         kept = pa.schema([field for field in source.schema if field.name not in left_out])
         changes = unit_changes(roles.channels, units)
         tidy = cls(kept, roles, changes, timeline, spellings, tuple(commas), left_out, where)
