@@ -326,26 +326,30 @@ def activity_changes(changes: int, hold: int = 10) -> Row:
 
     Draws look at the same windows as a gateway's, a window leaves when it is full, and an app reads its code.
     """
-    bundle, chance = protector(Shape(), every=f"{hold} s"), np.random.default_rng(0)
-    observing = live_observing(bundle)
-    ledger = MemoryLedger(Price.of(bundle.mechanism))
-    live = LiveStream(bundle, listen_to="before", listen=observing.windows, ledger=ledger, entropy=SystemEntropy())
-    motions, public = _two_motions(bundle), bundle.decode(np.arange(float(CODES * VARIANTS))[:, None])
+    bundle = protector(Shape(), every=f"{hold} s")
+    ledger, observed = MemoryLedger(Price.of(bundle.mechanism)), live_observing(bundle).windows
+    live = LiveStream(bundle, listen_to="before", listen=observed, ledger=ledger, entropy=SystemEntropy())
+    waits = list(_reactions(live, bundle, changes, hold=hold))
+    median, most = np.percentile(waits, (50, 90))
+    waited = f"median {median:.1f} s, p90 {most:.1f} s, worst {max(waits):.1f} s"
+    return Row(f"The activity changes, draws held for {hold} s", waited, "–", "–", f"{ledger.tally.charged:,}, –")
+
+
+def _reactions(live: LiveStream, bundle: Bundle, changes: int, *, hold: int) -> Iterator[float]:
+    """Seconds from each change to the first window that shows it; activities last for three to six holds."""
+    chance, motions, rows = np.random.default_rng(0), _two_motions(bundle), 0
+    public = bundle.decode(np.arange(float(CODES * VARIANTS))[:, None])
     code_of = {each.round(6).tobytes(): number // VARIANTS for number, each in enumerate(public)}
-    waits, rows, changed, awaited = list[float](), 0, 0, 0
     for number in range(changes + 1):
         code, motion = motions[number % 2]
         changed, awaited = rows, number > 0
-        for _ in range(int(chance.integers(3 * hold, 6 * hold) * RATE_HZ + chance.integers(RATE_HZ))):
+        for _ in range(int(chance.integers(3 * hold * RATE_HZ, 6 * hold * RATE_HZ))):
             released = live.push(motion[rows % len(motion)])
             rows += 1
             shown = {code_of[each.round(6).tobytes()] for each in released.reshape(-1, *motion.shape)}
             if awaited and code in shown:
-                waits.append((rows - changed) / RATE_HZ)
+                yield (rows - changed) / RATE_HZ
                 awaited = False
-    median, most = np.percentile(waits, (50, 90))
-    waited = f"median {median:.1f} s, p90 {most:.1f} s, worst {max(waits):.1f} s"
-    return Row(f"The activity changes, draws held for {hold} s", waited, "–", "–", f"{ledger.tally.charged:,}, –")
 
 
 def _two_motions(bundle: Bundle) -> list[tuple[int, Floats]]:

@@ -227,7 +227,7 @@ def test_what_is_revoked_neither_sends_nor_gets_any_more(running, place):
         with pytest.raises(ConnectionClosed):
             device.recv()
     assert len(app.windows) == 1
-    with pytest.raises(InputError, match="another person's"):
+    with pytest.raises(InputError, match="belongs to another person"):
         running.registry().add_device("eve", person="mallory")
     running.check_nothing_raw(app)
 

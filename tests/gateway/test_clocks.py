@@ -1,11 +1,15 @@
 """Clocks that go wrong: what is dated far ahead is refused, so it never closes times that are still to come."""
 
+import asyncio
 import json
 import time
 from datetime import timedelta
 
 import numpy as np
 import pytest
+from tests.gateway.conftest import message
+from tests.gateway.test_mediator import draws, end_all, listening
+from tests.gateway.test_mediator import made as made_small
 from tests.gateway.test_reach import STEP, WINDOW, begin, made, played
 
 from deeprotect.errors import WireError
@@ -47,3 +51,38 @@ def test_a_stamp_may_be_a_day_ahead_as_those_of_a_fast_replay_are(ahead):
     check_not_ahead(np.array([ahead - 5, ahead]), came_ns=0)
     with pytest.raises(WireError, match="days ahead"):
         check_not_ahead(np.array([AHEAD_NS + 1]), came_ns=0)
+
+
+def test_a_clock_that_starts_over_after_a_silence_gets_new_draws(tmp_path):
+    gateway = small(tmp_path)
+    first, later = message(0, 8, session=""), message(8, 8, session="")
+    assert len(run_sessions(gateway, first, later)) == 4
+    assert draws(gateway) == 4  # an idle session goes on by the same clock
+    gateway = small(tmp_path / "again")
+    assert len(run_sessions(gateway, first, message(40, 8, session=""), first, first)) == 8
+    assert draws(gateway) == 6  # set back once; what is sent again within three seconds costs nothing
+
+
+def test_a_named_session_that_is_sent_again_gets_what_was_drawn(tmp_path):
+    gateway = small(tmp_path)
+    run_sessions(gateway, message(0, 8), message(40, 8), message(0, 8))
+    assert draws(gateway) == 4
+
+
+def small(folder):
+    folder.mkdir(exist_ok=True)
+    return made_small(folder)
+
+
+def run_sessions(gateway, *messages):
+    """Windows that leave; between two messages the session ends."""
+
+    async def play():
+        async with listening(gateway) as (mediator, device, got):
+            for each in messages:
+                await mediator.receive(device, each)
+                await end_all(mediator)
+            await asyncio.sleep(0.01)
+            return list(got)
+
+    return asyncio.run(play())

@@ -318,7 +318,7 @@ def test_events_are_kept_to_a_number(timed, monkeypatch):
     monkeypatch.setattr(events, "MOST_KEPT", 5)
     for number in range(3):
         moment = datetime(2026, 1, 1, tzinfo=UTC)
-        events.keep(timed.database, [events.Event(moment, f"{number}.{each}", {}) for each in range(4)])
+        events.keep(timed.database, [events.OperatorEvent(moment, f"{number}.{each}", {}) for each in range(4)])
     assert [each.what for each in events.read(timed.database, most=99)] == ["2.3", "2.2", "2.1", "2.0", "1.3"]
 
 

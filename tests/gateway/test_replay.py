@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tests.gateway.phones import THREE_AXES
 from deeprotect.errors import TableError
 from deeprotect.gateway.feeds.replaying import MOST_ROWS, Played, Player, Stretch, parts
 from deeprotect.gateway.wire import formats
+from deeprotect.gateway.wire.times import AHEAD_NS
 from deeprotect.policy import Policy
 
 SCHEMA = Policy.from_toml(THREE_AXES).schema()
@@ -52,6 +54,17 @@ def test_stamps_are_moved_to_now_and_keep_their_distances():
     assert second["time"][0] >= first["time"][-1] + 10**9
     assert first["session"] != second["session"]
     assert (played.recordings, played.messages, played.rows, played.accepted) == (2, 2, 12, 2)
+
+
+def test_recordings_played_fast_never_add_up_to_more_than_a_gateway_takes():
+    hours = [stretch(1, number=number, start=10 * 36_000) for number in range(10)]  # of ten hours each
+    begins = [Stretch(each.number, each.seconds * 0, each.samples, None) for each in hours]
+    both = [part for pair in zip(begins, hours, strict=True) for part in pair]
+    now = time.time_ns()
+    sent, _, _ = play(both, speed=1e9)
+    latest = max(json.loads(body)["time"][-1] for body in sent)
+    assert latest < now + AHEAD_NS
+    assert len({json.loads(body)["session"] for body in sent}) == 10
 
 
 def test_a_tables_own_time_is_kept_if_asked_for():

@@ -13,7 +13,7 @@ from deeprotect.errors import InputError
 from deeprotect.gateway.console.guard import Admin, AdminForm, Form, TheDesk
 from deeprotect.gateway.console.pages import about_person, registering
 from deeprotect.gateway.console.rendering import page
-from deeprotect.gateway.console.sessions import Session
+from deeprotect.gateway.console.sessions import AdminSession
 from deeprotect.gateway.wire.requests import is_local
 from deeprotect.release.ledger.limits import SPANS, exact
 from deeprotect.release.ledger.people import set_limits
@@ -124,18 +124,18 @@ def _to_person(person: str) -> Response:
     return RedirectResponse(f"/console/person?{urlencode({'person': person})}", 303)
 
 
-def _device_once(request: Request, session: Session, stream: str, token: str) -> Response:
+def _device_once(request: Request, session: AdminSession, stream: str, token: str) -> Response:
     shown = [("Sensors send to", f"/in/{token}"), ("Or open on the phone itself", f"/phone/{token}")]
     return _once(request, session, f"Device of stream “{stream}”", shown)
 
 
-def _app_once(request: Request, session: Session, stream: str, name: str, token: str) -> Response:
+def _app_once(request: Request, session: AdminSession, stream: str, name: str, token: str) -> Response:
     here = f"{request.url.scheme}://{request.headers['host']}"
     shown = [("Token", token), ("Fetch released data with", f"curl -H 'Authorization: Bearer {token}' {here}/out")]
     return _once(request, session, f"App “{name}” for stream “{stream}”", shown)
 
 
-def _once(request: Request, session: Session, title: str, shown: list[tuple[str, str]]) -> Response:
+def _once(request: Request, session: AdminSession, title: str, shown: list[tuple[str, str]]) -> Response:
     """Secrets are shown this once; those that are paths, as whole addresses."""
     here = f"{request.url.scheme}://{request.headers['host']}"
     whole = [(what, here + secret if secret.startswith("/") else secret) for what, secret in shown]

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from deeprotect.bundle.bundle import Bundle
 from deeprotect.errors import BundleError, DeeprotectError
 from deeprotect.gateway.console.rendering import page, with_headers
-from deeprotect.gateway.console.sessions import LONGEST, Attempts, Session, Sessions, form_token
+from deeprotect.gateway.console.sessions import LONGEST, AdminSession, Attempts, Sessions, form_token
 from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.registration.addresses import new_token, shard_of
 from deeprotect.gateway.registration.device_registry import App
@@ -96,12 +96,12 @@ def desk_of(request: Request) -> Desk:
     return desk
 
 
-def session_of(request: Request) -> Session | None:
+def session_of(request: Request) -> AdminSession | None:
     cookie = request.cookies.get(cookie_name(request, "session"))
     return desk_of(request).sessions.find(cookie) if cookie else None
 
 
-def admin(session: Annotated[Session | None, Depends(session_of)]) -> Session:
+def admin(session: Annotated[AdminSession | None, Depends(session_of)]) -> AdminSession:
     """Everyone else is shown the way to the sign-in page and nothing more."""
     if session is None:
         raise HTTPException(303)
@@ -124,7 +124,7 @@ async def form(request: Request) -> Form:
         raise HTTPException(422, "the form cannot be read; reload the page and try again") from None
 
 
-def form_of_admin(session: Annotated[Session, Depends(admin)], fields: Annotated[Form, Depends(form)]) -> Form:
+def form_of_admin(session: Annotated[AdminSession, Depends(admin)], fields: Annotated[Form, Depends(form)]) -> Form:
     check_token(fields, session.cookie)
     return fields
 
@@ -136,7 +136,7 @@ def form_of_anyone(request: Request, fields: Annotated[Form, Depends(form)]) -> 
 
 
 TheDesk = Annotated[Desk, Depends(desk_of)]
-Admin = Annotated[Session, Depends(admin)]
+Admin = Annotated[AdminSession, Depends(admin)]
 AdminForm = Annotated[Form, Depends(form_of_admin)]
 
 
@@ -181,7 +181,7 @@ def check_token(fields: Form, cookie: str) -> None:
         raise HTTPException(403, "this form is out of date, or from another site; go back, reload the page, try again")
 
 
-def sign_in_page(request: Request, session: Annotated[Session | None, Depends(session_of)]) -> Response:
+def sign_in_page(request: Request, session: Annotated[AdminSession | None, Depends(session_of)]) -> Response:
     return _form(request) if session is None else RedirectResponse("/", 303)
 
 

@@ -14,7 +14,7 @@ from fastapi.responses import StreamingResponse
 from deeprotect.errors import DeeprotectError
 from deeprotect.gateway.console.guard import Admin, Desk, TheDesk
 from deeprotect.gateway.console.overview import Overview, Search, look, overview
-from deeprotect.gateway.console.sessions import Session
+from deeprotect.gateway.console.sessions import AdminSession
 from deeprotect.gateway.registration.device_registry import App
 from deeprotect.gateway.wire.message import ReleasedWindow
 from deeprotect.gateway.wire.requests import is_local
@@ -54,7 +54,7 @@ class LivePage:
     """One open page; ends when its session does, or when what it may see changes."""
 
     desk: Desk
-    session: Session
+    session: AdminSession
     app: App | None
     search: Search
     shows_raw: bool

@@ -23,7 +23,7 @@ from deeprotect.gateway.registration.directory import Directory
 from deeprotect.gateway.streams.session import AppStatus, State, StreamStatus
 from deeprotect.privacy.guarantees import span
 from deeprotect.release.ledger.ledger import utc_now
-from deeprotect.release.ledger.limits import Limit, Limits, down, exact, moment, up
+from deeprotect.release.ledger.limits import Limit, Limits, exact, moment, up
 from deeprotect.release.ledger.statement import Person, statement
 
 BundleOf = Callable[[App], Bundle | None]
@@ -38,7 +38,6 @@ class Gauge:
     span: str
     limit: str
     spent: str
-    left: str
     share: float
     text: str
 
@@ -56,7 +55,6 @@ class PersonView:
     apps: tuple[tuple[str, str], ...]  # name, ε in all
     gauges: tuple[Gauge, ...]
     kind: str
-    rate: str
 
 
 def person_view(name: str, found: Person | None, apps: Sequence[App], *, live: bool, bundle_of: BundleOf) -> PersonView:
@@ -66,8 +64,7 @@ def person_view(name: str, found: Person | None, apps: Sequence[App], *, live: b
     spent = {span: up(_spent(found, key)) for key, span in _SPANS.items()}
     each = () if found is None else ((app, up(found.spent("in_all", app=app).epsilon)) for app in found.apps)
     parts = tuple((app or "no app named", epsilon) for app, epsilon in each)
-    gauges = tuple(_gauges(found, bundles, rate, live=live))
-    return PersonView(name, spent, parts, gauges, _kind(found), up(Fraction(round(rate * 3600 * 1000), 1000)))
+    return PersonView(name, spent, parts, tuple(_gauges(found, bundles, rate, live=live)), _kind(found))
 
 
 def rate_of(bundle: Bundle) -> Fraction:
@@ -97,7 +94,7 @@ def _gauge(limit: Limit, found: Person | None, rate: Fraction, *, live: bool) ->
     spent = _spent(found, limit.name)
     left, share = max(limit.epsilon - spent, Fraction(0)), float(min(spent / limit.epsilon, Fraction(1)))
     text = _text(limit, left, rate, found=found, live=live)
-    return Gauge(limit.name, _SPANS[limit.name], up(limit.epsilon), up(spent), down(left), share, text)
+    return Gauge(limit.name, _SPANS[limit.name], up(limit.epsilon), up(spent), share, text)
 
 
 def _text(limit: Limit, left: Fraction, rate: Fraction, *, found: Person | None, live: bool) -> str:

@@ -14,7 +14,7 @@ from deeprotect.gateway.console.guard import Admin, Desk, Form, TheDesk, form
 from deeprotect.gateway.console.live_page import app_of
 from deeprotect.gateway.console.overview import Search, look, overview, people
 from deeprotect.gateway.console.rendering import MOTION, ago, lasting, page
-from deeprotect.gateway.console.sessions import Session
+from deeprotect.gateway.console.sessions import AdminSession
 from deeprotect.gateway.registration import events
 from deeprotect.gateway.registration.device_registry import App
 from deeprotect.gateway.streams.session import State
@@ -59,7 +59,7 @@ async def person_page(request: Request, desk: TheDesk, session: Admin) -> Respon
 
 
 async def about_person(
-    request: Request, desk: Desk, session: Session, name: str, *, status: int = 200, mistake: str | None = None
+    request: Request, desk: Desk, session: AdminSession, name: str, *, status: int = 200, mistake: str | None = None
 ) -> Response:
     directory = desk.gateway.directory
     streams = directory.streams_of(name)
@@ -106,7 +106,7 @@ def register_page(request: Request, desk: TheDesk, session: Admin) -> Response:
     return registering(request, desk, session, typed={"stream": request.query_params.get("stream", "")})
 
 
-def registering(request: Request, desk: Desk, session: Session, *, status: int = 200, **shown: Any) -> Response:
+def registering(request: Request, desk: Desk, session: AdminSession, *, status: int = 200, **shown: Any) -> Response:
     """The two forms, with what was typed and what is wrong with it."""
     given = {"mistake": None, "which": "app", "bundles": desk.gateway.bundles.names()} | shown
     return page(request, "register.html", status=status, session=session, **given)

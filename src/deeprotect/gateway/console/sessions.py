@@ -32,7 +32,7 @@ sessions = sa.Table(
 
 
 @dataclass(frozen=True)
-class Session:
+class AdminSession:
     """One browser of the admin's; the cookie is known to it alone."""
 
     cookie: str
@@ -70,7 +70,7 @@ class Sessions:
             connection.execute(sa.insert(sessions).values(**row, expires=microseconds(now + LONGEST)))
         return cookie
 
-    def find(self, cookie: str) -> Session | None:
+    def find(self, cookie: str) -> AdminSession | None:
         """The session, unless it is over."""
         asked = sa.select(sessions.c.expires, sessions.c.raw).where(
             sessions.c.token_hash == token_hash(cookie),
@@ -79,13 +79,13 @@ class Sessions:
         )
         with self._database.reading() as connection:
             row = connection.execute(asked).one_or_none()
-        return None if row is None else Session(cookie, moment_of(row.expires), shows_raw=bool(row.raw))
+        return None if row is None else AdminSession(cookie, moment_of(row.expires), shows_raw=bool(row.raw))
 
-    def show_raw(self, session: Session, shown: int) -> None:
+    def show_raw(self, session: AdminSession, shown: int) -> None:
         """1 from now on, or 0."""
         self._execute(sa.update(sessions).where(_is(session)).values(raw=shown))
 
-    def end(self, session: Session) -> None:
+    def end(self, session: AdminSession) -> None:
         self._execute(sa.delete(sessions).where(_is(session)))
 
     def _execute(self, statement: sa.Executable) -> None:
@@ -93,7 +93,7 @@ class Sessions:
             connection.execute(statement)
 
 
-def _is(session: Session) -> sa.ColumnElement[bool]:
+def _is(session: AdminSession) -> sa.ColumnElement[bool]:
     return sessions.c.token_hash == token_hash(session.cookie)
 
 

@@ -1,13 +1,14 @@
 """A task for each app that the gateway brings its windows to, and those that are posted to an address of the app."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import httpx
 
 from deeprotect.gateway.mediation.gateway import Gateway
-from deeprotect.gateway.operation.log import beside, event, failure
+from deeprotect.gateway.operation.log import Trouble, beside, failure
 from deeprotect.gateway.registration.device_registry import App
 from deeprotect.gateway.registration.directory import REFRESH_SECONDS
 from deeprotect.gateway.wire.formats import USUAL, content_type_of, write
@@ -97,7 +98,7 @@ class Push:
     def __init__(self, gateway: Gateway, client: httpx.AsyncClient, *, first_wait: float = FIRST_WAIT_SECONDS) -> None:
         self._gateway, self._client, self._first_wait = gateway, client, first_wait
         self._knock = KNOCKS * first_wait
-        self._failing: set[App] = set()
+        self._log: defaultdict[App, Trouble] = defaultdict(lambda: Trouble("push fails", "push works again"))
 
     async def follow(self, app: App) -> None:
         """Post what an app gets, in order, until it is revoked.
@@ -125,7 +126,7 @@ class Push:
             problem, again = await self._posted(app, body)
             if problem is None or not again:
                 break
-        self._tell(app, problem)
+        self._log[app].tell(problem, stream=app.stream, app=app.name)
         return problem is None
 
     async def _posted(self, app: App, body: bytes) -> tuple[str | None, bool]:
@@ -147,15 +148,6 @@ class Push:
                 if read > _MOST_ANSWER:
                     break
             return response.status_code
-
-    def _tell(self, app: App, problem: str | None) -> None:
-        """When it begins and when it is over, not each time."""
-        if problem is not None and app not in self._failing:
-            self._failing.add(app)
-            event("push fails", stream=app.stream, app=app.name, reason=problem)
-        elif problem is None and app in self._failing:
-            self._failing.discard(app)
-            event("push works again", stream=app.stream, app=app.name)
 
 
 async def _listens(address: str) -> bool:

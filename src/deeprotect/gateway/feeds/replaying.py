@@ -17,6 +17,7 @@ from deeprotect.gateway.feeds.broker import Broker
 from deeprotect.gateway.registration.addresses import check_address
 from deeprotect.gateway.wire.formats import Form, content_type_of, readings_of, write
 from deeprotect.gateway.wire.message import ReleasedWindow
+from deeprotect.gateway.wire.times import AHEAD_NS
 from deeprotect.policy import Policy
 from deeprotect.policy.known_sensors import mapping_to_type
 from deeprotect.signals import Channel
@@ -214,11 +215,12 @@ class Player:
             self.told()
 
     def _begin(self, first: Stretch) -> None:
-        """A recording begins now, and after whatever was played before."""
+        """A recording begins now, and after whatever was played before, unless that ran far ahead of the clock."""
         self._begun = time.monotonic()
         self._recording += 1
         if not self.keep_time:
-            self._base_ns = max(time.time_ns(), self._last_ns + SECOND)
+            now, after = time.time_ns(), self._last_ns + SECOND
+            self._base_ns = after if now < after < now + AHEAD_NS // 2 else now
         elif first.begun_ns is None:
             raise TableError("--keep-time needs a table whose time is UTC, as dates or seconds since 1970")
         else:

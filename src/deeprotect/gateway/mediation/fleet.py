@@ -48,7 +48,7 @@ _TOLD = TypeAdapter(Told)
 
 
 @dataclass(frozen=True)
-class Seen:
+class OtherGateway:
     """Another gateway's row as it was last found changed, and when; times are of this machine's own clock."""
 
     run: str
@@ -64,7 +64,7 @@ class Fleet:
         self._database, self.place, self._clock = database, place, clock
         self._run, self._beats, self._asked = str(uuid.uuid4()), 0, (0, clock() - TOLD_SECONDS)
         # At the start all others are taken to be there: they have as long as usual to show it.
-        unknown = Seen("", 0, clock(), clock())
+        unknown = OtherGateway("", 0, clock(), clock())
         self._seen = {index: unknown for index in range(place.count) if index != place.index}
         self._log = Trouble("two gateways have one place", "no other gateway has this place any more")
         with database.writing(_LOCK) as connection:
@@ -116,7 +116,7 @@ class Fleet:
             known = self._seen[row.place]
             if (known.run, known.beats) != (row.run, row.beats):
                 since = known.since if known.run in ("", row.run) else now
-                self._seen[row.place] = Seen(row.run, row.beats, now, since)
+                self._seen[row.place] = OtherGateway(row.run, row.beats, now, since)
         return True
 
     def told(self) -> Told:

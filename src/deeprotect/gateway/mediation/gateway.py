@@ -252,7 +252,7 @@ class Gateway:
         """What happened, for the console's list; later, where the database cannot take it now."""
         happened = [unkept.popleft() for _ in range(len(unkept))]
         try:
-            events.keep(self.database, [events.Event(*each) for each in happened])
+            events.keep(self.database, [events.OperatorEvent(*each) for each in happened])
         except DeeprotectError:
             unkept.extendleft(reversed(happened))
             raise

@@ -33,7 +33,7 @@ from deeprotect.gateway.streams.session import (
     State,
     StreamStatus,
 )
-from deeprotect.gateway.streams.track import LONGEST_SECONDS
+from deeprotect.gateway.streams.track import LONGEST_SECONDS, Track
 from deeprotect.gateway.wire.message import Message, ReleasedWindow
 from deeprotect.signals.schema import Schema
 from deeprotect.signals.ticks import SECOND
@@ -76,6 +76,7 @@ class Mediator:
         self._hub, self._raw = Hub(metrics.lost.labels("slow").inc), Hub()
         self.readers, self._place = Readers(grace, self._hub.heard), place
         self._sessions: dict[tuple[str, str], Session] = {}
+        self._clocks: dict[str, dict[Schema, Track]] = {}  # of sessions without a name that are over, by the stream
         self._tallies: dict[tuple[str, str], AppStatus] = {}
         self._queue: _Queue = []
         self._queued = asyncio.Event()
@@ -149,6 +150,8 @@ class Mediator:
         idle = [each for each in self._sessions.values() if not self._turns.is_taken(each.stream)]
         over = [each for each in idle if each.last_seen < oldest or self._directory.device(each.stream) is None]
         await asyncio.gather(*(future for each in over for future in self._end(each)))
+        for stream in [each for each in self._clocks if self._directory.device(each) is None]:
+            del self._clocks[stream]
 
     def close_revoked(self, has: Callable[[str, float], bool] = lambda *_: True) -> None:
         """Subscriptions of apps that are no more, or whose stream another gateway has and this one has none of."""
@@ -288,7 +291,9 @@ class Mediator:
         if key in self._sessions:
             return self._sessions[key], []
         own = self._sessions_of(device)
-        session = self._sessions[key] = Session(device, name, time.monotonic())
+        # Without a name the next session goes by the same clock: if that was set back, its draws are new ones.
+        clocks = {} if name else self._clocks.pop(device.stream, {})
+        session = self._sessions[key] = Session(device, name, time.monotonic(), tracks=clocks)
         for app in () if self._place.owns(device.stream) else self._directory.apps_of(device.stream):
             self.readers.expect(app)
         self._metrics.sessions.set(len(self._sessions))
@@ -310,7 +315,10 @@ class Mediator:
         if self._directory.device(session.stream) is None:
             return []
         apps, _ = self._served(session)
-        return self._order(session, apps, session.finish(), over=True)
+        due = session.finish()
+        if not session.name:
+            self._clocks[session.stream] = session.tracks
+        return self._order(session, apps, due, over=True)
 
     def status(self, streams: Collection[str]) -> list[StreamStatus]:
         """Of those that are registered."""

@@ -17,7 +17,7 @@ _LOCK = "deeprotect: events"
 
 
 @dataclass(frozen=True)
-class Event:
+class OperatorEvent:
     """Something that an operator may want to know; `facts` name streams, people and apps, never samples or tokens."""
 
     at: datetime
@@ -34,7 +34,7 @@ def record(connection: Connection, what: str, *, at: int, **facts: Any) -> None:
     connection.execute(insert(events).values(at=at, what=what, facts=json.dumps(told, ensure_ascii=False)))
 
 
-def keep(database: Database, happened: Sequence[Event]) -> None:
+def keep(database: Database, happened: Sequence[OperatorEvent]) -> None:
     """All of them, in one transaction; the oldest make way."""
     if not happened:
         return
@@ -45,7 +45,7 @@ def keep(database: Database, happened: Sequence[Event]) -> None:
         connection.execute(delete(events).where(events.c.id <= newest - MOST_KEPT))
 
 
-def read(database: Database, *, most: int, skip: int = 0, about: str = "") -> Sequence[Event]:
+def read(database: Database, *, most: int, skip: int = 0, about: str = "") -> Sequence[OperatorEvent]:
     """The newest that hold a text, whatever they are about."""
     asked = select(events).order_by(events.c.at.desc(), events.c.id.desc()).limit(most).offset(skip)
     if about:
@@ -53,4 +53,4 @@ def read(database: Database, *, most: int, skip: int = 0, about: str = "") -> Se
             or_(*(column.icontains(about, autoescape=True) for column in (events.c.what, events.c.facts)))
         )
     with database.reading() as connection:
-        return [Event(moment_of(row.at), row.what, json.loads(row.facts)) for row in connection.execute(asked)]
+        return [OperatorEvent(moment_of(row.at), row.what, json.loads(row.facts)) for row in connection.execute(asked)]

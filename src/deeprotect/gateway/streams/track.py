@@ -82,6 +82,7 @@ class Track:
         self._schema, self._ticks = schema, Ticks.of(schema.rate_hz, offset=phase)
         self._jump = self._ticks.ticks_in(JUMP_SECONDS)
         self._stretch: _Stretch | None = None
+        self._newest: int | None = None  # tick that the clock has shown, also after the stretch ended
         self._part = 0
         self._late = 0
 
@@ -129,12 +130,12 @@ class Track:
         first, last = min(int(each.ticks[0]) for each in readings), max(int(each.ticks[-1]) for each in readings)
         stretch = self._stretch
         if stretch is None or first > stretch.newest + self._jump or last < stretch.newest - self._jump:
-            set_back = stretch is not None and last < stretch.newest
             yield from self.finish()
-            self._part += int(set_back)
+            self._part += int(self._newest is not None and last < self._newest - self._jump)
             stretch = self._stretch = _Stretch(self._schema, self._ticks, first_tick=first, part=self._part)
         for each in readings:
             stretch.push(each)
+        self._newest = stretch.newest
         yield from stretch.due()
 
 
