@@ -121,9 +121,7 @@ def test_combinations_with_few_recordings_are_promised_nothing_and_listed():
     assert (secret["promised"], secret["unpromised"], secret["given"]) == (2, 4, ["walk"])
     step = next(step for step in found.derive() if step.name == "without promise")
     assert "4 of 6 combinations of a useful class and “person” have no named promise; ε-LDP holds" in step.found
-    assert (
-        f"one has 3 recordings to calibrate with and needs {LEAST}; record about {2 * LEAST} of each" in step.found
-    )
+    assert f"one has 3 recordings to calibrate with and needs {LEAST}; record about {2 * LEAST} of each" in step.found
     assert step.holds is None
 
 
