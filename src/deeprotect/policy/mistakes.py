@@ -1,14 +1,17 @@
 """What the keys of a policy mean, as its sections describe them; and mistakes, each in one line that names the fix."""
 
 import json
+import tomllib
 from difflib import get_close_matches
+from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from deeprotect.errors import printable
+from deeprotect.errors import PolicyError, printable
 
 Location = tuple[int | str, ...]
 
@@ -26,6 +29,25 @@ _KIND = {
     "model_attributes_type": "a table",
     "finite_number": "a finite number",
 }
+
+
+def read_toml(path: str | PathLike[str], what: str, *, write: str) -> str:
+    """The text of a file that somebody names as a policy, or as what else is written in TOML."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise PolicyError(f"{path}: no such {what}; {write}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise PolicyError(f"{path}: cannot be read as a {what} ({reason}); give a TOML file") from None
+
+
+def toml_tables(text: str, where: str) -> dict[str, Any]:
+    """What a text in TOML says."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a plain ValueError
+        raise PolicyError(f"{where}: not valid TOML: {printable(' '.join(str(error).split()), 300)}") from None
 
 
 def nearest(word: str, known: list[str]) -> str | None:
