@@ -31,15 +31,15 @@ _KIND = {
 }
 
 
-def read_toml(path: str | PathLike[str], what: str, *, write: str) -> str:
-    """The text of a file that somebody names as a policy, or as what else is written in TOML."""
+def read_toml(path: str | PathLike[str], *, absent: str, unreadable: str) -> str:
+    """The text of a file that somebody names; what to say where it is absent, and, with the reason, unreadable."""
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise PolicyError(f"{path}: no such {what}; {write}") from None
+        raise PolicyError(f"{path}: {absent}") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise PolicyError(f"{path}: cannot be read as a {what} ({reason}); give a TOML file") from None
+        raise PolicyError(f"{path}: {unreadable.format(reason)}") from None
 
 
 def toml_tables(text: str, where: str) -> dict[str, Any]:

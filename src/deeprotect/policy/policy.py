@@ -75,7 +75,11 @@ class Policy(Section):
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """The policy in a TOML file."""
-        text = read_toml(path, "policy", write="write one with `deeprotect init`")
+        text = read_toml(
+            path,
+            absent="no such policy; write one with `deeprotect init`",
+            unreadable="cannot be read as a policy ({}); give a TOML file",
+        )
         return cls.from_toml(text, where=str(path))
 
     @classmethod

@@ -70,7 +70,11 @@ class Repository(Section):
         tables = tomllib.loads(built_in)
         repository = cls._checked(tables, "inferences.toml")
         for path in extra_paths:
-            own = read_toml(path, "file of inferences", write="check the path")
+            own = read_toml(
+                path,
+                absent="no such file of inferences; check the path",
+                unreadable="cannot be read ({}); give a TOML file of inferences",
+            )
             tables = _laid_over(tables, toml_tables(own, str(path)))
             repository = cls._checked(tables, str(path))
         return repository
