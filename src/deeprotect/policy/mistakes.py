@@ -17,11 +17,11 @@ Location = tuple[int | str, ...]
 
 _LONGEST = 600  # of a line; what a policy says is cut long before
 _COST = "0: costs nothing, 1: as much as any misreading; divide all costs by the largest"
+_ANY_TEXT = '"name"'
 _KIND = {
     "float_type": "a number",
     "int_type": "a whole number",
     "int_from_float": "a whole number",
-    "string_type": 'text in quotes, such as "name"',
     "string_too_short": "text that is not empty",
     "tuple_type": "a list in [ ]",
     "dict_type": "a table",
@@ -129,9 +129,9 @@ def _demand(mistake: ErrorDetails, field: FieldInfo | None) -> str:
             return "must not be empty"
         case "too_long":
             return f"must have {given['max_length']} values"
-    if kind == "string_type" and field is not None:
-        example = _example(field) if isinstance(mistake["loc"][-1], str) else ""
-        return f"must be text in quotes, such as {example}" if example else "must be text in quotes"
+    if kind == "string_type":
+        one_of_a_list = isinstance(mistake["loc"][-1], int)
+        return "must be text in quotes" + ("" if one_of_a_list else f", such as {_example(field) or _ANY_TEXT}")
     return f"must be {_KIND[kind]}" if kind in _KIND else f"is wrong: {mistake['msg']}"
 
 
