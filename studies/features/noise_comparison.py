@@ -10,6 +10,7 @@ from deeprotect.evaluation.methods import Method, grid
 from deeprotect.evaluation.runner import EvaluationCell, FittedFold, Question, Runner
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.signals.schema import Floats
+from studies.features.expected_noise import expected_noise
 
 # Certified against literal noise on the paper's own encoder, then on the default one; then mode 2 both ways.
 METHODS = (
@@ -64,7 +65,7 @@ def _noise_row(fold: FittedFold, cell: EvaluationCell, *, epsilon: float) -> Noi
         epsilon=epsilon,
         minimiser=method.made_of,
         dimensions=code.shape[1],
-        code_error=protector.mechanism.expected_error(),
+        code_error=expected_noise(protector.mechanism),
         code_spread=_spread(code),
         window_error=_mean_l1(released - without_noise),
         window_spread=_spread(without_noise),

@@ -195,6 +195,8 @@ def test_a_card_that_lies_does_not_verify(named_bundle, tmp_path):
     page = (path / "card.html").read_text()
     (path / "card.html").write_text(page.replace("factor of 1.7", "factor of 1.1"))
     assert "card.html does not say what the manifest says" in str(verify(path))
+    (path / "card.html").write_text("in no words of ours")
+    assert "card.html does not say what the manifest says" in str(verify(path))
     (path / "card.html").unlink()
     assert verify(path).holds
 
@@ -227,3 +229,13 @@ def test_an_audit_knows_people_by_their_numbers(made, tmp_path):
     assert "ann" not in found
     with pytest.raises(InputError, match="the table has 3 classes of “person”, but the bundle was trained on 2"):
         audit(tmp_path / "protector", runs=1000, data=labelled(["ann", "bob", "cy"]))
+
+
+def test_a_card_in_the_words_of_another_version_is_said_to_be_so_by_the_manifest_alone(named_bundle, tmp_path):
+    older = {name: made for name, made in named_bundle.manifest.made_with.items() if name != "card"}
+    manifest = named_bundle.manifest.model_copy(update={"made_with": older})
+    replace(named_bundle, manifest=manifest).save(tmp_path / "older")
+    page = tmp_path / "older" / "card.html"
+    assert "card.html says what the manifest says" in str(verify(tmp_path / "older"))
+    page.write_text(page.read_text().replace("odds", "chances"))
+    assert "card.html is in the words of another version" in str(verify(tmp_path / "older"))

@@ -28,6 +28,12 @@ def test_a_release_accepts_system_entropy():
     assert require_system(entropy) is entropy
 
 
+def test_no_other_source_can_be_hung_on_what_a_release_accepts():
+    entropy = SystemEntropy()
+    with pytest.raises(AttributeError):
+        entropy.words = SeededEntropy(1).words
+
+
 class _Subclass(SystemEntropy):
     def words(self, count):
         return np.zeros(count, dtype=np.uint64)

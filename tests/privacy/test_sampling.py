@@ -11,7 +11,8 @@ from scipy import stats
 from deeprotect.errors import PolicyError
 from deeprotect.privacy import sampling
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
-from deeprotect.privacy.sampling import DiscreteLaplace, mean_magnitude, round_up
+from deeprotect.privacy.sampling import DiscreteLaplace, round_up
+from studies.features.expected_noise import mean_magnitude
 
 
 def probability(k, scale):

@@ -10,6 +10,7 @@ from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.mechanisms.laplace import baseline, certified, paper_mode1, paper_mode2
 from deeprotect.privacy.mechanisms.relaxed import basis, relaxed_sensitivity
 from deeprotect.privacy.mechanisms.subspace import subspace
+from studies.features.expected_noise import expected_noise
 
 dims = st.tuples(st.integers(1, 12), st.integers(1, 40)).map(sorted)
 
@@ -20,7 +21,7 @@ def test_certified_mode_one_gains_dim_x_over_dim_f_per_coordinate(sizes, epsilon
     features, dim = sizes
     ours, base = certified(Box.unit(features), epsilon), baseline(dim, epsilon)
     assert base.noise_scales[0] / ours.noise_scales[0] == pytest.approx(dim / features, rel=1e-5)
-    assert base.expected_error() / ours.expected_error() == pytest.approx((dim / features) ** 2, rel=1e-3)
+    assert expected_noise(base) / expected_noise(ours) == pytest.approx((dim / features) ** 2, rel=1e-3)
 
 
 @settings(deadline=None, max_examples=25)
@@ -29,7 +30,7 @@ def test_the_papers_own_scale_loses_root_dim_f_per_coordinate(sizes, epsilon):
     features, dim = sizes
     paper, base = paper_mode1(Box.unit(features), epsilon, dim_x=dim), baseline(dim, epsilon)
     assert base.noise_scales[0] / paper.noise_scales[0] == pytest.approx(features**-0.5, rel=1e-5)
-    assert base.expected_error() / paper.expected_error() == pytest.approx(dim / features**1.5, rel=1e-3)
+    assert expected_noise(base) / expected_noise(paper) == pytest.approx(dim / features**1.5, rel=1e-3)
 
 
 def test_after_an_orthonormal_decoder_the_paper_loses_and_certified_noise_gains():
@@ -56,13 +57,13 @@ def test_mode_two_gains_the_inverse_of_the_relaxed_sensitivity_over_mode_one(see
     first, second = paper_mode1(box, 1.0, dim_x=20), paper_mode2(box, 1.0, directions=directions)
     gain = 1.0 / relaxed_sensitivity(directions).value
     assert gain > 1.0
-    assert first.expected_error() / second.expected_error() == pytest.approx(gain, rel=1e-4)
+    assert expected_noise(first) / expected_noise(second) == pytest.approx(gain, rel=1e-4)
 
 
 @pytest.mark.parametrize(("width", "gain"), [(1.0, 11.3), (2.0, 5.66)], ids=["sigmoid", "tanh"])
 def test_certified_mode_one_adds_at_least_five_times_less_noise_than_the_paper(width, gain):
     box = Box((0.0,) * 7, (width,) * 7)
-    ratio = paper_mode1(box, 5.0, dim_x=30).expected_error() / certified(box, 5.0).expected_error()
+    ratio = expected_noise(paper_mode1(box, 5.0, dim_x=30)) / expected_noise(certified(box, 5.0))
     assert ratio == pytest.approx(gain, abs=0.05)
     assert ratio >= 5.0
 
@@ -79,5 +80,5 @@ def test_post_processing_reads_the_noisy_code_only():
 
 def test_subspace_noise_grows_with_the_number_of_directions_and_not_of_samples():
     rng = np.random.default_rng(0)
-    one, four = (subspace(basis(rng.normal(size=(30, rank))), 5.0).expected_error() for rank in (1, 4))
-    assert one < four < baseline(30, 5.0).expected_error()
+    one, four = (expected_noise(subspace(basis(rng.normal(size=(30, rank))), 5.0)) for rank in (1, 4))
+    assert one < four < expected_noise(baseline(30, 5.0))

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from deeprotect.errors import TableError
-from deeprotect.signals.clock import Clock, rate_of
+from deeprotect.signals.clock import Clock, rate_of_step, usual_step
 
 
 @pytest.mark.parametrize("per_second", [1.0, 1e3, 1e6, 1e9])
@@ -61,12 +61,12 @@ def test_a_gap_between_two_batches_is_seen():
 
 @pytest.mark.parametrize("per_second", [1.0, 1e3, 1e6, 1e9])
 def test_the_rate_is_read_off_time_stamps_in_any_unit(per_second):
-    assert rate_of(np.arange(9) / 50 * per_second) == 50
+    assert rate_of_step(usual_step(np.arange(9) / 50 * per_second)) == (50, per_second)
 
 
 def test_no_rate_is_made_up():
-    assert rate_of(np.array([1.0])) is None
-    assert rate_of(np.arange(5) * 1e12) is None
+    assert usual_step(np.array([1.0])) is None
+    assert rate_of_step(usual_step(np.arange(5) * 1e12)) is None
 
 
 def test_a_wrong_rate_is_said_without_a_figure_of_the_data():

@@ -11,7 +11,7 @@ import numpy as np
 from deeprotect.bundle import consistency, store
 from deeprotect.bundle.consistency import Decoder
 from deeprotect.bundle.layers.tensors import TENSORS, TensorReader, TensorWriter
-from deeprotect.bundle.manifest import FileDigest, Manifest, TrainingRecord, digest
+from deeprotect.bundle.manifest import CARD_WORDING, FileDigest, Manifest, TrainingRecord, digest
 from deeprotect.bundle.network import EpisodeEncoder, Network, OutputTable
 from deeprotect.errors import BundleError, PolicyError, quoted_all
 from deeprotect.policy import Policy
@@ -60,7 +60,7 @@ class Bundle:
         files = {TENSORS: tensors.to_bytes()}
         manifest = Manifest(
             created=created,
-            made_with={"deeprotect": __version__, **made_with},
+            made_with={"deeprotect": __version__, **made_with, "card": CARD_WORDING},
             policy=policy.to_json(),
             minimiser=minimiser,
             mechanism=mechanism.to_json(),

@@ -237,11 +237,10 @@ def _origin(bundle: Bundle) -> Iterator[str]:
             f"Enrolled: then trained on {enrolled} windows of one person, who can be recognised from it. Keep it on "
             "their device; nothing was measured after that."
         )
-    yield f"{manifest.created}, with {', '.join(f'{name} {number}' for name, number in manifest.made_with.items())}"
+    made_with = (f"{name} {number}" for name, number in manifest.made_with.items() if name != "card")
+    yield f"{manifest.created}, with {', '.join(made_with)}"
 
 
-WORDING = '<meta name="wording" content="2">'
-"""Of cards: a bundle that was saved with another one still has the card that it was saved with."""
 _FRAGMENT = """<div><h3>$title</h3>
 $opening
 <details><summary>The whole card</summary>
@@ -253,7 +252,7 @@ def card_page(bundle: Bundle) -> str:
     """The same words as `describe` prints."""
     folder = resources.files("deeprotect.bundle")
     page, style = ((folder / name).read_text(encoding="utf-8") for name in ("card.html", "card.css"))
-    return _filled(page, bundle, paragraph='<p class="opening">{}</p>', style=style, wording=WORDING)
+    return _filled(page, bundle, paragraph='<p class="opening">{}</p>', style=style)
 
 
 def card_fragment(bundle: Bundle) -> str:

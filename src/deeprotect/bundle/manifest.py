@@ -28,7 +28,9 @@ Version = Annotated[
     str,  # as PEP 440 writes them
     Field(pattern=r"^[0-9]{1,4}(\.[0-9]{1,8}){0,4}(\.?(a|b|rc|post|dev)[0-9]{1,8}){0,3}(\+[a-z0-9._-]{1,40})?$"),
 ]
-Package = Literal["deeprotect", "torch", "scikit-learn", "numpy"]
+Package = Literal["deeprotect", "card", "torch", "scikit-learn", "numpy"]
+CARD_WORDING = "2"
+"""Said in the manifest, which may be signed: the card of a bundle that says another one is in other words than ours."""
 Name = Literal["channel", "laplace", "subspace", "paper", "baseline"]
 Learnt = Literal["none", "code book", "Autoencoder", "PaperAutoencoder", "PCA"]
 MOST_RESULTS = 8

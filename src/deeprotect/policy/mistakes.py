@@ -1,24 +1,27 @@
 """What the keys of a policy mean, as its sections describe them; and mistakes, each in one line that names the fix."""
 
 import json
+import tomllib
 from difflib import get_close_matches
+from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from deeprotect.errors import printable
+from deeprotect.errors import PolicyError, printable
 
 Location = tuple[int | str, ...]
 
 _LONGEST = 600  # of a line; what a policy says is cut long before
 _COST = "0: costs nothing, 1: as much as any misreading; divide all costs by the largest"
+_ANY_TEXT = '"name"'
 _KIND = {
     "float_type": "a number",
     "int_type": "a whole number",
     "int_from_float": "a whole number",
-    "string_type": 'text in quotes, such as "name"',
     "string_too_short": "text that is not empty",
     "tuple_type": "a list in [ ]",
     "dict_type": "a table",
@@ -26,6 +29,25 @@ _KIND = {
     "model_attributes_type": "a table",
     "finite_number": "a finite number",
 }
+
+
+def read_toml(path: str | PathLike[str], *, absent: str, unreadable: str) -> str:
+    """The text of a file that somebody names; what to say where it is absent, and, with the reason, unreadable."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise PolicyError(f"{path}: {absent}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise PolicyError(f"{path}: {unreadable.format(reason)}") from None
+
+
+def toml_tables(text: str, where: str) -> dict[str, Any]:
+    """What a text in TOML says."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a plain ValueError
+        raise PolicyError(f"{where}: not valid TOML: {printable(' '.join(str(error).split()), 300)}") from None
 
 
 def nearest(word: str, known: list[str]) -> str | None:
@@ -107,9 +129,9 @@ def _demand(mistake: ErrorDetails, field: FieldInfo | None) -> str:
             return "must not be empty"
         case "too_long":
             return f"must have {given['max_length']} values"
-    if kind == "string_type" and field is not None:
-        example = _example(field) if isinstance(mistake["loc"][-1], str) else ""
-        return f"must be text in quotes, such as {example}" if example else "must be text in quotes"
+    if kind == "string_type":
+        one_of_a_list = isinstance(mistake["loc"][-1], int)
+        return "must be text in quotes" + ("" if one_of_a_list else f", such as {_example(field) or _ANY_TEXT}")
     return f"must be {_KIND[kind]}" if kind in _KIND else f"is wrong: {mistake['msg']}"
 
 

@@ -1,10 +1,8 @@
 """A policy: what an app may infer from a stream, what it may not, and the privacy promised."""
 
 import re
-import tomllib
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 from typing import Any, Self, cast
 
 import tomli_w
@@ -12,7 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from deeprotect.errors import PolicyError, printable
 from deeprotect.policy.agreement import check_agreement, check_budget, settle_defaults
-from deeprotect.policy.mistakes import comment, meant_or, one_line
+from deeprotect.policy.mistakes import comment, meant_or, one_line, read_toml, toml_tables
 from deeprotect.policy.sections import About, Budget, Inferences, Privacy, Section, Stream, Training, seconds
 from deeprotect.signals import Channel, Hold, Schema
 
@@ -77,23 +75,17 @@ class Policy(Section):
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """The policy in a TOML file."""
-        try:
-            text = Path(path).read_text(encoding="utf-8-sig")
-        except FileNotFoundError:
-            raise PolicyError(f"{path}: no such policy; write one with `deeprotect init`") from None
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-            raise PolicyError(f"{path}: cannot be read as a policy ({reason}); give a TOML file") from None
+        text = read_toml(
+            path,
+            absent="no such policy; write one with `deeprotect init`",
+            unreadable="cannot be read as a policy ({}); give a TOML file",
+        )
         return cls.from_toml(text, where=str(path))
 
     @classmethod
     def from_toml(cls, text: str, *, where: str = "policy") -> Self:
         """The policy in a text; `where` stands before each complaint."""
-        try:
-            tables = tomllib.loads(text)
-        except (ValueError, RecursionError) as error:  # a number of thousands of digits is a plain ValueError
-            raise PolicyError(f"{where}: not valid TOML: {printable(' '.join(str(error).split()), 300)}") from None
-        policy = cls.from_tables(tables, where=where)
+        policy = cls.from_tables(toml_tables(text, where), where=where)
         try:
             check_budget(policy.privacy)
         except ValueError as error:

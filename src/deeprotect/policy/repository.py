@@ -4,13 +4,12 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from importlib import resources
 from os import PathLike
-from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from deeprotect.errors import PolicyError, printable
-from deeprotect.policy.mistakes import nearest, one_line
+from deeprotect.errors import PolicyError
+from deeprotect.policy.mistakes import nearest, one_line, read_toml, toml_tables
 from deeprotect.policy.sections import Name, Names, Note, Section
 
 Tables = dict[str, Any]
@@ -71,7 +70,12 @@ class Repository(Section):
         tables = tomllib.loads(built_in)
         repository = cls._checked(tables, "inferences.toml")
         for path in extra_paths:
-            tables = _laid_over(tables, _read(path))
+            own = read_toml(
+                path,
+                absent="no such file of inferences; check the path",
+                unreadable="cannot be read ({}); give a TOML file of inferences",
+            )
+            tables = _laid_over(tables, toml_tables(own, str(path)))
             repository = cls._checked(tables, str(path))
         return repository
 
@@ -132,17 +136,6 @@ def _demand(kind: str, name: str, *, known: tuple[str, ...], where: str) -> None
     add = f'add "{name}" to sensors' if kind == "sensor" else f"add [references.{name}]"
     fix = f"did you mean {meant}? or {add}" if meant else add
     raise ValueError(f"{where}: {kind} '{name}' is not known; {fix}")
-
-
-def _read(path: str | PathLike[str]) -> Tables:
-    try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise PolicyError(f"{path}: no such file of inferences; check the path") from None
-    except OSError as error:
-        raise PolicyError(f"{path}: cannot be read ({error.strerror}); give a TOML file of inferences") from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a plain ValueError
-        raise PolicyError(f"{path}: not valid TOML: {printable(' '.join(str(error).split()), 300)}") from None
 
 
 def _laid_over(base: Any, extra: Any) -> Any:

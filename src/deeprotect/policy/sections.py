@@ -256,7 +256,7 @@ class Privacy(Section):
         description="one draw for this long instead of one per window: lowers ε per hour; shorter events are lost",
         examples=['"30 s"'],
     )
-    listen: int | None = Field(None, ge=1, description="windows of that time that are looked at, spread evenly")
+    listen: int | None = Field(None, ge=1, description="windows of an episode that are looked at, spread evenly")
     slots: str | None = Field(
         None,
         description="the draw is a script of that time: what was done, and in which slot it changed",

@@ -20,6 +20,8 @@ class Entropy(Protocol):
 class SystemEntropy:
     """Bits of the operating system's generator; nothing is kept between calls, so forked processes never share."""
 
+    __slots__ = ()  # nor can another source be hung on one that a release has accepted
+
     def words(self, count: int) -> Words:
         return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
 

@@ -136,11 +136,6 @@ def float_up(value: Fraction) -> float:
     return nearest if Fraction(nearest) >= value else nextafter(nearest, inf)
 
 
-def mean_magnitude(scale: Fraction) -> float:
-    """E|k| of the discrete Laplace distribution: 2q / (1 - q^2) with q = exp(-1 / scale)."""
-    return float(1.0 / np.sinh(1.0 / float(scale))) if scale > Fraction(1, 700) else 0.0
-
-
 def below(bound: int, count: int, entropy: Entropy) -> Integers:
     """Uniform integers in 0 .. bound - 1; draws past the last whole multiple of the bound are drawn again."""
     if bound == 1:

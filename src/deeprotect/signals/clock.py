@@ -18,15 +18,6 @@ PER_SECOND = (1.0, 1e3, 1e6, 1e9)  # s, ms, µs, ns
 USUAL_RATES_HZ = (1.0, 500.0)
 
 
-def rate_of(
-    time: Floats, per_second: float | None = None, *, recording: NDArray[np.int64] | None = None
-) -> float | None:
-    """The rate that time stamps show, or None where they show none."""
-    step = usual_step(time, recording)
-    found = None if step is None else rate_of_step(step, per_second)
-    return found[0] if found else None
-
-
 def rate_of_step(step: float, per_second: float | None = None) -> tuple[float, float] | None:
     """The rate that has such a step, and units per second; of an unknown unit, only a rate that sensors have.
 

@@ -126,7 +126,9 @@ def test_every_inference_has_four_bars_of_the_leading_row(html: str) -> None:
 
 def test_the_page_says_what_a_named_promise_is_given() -> None:
     row = made_results.row("channel", "named", 5.0, app=0.7, attack=0.2)
-    assert "Beyond “exercise”, " in _text(_html(_small([replace(row, given=("exercise",))])))
+    assert "Beyond “exercise”, one window can shift anyone's odds" in _text(
+        _html(_small([replace(row, given=("exercise",))]))
+    )
     assert "Beyond" not in _text(_html(_small([row])))
 
 

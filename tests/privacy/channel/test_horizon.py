@@ -10,7 +10,8 @@ from scipy.special import ndtr
 from scipy.stats import binom
 from tests.recordings import recorded
 
-from deeprotect.privacy.channel.horizon import accuracy, chernoff, described, draws_until, horizons, in_words
+from deeprotect.privacy.channel.horizon import described, in_words
+from deeprotect.training.fitting.horizons import accuracy, chernoff, draws_until, horizons
 
 distributions = st.integers(0, 10**6).map(lambda seed: np.random.default_rng(seed).dirichlet(np.ones(4), size=2))
 

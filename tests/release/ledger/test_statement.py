@@ -85,6 +85,17 @@ def test_a_total_says_what_it_bounds(open_ledger, address, clock, kinds, bound):
     assert person.spent("in_all").epsilon == 10 * len(kinds)
 
 
+def test_two_bundles_that_hide_directions_of_one_name_have_no_bound_together(open_ledger, address, clock):
+    promised = Event("rldp", 5.0, inferences=("a",))
+    for bundle in ("one", "other"):
+        ledger = open_ledger(
+            bundle, person="ann", bundle=bundle, at=replace(price(), event=promised, counted_as="rldp")
+        )
+        charge(ledger, run(0, 2), count=2)
+    (person,) = statement(Database.existing(address), clock=clock).people
+    assert (person.counted_as, person.bound) == (("rldp for “a”",), None)
+
+
 def test_running_totals_are_what_the_charges_add_up_to(open_ledger, address, clock):
     for stream, app, epsilon in (("watch", "maps", 5.0), ("watch", "health", 5.0), ("phone", "maps", 0.1)):
         ledger = open_ledger(stream, person="ann", app=app, at=price(epsilon, in_all=40.0, when_spent="placeholder"))

@@ -8,8 +8,8 @@ from typing import Any
 
 from deeprotect.bundle import consistency, signing
 from deeprotect.bundle.bundle import Bundle
-from deeprotect.bundle.card import WORDING, card_page
-from deeprotect.bundle.manifest import FileDigest, Manifest, digest, read_body
+from deeprotect.bundle.card import card_page
+from deeprotect.bundle.manifest import CARD_WORDING, FileDigest, Manifest, digest, read_body
 from deeprotect.bundle.network import Network
 from deeprotect.bundle.store import CARD, MANIFEST, file_of, files_of
 from deeprotect.errors import InputError, quoted_all
@@ -105,17 +105,16 @@ def _signature(content: bytes, signed: bytes | None, *, key: Any) -> Step:
 
 def _card(path: Path, bundle: Bundle) -> Step:
     """The page for people, which nothing reads: what it says must be what the manifest gives."""
-    maker = bundle.manifest.made_with.get("deeprotect")
+    made_with = bundle.manifest.made_with
     try:
-        found = file_of(path, CARD)
-        same = found == card_page(bundle).encode()
+        same = file_of(path, CARD) == card_page(bundle).encode()
     except InputError:
         return Step(
             "card", holds=None, found=f"no {CARD}, or nothing to hold it against; `deeprotect describe` makes one"
         )
     if same:
         return Step("card", holds=True, found=f"{CARD} says what the manifest says")
-    if maker != __version__ or WORDING.encode() not in found:
+    if (made_with.get("deeprotect"), made_with.get("card")) != (__version__, CARD_WORDING):
         return Step("card", holds=None, found=f"{CARD} is in the words of another version; read `deeprotect describe`")
     return Step("card", holds=False, found=f"{CARD} does not say what the manifest says; read `deeprotect describe`")
 

@@ -15,7 +15,7 @@ from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event, Step
 from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.mechanisms.relaxed import inflate, paper_l1, relaxed_sensitivity
-from deeprotect.privacy.sampling import DiscreteLaplace, Integers, float_up, mean_magnitude, require_drawable, round_up
+from deeprotect.privacy.sampling import DiscreteLaplace, Integers, float_up, require_drawable, round_up
 from deeprotect.privacy.size_limits import MOST_COORDINATES, MOST_SCALES
 
 KIND = "grid-laplace"
@@ -107,11 +107,6 @@ class GridLaplace(NoiseOnNumbers):
         """Noisy codes (n, k); total in its input, so that success or failure says nothing about the data."""
         position = self.box.to_grid(np.asarray(code))
         return self.box.from_grid(position + self.noise.draw(len(position), entropy=entropy))
-
-    def expected_error(self) -> float:
-        """E‖noise‖₁ of one code, in code units."""
-        steps = self.box.steps
-        return sum(float(step) * mean_magnitude(scale) for step, scale in zip(steps, self.scales, strict=True))
 
     def certificate(self) -> dict[str, Any]:
         """The promise with everything it rests on, worked out from the mechanism's own numbers."""

@@ -15,7 +15,7 @@ from deeprotect.privacy.events import Event, Step
 from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.mechanisms.laplace import NoiseOnNumbers
 from deeprotect.privacy.mechanisms.relaxed import Maximum, check_orthonormal, largest_l1
-from deeprotect.privacy.sampling import DiscreteLaplace, Integers, float_up, mean_magnitude, require_drawable, round_up
+from deeprotect.privacy.sampling import DiscreteLaplace, Integers, float_up, require_drawable, round_up
 
 KIND = "subspace-laplace"
 _STEP = Fraction(1, 4096)  # of the coordinates along the directions
@@ -103,10 +103,6 @@ class Subspace(NoiseOnNumbers):
         """λ of each noisy coordinate along the directions, in scaled samples."""
         return np.full(self.directions.shape[1], float(self.scale * _STEP))
 
-    def expected_error(self) -> float:
-        """E‖Cη‖₁ of one window, in scaled samples."""
-        return float(_STEP) * mean_magnitude(self.scale) * float(_mean_mixture(self.directions).sum())
-
     def certificate(self) -> dict[str, Any]:
         """The promise with everything it rests on, worked out from the mechanism's own numbers."""
         return self.event.certificate(
@@ -181,16 +177,3 @@ def _sensitivity(directions: bytes, rank: int) -> Maximum:
 def grid_sensitivity(largest: Maximum, rank: int) -> Fraction:
     """Grid steps between neighbours: Δ₁, one step per coordinate for rounding, one for float arithmetic."""
     return Fraction(largest.value) / _STEP + 2 * rank
-
-
-def _mean_mixture(rows: Floats) -> Floats:
-    """E|Σ_j c_j η_j| for each row c and independent Laplace η of scale 1.
-
-    E|X| = (2/π) ∫ (1 − φ(t)) / t² dt with φ(t) = Π_j 1 / (1 + c_j² t²); t = tan θ / ‖c‖, Gauss–Legendre in θ.
-    """
-    length = np.linalg.norm(rows, axis=1)
-    nodes, weights = np.polynomial.legendre.leggauss(200)
-    theta = (nodes + 1.0) * np.pi / 4.0
-    unit = rows / np.where(length > 0, length, 1.0)[:, None]
-    characteristic = np.prod(1.0 / (1.0 + (unit[:, :, None] * np.tan(theta)) ** 2), axis=1)
-    return np.asarray(length * ((1.0 - characteristic) / np.sin(theta) ** 2 @ weights) / 2.0)

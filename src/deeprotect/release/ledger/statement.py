@@ -68,9 +68,12 @@ class Person:
 
     @property
     def bound(self) -> str | None:
-        """What the total bounds: LDP, or RLDP for the same inferences; None where it is a count and no bound."""
+        """What the total bounds: LDP, or RLDP of one bundle; None where it is a count and no bound.
+
+        Another bundle hides other directions under the same names: windows that are neighbours for both are fewer.
+        """
         prices = [line.price for line in self.lines if line.draws and line.price.counted_as != "ldp"]
-        weaker = {(price.counted_as, price.event.inferences) for price in prices}  # what is printed may look alike
+        weaker = {(price.counted_as, price.event.inferences, price.bundle) for price in prices}
         if len(weaker) > 1 or (weaker and prices[0].counted_as == "named" and self.draws > 1):
             return None
         return prices[0].counted if prices else "ldp"

@@ -19,7 +19,6 @@ from deeprotect.privacy.box import Box
 from deeprotect.privacy.channel.calibration import Calibrated, RecordedShares
 from deeprotect.privacy.channel.design import design, make
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
-from deeprotect.privacy.channel.horizon import horizons
 from deeprotect.privacy.channel.promises import NamedPromise, Unpromised
 from deeprotect.privacy.channel.scripts import ScriptResponse, Scripts
 from deeprotect.privacy.mechanisms import laplace
@@ -32,6 +31,7 @@ from deeprotect.training.codebook.calibration_recordings import CalibrationDraws
 from deeprotect.training.codebook.codebook import CodeBook, Joint, price, read_targets
 from deeprotect.training.export import to_network
 from deeprotect.training.fitting.fitted_models import FittedModels, Validation
+from deeprotect.training.fitting.horizons import horizons
 from deeprotect.training.fitting.trained import TrainedProtector, released_of
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.minimisers.minimiser import Minimiser
