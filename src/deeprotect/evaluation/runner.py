@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import joblib
 import numpy as np
@@ -166,8 +166,7 @@ class EvaluationTask:
         return LEARNING.get(self.cells[0][1].setting.shared, 0) + CELL * len(self.cells)
 
 
-@dataclass(frozen=True)
-class TaskResult:
+class TaskResult(NamedTuple):
     """What was measured, why some methods were not, and where the time went."""
 
     values: Mapping[Asked, Any]
