@@ -1,15 +1,17 @@
 """Whose bundle is it? What an enrolled bundle tells whoever has it, the public one, and people's labelled windows."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.special import log_softmax
 
 from deeprotect.bundle.network import Network
 from deeprotect.errors import InputError
-from deeprotect.evaluation.evaluator import FoldRelease
+from deeprotect.evaluation.evaluator import Draw, FoldRelease, ReleasedRows
 from deeprotect.evaluation.methods import Setting
 from deeprotect.evaluation.runner import EvaluationCell, FittedFold, Question, Runner, seeded
+from deeprotect.signals.episodes import run_lengths
 from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.coder import SCORE_BITS
 from deeprotect.training.codebook.personal_head import personal
@@ -29,13 +31,32 @@ class Recognised:
         return Recognised(self.right + other.right, self.bundles + other.bundles, self.guessed + other.guessed)
 
 
+@dataclass(frozen=True)
+class EnrolledRelease(FoldRelease):
+    """A release in which some people, by the number of their group, have a coder of their own."""
+
+    own: Mapping[int, Draw] = field(default_factory=dict)
+
+    def drawn(self, side: LabelledWindows, episodes: Indices) -> ReleasedRows:
+        """Recordings are of one person, so episodes stay whole."""
+        coder = np.where(np.isin(side.groups, list(self.own)), side.groups, -1)
+        rows = [np.flatnonzero(coder == number) for number in np.unique(coder)]
+        parts = [
+            self.own.get(int(coder[some[0]]), self.draw)(side.flat[some], run_lengths(episodes[some])) for some in rows
+        ]
+        order = np.argsort(np.concatenate(rows))
+        codes = [part.code for part in parts if part.code is not None]
+        windows = np.concatenate([part.windows for part in parts])[order]
+        return ReleasedRows(windows, np.concatenate(codes)[order] if codes else None)
+
+
 def release(fold: FittedFold, setting: Setting) -> FoldRelease:
     """As the fold does; where a setting says so, through each enrolled person's own coder."""
     plain, seed = fold.release(setting), fold.evaluator.setup.seed + 1
     if not setting.enrolled:
         return plain
-    own = enrolled(fold, setting)
-    return replace(plain, enrolled={group: seeded(each, seed + group).draw for group, each in own.items()})
+    own = {group: seeded(each, seed + group).draw for group, each in enrolled(fold, setting).items()}
+    return EnrolledRelease(plain.draw, plain.hold, plain.mechanism, plain.event, own=own)
 
 
 def enrolled(fold: FittedFold, setting: Setting) -> dict[int, TrainedProtector]:

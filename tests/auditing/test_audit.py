@@ -9,8 +9,8 @@ import typer
 from tests.mutations import protectors
 
 from deeprotect.auditing.audit import audit
+from deeprotect.auditing.distinguisher import outputs_of
 from deeprotect.auditing.isolation import Isolation
-from deeprotect.auditing.trials import outputs_of
 from deeprotect.cli import bundles
 from deeprotect.cli.run import run
 from deeprotect.errors import InputError

@@ -6,8 +6,8 @@ from tests.mutations import mixing, protectors
 
 from deeprotect.auditing.audit import attack, of_batches
 from deeprotect.auditing.batches import AllOfOneClass, OneDiffers, batches, most_telling, observed
+from deeprotect.auditing.distinguisher import outputs_of
 from deeprotect.auditing.pairs import candidates, farthest, worst_classes
-from deeprotect.auditing.trials import outputs_of
 from deeprotect.bundle import Bundle
 from deeprotect.privacy.mechanisms import laplace
 from deeprotect.privacy.sampling import DiscreteLaplace

@@ -8,13 +8,12 @@ from tests.evaluation.conftest import one_fold
 
 from deeprotect.attack.models import MODELS
 from deeprotect.errors import TableError
-from deeprotect.evaluation.evaluator import CODE_TABLE, Draw, Evaluator, FoldRelease, ReleasedRows, Setup
+from deeprotect.evaluation.evaluator import CODE_TABLE, Evaluator, FoldRelease, ReleasedRows, Setup
 from deeprotect.evaluation.results import FoldPredictions
 from deeprotect.policy import Policy
 from deeprotect.privacy.accuracy_bound import best_accuracy
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.mechanisms.laplace import baseline
-from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import LabelledWindows
 
 _unprotected = FoldRelease(lambda private, _: ReleasedRows(private))
@@ -127,25 +126,3 @@ def test_classes_that_a_split_tears_apart_are_refused(windows: LabelledWindows, 
     ann, bob = (windows[windows.labels["person"] == name] for name in ("ann", "bob"))
     with pytest.raises(TableError, match="both sides"):
         Evaluator.prepare(ann, bob, policy, setup=Setup())
-
-
-def test_people_who_are_enrolled_have_draws_of_their_own_and_windows_stay_in_their_places(
-    windows: LabelledWindows,
-) -> None:
-    people = np.unique(windows.labels["person"].astype(str), return_inverse=True)[1]
-    side = replace(windows, group=people)[np.random.default_rng(0).permutation(len(windows))]
-    marked = {number: _marked(number) for number in (0, 2)}
-    released = FoldRelease(_marked(1), enrolled=marked)(side)
-    assert released.windows[:, 0].tolist() == side.groups.tolist()
-    assert released.code is not None
-    assert released.code.tolist() == side.groups.tolist()
-    assert (released.windows[:, 1:] == side.flat[:, 1:]).all()
-
-
-def _marked(number: int) -> Draw:
-    def draw(private: Floats, _: object) -> ReleasedRows:
-        private = private.copy()
-        private[:, 0] = number
-        return ReleasedRows(private, np.full(len(private), number))
-
-    return draw

@@ -82,7 +82,7 @@ def test_several_runners_are_asked_at_once(windows: LabelledWindows, policy: Pol
     settings, setup = grid(METHODS, (1.0,)), Setup(attackers=(), pools=())
     several = [Folds(SplitSpec(folds=2), setup), Folds(SplitSpec(held_out=0.5), setup)]
     with prepared_together(windows, policy, several) as runners:
-        found = measure_together([(runner, [Question(settings, where)]) for runner in runners])
-        alone = [[runner.measure(Question(settings, where))] for runner in runners]
+        found = measure_together([(runner, Question(settings, where)) for runner in runners])
+        alone = [runner.measure(Question(settings, where)) for runner in runners]
     assert found == alone
-    assert [len(results.values) for (results,) in found] == [8, 4]
+    assert [len(results.values) for results in found] == [8, 4]

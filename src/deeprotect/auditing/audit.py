@@ -9,10 +9,20 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from deeprotect.auditing.batches import AllOfOneClass, Batch, batches, episodes, most_telling, observed, scripts_apart
-from deeprotect.auditing.distinguisher import CONFIDENCE, Names, Rule, Tally, choose, confidence_of_each, fit
+from deeprotect.auditing.distinguisher import (
+    CONFIDENCE,
+    KnownOutputs,
+    Names,
+    Rule,
+    Tally,
+    choose,
+    confidence_of_each,
+    fit,
+    outputs_of,
+    releases,
+)
 from deeprotect.auditing.isolation import Isolation, isolation
 from deeprotect.auditing.pairs import Pair, candidates, farthest, neighbours, worst_classes
-from deeprotect.auditing.trials import KnownOutputs, outputs_of, releases
 from deeprotect.auditing.views import view
 from deeprotect.errors import InputError
 from deeprotect.privacy.events import Guarantee

@@ -7,9 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from deeprotect.auditing.distinguisher import fit
+from deeprotect.auditing.distinguisher import KnownOutputs, fit, released_batches
 from deeprotect.auditing.pairs import Pair
-from deeprotect.auditing.trials import KnownOutputs, released_batches
 from deeprotect.privacy.channel.scripts import Scripts
 from deeprotect.release.engine import Pipeline
 from deeprotect.signals.schema import Floats

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deeprotect.auditing.distinguisher import in_units
 from deeprotect.auditing.pairs import encode_alone
-from deeprotect.auditing.trials import in_units
 from deeprotect.privacy.entropy import Entropy, SeededEntropy, Words
 from deeprotect.release import engine
 from deeprotect.release.engine import Pipeline, Request

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from deeprotect.auditing.distinguisher import choose, fit, lower_bound
-from deeprotect.auditing.trials import outputs_of, releases
+from deeprotect.auditing.distinguisher import choose, fit, lower_bound, outputs_of, releases
 from deeprotect.auditing.views import View, view
 from deeprotect.errors import InputError, quoted, quoted_all
 from deeprotect.release.engine import Pipeline

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -39,16 +39,6 @@ class ReleasedRows(NamedTuple):
     code: Indices | None = None
     draws: Indices | None = None
 
-    @classmethod
-    def put_together(cls, parts: Sequence[tuple[Indices, "ReleasedRows"]]) -> "ReleasedRows":
-        """From some windows each, by their numbers."""
-        if len(parts) == 1:
-            return parts[0][1]
-        order = np.argsort(np.concatenate([rows for rows, _ in parts]))
-        windows = np.concatenate([each.windows for _, each in parts])[order]
-        codes = [each.code for _, each in parts if each.code is not None]
-        return cls(windows, np.concatenate(codes)[order] if codes else None)
-
     def only(self, chosen: Mask) -> "ReleasedRows":
         """Of some windows."""
         code, draws = (None if each is None else each[chosen] for each in (self.code, self.draws))
@@ -64,30 +54,23 @@ Enrolment = tuple[Mask, Mask]
 class FoldRelease:
     """From private to released windows: `draw` takes flat windows and how many of them each episode has.
 
-    `enrolled` draws for people, by the number of their group, who have a coder of their own. `mechanism` and `event`
-    say what a protector came to promise.
+    `mechanism` and `event` say what a protector came to promise.
     """
 
     draw: Draw
     hold: Hold = field(default_factory=Hold)
-    enrolled: Mapping[int, Draw] = field(default_factory=dict)
     mechanism: str | None = None
     event: Event | None = None
 
     def __call__(self, side: LabelledWindows) -> ReleasedRows:
         """Each recording in its own episodes."""
         episodes = side.episodes(self.hold)
-        parts = [(rows, draw(side.flat[rows], run_lengths(episodes[rows]))) for draw, rows in self._by_coder(side)]
-        released = ReleasedRows.put_together(parts)
+        released = self.drawn(side, episodes)
         known = self.hold.windows == 1 or released.draws is not None
         return released if known else released._replace(draws=episodes)
 
-    def _by_coder(self, side: LabelledWindows) -> Iterator[tuple[Draw, Indices]]:
-        """Whose coder looks at which windows: recordings are of one person, so episodes stay whole."""
-        coder = np.where(np.isin(side.groups, list(self.enrolled)), side.groups, -1) if self.enrolled else None
-        for number in (-1,) if coder is None else np.unique(coder).tolist():
-            rows = np.arange(len(side)) if coder is None else np.flatnonzero(coder == number)
-            yield self.enrolled.get(number, self.draw), rows
+    def drawn(self, side: LabelledWindows, episodes: Indices) -> ReleasedRows:
+        return self.draw(side.flat, run_lengths(episodes))
 
     def neighbours(self, windows: Floats) -> ReleasedRows:
         """Windows that follow each other from the start of a recording."""

@@ -126,12 +126,12 @@ def run_together(
             excerpt = choose(runners[0].test(0), policy.schema(), plans[0].nearest(policy.privacy.epsilon))
         shown = [excerpt, *(None for _ in plans[1:])]
         asked = [
-            (runner, [rows_question(plan, excerpt=some, release_of=release_of)])
+            (runner, rows_question(plan, excerpt=some, release_of=release_of))
             for runner, plan, some in zip(runners, plans, shown, strict=True)
         ]
         several = measure_together(asked, progress=lambda share: progress(PREPARED + (1 - PREPARED) * share))
         return [
-            sum_up(runner, *found, excerpt=some) for runner, found, some in zip(runners, several, shown, strict=True)
+            sum_up(runner, found, excerpt=some) for runner, found, some in zip(runners, several, shown, strict=True)
         ]
 
 

@@ -124,7 +124,8 @@ class Row:
 
     @property
     def line(self) -> str:
-        return line_name(self.mechanism, self.asked or self.guarantee)
+        """What it is compared as: the policy's own row by what was released, others by what was asked for."""
+        return line_name(self.mechanism, self.guarantee if self.own else self.asked or self.guarantee)
 
     @property
     def note(self) -> str:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import joblib
 import numpy as np
@@ -166,8 +166,7 @@ class EvaluationTask:
         return LEARNING.get(self.cells[0][1].setting.shared, 0) + CELL * len(self.cells)
 
 
-@dataclass(frozen=True)
-class TaskResult:
+class TaskResult(NamedTuple):
     """What was measured, why some methods were not, and where the time went."""
 
     values: Mapping[Asked, Any]
@@ -216,45 +215,34 @@ class Runner:
         self, questions: Sequence[Question[Any]], *, progress: Progress = lambda _: None
     ) -> list[CellResults[Any]]:
         """Several questions at once: what they share is learnt once, in whichever process."""
-        return measure_together([(self, questions)], progress=progress)[0]
+        return measure_together([(self, question) for question in questions], progress=progress)
 
     def test(self, fold: int) -> LabelledWindows:
         return self.windows[self.folds[fold].test]
 
 
 def measure_together(
-    asked: Sequence[tuple[Runner, Sequence[Question[Any]]]], *, progress: Progress = lambda _: None
-) -> list[list[CellResults[Any]]]:
-    """Questions to several runners at once, by runner: no process waits until another is done with one of them."""
-    tasks = [
-        (place, task)
-        for place, (runner, questions) in enumerate(asked)
-        for task in split_into_tasks([question.cells(len(runner.folds)) for question in questions])
-    ]
-    tasks.sort(key=lambda each: -each[1].weight)
-    total, finished = sum(task.weight for _, task in tasks), 0.0
-    results: dict[int, TaskResult] = {}
-    calls = (
-        joblib.delayed(_perform)(number, task, *_needed(*asked[place], task))
-        for number, (place, task) in enumerate(tasks)
+    asked: Sequence[tuple[Runner, Question[Any]]], *, progress: Progress = lambda _: None
+) -> list[CellResults[Any]]:
+    """Questions to several runners at once: no process waits until the others are done with one runner."""
+    measures = [question.measure for _, question in asked]
+    tasks = split_into_tasks(
+        [question.cells(len(runner.folds)) for runner, question in asked], of=[id(runner) for runner, _ in asked]
     )
-    for number, result in dispatch(asked[0][0].pool, calls):
-        results[number] = result
-        asked[0][0].seconds.update(result.seconds)
-        finished += tasks[number][1].weight
+    total, finished, pool, seconds = sum(task.weight for task in tasks), 0.0, asked[0][0].pool, asked[0][0].seconds
+    results: dict[EvaluationTask, TaskResult] = {}
+    whose = {task: asked[task.cells[0][0]][0] for task in tasks}
+    calls = (
+        joblib.delayed(_perform)(task, measures, runner.kept[task.fold], runner.longest)
+        for task, runner in whose.items()
+    )
+    for task, result in dispatch(pool, calls):
+        results[task] = result
+        seconds.update(result.seconds)
+        finished += task.weight
         progress(finished / total)
-    ready = [
-        [results[number] for number, (other, _) in enumerate(tasks) if other == place] for place in range(len(asked))
-    ]
-    return [
-        [_joined(number, question.settings, own) for number, question in enumerate(questions)]
-        for own, (_, questions) in zip(ready, asked, strict=True)
-    ]
-
-
-def _needed(runner: Runner, questions: Sequence[Question[Any]], task: EvaluationTask) -> tuple[Any, ...]:
-    """What another process needs for a task."""
-    return [question.measure for question in questions], runner.kept[task.fold], runner.longest
+    ready = [results[task] for task in tasks]
+    return [_joined(number, question.settings, ready) for number, (_, question) in enumerate(asked)]
 
 
 @dataclass(frozen=True)
@@ -319,12 +307,15 @@ def prepared_together(
             _fitted.cache_clear()
 
 
-def split_into_tasks(asked: Sequence[Sequence[EvaluationCell]]) -> list[EvaluationTask]:
-    """The cells of each question, longest task first, and fold by fold."""
-    groups: dict[tuple[int, str], list[Asked]] = {}
+def split_into_tasks(
+    asked: Sequence[Sequence[EvaluationCell]], *, of: Sequence[int] | None = None
+) -> list[EvaluationTask]:
+    """The cells of each question, longest task first, and fold by fold; `of` numbers whose folds they are."""
+    groups: dict[tuple[int, int, str], list[Asked]] = {}
     for number, cells in enumerate(asked):
         for cell in cells:
-            groups.setdefault((cell.fold, cell.setting.shared), []).append((number, cell))
+            whose = 0 if of is None else of[number]
+            groups.setdefault((whose, cell.fold, cell.setting.shared), []).append((number, cell))
     return sorted((EvaluationTask(tuple(group)) for group in groups.values()), key=lambda task: -task.weight)
 
 
@@ -372,21 +363,21 @@ class PreparedFold:
 
 
 def _perform(
-    number: int, task: EvaluationTask, measures: Sequence[Measure[Any]], kept: Path | PreparedFold, longest: Hold
-) -> tuple[int, TaskResult]:
+    task: EvaluationTask, measures: Sequence[Measure[Any]], kept: Path | PreparedFold, longest: Hold
+) -> tuple[EvaluationTask, TaskResult]:
     """What cannot be learnt from these windows is reported, and the rest goes on."""
     fold = _fitted(kept, longest)
     fold.stopwatch.seconds.clear()
     values: dict[Asked, Any] = {}
     failed: dict[tuple[int, Method], str] = {}
     with single_thread():
-        for asked, cell in task.cells:
-            if (asked, cell.setting.method) not in failed:
+        for number, cell in task.cells:
+            if (number, cell.setting.method) not in failed:
                 try:
-                    values[asked, cell] = measures[asked](fold, cell)
+                    values[number, cell] = measures[number](fold, cell)
                 except DeeprotectError as error:
-                    failed[asked, cell.setting.method] = str(error)
-    return number, TaskResult(values, failed, dict(fold.stopwatch.seconds))
+                    failed[number, cell.setting.method] = str(error)
+    return task, TaskResult(values, failed, dict(fold.stopwatch.seconds))
 
 
 @lru_cache(maxsize=1)

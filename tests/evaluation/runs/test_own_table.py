@@ -122,6 +122,8 @@ def test_a_row_says_that_ldp_was_released_although_named_was_asked(
     assert results.to_json()["results"][0]["note"] == line
     releases = [(row.mechanism, row.guarantee, row.epsilon) for row in results.rows]
     assert len(set(releases)) == len(releases), "one row for one release, whichever promise was asked for"
+    assert {row.line for row in results.rows if row.mechanism == "channel"} == {"channel ldp"}, "one curve, too"
+    assert results.left_out == [f"channel named: {line}"]
 
 
 @pytest.mark.long

@@ -2,18 +2,20 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from tests.training.conftest import POLICY, gym
 
 from deeprotect.attack.split_spec import SplitSpec
-from deeprotect.evaluation.evaluator import Setup
+from deeprotect.evaluation.evaluator import Draw, ReleasedRows, Setup
 from deeprotect.evaluation.experiment import Plan, measure_rows
 from deeprotect.evaluation.methods import Method, Setting
 from deeprotect.policy import Policy
+from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import read_windows
 from studies.printing import study_lines
 from studies.reproduction.known_tables import StudyResult
-from studies.reproduction.recognition import Recognised, recognise, release
+from studies.reproduction.recognition import EnrolledRelease, Recognised, recognise, release
 from studies.reproduction.study import Study
 
 PLAIN = Setting(Method("channel", "ldp"), 5.0)
@@ -64,3 +66,24 @@ def test_who_has_kept_no_windows_for_it_cannot_enrol():
         found = measure_rows(runner, plan, release_of=release)
     assert not found.rows
     assert "nobody is enrolled" in found.left_out[0]
+
+
+def test_people_who_are_enrolled_have_draws_of_their_own_and_windows_stay_in_their_places():
+    windows = read_windows(gym(people=3, seconds=12), Policy.from_tables(POLICY), group="person")
+    people = np.unique(windows.labels["person"].astype(str), return_inverse=True)[1]
+    side = replace(windows, group=people)[np.random.default_rng(0).permutation(len(windows))]
+    marked = {number: _marked(number) for number in (0, 2)}
+    released = EnrolledRelease(_marked(1), own=marked)(side)
+    assert released.windows[:, 0].tolist() == side.groups.tolist()
+    assert released.code is not None
+    assert released.code.tolist() == side.groups.tolist()
+    assert (released.windows[:, 1:] == side.flat[:, 1:]).all()
+
+
+def _marked(number: int) -> Draw:
+    def draw(private: Floats, _: object) -> ReleasedRows:
+        private = private.copy()
+        private[:, 0] = number
+        return ReleasedRows(private, np.full(len(private), number))
+
+    return draw

@@ -115,13 +115,11 @@ def _app(
     if not len(truth):
         return {}
     read = app.predict(released[seen])
-    numbers = {"clean": float(np.mean(app.predict(test.flat[seen]) == truth)), "app": float(np.mean(read == truth))}
-    numbers["chance"] = _chance(truth)
-    if costs:
-        numbers["app_cost"] = float(
-            np.mean([price(*pair, costs.get(name, {})) for pair in zip(truth, read, strict=True)])
-        )
-    return numbers
+    numbers = _accuracies(truth, clean=app.predict(test.flat[seen]), app=read)
+    if not costs:
+        return numbers
+    prices = [price(*pair, costs.get(name, {})) for pair in zip(truth, read, strict=True)]
+    return numbers | {"app_cost": float(np.mean(prices))}
 
 
 def _attacker(
@@ -132,15 +130,17 @@ def _attacker(
     learnt, truth = train.labels[name][known].astype(str), test.labels[name][tested].astype(str)
     if not len(truth):
         return {}
-    read = {
-        "raw": _forest().fit(train.flat[known], learnt).predict(test.flat[tested]),
-        "adaptive": _forest().fit(seen[known], learnt).predict(released[tested]),
-    }
-    return {model: float(np.mean(guess == truth)) for model, guess in read.items()} | {"chance": _chance(truth)}
+    return _accuracies(
+        truth,
+        raw=_forest().fit(train.flat[known], learnt).predict(test.flat[tested]),
+        adaptive=_forest().fit(seen[known], learnt).predict(released[tested]),
+    )
 
 
-def _chance(truth: Any) -> float:
-    return float(np.unique(truth, return_counts=True)[1].max() / len(truth))
+def _accuracies(truth: Any, **guesses: Any) -> dict[str, float]:
+    """Of each guess, and of the most common label."""
+    chance = np.unique(truth, return_counts=True)[1].max() / len(truth)
+    return {name: float(np.mean(guess == truth)) for name, guess in guesses.items()} | {"chance": float(chance)}
 
 
 def _forest() -> RandomForestClassifier:
