@@ -138,13 +138,12 @@ def fetch(
     """
     from deeprotect.datasets import fetch as get
     from deeprotect.datasets import load, save
-    from deeprotect.datasets.dataset import check_name
-    from deeprotect.tables.output_checks import refuse_output
+    from deeprotect.tables.output_checks import refuse_output, refuse_unknown_kind
 
     if rate_hz is not None and out is None:
         raise InputError("--rate-hz is for the table that --out writes; give both")
     if out is not None:
-        check_name(out)
+        refuse_unknown_kind(out)
         refuse_output(out, [], force=force)
     with bar(f"fetching {name}") as progress:
         folder = get(name, source=source)
