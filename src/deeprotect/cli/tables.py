@@ -199,10 +199,15 @@ def init(
 
 def options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a verb under the names that Python has for them; what was not given is left to its default."""
+    stated = {name: value for name, value in given.items() if value is not None and name not in ("mapped", "as_json")}
+    return stated | named(given["mapped"], given["columns"])
+
+
+def named(mapped: Sequence[str] | None, columns: str | None) -> dict[str, Any]:
+    """--map and --columns as Python has them."""
     from deeprotect.tables.csv_reader import column_names
 
-    stated = {name: value for name, value in given.items() if value is not None and name not in ("mapped", "as_json")}
-    return stated | {"map": pairs(given["mapped"]), "columns": column_names(given["columns"])}
+    return {"map": pairs(mapped), "columns": column_names(columns)}
 
 
 def pairs(mapped: Sequence[str] | None, option: str = "--map", *, example: str = "time=Timestamp") -> dict[str, str]:
