@@ -126,7 +126,8 @@ def list_datasets(
 def fetch(
     name: Annotated[str, Argument(metavar="NAME", help="A name from `deeprotect datasets`.")],
     source: Annotated[
-        Path | None, Option("--from", metavar="DIR", help="Read a local copy in this folder; download nothing.")
+        Path | None,
+        Option("--from", metavar="PATH", help="Read a local copy, an archive or a folder; download nothing."),
     ] = None,
     out: Annotated[Path | None, Option(metavar="TABLE", help=f"Also write it as a table: {WRITTEN}.")] = None,
     rate_hz: Annotated[float | None, Option(metavar="HZ", help="Resample the table to this rate.")] = None,
