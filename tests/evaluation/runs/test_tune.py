@@ -80,7 +80,7 @@ def test_an_hour_pays_for_as_much_as_it_may_cost() -> None:
     ],
 )
 def test_exactly_one_goal_that_makes_sense_is_asked_for(asked: dict, policy: Policy, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"--accuracy|--epsilon-per-hour"):
+    with pytest.raises(InputError, match=r"accuracy|epsilon_per_hour"):
         deeprotect.tune("nothing.csv", policy, out=tmp_path / "out", **asked)
     assert not (tmp_path / "out").exists()
 
