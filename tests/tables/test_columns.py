@@ -29,7 +29,7 @@ def test_what_leaves_is_asked_about_and_leaves_under_its_own_name(bundle, name):
     table = pa.table({name: TIMES, **SAMPLES})
     with pytest.raises(TableError) as asked:
         Protector(bundle).protect(table)
-    assert f"is '{name}' the time? Say so with --map time='{name}'" in str(asked.value)
+    assert f'is \'{name}\' the time? Say so with map={{"time": "{name}"}}' in str(asked.value)
     assert Protector(bundle).protect(table, map={"time": name}).table[name].to_pylist() == TIMES
     assert Protector(bundle).protect(table, map={"time": ""}).table.column_names == ["acc_x", "acc_y"]
 
