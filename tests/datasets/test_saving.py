@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
 
 import pytest
 from pyarrow import csv, parquet
 
 from deeprotect.datasets import Dataset, load, save
-from deeprotect.datasets import dataset as saving
-from deeprotect.errors import DatasetError, InputError
+from deeprotect.errors import InputError
+from deeprotect.tables import sinks
+from deeprotect.tables.sources import open_source
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +30,14 @@ def test_csv_keeps_names_and_rows(dataset: Dataset, tmp_path: Path) -> None:
     assert table["acc_x"].to_pylist() == dataset.table["acc_x"].to_pylist()
 
 
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.arrow", "a.feather"])
+def test_it_can_be_of_any_kind_that_protect_writes(dataset: Dataset, tmp_path: Path, name: str) -> None:
+    with open_source(save(dataset, tmp_path / name), numbers=dataset.schema.names) as source:
+        assert sum(len(batch) for batch in source.batches) == 500
+
+
 def test_another_ending_is_refused(dataset: Dataset, tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match=r"\.parquet or \.csv"):
+    with pytest.raises(InputError, match=r"unknown kind of table '\.xlsx'; use \.csv, \.csv\.gz, \.parquet"):
         save(dataset, tmp_path / "a.xlsx")
 
 
@@ -43,12 +49,12 @@ def test_a_place_that_cannot_be_written_gives_one_line(dataset: Dataset, tmp_pat
 def test_a_failure_on_the_way_leaves_the_old_file_and_no_part(
     dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def half_written(table: object, stream: BinaryIO) -> None:
-        stream.write(b"half")
+    def half_written(self: sinks._Csv, _: object) -> None:
+        self._stream.write(b"half")
         raise OSError(28, "No space left on device")
 
     (tmp_path / "a.csv").write_text("old")
-    monkeypatch.setattr(saving.csv, "write_csv", half_written)
+    monkeypatch.setattr(sinks._Csv, "write", half_written)
     with pytest.raises(OSError, match="No space left") as failure:
         save(dataset, tmp_path / "a.csv")
     assert failure.value.filename == str(tmp_path / "a.csv")  # the table is not to blame

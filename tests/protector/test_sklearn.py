@@ -115,6 +115,15 @@ def test_transforms_are_charged_to_a_ledger(tmp_path):
     assert [person.draws for person in found.people] == [83]
 
 
+def test_a_ledger_may_be_the_fitted_protectors_own_and_a_clone_shares_it(tmp_path):
+    windows, labels = data()
+    step = WindowProtector(**FAST).fit(windows, labels)
+    step.set_params(ledger=step.protector_.ledger(tmp_path / "spent.db", stream="watch")).transform(windows)
+    assert clone(step).ledger is step.ledger
+    with pytest.raises(ValueError, match="this ledger was opened with another protector"):
+        clone(step).set_params(random_state=1).fit(windows, labels).transform(windows)
+
+
 def test_wrong_input_is_a_value_error_of_transform_as_of_fit(tmp_path):
     windows, labels = data()
     step = WindowProtector(**FAST).fit(windows, labels)

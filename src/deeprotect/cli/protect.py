@@ -11,7 +11,7 @@ from typer import Argument, Option
 from deeprotect.cli.budget import remembered
 from deeprotect.cli.bundles import BundlePath, Key
 from deeprotect.cli.printing import bar, json_text
-from deeprotect.cli.tables import READ, WRITTEN, Columns, Force, Map, pairs
+from deeprotect.cli.tables import READ, WRITTEN, Columns, Force, Map, named, pairs
 from deeprotect.errors import ClippedWarning, InputError, printable
 
 if TYPE_CHECKING:
@@ -41,16 +41,13 @@ def train(
     from deeprotect.bundle.card import measured
     from deeprotect.policy import Policy
     from deeprotect.protector import Protector
-    from deeprotect.tables.csv_reader import column_names
     from deeprotect.tables.several import paths_of
 
     _refuse_bundle(out, [*paths_of(data), policy], force=force)
     rules = Policy.load(policy)
     _refuse_key(sign)
     with bar("training") as progress:
-        protector = Protector.train(
-            rules, data, map=pairs(mapped), columns=column_names(columns), quick=quick, progress=progress
-        )
+        protector = Protector.train(rules, data, quick=quick, progress=progress, **named(mapped, columns))
     protector.save(out, sign=sign, force=force)
     bundle = protector.bundle
     typer.echo(f"{out}: {bundle.mechanism.event}, mechanism {bundle.mechanism.name}", err=True)
@@ -76,14 +73,13 @@ def enrol(
     Example: deeprotect enrol protector me.csv my-protector
     """
     from deeprotect.protector import Protector
-    from deeprotect.tables.csv_reader import column_names
     from deeprotect.tables.several import paths_of
 
     _refuse_bundle(out, [*paths_of([table]), bundle], force=force)
     _refuse_key(sign)
     found = Protector.load(bundle, key=key)
     with bar("enrolling"):
-        enrolled = found.enrol(table, map=pairs(mapped), columns=column_names(columns))
+        enrolled = found.enrol(table, **named(mapped, columns))
     enrolled.save(out, sign=sign, force=force)
     made = enrolled.bundle
     windows = made.manifest.minimiser.enrolled_windows
@@ -163,7 +159,6 @@ def protect(
     Example: deeprotect protect --engine spark --master spark://host:7077 protector walks released
     """
     from deeprotect.protector import Protector
-    from deeprotect.tables.csv_reader import column_names
     from deeprotect.tables.data_set import is_folder
 
     protector = Protector.load(bundle, key=key)
@@ -180,8 +175,7 @@ def protect(
         summary = protector.protect(
             sources,
             output,
-            map=pairs(mapped),
-            columns=column_names(columns),
+            **named(mapped, columns),
             keep_names=keep_names,
             relative_time=relative_time,
             ledger=ledger,

@@ -126,7 +126,8 @@ def list_datasets(
 def fetch(
     name: Annotated[str, Argument(metavar="NAME", help="A name from `deeprotect datasets`.")],
     source: Annotated[
-        Path | None, Option("--from", metavar="DIR", help="Read a local copy in this folder; download nothing.")
+        Path | None,
+        Option("--from", metavar="PATH", help="Read a local copy, an archive or a folder; download nothing."),
     ] = None,
     out: Annotated[Path | None, Option(metavar="TABLE", help=f"Also write it as a table: {WRITTEN}.")] = None,
     rate_hz: Annotated[float | None, Option(metavar="HZ", help="Resample the table to this rate.")] = None,
@@ -138,13 +139,12 @@ def fetch(
     """
     from deeprotect.datasets import fetch as get
     from deeprotect.datasets import load, save
-    from deeprotect.datasets.dataset import check_name
-    from deeprotect.tables.output_checks import refuse_output
+    from deeprotect.tables.output_checks import refuse_output, refuse_unknown_kind
 
     if rate_hz is not None and out is None:
         raise InputError("--rate-hz is for the table that --out writes; give both")
     if out is not None:
-        check_name(out)
+        refuse_unknown_kind(out)
         refuse_output(out, [], force=force)
     with bar(f"fetching {name}") as progress:
         folder = get(name, source=source)
@@ -200,10 +200,15 @@ def init(
 
 def options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a verb under the names that Python has for them; what was not given is left to its default."""
+    stated = {name: value for name, value in given.items() if value is not None and name not in ("mapped", "as_json")}
+    return stated | named(given["mapped"], given["columns"])
+
+
+def named(mapped: Sequence[str] | None, columns: str | None) -> dict[str, Any]:
+    """--map and --columns as Python has them."""
     from deeprotect.tables.csv_reader import column_names
 
-    stated = {name: value for name, value in given.items() if value is not None and name not in ("mapped", "as_json")}
-    return stated | {"map": pairs(given["mapped"]), "columns": column_names(given["columns"])}
+    return {"map": pairs(mapped), "columns": column_names(columns)}
 
 
 def pairs(mapped: Sequence[str] | None, option: str = "--map", *, example: str = "time=Timestamp") -> dict[str, str]:

@@ -1,6 +1,6 @@
 """A data set as the tidy table: one row per sample, its channels with units and public ranges, its labels.
 
-It is written as a Parquet or CSV file: whole under its name, or not at all.
+It is written as a file: whole under its name, or not at all.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,14 +11,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import csv, parquet
 
 from deeprotect.datasets.registry import DatasetEntry
 from deeprotect.errors import DatasetError
 from deeprotect.signals import Channel, Schema
 from deeprotect.signals.resampling import middles, slower
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.atomic import whole_file
+from deeprotect.tables.sinks import open_sink
 
 Label = str | NDArray[np.object_] | None  # for the whole recording, or row by row
 
@@ -103,19 +102,10 @@ def _label_column(value: Label, count: int) -> pa.Array:
 
 
 def save(dataset: Dataset, path: Path | str) -> Path:
-    """The tidy table as .parquet (with units in the field metadata) or .csv (without)."""
-    final = Path(path)
-    check_name(final)
-    write = parquet.write_table if final.suffix == ".parquet" else csv.write_csv
-    with whole_file(final) as stream:
-        write(dataset.table, stream)
-    return final
-
-
-def check_name(path: Path) -> None:
-    """The suffix says how it is written."""
-    if path.suffix not in (".parquet", ".csv"):
-        raise DatasetError(f"{path.name}: name the file .parquet or .csv")
+    """The tidy table, in the form that the suffix says; Parquet and Arrow keep units in the field metadata."""
+    with open_sink(path, dataset.table.schema) as sink:
+        sink.write(dataset.table)
+    return Path(path)
 
 
 STANDARD_GRAVITY = 9.80665  # m/s² in one g (CGPM 1901)

@@ -112,7 +112,8 @@ def _download(entry: DatasetEntry, folder: Path) -> Path:
         path = pooch.retrieve(entry.address, known_hash, fname=f"{entry.name}.download", path=folder)
     except (OSError, ValueError) as error:  # ValueError: the hash differs, or the address is not one
         reason = str(error).splitlines()[0][:120]
-        raise DatasetError(_how_to_get(entry, f"could not be downloaded ({reason})")) from error
+        fix = f"try again, or download {entry.address} and give the file with --from"
+        raise DatasetError(f"data set '{entry.name}' could not be downloaded ({reason}); {fix}") from error
     return Path(path)
 
 

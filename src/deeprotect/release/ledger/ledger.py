@@ -95,6 +95,9 @@ class Ledger(ABC):
     def __init__(self, price: Price, clock: Clock) -> None:
         self.price, self._clock, self.tally = price, clock, DrawCounts()
 
+    def __deepcopy__(self, _: dict[int, Any]) -> Self:
+        return self  # two copies would each count a part
+
     @property
     def spending(self) -> Spending:
         """Per window and in all, of what went through this ledger; never only the small one."""
