@@ -141,7 +141,7 @@ def test_errors_name_options_as_python_writes_them_and_a_terminal_as_it_does(pro
     with pytest.raises(InputError, match=r"overwrite it with force=True$") as exists:
         protector.protect(source, tmp_path / "out.csv")
     assert exists.value.typed.endswith("overwrite it with --force")
-    with pytest.raises(InputError, match=r"""map=\{"tme": "t"\}: 'tme' is nothing"""):
+    with pytest.raises(InputError, match=r"""map=\{"tme": "t"\}: 'tme' cannot be mapped"""):
         deeprotect.check(source, map={"tme": "t"})
     with pytest.raises(InputError, match="give `accuracy`, what the app needs, or `epsilon_per_hour`"):
         deeprotect.tune(source, protector.policy, out=tmp_path / "tuned")

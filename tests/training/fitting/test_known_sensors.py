@@ -34,7 +34,7 @@ def quiet(sensor: Sensor, unit: str) -> pa.Table:
 
 def trained(sensor: Sensor, unit: str) -> Bundle:
     table = quiet(sensor, unit)
-    policy = draft(columns_of(table.schema), useful=["activity"], rate_hz=10.0, window=WINDOW)
+    policy = draft(columns_of(table.schema), useful=["activity"], rate_hz=10.0, window=WINDOW, mapping={})
     return fit(policy.vary(training={"max_epochs": 1}, privacy={"mechanism": "channel"}), table)
 
 
