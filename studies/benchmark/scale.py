@@ -32,13 +32,14 @@ guard = Protector.load(source / "../bundle")
 files = sorted(map(str, source.glob("*.parquet")))
 def work(): guard.protect(files, sink.with_name("one.parquet"), keep_names=True, force=True)
 """
-# Dask tells glibc to give memory back early, so that every large array is paged in anew: half of a release's time.
+# Dask tells glibc when to give memory back, so that every large array is paged in anew: half of a release's time.
 _DASK = """
 import os
 from dask import config
 from distributed import Client, LocalCluster
 from deeprotect.engines import dask
-config.set({{"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 28}})
+for name in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
+    config.set({{f"distributed.nanny.pre-spawn-environ.{{name}}": 1 << 28}})
 cluster = LocalCluster(n_workers={workers}, threads_per_worker=1, dashboard_address=None)
 client = Client(cluster)
 cores = sorted(os.sched_getaffinity(0))

@@ -147,8 +147,8 @@ def test_growth_of_what_is_linear_is_one(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.long
 def test_a_whole_evaluation_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "EVALUATE", learning.EVALUATE.replace("jobs=JOBS", "jobs=1, quick=True"))
+    monkeypatch.setattr(learning, "EVALUATE", learning.EVALUATE.replace("jobs=2", "jobs=1, quick=True"))
     monkeypatch.setattr(learning, "PERSON_WINDOWS", 60)
     (ratio,) = learning.evaluating(windows=600)
-    assert (ratio.what, ratio.peer) == ("evaluate one policy on 600 windows of 50 × 6, by the clock", "6 minutes")
-    assert 0 < ratio.ratio < 1
+    assert (ratio.what, ratio.peer) == ("evaluate one policy on 600 windows of 50 × 6, by the clock", "train it once")
+    assert ratio.ratio > 0
