@@ -74,7 +74,9 @@ Database.existing_or_new("spent.sqlite")
     "gateway": """
 from deeprotect.gateway.registration.device_registry import Registry
 from deeprotect.release.ledger.database import Database
-Registry(Database.existing_or_new("gateway.sqlite")).add_device("phone")
+registry = Registry(Database.existing_or_new("gateway.sqlite"))
+registry.add_device("phone")
+registry.halt("phone", stop=True)
 """,
 }
 

@@ -85,8 +85,8 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
         gateway.registry.serve(
             f"{socket.gethostname()}:{port}", gateway.bundles.names(), gateway.bundles.channels().names
         )
-        if not gateway.registry.has_admin():
-            say(f"admin token, shown only once: {gateway.registry.new_admin()}")
+        if token := gateway.registry.first_admin():
+            say(f"admin token, shown only once: {token}")
         event("started", bundles=", ".join(gateway.bundles.names()), host=settings.host, port=port)
         sys.setswitchinterval(SWITCH_SECONDS)
         gc.freeze()

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from sqlalchemy import ColumnElement, Connection, Row, Table, and_, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Table, and_, delete, insert, select, update
 
 from deeprotect.errors import InputError, printable
 from deeprotect.gateway.registration import registry_tables as tables
@@ -241,16 +241,20 @@ class Registry:
 
     def new_admin(self) -> str:
         """The admin's token, shown this once; it replaces the one before."""
-        token = new_token()
         with self.database.writing(_LOCK) as connection:
             connection.execute(admins.delete())
-            connection.execute(insert(admins).values(token_hash=token_hash(token), created=self._now()))
-            self._changed(connection, "admin's token made")
-        return token
+            return self._new_admin(connection)
 
-    def has_admin(self) -> bool:
-        with self.database.reading() as connection:
-            return bool(connection.execute(select(func.count()).select_from(admins)).scalar())
+    def first_admin(self) -> str | None:
+        """The same where there is none yet: of several gateways that start at once, one makes it and says it."""
+        with self.database.writing(_LOCK) as connection:
+            return None if connection.execute(select(admins.c.id)).first() else self._new_admin(connection)
+
+    def _new_admin(self, connection: Connection) -> str:
+        token = new_token()
+        connection.execute(insert(admins).values(token_hash=token_hash(token), created=self._now()))
+        self._changed(connection, "admin's token made")
+        return token
 
     def is_admin(self, token: str) -> bool:
         asked = select(admins.c.id).where(admins.c.token_hash == token_hash(token))
