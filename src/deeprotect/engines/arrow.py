@@ -60,9 +60,10 @@ def _counted(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordB
     counts: Counter[str] = Counter()
     for batch in batches:
         for each in plain_names(batch.column(job.recording)).value_counts().to_pylist():
-            counts[str(each["values"])] += each["counts"]
-        if any(name not in job.parts or rows > job.parts[name].rows for name, rows in counts.items()):
-            raise TableError(CHANGED)
+            name = str(each["values"])
+            counts[name] += each["counts"]
+            if name not in job.parts or counts[name] > job.parts[name].rows:
+                raise TableError(CHANGED)
         yield batch
     if any(rows != job.parts[name].rows for name, rows in counts.items()):
         raise TableError(CHANGED)
