@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from deeprotect.cli.printing import bar
+from deeprotect.cli.serve import BrokerCertificates, BrokerPassword
 from deeprotect.cli.tables import Columns, Map, PolicyPath, pairs
 from deeprotect.errors import InputError
 
@@ -47,12 +47,8 @@ def replay(
     topic: Annotated[
         str | None, typer.Option(metavar="TOPIC", help="The broker's topic: deeprotect/raw/STREAM.")
     ] = None,
-    mqtt_password: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file with the broker's password.")
-    ] = None,
-    mqtt_ca: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="CA certificates to check the broker's with, PEM.")
-    ] = None,
+    mqtt_password: BrokerPassword = None,
+    mqtt_ca: BrokerCertificates = None,
     mapped: Map = None,
     columns: Columns = None,
 ) -> None:

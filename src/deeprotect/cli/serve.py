@@ -13,6 +13,10 @@ Bundles = Annotated[
     list[str],
     typer.Option("--bundle", metavar="[NAME=]BUNDLE", help="A bundle to serve; repeatable, each under its own name."),
 ]
+BrokerPassword = Annotated[Path | None, typer.Option(metavar="FILE", help="A file with the broker's password.")]
+BrokerCertificates = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="CA certificates to check the broker's with, PEM.")
+]
 
 
 def serve(
@@ -40,12 +44,8 @@ def serve(
     mqtt: Annotated[
         str | None, typer.Option(metavar="URL", help="A broker: mqtt://user@host:1883 or mqtts://…")
     ] = None,
-    mqtt_password: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file with the broker's password.")
-    ] = None,
-    mqtt_ca: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="CA certificates to check the broker's with, PEM.")
-    ] = None,
+    mqtt_password: BrokerPassword = None,
+    mqtt_ca: BrokerCertificates = None,
     most_messages: Annotated[
         int, typer.Option(metavar="N", min=1, max=100_000, help="Messages that one device may send in a second.")
     ] = 500,
