@@ -5,7 +5,7 @@
 # make bench  speed and memory as ratios against peers, measured in the same run; writes out/bench
 # make speed  the short form of it, which fails where a ratio is worse by over a third than in .ci/bench.json
 # make smoke  the wheel and every extra in fresh environments, a command of each
-# make check  format, lint, types, import rule; workflows, compose and container files against their schemas
+# make check  format, lint, types, import rule; the same for TypeScript, with node 20 and npm; workflows, compose and container files against their schemas
 # make lowest  the tests with the lowest version of everything that pyproject.toml allows, in an environment of their own
 # make coverage  which lines the tests run, out/coverage/index.html
 # make dist  wheel, source distribution and npm package, out/dist; with TAG=v1.2.3 only if that is the version
@@ -43,11 +43,12 @@ speed: $(INSTALLED)
 smoke:
 	$(PYTHON) .ci/smoke.py
 
-check: $(INSTALLED)
+check: $(INSTALLED) node_modules device/node_modules
 	$(BIN)/ruff format --check src studies tests docs/pages.py
 	$(BIN)/ruff check src studies tests docs/pages.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	npm run --silent lint
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
@@ -70,6 +71,9 @@ dist: $(INSTALLED) device/node_modules
 	$(BIN)/python -c "import deeprotect, sys; sys.exit('$(TAG)' not in ('', 'v' + deeprotect.__version__) and 'the tag is not the version in pyproject.toml')"
 	rm -rf out/dist
 	$(BIN)/python -m build --outdir out/dist
+	rm -rf out/ready device/protectors && mkdir device/protectors
+	$(BIN)/deeprotect export activity --target device --out out/ready
+	cp out/ready/protector.json device/protectors/activity.json
 	cd device && npm pack --silent --pack-destination ../out/dist
 
 # They are part of the repository, so that nobody needs node to install or export; tests/exporting compares.
@@ -80,6 +84,10 @@ scripts: device/node_modules browser/node_modules
 browser: scripts
 	cd device && npm run --silent build -- bench
 	cd browser && npm run --silent build -- proof
+
+node_modules: package-lock.json
+	npm ci --silent --no-audit --no-fund
+	touch $@
 
 %/node_modules: %/package-lock.json
 	cd $* && npm ci --silent --no-audit --no-fund
@@ -99,4 +107,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) out browser/out browser/node_modules device/out device/node_modules
+	rm -rf $(VENV) out node_modules browser/out browser/node_modules device/out device/node_modules

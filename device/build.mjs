@@ -1,9 +1,9 @@
-// Builds the script for engines that an app hosts into the Python package; with `package` the npm package into dist; with
-// `test` both, but the script into out/files, and the tests into out; with `bench` what measures engines into out/engine.
+// Builds the script for engines that apps embed into the Python package; with `package`, the npm package into dist; with
+// `test`, both and the tests, all into out; with `bench`, the programs that measure engines into out/engine.
 import { transformFileAsync } from "@babel/core";
 import { build } from "esbuild";
 import { spawnSync } from "node:child_process";
-import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 
 const tested = process.argv[2] === "test";
 const files = tested ? "out/files" : "../src/deeprotect/exporting/files";
@@ -12,7 +12,13 @@ const entries = ["index", "expo", "capacitor"];
 const external = ["expo-sensors", "expo-crypto", "expo-sqlite", "@capacitor/*"];
 
 async function script() {
-  await build({ ...options, entryPoints: ["src/script.ts"], outfile: `${files}/device/deeprotect.js`, format: "iife", minify: true });
+  await build({
+    ...options,
+    entryPoints: ["src/script.ts"],
+    outfile: `${files}/device/deeprotect.js`,
+    format: "iife",
+    minify: true,
+  });
 }
 
 async function packed() {
@@ -22,11 +28,11 @@ async function packed() {
   await build({ ...options, entryPoints, external, outdir: "dist", format: "cjs", outExtension: { ".js": ".cjs" } });
   const declared = spawnSync("npx", ["tsc", "-p", "tsconfig.types.json"], { stdio: ["ignore", "inherit", "ignore"] });
   if (declared.status) process.exit(1);
-  for (const name of readdirSync("dist", { recursive: true }).filter((each) => each.endsWith(".d.ts"))) finish(`dist/${name}`);
-  cpSync("../LICENSE", "LICENSE");
+  for (const name of readdirSync("dist", { recursive: true }).filter((each) => each.endsWith(".d.ts")))
+    finish(`dist/${name}`);
 }
 
-/** Declarations for both kinds of modules, each of which wants its own endings. */
+/** Writes declarations for both kinds of modules, whose imports have different endings. */
 function finish(path) {
   const text = readFileSync(path, "utf8");
   const ending = (end) => text.replace(/(from|import\()( ?)"(\.[^"]+)"/g, `$1$2"$3.${end}"`);
@@ -38,12 +44,14 @@ async function tests() {
   rmSync("out/test", { recursive: true, force: true });
   const tried = readdirSync("test").filter((name) => name.endsWith(".test.ts"));
   const entryPoints = tried.map((name) => `test/${name}`);
-  const alias = Object.fromEntries(["expo-sensors", "@capacitor/motion"].map((name) => [name, `./test/fakes/${name.split("/").pop()}.ts`]));
+  const alias = Object.fromEntries(
+    ["expo-sensors", "@capacitor/motion"].map((name) => [name, `./test/fakes/${name.split("/").pop()}.ts`]),
+  );
   const node = { platform: "node", target: "node20", format: "esm", alias };
   await build({ ...options, ...node, entryPoints, outdir: "out/test", outExtension: { ".js": ".mjs" } });
 }
 
-/** For engines, as an app's bundler writes it; Hermes knows no classes, and gets what React Native's preset makes of them. */
+/** Builds for engines as an app's bundler does; Hermes has no classes, so React Native's preset translates them. */
 async function engines() {
   await build({ ...options, entryPoints: ["test/engine.ts", "test/bench.ts"], outdir: "out/engine", format: "iife" });
   for (const name of ["engine", "bench"]) {

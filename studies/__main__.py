@@ -10,10 +10,9 @@ from studies import cli
 
 SUMMARIES: dict[Verb, str] = {
     cli.reproduce: "The paper's case studies again, on public data; and known tables.",
-    cli.many_draws: "What several draws in a row tell at most.",
-    cli.next_recording: "Named promises on recordings not yet made.",
     cli.membership: "Who took part in a bundle's training?",
     cli.participants: "What it would cost to hide who took part.",
+    cli.ready: "Train the protectors that come with the package.",
     cli.peers: "What others do about private sensor data, on a table of yours.",
     cli.bench: "Speed and memory against peers.",
     cli.faults: "Gateways broken on purpose, under load.",

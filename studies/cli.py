@@ -3,10 +3,8 @@
 import json
 import shlex
 import sys
-from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -166,43 +164,6 @@ def peers(
     out.write_text(json_text(results) + "\n")
 
 
-def many_draws(out: Found, source: Source = None, epochs: Epochs = None) -> None:
-    """What several draws in a row tell at most: two people in a line-up, both doing the same.
-
-    Example: python -m studies many-draws --from DIR --out draws.json
-    """
-    from studies.reproduction.known_tables import select_studies
-    from studies.reproduction.many_draws import HOLDS, measure
-
-    studies = [select_studies([name])[0] for name in HOLDS]
-    _print_and_write((each for study in studies for each in measure(study, source, epochs=epochs)), out)
-
-
-def next_recording(
-    out: Found,
-    source: Source = None,
-    epochs: Epochs = None,
-    study: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this one; repeatable.")] = None,
-) -> None:
-    """Named promises, held against recordings that were made without the protector.
-
-    Example: python -m studies next-recording --from DIR --out next.json
-    """
-    from studies.reproduction.next_recording import TABLES, find, measure
-
-    studies = [find(name) for name in study or TABLES]
-    _print_and_write((each for found in studies for each in measure(found, source, epochs=epochs)), out)
-
-
-def _print_and_write(found: Iterable[Any], out: Path) -> None:
-    """Each as soon as it is there; the file once all are."""
-    lines = []
-    for each in map(asdict, found):
-        print(json.dumps(each, ensure_ascii=False), flush=True)
-        lines.append(each)
-    out.write_text(json.dumps(lines, indent=1, ensure_ascii=False) + "\n")
-
-
 def membership(
     out: Found,
     source: Source = None,
@@ -231,6 +192,26 @@ def membership(
     out.write_text(json.dumps(body | {"settings": [each.to_json() for each in found]}, indent=1) + "\n")
     for each in found:
         typer.echo("\n".join(membership_lines(each)))
+
+
+def ready(
+    source: Source = None,
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where they and protectors.toml are, or are to be.")
+    ] = Path("src/deeprotect/protectors"),
+    folds: Annotated[
+        int,
+        typer.Option(min=0, metavar="N", help="Measure on people kept apart in so many folds; 0 keeps the figures."),
+    ] = 0,
+    only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this one; repeatable.")] = None,
+) -> None:
+    """Train the protectors that come with the package, on MotionSense.
+
+    Example: python -m studies ready --from DIR --folds 4
+    """
+    from studies.reproduction.ready import make
+
+    make(source, out, folds=folds, only=only or (), say=lambda line: typer.echo(line, err=True))
 
 
 def participants(source: Source = None) -> None:

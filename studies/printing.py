@@ -55,13 +55,11 @@ def _over_people(useful: Useful, who: str) -> str:
 
 
 def _promised(row: Row) -> str:
-    """Its kind and ε, with what a named one is given and the LDP bound beside it."""
-    given = f" given {' and '.join(row.given)}" if row.given else ""
-    ceiling = "" if row.ldp_ceiling is None else f", ldp ε={row.ldp_ceiling:g}"
+    """Its kind and ε, and for how long."""
     held = "" if row.seconds_per_draw is None else f" every {row.seconds_per_draw:g} s"
     held += "" if row.slots is None else f", a script in slots of {row.slots}"
     enrolled = ", enrolled" if row.enrolled else ""
-    return f"{row.guarantee:5} ε={row.epsilon:g}{given}{ceiling}{held}{enrolled}"
+    return f"{row.guarantee:5} ε={row.epsilon:g}{held}{enrolled}"
 
 
 def features_table(comparison: Comparison) -> None:
@@ -135,11 +133,19 @@ def overheads_table(overheads: Sequence[Overhead]) -> None:
 
 def load_table(loads: Sequence[Held]) -> None:
     """One row per load on a gateway."""
-    table = Table("streams", "windows", "p50", "p99", "cores", "memory", "a stream", "held")
+    table = Table("streams", "windows", "p50", "p99", "cores", "memory", "a stream", "held", "ready", "delay by health")
     for each in loads:
         delays = (f"{each.p50_ms:.0f} ms", f"{each.p99_ms:.0f} ms")
         cost = (f"{each.processor:.2f}", f"{each.memory_mb:.0f} MB", f"{each.per_stream_kb:.0f} kB")
-        table.add_row(str(each.streams), f"{each.share:.1%}", *delays, *cost, "yes" if each.held else "no")
+        table.add_row(
+            str(each.streams),
+            f"{each.share:.1%}",
+            *delays,
+            *cost,
+            "yes" if each.held else "no",
+            f"{each.ready:.0%}",
+            f"{each.delay_ms:.0f} ms",
+        )
     Console().print(table)
 
 

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 from tests.networks import largest
-from tests.recordings import promises
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.manifest import TrainingRecord
 from deeprotect.bundle.network import Network, OutputTable
 from deeprotect.policy import Policy
+from deeprotect.privacy.box import Box
 from deeprotect.privacy.channel.design import design, make
 from deeprotect.privacy.mechanisms import laplace
 
@@ -67,14 +67,13 @@ def bundle(policy) -> Bundle:
 
 
 @pytest.fixture
-def named_bundle(policy) -> Bundle:
-    """Four codes through a channel that hides the person; names of recordings told who it was when it was trained."""
-    named = promises([[18, 12, 6, 4], [8, 12, 10, 10]], classes=("ann", "bob"), epsilon=0.5, recordings=30)
-    privacy = {"mechanism": "channel", "guarantee": "named", "epsilon": 0.5}
+def channel_bundle(policy) -> Bundle:
+    """Four codes through a channel, with the person named as sensitive."""
+    privacy = {"mechanism": "channel", "epsilon": 0.5}
     dim = policy.schema().dim
     return Bundle.make(
         policy.vary(inferences={"sensitive": ["person"]}, privacy=privacy),
-        make(design(1.0 - np.eye(4), np.ones(4), promises=named)),
+        make(design(1.0 - np.eye(4), np.ones(4), ldp_epsilon=0.5)),
         encoder=largest(dim, np.arange(dim) % 4),
         decoder=OutputTable.of(np.full((4, dim), 0.5)),
         minimiser={"name": "code book"},
@@ -83,8 +82,30 @@ def named_bundle(policy) -> Bundle:
             rows=320,
             windows=80,
             recordings=8,
-            classes={"activity": ["still", "walk"], "person": ["ann", "bob"]},
+            classes={"activity": ["still", "walk"], "person": ["1", "2"]},
         ),
+        results=[],
+        created="2026-01-01T00:00:00+00:00",
+        made_with={},
+    )
+
+
+def _mode2(dim, epsilon):
+    return laplace.paper_mode2(Box.unit(dim), epsilon, directions=np.full((dim, 1), dim**-0.5), inferences=("person",))
+
+
+@pytest.fixture
+def relaxed_bundle(policy) -> Bundle:
+    """The paper's noise for one direction of the person's, on the samples."""
+    privacy, training = {"mechanism": "paper", "guarantee": "rldp"}, {"minimiser": "paper"}
+    dim = policy.schema().dim
+    return Bundle.make(
+        policy.vary(inferences={"sensitive": ["person"]}, privacy=privacy, training=training),
+        _mode2(dim, policy.privacy.epsilon),
+        encoder=Network((), dim),
+        decoder=Network((), dim),
+        minimiser={"name": "none"},
+        training=TrainingRecord(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
         results=[],
         created="2026-01-01T00:00:00+00:00",
         made_with={},

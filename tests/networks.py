@@ -3,7 +3,7 @@
 import numpy as np
 
 from deeprotect.bundle.layers.products import Affine, Product
-from deeprotect.bundle.layers.rounding import Argmax, Bounds, Quantise, Round, Scale
+from deeprotect.bundle.layers.rounding import Argmax, Clip, Quantise, Round, Scale
 from deeprotect.bundle.network import Network
 
 GRID, WEIGHTS = 12, 10
@@ -12,7 +12,7 @@ GRID, WEIGHTS = 12, 10
 def quantise(values: int, *, low: float = -8.0, high: float = 8.0) -> Quantise:
     """Onto the grid, clipped."""
     ones = np.ones((1, values), np.int32)
-    return Quantise(0 * ones, 0, ones, -GRID, Bounds(int(low * 2**GRID), int(high * 2**GRID)))
+    return Quantise(0 * ones, 0, ones, -GRID, Clip(int(low * 2**GRID), int(high * 2**GRID)))
 
 
 def product(weights, bias=0.0, *, shift: int = WEIGHTS) -> Product:
@@ -41,4 +41,4 @@ def largest(values: int, codes) -> Network:
 
 
 def rectified() -> Round:
-    return Round(Bounds(0, 8 << GRID))
+    return Round(Clip(0, 8 << GRID))

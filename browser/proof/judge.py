@@ -18,7 +18,9 @@ GAP_MS = 5100  # between what is learnt from and what is tried: no draw of 4 s, 
 
 
 def main(folders: list[Path]) -> None:
-    print("| recordings | page | windows | events/s | activity, by the app | person, retrained on what the page saw | chance |")
+    print(
+        "| recordings | page | windows | events/s | activity, by the app | person, retrained on what the page saw | chance |"
+    )
     print("|---|---|---|---|---|---|---|")
     for folder in folders:
         replayed = json.loads((folder / "seen.json").read_text())

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from sklearn.neural_network import MLPClassifier
 
-from deeprotect.bundle.layers.rounding import Bounds
+from deeprotect.bundle.layers.rounding import Clip
 from deeprotect.bundle.layers.tensors import TensorWriter
 from deeprotect.datasets.loading import load
 from deeprotect.exporting.targets import export_browser
@@ -73,7 +73,9 @@ def _rows(table: pa.Table, kept: np.ndarray) -> pa.Table:
     """Some rows, each run of them a recording of its own."""
     rows = np.flatnonzero(kept)
     number = np.concatenate([[0], np.cumsum(np.diff(rows) > 1)])
-    runs = pa.array([f"{run}-{name}" for run, name in zip(number, table["recording"].take(rows).to_pylist(), strict=True)])
+    runs = pa.array(
+        [f"{run}-{name}" for run, name in zip(number, table["recording"].take(rows).to_pylist(), strict=True)]
+    )
     some = table.take(rows)
     return some.set_column(some.schema.get_field_index("recording"), "recording", runs).drop_columns(["time"])
 
@@ -104,7 +106,7 @@ def recogniser(table: pa.Table, useful: str, names: list[str], factors: np.ndarr
     mean, spread = features.mean(axis=0), features.std(axis=0) + 1e-3
     rows = (features - mean) / spread
     model = MLPClassifier((64,), max_iter=300, early_stopping=True, random_state=0).fit(rows, labels)
-    builder.quantise(mean[None], 1 / spread[None], bounds=Bounds(-TOP, TOP), exponent=GRID, rows=rows)
+    builder.quantise(mean[None], 1 / spread[None], clip=Clip(-TOP, TOP), exponent=GRID, rows=rows)
     builder.affine(model.coefs_[0], model.intercepts_[0])
     builder.relu()
     builder.affine(two_sided(model.coefs_[1]), two_sided(model.intercepts_[1]))
@@ -112,13 +114,19 @@ def recogniser(table: pa.Table, useful: str, names: list[str], factors: np.ndarr
     listed = network.to_json(tensors)
     print("recogniser on what it learnt from:", np.mean(model.classes_[network(windows).argmax(axis=1)] == labels))
     stored = base64.b64encode(tensors.to_bytes()).decode()
-    return {"layers": listed, "tensors": stored, "classes": list(model.classes_), "channels": len(names), "window": WINDOW}
+    return {
+        "layers": listed,
+        "tensors": stored,
+        "classes": list(model.classes_),
+        "channels": len(names),
+        "window": WINDOW,
+    }
 
 
 def summaries(rows: np.ndarray, channels: int) -> LayerBuilder:
     """Statistics and spectrum of windows in the browser's units."""
     builder, ones = LayerBuilder(rows, FINE), np.ones((1, rows.shape[1]))
-    builder.quantise(0 * ones, ones, bounds=Bounds(-TOP, TOP), exponent=GRID, rows=rows)
+    builder.quantise(0 * ones, ones, clip=Clip(-TOP, TOP), exponent=GRID, rows=rows)
     builder.unflatten(channels)
     statistics, spectrum = builder.branch(), builder.branch()
     statistics.statistics()

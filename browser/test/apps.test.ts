@@ -1,8 +1,9 @@
 // Unmodified packages from npm that read motion run in a page under the extension, without errors and with effect.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { findChromium } from "./chromium";
-import { Device, SEALED, read, serve } from "./harness";
+import { type VectorBundle, bundleOf } from "../../device/test/vectors";
+import { findChromium, pause } from "./chromium";
+import { Device, SEALED, exported, read, serve, table } from "./harness";
 
 const skip = findChromium() ? false : "Chromium is missing: install chromium";
 const CATCH = `<script>window.errors = []; addEventListener("error", (e) => errors.push(e.message));
@@ -44,7 +45,6 @@ const APPS: { [name: string]: App } = {
   },
 };
 
-let device: Device;
 let site: Awaited<ReturnType<typeof serve>>;
 
 before(async () => {
@@ -54,26 +54,50 @@ before(async () => {
     if (path.startsWith("/app/") && app) return { text: page(app.files.map((file) => `/${file}`), app.body), headers: { "content-type": "text/html" } };
     return path.endsWith(".js") ? read(`node_modules${path}`) : "<!doctype html>";
   });
-  device = await Device.start(SEALED);
-  await device.learnSeal(`${site.origin}/empty`);
 });
 
 after(async () => {
   if (skip) return;
-  await device.close();
   site.server.closeAllConnections();
   site.server.close();
 });
 
-for (const name of Object.keys(APPS)) {
-  test(`${name} runs on released motion`, { skip, timeout: 180_000 }, async () => {
-    const tab = await device.browser.open(`${site.origin}/app/${name}`, async (opened) => {
-      await opened.send("Emulation.setUserAgentOverride", { userAgent: "Mozilla/5.0 (Linux; Android 14) Chrome/150 Mobile" });
-    });
-    await tab.send("Page.bringToFront");
-    const noticed = await device.playUntil(tab, `${APPS[name]!.noticed} > 3`, (at) => [3 * Math.sin(at / 100), 1, 9.8]);
-    assert.deepEqual(await tab.evaluate("errors"), []);
-    assert.ok(noticed, "it noticed motion");
-    await tab.close();
+/** The small bundle with windows of so many seconds. */
+function lasting(seconds: number): VectorBundle {
+  const bundle = bundleOf("channel ldp");
+  const protector = JSON.parse(bundle.protector) as { stream: { rateHz: number; window: number } };
+  protector.stream.rateHz = protector.stream.window / seconds;
+  return { ...bundle, protector: JSON.stringify(protector) };
+}
+
+const rows: string[] = [];
+const LOADS = 3;
+
+for (const seconds of [0.2, 1, 4]) {
+  test(`packages run on released motion in windows of ${seconds} s`, { skip, timeout: 500_000 }, async () => {
+    const device = await Device.start(SEALED, exported(lasting(seconds)));
+    try {
+      await device.learnSeal(`${site.origin}/empty`);
+      while (!(await device.kept("sensors"))) await pause(50); // it has looked for them
+      for (const name of Object.keys(APPS)) {
+        let [noticed, errors] = [false, [] as string[]];
+        // Packages give a sensor half a second: on a busy machine a page is opened again, as a person would.
+        for (let load = 0; load < LOADS && (!noticed || errors.length); load += 1) {
+          const tab = await device.browser.open(`${site.origin}/app/${name}`, async (opened) => {
+            await opened.send("Emulation.setUserAgentOverride", { userAgent: "Mozilla/5.0 (Linux; Android 14) Chrome/150 Mobile" });
+          });
+          await tab.send("Page.bringToFront");
+          noticed = await device.playUntil(tab, `${APPS[name]!.noticed} > 3`, (at) => [3 * Math.sin(at / 100), 1, 9.8]);
+          errors = await tab.evaluate<string[]>("errors");
+          rows.push(`| ${name} | ${seconds} s | ${noticed ? "yes" : "no"} | ${errors.join("; ") || "none"} |`);
+          await tab.close();
+        }
+        assert.deepEqual(errors, [], name);
+        assert.ok(noticed, `${name} noticed motion`);
+      }
+    } finally {
+      await device.close();
+    }
   });
 }
+test("the table is written", { skip }, () => table("packages", ["| package | windows | notices motion | errors |", "|---|---|---|---|", ...rows]));

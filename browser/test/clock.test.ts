@@ -6,7 +6,7 @@ import { rotationMatrix } from "../src/extension/shim/matrix";
 import { quaternion } from "../src/extension/shim/quaternion";
 import { Playing } from "../src/extension/shim/playing";
 import { type Charges, Ledger, NOTHING, Slots } from "deeprotect";
-import { Source } from "../src/platform/source";
+import { Stream } from "../src/platform/stream";
 import { load } from "../../device/test/vectors";
 
 type Heard = (event: DeviceMotionEvent) => void;
@@ -20,16 +20,16 @@ function slots(kind: string): Slots {
 }
 
 /** What a page hears and when, that asks at `asked`, where others have asked at `others`. */
-async function heard(kind: string, { asked, others = [], reading = () => 1 }: { asked: number; others?: number[]; reading?: (at: number) => number | null }): Promise<[number, string][]> {
+async function heard(kind: string, { asked, others = [], reading = () => 1, has = false }: { asked: number; others?: number[]; reading?: (at: number) => number | null; has?: boolean }): Promise<[number, string][]> {
   let [now, tell] = [0, (() => {}) as Heard];
   mock.timers.enable({ apis: ["setTimeout"] });
   const clock = mock.method(Date, "now", () => now);
   const found: [number, string][] = [];
   try {
-    const source = new Source(slots(kind), { add: (_, listener) => (tell = listener), remove: () => {} });
+    const source = new Stream(slots(kind), { add: (_, listener) => (tell = listener), remove: () => {} }, "placeholder", { has });
     for (; now < 6000; now += 4) {
       if (others.includes(now)) source.subscribe(() => {});
-      if (now === asked) source.subscribe((said) => found.push([now, said.kind === "window" ? `window ${said.slot}` : said.kind]));
+      if (now === asked) source.subscribe((said) => found.push([now, said.kind === "window" ? `window ${said.slot}` : said.kind === "status" ? said.status.state : said.kind]));
       const [x, y, z] = [reading(now), reading(now / 2), reading(now / 3)];
       if (now % 20 === 0 && x !== null) tell({ isTrusted: true, accelerationIncludingGravity: { x, y, z } } as unknown as DeviceMotionEvent);
       mock.timers.tick(4);
@@ -51,17 +51,18 @@ for (const kind of ["channel ldp", "channel held"]) {
   });
 
   test(`${kind}: a page cannot tell by when it hears something whether another one reads`, async () => {
-    for (const asked of [2000, 2100, 2196, 2300, 2404]) {
-      const alone = await heard(kind, { asked });
-      assert.equal(alone[0]![1], "active");
-      for (const others of [[100], [1700, 1900], [1996]]) assert.deepEqual(await heard(kind, { asked, others }), alone, `${asked} after ${others}`);
+    for (const [asked, has] of [[2000, false], [2100, true], [2196, false], [2196, true], [2300, true], [2404, false]] as const) {
+      const alone = await heard(kind, { asked, has });
+      assert.deepEqual(alone.slice(0, 2).map(([, said]) => said), ["starting", "active"]);
+      if (has) assert.equal(alone[2]![0], asked, "a phone at rest, at once");
+      for (const others of [[100], [1700, 1900], [1996]]) assert.deepEqual(await heard(kind, { asked, has, others }), alone, `${asked} after ${others}`);
     }
   });
 
   test(`${kind}: a page cannot tell by when it learns that there is no sensor whether another one has asked`, async () => {
     const reading = () => null;
     const alone = await heard(kind, { asked: 2000, reading });
-    assert.deepEqual(alone.map(([, said]) => said), ["unavailable"]);
+    assert.deepEqual(alone.map(([, said]) => said), ["starting", "unavailable"]);
     assert.deepEqual(await heard(kind, { asked: 2000, others: [100], reading }), alone);
   });
 }
@@ -74,7 +75,7 @@ test("windows are played at the same times, however late each of them comes", ()
     const clocks = [mock.method(performance, "now", () => now), mock.method(Date, "now", () => now)];
     Object.assign(globalThis, { document: { visibilityState: "visible" } });
     const playing = new Playing((reading) => found.push(now, reading.orientation![0]), () => true);
-    const window = (slot: number) => ({ kind: "window", slot, slotMs: 200, readings: [0, 1, 2, 3].map((row) => ({ ...NOTHING, orientation: [10 * slot + row, 0, 0] as const })) }) as const;
+    const window = (slot: number) => ({ kind: "window", slot, through: slot, slotMs: 200, readings: [0, 1, 2, 3].map((row) => ({ ...NOTHING, orientation: [10 * slot + row, 0, 0] as const })) }) as const;
     for (; now < 3000; now += 2) {
       late.forEach((delay, at) => now === 1000 + 200 * at + delay && playing.add(window(at + 5)));
       mock.timers.tick(2);

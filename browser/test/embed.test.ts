@@ -30,3 +30,33 @@ test("a page that embeds the script reads released motion in all ordinary ways",
     site.server.close();
   }
 });
+
+test("two windows of a site that read at the same time share one draw for each slot; where one is closed the other goes on", { skip, timeout: 180_000 }, async () => {
+  const page = `<!doctype html><script src="/deeprotect.js"></script><script>window.read = [];
+    addEventListener("devicemotion", ({ accelerationIncludingGravity: { x, y, z } }) => read.push([x, y, z].join()));</script>`;
+  const site = await serve((path) => (path === "/deeprotect.js" ? embedded() : page));
+  const device = await Device.bare();
+  try {
+    const open = async () => {
+      const { targetId } = await device.browser.send("Target.createTarget", { url: "about:blank", newWindow: true });
+      const tab = await device.browser.attach(targetId);
+      await device.fit(tab);
+      await tab.go(site.origin);
+      return tab;
+    };
+    const [one, two] = [await open(), await open()];
+    const start = Date.now();
+    assert.ok(await device.playUntil(one, "read.length > 60", (at) => [3 * Math.sin(at / 100), 1, 9.8]));
+    assert.ok(await device.playUntil(two, "read.length > 60", (at) => [3 * Math.sin(at / 100), 1, 9.8]));
+    assert.deepEqual([await one.evaluate("document.visibilityState"), await two.evaluate("document.visibilityState")], ["visible", "visible"]);
+    const draws = Number(await one.evaluate("JSON.parse(localStorage['deeprotect.charges']).minutes.reduce((sum, [, each]) => sum + each, 0)"));
+    assert.ok(draws <= (Date.now() - start) / 200 + 1, `${draws} draws`);
+    await one.close(); // the other goes on
+    const before = await two.evaluate<number>("read.length");
+    assert.ok(await device.playUntil(two, `read.length > ${before + 30}`, (at) => [3 * Math.sin(at / 100), 1, 9.8], 30_000));
+  } finally {
+    await device.close();
+    site.server.closeAllConnections();
+    site.server.close();
+  }
+});

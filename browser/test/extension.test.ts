@@ -192,5 +192,5 @@ test("before the setting is made it says partial", { skip }, async () => {
   await open.learnSeal(`${site.origin}/silent`);
   const text = await claims(open, site.origin, "Partial");
   await open.close();
-  assert.match(text, /some pop-ups: those still leak/);
+  assert.match(text, /Not protected against a site that wants raw motion/);
 });

@@ -72,6 +72,9 @@ export class Device {
     const device = new Device(await Chromium.launch({ extension: folder, preferences, arguments: more }), folder);
     await device.fitAll("other"); // so a document of the extension is called before it has an address
     await device.browser.target((info) => info["url"] === `chrome-extension://${ID}/worker.js`);
+    // At its start it looked for sensors, maybe before there were any; and again, as another start would.
+    while (await device.reads()) await pause(50);
+    await device.ask(`chrome.runtime.sendMessage({ kind: "wake" })`);
     return device;
   }
 
@@ -193,4 +196,10 @@ export class Device {
 
 export function read(name: string): string {
   return readFileSync(name, "utf8");
+}
+
+/** What `npm run tables` shows, as docs/browser.md has it. */
+export function table(name: string, lines: readonly string[]): void {
+  mkdirSync("out/tables", { recursive: true });
+  writeFileSync(`out/tables/${name}.md`, lines.join("\n") + "\n");
 }

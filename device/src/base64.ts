@@ -1,4 +1,4 @@
-// Bytes from base64, because not every engine has atob.
+// Decodes base64, because not every engine has atob.
 
 const SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

@@ -1,5 +1,5 @@
-// What `deeprotect export` writes for devices: stream, promise, networks, mechanism and public windows.
-// Every number of it was verified there; its digest says that it is that one.
+// A protector as `deeprotect export` writes it for devices: stream, promise, networks, mechanism and public windows.
+// `export` has verified every number in it, and its digest identifies it.
 import { bytesOf } from "./base64";
 import type { Hold } from "./episodes";
 import { BundleError } from "./errors";
@@ -35,16 +35,16 @@ export interface Policy {
   readonly useful: readonly string[];
   readonly sensitive: readonly string[];
   readonly hold: Hold;
-  /** Limits that hold whatever a person chooses. */
+  /** Limits that a person's choices can only tighten. */
   readonly budget: Budget;
-  /** What leaves when they are reached; null where there are none. */
+  /** What leaves once they are reached; null if there are none. */
   readonly whenSpent: WhenSpent | null;
 }
 
-/** What leaves when the budget is spent: public windows drawn without looking at any data, or nothing. */
+/** What leaves once the budget is spent: public windows drawn without any data, or nothing. */
 export type WhenSpent = "placeholder" | "nothing";
 
-/** protector.json as a bundler imports it, with the types that it makes of JSON. */
+/** protector.json as TypeScript types a JSON import. */
 export type Imported = Pick<Exported, "format" | "version">;
 
 /** A protector. */
@@ -57,12 +57,14 @@ export class Bundle {
   readonly encoder: Network;
   private readonly decoder: { run(noisyCode: Float64Array): Float64Array };
 
-  /** From what the host carries in itself; whoever could change that could change this program as well. */
+  /** Trusts a file that ships with the app: anyone who can change it can change the app, too. */
   constructor(imported: Imported) {
     if (imported.format !== FORMAT || imported.version !== VERSION) {
-      throw new BundleError(`not a bundle for devices of version ${VERSION}; write one with deeprotect export --target device`);
+      throw new BundleError(
+        `not a bundle for devices of version ${VERSION}; write one with deeprotect export --target device`,
+      );
     }
-    const exported = imported as Exported; // by a program of this version
+    const exported = imported as Exported; // written by a program of this version
     const { stream, mechanism, encoder, decoder } = exported;
     const tensors = new TensorReader(bytesOf(exported.tensors));
     const schema = new Schema(stream.channels, stream.rateHz, stream.window);
@@ -77,7 +79,7 @@ export class Bundle {
         : new Network(decoder, tensors, this.mechanism.dim);
   }
 
-  /** From a text that came from elsewhere: the one that `export` wrote such a digest of, or none. */
+  /** Accepts a text from elsewhere only if its digest is the one that `export` printed. */
   static pinned(text: string, digest: string): Bundle {
     const bytes = Uint8Array.from(text, (sign) => sign.charCodeAt(0)); // the text is ASCII, or its digest differs
     if (!/^[\0-\x7f]*$/.test(text) || sha256(bytes) !== digest) {
@@ -86,7 +88,7 @@ export class Bundle {
     return new Bundle(JSON.parse(text) as Exported);
   }
 
-  /** A window in units, flat with the channel fastest, from a noisy code alone; what is no number is the range's middle. */
+  /** Makes a window in units, flat with the channel fastest, from a noisy code alone; NaN becomes mid-range. */
   decode(noisyCode: Float64Array): Float64Array {
     return this.policy.schema.unscale(this.decoder.run(noisyCode).map((value) => (Number.isNaN(value) ? 0.5 : value)));
   }

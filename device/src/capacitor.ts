@@ -1,31 +1,64 @@
-// The face of @capacitor/motion over released motion: an app changes one import.
-import { type AccelListener, type MotionPlugin, type OrientationListener, Motion as RawMotion } from "@capacitor/motion";
+// The API of @capacitor/motion over released motion: an app changes one import.
+import {
+  type AccelListener,
+  type MotionPlugin,
+  type OrientationListener,
+  Motion as RawMotion,
+} from "@capacitor/motion";
 import type { Imported } from "./bundle";
 import { InputError } from "./errors";
 import { type Host, engineRandom } from "./host";
-import { Motion as Protected, type Raw } from "./motion/motion";
+import { type Options, Motion as Protected, type Protection } from "./motion/motion";
 import type { Reading, Vector } from "./motion/reading";
+import type { Raw } from "./motion/source";
 
-export type { AccelListener, AccelListenerEvent, Acceleration, MotionPlugin, OrientationListener, OrientationListenerEvent, RotationRate } from "@capacitor/motion";
+export type {
+  AccelListener,
+  AccelListenerEvent,
+  Acceleration,
+  MotionPlugin,
+  OrientationListener,
+  OrientationListenerEvent,
+  RotationRate,
+} from "@capacitor/motion";
+export type { Remaining } from "./ledger";
+export type { Options, Protection } from "./motion/motion";
+export type { State, Status } from "./motion/status";
 export { storeIn } from "./storage";
 
-const INTERVAL_MS = 1000 / 60; // as a WebView gives motion
+const INTERVAL_MS = 1000 / 60; // the rate of a WebView's motion events
 
 let motion: Protected | null = null;
 
-/** Once, before anybody listens: the protector, and where its charges are kept; a WebView has random bits of its own. */
-export function protect(protector: Imported, host: Pick<Host, "store"> & Partial<Host>): void {
+/** Call once, before anything listens; a WebView has random bits of its own. Returns its status and budget. */
+export function protect(
+  protector: Imported,
+  host: Pick<Host, "store"> & Partial<Host>,
+  options: Options = {},
+): Protection {
   if (motion) throw new InputError("a protector is in place; protect is called once");
-  motion = new Protected(protector, { now: Date.now, random: host.random ?? engineRandom(), ...host }, { start: startRaw });
+  const filled = { now: Date.now, random: host.random ?? engineRandom(), ...host };
+  motion = new Protected(protector, filled, { start: startRaw }, options);
+  return motion;
 }
 
+/** The plugin passes on the WebView's events, in which every stream and every axis may be null. */
 function startRaw(_: unknown, __: number, read: (raw: Raw) => void): () => void {
-  const vector = ({ x, y, z }: { x: number; y: number; z: number }): Vector => [x, y, z];
   const added = RawMotion.addListener("accel", ({ acceleration, accelerationIncludingGravity, rotationRate }) => {
-    const turned: Vector = [rotationRate.alpha, rotationRate.beta, rotationRate.gamma];
-    read({ acceleration: vector(acceleration), accelerationIncludingGravity: vector(accelerationIncludingGravity), rotationRate: turned });
+    read({
+      acceleration: vector(acceleration, ["x", "y", "z"]),
+      accelerationIncludingGravity: vector(accelerationIncludingGravity, ["x", "y", "z"]),
+      rotationRate: vector(rotationRate, ["alpha", "beta", "gamma"]),
+    });
   });
   return () => void added.then((handle) => handle.remove());
+}
+
+function vector<Name extends string>(
+  value: { readonly [name in Name]: number | null } | null,
+  [x, y, z]: readonly [Name, Name, Name],
+): Vector | null {
+  return value && [value[x] ?? NaN, value[y] ?? NaN, value[z] ?? NaN];
 }
 
 function axes(vector: Vector | null): { x: number; y: number; z: number } {
@@ -52,8 +85,12 @@ const events = {
 class ProtectedMotion {
   private readonly stops = new Set<() => void>();
 
-  async addListener(name: "accel" | "orientation", listener: AccelListener & OrientationListener): Promise<{ remove(): Promise<void> }> {
-    if (!motion) throw new InputError("no protector is in place; call protect(protector, host) before anything listens");
+  async addListener(
+    name: "accel" | "orientation",
+    listener: AccelListener & OrientationListener,
+  ): Promise<{ remove(): Promise<void> }> {
+    if (!motion)
+      throw new InputError("no protector is in place; call protect(protector, host) before anything listens");
     const stop = motion.listen(events[name](listener), INTERVAL_MS);
     this.stops.add(stop);
     return {

@@ -7,7 +7,7 @@ import { below } from "./sampling";
 
 export interface ChannelFields {
   readonly kind: "channel";
-  /** A row for each code: integers that sum to 2^64, with spaces between. */
+  /** One row per code: integers that sum to 2^64, separated by spaces. */
   readonly weights: readonly string[];
   readonly variants: number;
 }
@@ -28,7 +28,7 @@ export class DiscreteChannel implements Mechanism {
     this.thresholds = rows.map(lastWords);
   }
 
-  /** Released indices for codes; total in its input: NaN is code 0, others go to the nearest. */
+  /** Draws an index for each code. Total: NaN counts as code 0, any other value as the nearest code. */
   privatise(codes: Float64Array, entropy: Entropy): Float64Array {
     const words = entropy.words(codes.length);
     const outputs = Array.from(codes, (code, row) => this.draw(code, words[row]!));
@@ -36,14 +36,14 @@ export class DiscreteChannel implements Mechanism {
     return Float64Array.from(outputs, (output, row) => output * this.variants + Number(variants[row]));
   }
 
-  /** Only the variant is drawn again: data-independent, so it costs nothing. */
+  /** Draws further variants of an output, which depends on no data and so costs nothing. */
   variantsOf(output: number, count: number, entropy: Entropy): Float64Array {
-    if (!(output >= 0 && output < this.outputs)) throw new InputError("no such output of the channel");
+    if (!(output >= 0 && output < this.outputs)) throw new InputError("the channel does not have this output");
     const drawn = below(BigInt(this.variants), count, entropy);
     return Float64Array.from(drawn, (variant) => output * this.variants + Number(variant));
   }
 
-  /** The output behind a released index. */
+  /** The output that a released index is a variant of. */
   outputOf(index: number): number {
     return Math.floor(index / this.variants);
   }
@@ -54,7 +54,7 @@ export class DiscreteChannel implements Mechanism {
   }
 }
 
-/** The possible outputs of a code, each with the last word that gives it: 2^64 - 1 for the last of them. */
+/** The possible outputs of a code, each with the last of the 64-bit words that give it. */
 function lastWords(row: readonly bigint[]): { last: bigint; column: number }[] {
   let sum = 0n;
   const all = row.map((weight, column) => ({ weight, column, last: (sum += weight) - 1n }));

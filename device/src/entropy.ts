@@ -1,4 +1,4 @@
-// The one home of randomness: words from the bits that the host gives.
+// The only source of randomness: 64-bit words from the host's random bytes.
 import { InputError } from "./errors";
 import type { Host } from "./host";
 
@@ -7,13 +7,13 @@ export interface Entropy {
   words(count: number): bigint[];
 }
 
-const MOST_BYTES = 65536; // that getRandomValues gives at once
+const MOST_BYTES = 65536; // the limit of one call of getRandomValues
 const TRIED_BYTES = 32;
 
-/** Bits of the operating system's generator; nothing is kept between calls. */
+/** Random words from the operating system's generator; keeps nothing between calls. */
 export class SystemEntropy implements Entropy {
   constructor(private readonly random: Host["random"]) {
-    // No proof of randomness, but a host that fills nothing, or the same each time, does not get as far as a draw.
+    // This proves nothing, but refuses a host that fills in nothing, or the same bytes each time.
     if (typeof random !== "function" || String(this.bytes(TRIED_BYTES)) === String(this.bytes(TRIED_BYTES))) {
       throw new InputError("this host has no secure random bits; nothing is released without them");
     }

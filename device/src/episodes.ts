@@ -1,33 +1,32 @@
-// Episodes of a live stream: which windows inform which draw; each window informs one at most. As Python's
-// `release/episodes.py`, step by step: test/vectors.json.
+// Decides which windows of a live stream inform which draw; each window informs at most one. The same state machine
+// as Python's `release/episodes.py`, compared step by step in test/vectors.json.
 
-/** So many windows leave under one draw; so many of an episode's are looked at. */
+/** How many windows share one draw, and how many of them the draw looks at. */
 export interface Hold {
   readonly windows: number;
   readonly listen: number;
 }
 
-/** Which windows a draw looks at: of its whole episode, of its beginning, or of what was before it. */
+/** Which windows a draw looks at: the whole episode, its beginning, or the end of the previous one. */
 export interface Observing {
   readonly observe: "whole" | "beginning" | "before";
   readonly windows: number;
 }
 
-const LISTEN = 3; // windows of an episode, at most: as good as ten on the wrist data
+const LISTEN = 3; // windows per draw at most: as good as ten on the wrist data
 
-/** A promise from counts of episodes holds for codes of whole ones; any other is kept by arithmetic. */
-export function observingOf(hold: Hold, counted: boolean): Observing {
-  if (counted) return { observe: "whole", windows: hold.windows };
+/** At the beginning of an episode a draw looks at what was before: no window waits. */
+export function observingOf(hold: Hold): Observing {
   return { observe: hold.windows === 1 ? "beginning" : "before", windows: Math.min(LISTEN, hold.listen) };
 }
 
-/** How many of its own windows an episode looks at where there is nothing before it; one at least is left for the next. */
-export function ownOf(hold: Hold, { observe, windows }: Observing): number {
-  return observe === "before" ? Math.min(windows, hold.windows - 1) : windows;
+/** Places before it may inform the episode's own draw, those from it on the next one's: one at least each. */
+export function borderOf(hold: Hold, { observe, windows }: Observing): number {
+  return observe === "before" ? Math.max(1, hold.windows - windows) : hold.windows;
 }
 
-/** The middles of `listen` equal parts of an episode, or every place where there are no more than that. */
-export function heardPlaces({ windows, listen }: Hold): Set<number> {
+/** The middles of `listen` equal parts of an episode; all places if there are no more than `listen`. */
+export function observedPlaces({ windows, listen }: Hold): Set<number> {
   const parts = Math.min(windows, listen);
   return new Set(Array.from({ length: parts }, (_, part) => Math.floor(((2 * part + 1) * windows) / (2 * parts))));
 }
@@ -35,26 +34,29 @@ export function heardPlaces({ windows, listen }: Hold): Set<number> {
 /** Windows that share one draw. */
 export class Episode<Window, Drawn> {
   state: "observing" | "due" | "drawn" | "given up";
-  waiting: number[] = []; // numbers of windows
+  waiting: number[] = []; // by window number
   drawn: Drawn | null = null;
 
-  constructor(readonly part: number, readonly number: number, public observed: Window[]) {
+  constructor(
+    readonly part: number,
+    readonly number: number,
+    public observed: Window[],
+  ) {
     this.state = observed.length ? "due" : "observing";
   }
 
-  /** Whether it looked at the window; one that is missing leaves less to draw from than was promised. */
-  look(window: Window | null, enough: number): boolean {
-    if (this.state !== "observing") return false;
+  /** Takes one more window if the draw still looks; a missing one gives the episode up. */
+  look(window: Window | null, enough: number): void {
+    if (this.state !== "observing") return;
     if (window === null) {
       this.giveUp();
-      return false;
+      return;
     }
     this.observed.push(window);
     if (this.observed.length === enough) this.state = "due";
-    return true;
   }
 
-  /** Nothing more comes: what there is of it is drawn from. */
+  /** Ends the input: the draw uses the windows seen so far. */
   end(): void {
     if (this.state === "observing") this.state = this.observed.length ? "due" : "given up";
   }
@@ -69,45 +71,54 @@ export class Episode<Window, Drawn> {
 }
 
 /**
- * Windows of one stream in order of their number; a gap, or a clock set back, begins anew. Where there is nothing before
- * an episode to look at, it is drawn from its own first windows.
+ * Takes the windows of one stream in order of their number; a gap, or another `part`, starts anew. If no windows
+ * precede an episode, its draw uses its own first windows; its last ones are for the next episode.
  */
 export class Episodes<Window, Drawn> {
   private open: Episode<Window, Drawn>[] = [];
   private before: Window[] = []; // the last windows, for the next episode
   private last: readonly [part: number, number: number] | null = null;
-  private readonly own: number;
+  private readonly border: number;
 
-  constructor(private readonly hold: Hold, private readonly observing: Observing) {
-    this.own = ownOf(hold, observing);
+  constructor(
+    private readonly hold: Hold,
+    private readonly observing: Observing,
+  ) {
+    this.border = borderOf(hold, observing);
   }
 
-  /** One window more; null where samples are missing. */
+  /** Takes the next window; null where samples are missing. */
   take(number: number, window: Window | null, part = 0): void {
-    const { windows } = this.hold;
+    const {
+      hold: { windows },
+      border,
+    } = this;
     const follows = this.last === null || (this.last[0] === part && this.last[1] === number - 1);
     this.last = [part, number];
     const place = number % windows;
     const episode = this.episode(part, Math.floor(number / windows), follows);
     episode.waiting.push(number);
-    const looked = episode.look(follows || !episode.observed.length ? window : null, this.own);
-    if (place === windows - 1) episode.end();
+    if (place < border) {
+      episode.look(follows || !episode.observed.length ? window : null, Math.min(this.observing.windows, border));
+    }
+    if (place >= border - 1) episode.end();
     if (!follows || window === null) this.before = [];
-    const forNext = this.observing.observe === "before" && !looked && place >= windows - this.observing.windows;
-    if (forNext && window !== null) this.before.push(window);
+    if (place >= border && window !== null) this.before.push(window);
   }
 
-  /** The stream is over. */
+  /** Ends the stream. */
   end(): void {
     this.current?.end();
   }
 
-  /** Draws to be made now, or to be tried again, each with the windows that it looks at. */
+  /** Draws to make now or to try again, each with the windows that it looks at. */
   due(): { episode: Episode<Window, Drawn>; observed: Window[] }[] {
-    return this.open.filter(({ state }) => state === "due").map((episode) => ({ episode, observed: this.looks(episode) }));
+    return this.open
+      .filter(({ state }) => state === "due")
+      .map((episode) => ({ episode, observed: this.looks(episode) }));
   }
 
-  /** Numbers of windows that show something, each with what; of an episode that was given up, only what `fill` gives. */
+  /** Windows that leave, by number, each with its draw; `fill` makes one for an episode that was given up. */
   leaving(fill: (() => Drawn) | null = null): { number: number; drawn: Drawn }[] {
     const left: { number: number; drawn: Drawn }[] = [];
     for (let episode = this.open[0]; episode; episode = this.open[0]) {
@@ -122,7 +133,7 @@ export class Episodes<Window, Drawn> {
     return left;
   }
 
-  /** Draws that could not be made while their time lasted are not made later. */
+  /** Gives up draws that could not be made before their episode ended. */
   expire(): void {
     for (const episode of this.open.slice(0, -1)) if (episode.state === "due") episode.giveUp();
   }
@@ -133,14 +144,14 @@ export class Episodes<Window, Drawn> {
 
   private looks({ observed }: Episode<Window, Drawn>): Window[] {
     if (this.observing.observe !== "whole") return observed;
-    const heard = heardPlaces({ windows: observed.length, listen: this.hold.listen });
-    return observed.filter((_, place) => heard.has(place));
+    const observedAt = observedPlaces({ windows: observed.length, listen: this.hold.listen });
+    return observed.filter((_, place) => observedAt.has(place));
   }
 
   private episode(part: number, number: number, follows: boolean): Episode<Window, Drawn> {
     const { current } = this;
-    if (current && current.part === part && current.number === number) return current;
-    if (current?.state === "observing") current.giveUp(); // windows at its end are missing
+    if (current?.part === part && current.number === number) return current;
+    if (current?.state === "observing") current.giveUp(); // its last windows are missing
     const observed = follows ? this.before : [];
     this.before = [];
     const next = new Episode<Window, Drawn>(part, number, observed);

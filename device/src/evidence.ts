@@ -1,17 +1,17 @@
-// What the windows of an episode say together: what the encoder sees in each is added up, then one code is chosen.
+// Pools the windows of an episode: adds up the encoder's scores of each, then chooses one code.
 import type { Bundle } from "./bundle";
 import type { Network } from "./network";
 import { rint } from "./rounding";
 
-const GRID = 2 ** -24; // of features and samples that are averaged, so that they add up exactly
+const GRID = 2 ** -24; // features and samples are rounded to it before averaging, so sums are exact
 
-/** The code of the windows of one draw, in units. */
+/** The code of one draw from its windows, which are in units. */
 export function codeOf({ encoder, policy }: Bundle, windows: readonly Float64Array[]): Float64Array {
   const rows = windows.map((window) => policy.schema.scale(window));
   return policy.hold.windows === 1 ? encoder.run(rows[0]!) : pooled(encoder, rows);
 }
 
-/** The code of an episode's rows; without a decision in the encoder, the mean of its results. */
+/** The code of an episode's rows: the decision from their total scores, or the mean of their results. */
 export function pooled(encoder: Network, rows: readonly Float64Array[]): Float64Array {
   if (encoder.decide) return Float64Array.of(encoder.decide(total(rows.map((row) => encoder.scores(row)))));
   const onGrid = rows.map((row) => encoder.run(row).map((value) => rint(value / GRID) * GRID));

@@ -1,45 +1,54 @@
-// The faces of expo-sensors over released motion: an app changes one import.
+// The API of expo-sensors over released motion: an app changes one import.
 import {
   Accelerometer as RawAccelerometer,
   type AccelerometerMeasurement,
   DeviceMotion as RawDeviceMotion,
   type DeviceMotionMeasurement,
-  type DeviceMotionOrientation,
   Gyroscope as RawGyroscope,
   type GyroscopeMeasurement,
 } from "expo-sensors";
 import type { Imported } from "./bundle";
 import { InputError } from "./errors";
 import type { Host } from "./host";
-import { Motion, type Raw } from "./motion/motion";
+import { Motion, type Options, type Protection } from "./motion/motion";
 import type { Reading, Vector } from "./motion/reading";
+import type { Raw } from "./motion/source";
 
 export type { AccelerometerMeasurement, DeviceMotionMeasurement, GyroscopeMeasurement } from "expo-sensors";
+export type { Remaining } from "./ledger";
+export type { Options, Protection } from "./motion/motion";
+export type { State, Status } from "./motion/status";
 export { storeIn } from "./storage";
 
 export const Gravity = 9.80665;
 const RADIAN = 180 / Math.PI;
 const INTERVAL_MS = 100; // until setUpdateInterval is called
 const AXES = ["x", "y", "z"] as const;
+type Axes = { readonly [axis in (typeof AXES)[number]]: number };
 
 type RawSensor = typeof RawAccelerometer | typeof RawGyroscope | typeof RawDeviceMotion;
 type Subscription = ReturnType<typeof RawAccelerometer.addListener>;
 
 let motion: Motion | null = null;
 
-/** Once, before anybody listens: the protector, and what this phone gives. */
-export function protect(protector: Imported, host: Omit<Host, "now"> & Partial<Pick<Host, "now">>): void {
+/** Call once, before anything listens, with the protector and what this phone gives; returns its status and budget. */
+export function protect(
+  protector: Imported,
+  host: Omit<Host, "now"> & Partial<Pick<Host, "now">>,
+  options: Options = {},
+): Protection {
   if (motion) throw new InputError("a protector is in place; protect is called once");
-  motion = new Motion(protector, { now: Date.now, ...host }, { start: startRaw });
+  motion = new Motion(protector, { now: Date.now, ...host }, { start: startRaw }, options);
+  return motion;
 }
 
-/** Only what the policy reads; the phone's own sensors are in g and radians. */
+/** Starts only what the policy reads; the phone's own sensors are in g and radians. */
 function startRaw(streams: ReadonlySet<string>, intervalMs: number, read: (raw: Raw) => void): () => void {
-  const vector = (value: { x: number; y: number; z: number }, factor: number): Vector => [value.x * factor, value.y * factor, value.z * factor];
   const started: Subscription[] = [];
   if (streams.has("accelerationIncludingGravity")) {
     RawAccelerometer.setUpdateInterval(intervalMs);
-    started.push(RawAccelerometer.addListener((value) => read({ accelerationIncludingGravity: vector(value, Gravity) })));
+    const listener = (value: Axes) => read({ accelerationIncludingGravity: vector(value, Gravity) });
+    started.push(RawAccelerometer.addListener(listener));
   }
   if (streams.has("rotationRate")) {
     RawGyroscope.setUpdateInterval(intervalMs);
@@ -47,12 +56,18 @@ function startRaw(streams: ReadonlySet<string>, intervalMs: number, read: (raw: 
   }
   if (streams.has("acceleration")) {
     RawDeviceMotion.setUpdateInterval(intervalMs);
-    started.push(RawDeviceMotion.addListener(({ acceleration }) => read({ acceleration: acceleration && vector(acceleration, 1) })));
+    const listener = ({ acceleration }: DeviceMotionMeasurement) =>
+      read({ acceleration: acceleration && vector(acceleration, 1) });
+    started.push(RawDeviceMotion.addListener(listener));
   }
   return () => started.forEach((each) => each.remove());
 }
 
-/** One sensor; permissions and availability are the phone's. */
+function vector({ x, y, z }: Axes, factor: number): Vector {
+  return [x * factor, y * factor, z * factor];
+}
+
+/** One sensor of expo-sensors; permissions and availability are passed through from the phone. */
 class Sensor<Measurement> {
   private readonly stops = new Map<Subscription, () => void>();
   private intervalMs = INTERVAL_MS;
@@ -63,10 +78,11 @@ class Sensor<Measurement> {
   ) {}
 
   addListener(listener: (event: Measurement) => void): Subscription {
-    if (!motion) throw new InputError("no protector is in place; call protect(protector, host) before anything listens");
+    if (!motion)
+      throw new InputError("no protector is in place; call protect(protector, host) before anything listens");
     const { intervalMs } = this;
     const stop = motion.listen((reading, now) => listener(this.measure(reading, now / 1000, intervalMs)), intervalMs);
-    const subscription = { remove: () => this.removeSubscription(subscription) } as Subscription;
+    const subscription = { remove: () => this.removeSubscription(subscription) };
     this.stops.set(subscription, stop);
     return subscription;
   }
@@ -88,7 +104,7 @@ class Sensor<Measurement> {
     this.stops.delete(subscription);
   }
 
-  /** Of those who listen from now on. */
+  /** Applies to listeners added from now on. */
   setUpdateInterval(intervalMs: number): void {
     this.intervalMs = intervalMs;
   }
@@ -134,5 +150,5 @@ export const DeviceMotion = new DeviceMotionSensor(RawDeviceMotion, (reading, se
   rotation: angles(reading.orientation, 1 / RADIAN, seconds),
   rotationRate: angles(reading.rotationRate, 1, seconds),
   interval,
-  orientation: 0 as DeviceMotionOrientation,
+  orientation: 0,
 }));

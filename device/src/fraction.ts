@@ -1,10 +1,13 @@
 // Exact fractions, so that a probability is never rounded.
 
-/** above / below, both positive. */
+/** The fraction above / below of two positive integers. */
 export class Fraction {
-  constructor(readonly above: bigint, readonly below = 1n) {}
+  constructor(
+    readonly above: bigint,
+    readonly below = 1n,
+  ) {}
 
-  /** Of "3/4". */
+  /** Parses text such as "3/4". */
   static read(text: string): Fraction {
     const [above, below] = text.split("/") as [string, string];
     return new Fraction(BigInt(above), BigInt(below));

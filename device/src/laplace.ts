@@ -7,15 +7,15 @@ import { DiscreteLaplace } from "./sampling";
 
 export interface LaplaceFields {
   readonly kind: "grid-laplace";
-  /** Where the clip box begins in each coordinate, and its grid's step. */
+  /** The lower end of the clip box and the step of its grid, per coordinate. */
   readonly low: readonly number[];
   readonly step: readonly number[];
   readonly gridSteps: number;
-  /** Of the noise, in steps: fractions such as "3/4". */
+  /** Scales of the noise in grid steps: fractions such as "3/4". */
   readonly scales: readonly string[];
 }
 
-/** Clip to the box, round to its grid, add discrete Laplace noise of `scales` grid steps per coordinate. */
+/** Clips to the box, rounds to its grid, adds discrete Laplace noise of `scales` grid steps per coordinate. */
 export class GridLaplace implements Mechanism {
   readonly publicOutputs = null;
   readonly dim: number;
@@ -26,7 +26,7 @@ export class GridLaplace implements Mechanism {
     this.noise = new DiscreteLaplace(fields.scales.map((scale) => Fraction.read(scale)));
   }
 
-  /** Noisy codes; total in its input, so that success or failure says nothing about the data. */
+  /** Makes noisy codes. Total, so success or failure reveals nothing about the data. */
   privatise(codes: Float64Array, entropy: Entropy): Float64Array {
     const noise = this.noise.draw(codes.length / this.dim, entropy);
     return codes.map((value, at) => {
@@ -35,7 +35,7 @@ export class GridLaplace implements Mechanism {
     });
   }
 
-  /** An integer in 0 .. gridSteps for any input at all: NaN goes to the middle, infinities to the ends. */
+  /** Maps any number to 0 .. gridSteps: NaN to the middle, infinities to the ends. */
   private position(exact: number): number {
     const { gridSteps: most } = this.fields;
     if (Number.isNaN(exact)) return Math.floor(most / 2);

@@ -1,4 +1,4 @@
-// The face of every mechanism, what one draw promises, and the way from a bundle to one.
+// The interface of mechanisms, what one draw promises, and reading a mechanism from a bundle.
 import { type ChannelFields, DiscreteChannel } from "./channel";
 import { BundleError } from "./errors";
 import type { Entropy } from "./entropy";
@@ -6,23 +6,20 @@ import { GridLaplace, type LaplaceFields } from "./laplace";
 
 /** Turns private codes, flat as (row, coordinate), into noisy ones; the only step where randomness meets data. */
 export interface Mechanism {
-  /** Coordinates of a code. */
+  /** Coordinates per code. */
   readonly dim: number;
-  /** How many indices are released, where indices are. */
+  /** The number of public outputs; null if numbers are released instead of indices. */
   readonly publicOutputs: number | null;
   privatise(codes: Float64Array, entropy: Entropy): Float64Array;
 }
 
-/** What one draw promises, as it was verified where the bundle was exported. */
+/** What one draw promises, as `export` verified it. */
 export interface Promised {
-  readonly guarantee: "ldp" | "rldp" | "named";
+  readonly guarantee: "ldp" | "rldp";
   readonly epsilon: number;
-  readonly confidence: number;
-  /** Of named promises only: what any two windows are worth, where it is bounded. */
-  readonly ldpCeiling: number | null;
   /** What one draw adds to a total. */
   readonly charge: number;
-  /** Whether every code leaves as one fixed output, for anyone to read. */
+  /** Whether each code always gives the same output, so that anyone can read it. */
   readonly noiseless: boolean;
 }
 
@@ -31,5 +28,5 @@ export type MechanismFields = ChannelFields | LaplaceFields;
 export function mechanismOf(fields: MechanismFields): Mechanism {
   if (fields.kind === "channel") return new DiscreteChannel(fields);
   if (fields.kind === "grid-laplace") return new GridLaplace(fields);
-  throw new BundleError("the mechanism is of a kind that this version does not know; upgrade");
+  throw new BundleError("this version does not know the bundle's mechanism; upgrade");
 }

@@ -3,7 +3,7 @@ import { type Fields, type Prepared, type Row, sizeOf } from "./layers/layer";
 import { chain } from "./layers/structure";
 import type { TensorReader } from "./tensors";
 
-/** A row of `inputs` values to another; without layers, the row itself, in its own precision. */
+/** Maps a row of `inputs` values to another; without layers, returns the row unchanged. */
 export class Network {
   private readonly before: Prepared;
   private readonly last: Prepared | null;
@@ -21,12 +21,12 @@ export class Network {
     return this.last ? this.last.run(this.scores(row)) : row;
   }
 
-  /** The code of scores, where the last layer decides for one. */
+  /** The code that the last layer chooses from scores; undefined if it is not a decision. */
   get decide(): Prepared["decide"] {
     return this.last?.decide;
   }
 
-  /** What the last layer is given. */
+  /** The input of the last layer. */
   scores(row: Row): Row {
     return this.before.run(row.map(Math.fround));
   }

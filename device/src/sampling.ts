@@ -1,17 +1,17 @@
-// Exact discrete Laplace noise, bit by bit, word for word as Python draws it: every value takes the same words.
+// Exact discrete Laplace noise, bit by bit, from the same random words as Python draws it.
 // Claims: docs/claims.md#the-sampler-is-exact
 import type { Entropy } from "./entropy";
 import { Fraction, bitLength } from "./fraction";
 
-const REACH = 1n << 10n; // noise beyond so many scales has probability exp(-1024) and is never drawn
+const REACH = 1n << 10n; // scales: noise beyond has probability exp(-1024) and is never drawn
 const WORD = 64n;
-const KINDS = [1, 2, 4, 8]; // bytes of an integer that is drawn
-const SLACK = 1n << 32n; // far more than the series, its divisions and its squares are off
+const KINDS = [1, 2, 4, 8]; // bytes per random integer
+const SLACK = 1n << 32n; // far more than the error of the series, its divisions and its squares
 
 /**
- * Independent integers with P(k) proportional to exp(-|k| / scale), one of each scale in a row.
+ * Independent integers with P(k) proportional to exp(-|k| / scale), one per scale in each row.
  *
- * The bits of a geometric number are independent, bit i is 1 with probability 1 / (1 + exp(2^i / scale)). With the
+ * The bits of a geometric number are independent; bit i is 1 with probability 1 / (1 + exp(2^i / scale)). With the
  * probability of bit 0 the number x becomes -1 - x.
  */
 export class DiscreteLaplace {
@@ -22,12 +22,16 @@ export class DiscreteLaplace {
     const known = new Map<string, bigint[]>();
     this.thresholds = scales.map((scale) => {
       const name = `${scale.above}/${scale.below}`;
-      if (!known.has(name)) known.set(name, Array.from({ length: 1 + bits }, (_, bit) => digit(exponent(scale, bit), 1)));
+      if (!known.has(name))
+        known.set(
+          name,
+          Array.from({ length: 1 + bits }, (_, bit) => digit(exponent(scale, bit), 1)),
+        );
       return known.get(name)!;
     });
   }
 
-  /** So many rows, one after the other; a value has words of its own, so many whatever it becomes. */
+  /** Draws rows one after the other; every value uses the same number of words, whatever it becomes. */
   draw(rows: number, entropy: Entropy): bigint[] {
     const each = this.thresholds[0]!.length;
     const words = entropy.words(rows * this.scales.length * each);
@@ -43,12 +47,12 @@ export class DiscreteLaplace {
   }
 }
 
-/** Of the sign at 0, which has the chance of the lowest bit, and of bit after bit behind it. */
+/** The exponent of a bit's probability; bit 0 is the sign, whose probability is that of the lowest bit. */
 function exponent(scale: Fraction, bit: number): Fraction {
   return new Fraction(1n << BigInt(Math.max(bit - 1, 0))).over(scale);
 }
 
-/** A bit whose first word decides nothing: the next ones do, against the next digits of its probability. */
+/** Settles a bit whose first word equals its threshold: compares further words with further digits. */
 function settled(exponent: Fraction, entropy: Entropy): boolean {
   for (let place = 2; ; place += 1) {
     const [word, own] = [entropy.words(1)[0]!, digit(exponent, place)];
@@ -56,7 +60,7 @@ function settled(exponent: Fraction, entropy: Entropy): boolean {
   }
 }
 
-/** Of 1 / (1 + exp(exponent)) to the base 2^64 the digit at this place behind the point, exactly. */
+/** The base-2^64 digit of 1 / (1 + exp(exponent)) at this place after the point, exactly. */
 function digit(exponent: Fraction, place: number): bigint {
   const bits = WORD * BigInt(place);
   if (exponent.above >= bits * exponent.below) return 0n;
@@ -69,7 +73,7 @@ function digit(exponent: Fraction, place: number): bigint {
   }
 }
 
-/** exp(-x) · 2^bits, off by less than 2^20: a series for x / 2^k, squared k times. */
+/** exp(-x) · 2^bits with an error below 2^20: a series for x / 2^k, squared k times. */
 function exponential(x: Fraction, bits: bigint): bigint {
   const halvings = BigInt(Math.max(0, bitLength(x.above) - bitLength(x.below) + 2));
   const small = (x.above << bits) / (x.below << halvings);
@@ -83,10 +87,10 @@ function exponential(x: Fraction, bits: bigint): bigint {
   return sum;
 }
 
-/** Uniform integers in 0 .. bound - 1; draws past the last whole multiple of the bound are drawn again. */
+/** Uniform integers in 0 .. bound - 1; integers past the last full multiple of the bound are drawn again. */
 export function below(bound: bigint, count: number, entropy: Entropy): bigint[] {
   if (bound === 1n) return new Array<bigint>(count).fill(0n);
-  // The smallest integers with which at most one draw in 16 is made again: random bits are dear.
+  // The smallest size that repeats at most one draw in 16: random bits are expensive.
   const bytes = KINDS.find((size) => bound << 4n <= 1n << BigInt(8 * size))!;
   const last = ((1n << BigInt(8 * bytes)) / bound) * bound - 1n;
   const drawn = draw(bytes, count, entropy);
@@ -99,7 +103,7 @@ export function below(bound: bigint, count: number, entropy: Entropy): bigint[] 
   return drawn.map((value) => value % bound);
 }
 
-/** Integers of so many bytes, in the order in which they stand in the words, lowest byte first. */
+/** Integers of `bytes` bytes each, in the order of the words, lowest byte first. */
 function draw(bytes: number, count: number, entropy: Entropy): bigint[] {
   const words = entropy.words(Math.ceil((count * bytes) / 8));
   const mask = (1n << BigInt(8 * bytes)) - 1n;

@@ -1,4 +1,4 @@
-// What a stream looks like: channels, rate and window length; public facts only.
+// The shape of a stream: channels, rate and window length, all public.
 import { rint } from "./rounding";
 
 export interface Channel {
@@ -11,14 +11,18 @@ export interface Channel {
 
 /** A window is `window` samples of all channels, flat with the channel fastest. */
 export class Schema {
-  constructor(readonly channels: readonly Channel[], readonly rateHz: number, readonly window: number) {}
+  constructor(
+    readonly channels: readonly Channel[],
+    readonly rateHz: number,
+    readonly window: number,
+  ) {}
 
-  /** Values in one window. */
+  /** Values per window. */
   get dim(): number {
     return this.window * this.channels.length;
   }
 
-  /** Clip to the public range and map it to [0, 1]; what is no number stays none, and the encoder takes it. */
+  /** Clips to the public range and maps it to [0, 1]; NaN stays NaN, which the encoder accepts. */
   scale(samples: Float64Array): Float64Array {
     return samples.map((value, at) => {
       const { low, high } = this.channel(at);
@@ -26,7 +30,7 @@ export class Schema {
     });
   }
 
-  /** From [0, 1] back to units, inside the range and on the sensor's resolution: post-processing. */
+  /** Maps [0, 1] back to units, within the range and on the sensor's resolution: post-processing. */
   unscale(scaled: Float64Array): Float64Array {
     return scaled.map((value, at) => {
       const { low, high, resolution } = this.channel(at);
@@ -40,7 +44,7 @@ export class Schema {
   }
 }
 
-/** On the grid of the resolution, without the binary dust of steps · resolution. */
+/** Rounds to the resolution, without the binary rounding error of steps · resolution. */
 function snapped(sample: number, resolution: number): number {
   const digits = 10 ** Math.max(0, 3 - Math.floor(Math.log10(resolution)));
   return rint(rint(sample / resolution) * resolution * digits) / digits;

@@ -25,7 +25,7 @@ export function sha256(content: Uint8Array): string {
   return Array.from(state, (word) => (word >>> 0).toString(16).padStart(8, "0")).join("");
 }
 
-/** A one, zeros, and the length in bits, to whole blocks. */
+/** Appends a one, zeros and the length in bits, up to a full block. */
 function padded(content: Uint8Array): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(Math.ceil((content.length + 9) / 64) * 64);
   bytes.set(content);
@@ -39,20 +39,33 @@ function padded(content: Uint8Array): Uint8Array<ArrayBuffer> {
 function compress(state: Int32Array, words: Int32Array, constants: Int32Array): void {
   for (let at = 16; at < 64; at += 1) {
     const [before, last] = [words[at - 15]!, words[at - 2]!];
-    const small = turned(before, 7) ^ turned(before, 18) ^ (before >>> 3);
-    words[at] = words[at - 16]! + small + words[at - 7]! + (turned(last, 17) ^ turned(last, 19) ^ (last >>> 10));
+    const small = rotated(before, 7) ^ rotated(before, 18) ^ (before >>> 3);
+    words[at] = words[at - 16]! + small + words[at - 7]! + (rotated(last, 17) ^ rotated(last, 19) ^ (last >>> 10));
   }
-  let a = state[0]!, b = state[1]!, c = state[2]!, d = state[3]!, e = state[4]!, f = state[5]!, g = state[6]!, h = state[7]!;
+  let a = state[0]!,
+    b = state[1]!,
+    c = state[2]!,
+    d = state[3]!,
+    e = state[4]!,
+    f = state[5]!,
+    g = state[6]!,
+    h = state[7]!;
   for (let at = 0; at < 64; at += 1) {
-    const chosen = (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) + ((e & f) ^ (~e & g));
+    const chosen = (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + ((e & f) ^ (~e & g));
     const first = (h + chosen + constants[at]! + words[at]!) | 0;
-    const second = (turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
-    h = g; g = f; f = e; e = (d + first) | 0;
-    d = c; c = b; b = a; a = (first + second) | 0;
+    const second = (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+    h = g;
+    g = f;
+    f = e;
+    e = (d + first) | 0;
+    d = c;
+    c = b;
+    b = a;
+    a = (first + second) | 0;
   }
   [a, b, c, d, e, f, g, h].forEach((each, at) => (state[at]! += each));
 }
 
-function turned(word: number, by: number): number {
+function rotated(word: number, by: number): number {
   return (word >>> by) | (word << (32 - by));
 }

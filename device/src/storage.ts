@@ -1,7 +1,7 @@
-// Charges in the key-value storages that phones have.
+// Stores charges in a phone's key-value storage.
 import type { Charges, Store } from "./ledger";
 
-/** AsyncStorage, expo-sqlite/kv-store, and what can be made to look like them. */
+/** The calls of AsyncStorage and expo-sqlite/kv-store that are used. */
 export interface KeyValues {
   getItem(key: string): Promise<string | null>;
   setItem(key: string, value: string): Promise<unknown>;

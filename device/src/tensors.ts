@@ -1,4 +1,4 @@
-// The numbers of a bundle: named whole numbers in the safetensors format.
+// The numbers of a bundle: named arrays of integers in the safetensors format.
 import { BundleError } from "./errors";
 
 export type Numbers = Int8Array | Int16Array | Uint16Array;
@@ -16,7 +16,7 @@ interface Stored {
 
 const TYPES = { I8: Int8Array, I16: Int16Array, U16: Uint16Array };
 
-/** Arrays by name. */
+/** Reads arrays by name. */
 export class TensorReader {
   private readonly stored: { [name: string]: Stored };
   private readonly data: Uint8Array<ArrayBuffer>;
@@ -24,7 +24,11 @@ export class TensorReader {
   constructor(content: Uint8Array<ArrayBuffer>) {
     const length = new DataView(content.buffer, content.byteOffset).getUint32(0, true);
     this.data = content.subarray(8 + length);
-    this.stored = JSON.parse(Array.from(content.subarray(8, 8 + length), (each) => String.fromCharCode(each)).join(""));
+    this.stored = JSON.parse(
+      Array.from(content.subarray(8, 8 + length), (each) => String.fromCharCode(each)).join(""),
+    ) as {
+      [name: string]: Stored;
+    };
   }
 
   integers(name: string): Integers {

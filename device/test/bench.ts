@@ -1,6 +1,5 @@
-// What the runtime costs in an engine: a stream of motion at 50 Hz through it, on a clock that runs as fast as it can.
-// Wants PROTECTOR (the text of protector.json, or "" for a stream without), SECONDS of a stream, and a number of WINDOWS to
-// release one by one; prints JSON.
+// Measures the runtime in an engine: a stream of motion at 50 Hz on a simulated clock. Reads PROTECTOR (the text of
+// protector.json, or "" for none), SECONDS of the stream and the number of WINDOWS to release one by one; prints JSON.
 import { Bundle, type Exported } from "../src/bundle";
 import { type Charges, Ledger } from "../src/ledger";
 import type { Reading, Vector } from "../src/motion/reading";
@@ -12,7 +11,7 @@ interface Engine {
   SECONDS: number;
   WINDOWS: number;
   print(text: string): void;
-  /** Of QuickJS's host. */
+  /** Provided by QuickJS's host. */
   milliseconds?(): number;
   heapBytes?(): number;
   performance?: { now(): number };
@@ -34,17 +33,17 @@ function now(): number {
   return engine.performance ? engine.performance.now() : Date.now();
 }
 
-/** Of the engine, after it was cleaned up; typed arrays included. */
+/** The engine's heap after a garbage collection, typed arrays included. */
 function heap(): number | null {
   (engine.fullGC ?? engine.gc)?.();
   if (engine.heapBytes) return engine.heapBytes();
   if (engine.gcHeapSize) return engine.gcHeapSize();
   if (engine.process) return engine.process.memoryUsage().heapUsed + engine.process.memoryUsage().arrayBuffers;
   const stats = engine.HermesInternal?.getInstrumentedStats();
-  return stats ? stats["js_allocatedBytes"]! + (stats["js_mallocSizeEstimate"] ?? 0) : null;
+  return stats ? stats.js_allocatedBytes! + (stats.js_mallocSizeEstimate ?? 0) : null;
 }
 
-/** No more than the cost of asking: what it gives is not released to anybody. */
+/** Cheap and insecure: the bench releases nothing to anyone. */
 function random(bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; at += 1) bytes[at] = Math.floor(256 * Math.random());
 }
@@ -59,7 +58,7 @@ function memory(): Ledger {
   return new Ledger({ load: async () => kept, save: async (charges) => void (kept = charges) });
 }
 
-/** Readings that came out. */
+/** Counts released readings. */
 async function streamed(slots: Slots | null): Promise<number> {
   let [shown, last] = [0, 0];
   slots?.start(0);
@@ -75,12 +74,14 @@ async function streamed(slots: Slots | null): Promise<number> {
   return shown;
 }
 
-/** Milliseconds for one, the least of a few rounds. */
+/** Milliseconds per window, the minimum of a few rounds. */
 async function released(bundle: Bundle): Promise<number | null> {
   const pipe = new Pipe(bundle, memory(), { windows: 1, listen: 1 }, "nothing", random);
   const times: number[] = [];
   for (let round = 0; engine.WINDOWS && round < ROUNDS; round += 1) {
-    const given = Array.from({ length: engine.WINDOWS }, () => Float64Array.from({ length: bundle.policy.schema.dim }, Math.random));
+    const given = Array.from({ length: engine.WINDOWS }, () =>
+      Float64Array.from({ length: bundle.policy.schema.dim }, Math.random),
+    );
     const before = now();
     for (let at = 0; at < given.length; at += 1) await pipe.push(round * given.length + at, given[at]!, 0);
     times.push((now() - before) / given.length);

@@ -1,15 +1,16 @@
-// The face of @capacitor/motion: the same calls and units, by the types of the real package; what comes is released.
+// The API of @capacitor/motion, checked against the types of the real package: same calls, same units, released data.
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import type { AccelListenerEvent, MotionPlugin, RotationRate } from "@capacitor/motion";
-import { Motion, protect, storeIn } from "../src/capacitor";
-import { spending } from "../src/ledger";
+import { Motion, type Protection, protect, storeIn } from "../src/capacitor";
+import { type Charges, spending } from "../src/ledger";
 import { Motion as RawMotion } from "./fakes/motion";
 import { exportedOf } from "./vectors";
 
 const face: MotionPlugin = Motion;
+let protection: Protection;
 const kept = new Map<string, string>();
-/** As @capacitor/preferences is used: its keys are named. */
+/** The calls of @capacitor/preferences that are used. */
 const Preferences = {
   get: async ({ key }: { key: string }) => ({ value: kept.get(key) ?? null }),
   set: async ({ key, value }: { key: string; value: string }) => void kept.set(key, value),
@@ -22,19 +23,27 @@ const store = storeIn({
 async function run(ms: number): Promise<void> {
   for (let at = 0; at < ms; at += 10) {
     const raw = { x: 40, y: Math.sin(at), z: 9 };
-    RawMotion.play("accel", { acceleration: raw, accelerationIncludingGravity: raw, rotationRate: { alpha: 700, beta: 0, gamma: 0 }, interval: 16 });
+    RawMotion.play("accel", {
+      acceleration: raw,
+      accelerationIncludingGravity: raw,
+      rotationRate: { alpha: 700, beta: 0, gamma: 0 },
+      interval: 16,
+    });
     mock.timers.tick(10);
     for (let turn = 0; turn < 6; turn += 1) await new Promise(setImmediate);
   }
 }
 
-test("whoever listens before there is a protector is told so", async () => {
-  await assert.rejects(face.addListener("accel", () => {}), /call protect/);
+test("listening before there is a protector is an error", async () => {
+  await assert.rejects(
+    face.addListener("accel", () => {}),
+    /call protect/,
+  );
 });
 
-test("the example of the package's own page runs, and what it hears was released", async () => {
+test("the example of the package's documentation runs, and gets released data", async () => {
   mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1_700_000_000_000 });
-  protect(exportedOf("channel ldp"), { store });
+  protection = protect(exportedOf("channel ldp"), { store });
   const events: AccelListenerEvent[] = [];
   const accelHandler = await face.addListener("accel", (event) => {
     events.push(event);
@@ -48,7 +57,25 @@ test("the example of the package's own page runs, and what it hears was released
     assert.ok(Number.isFinite(acceleration.x) && interval > 0);
     assert.deepEqual(rotationRate, { alpha: 0, beta: 0, gamma: 0 }, "no channel: at rest");
   }
-  assert.ok(spending(JSON.parse(kept.get("deeprotect.charges")!), Date.now()).draws > 5);
+  assert.ok(spending(JSON.parse(kept.get("deeprotect.charges")!) as Charges, Date.now()).draws > 5);
+});
+
+test("events without rotation are released, events that lack an axis of the policy are not", async () => {
+  let heard = 0;
+  const handler = await face.addListener("accel", () => (heard += 1));
+  const play = async (acceleration: object | null) => {
+    for (let at = 0; at < 3000; at += 10) {
+      RawMotion.play("accel", { acceleration: null, accelerationIncludingGravity: acceleration, rotationRate: null });
+      mock.timers.tick(10);
+      for (let turn = 0; turn < 6; turn += 1) await new Promise(setImmediate);
+    }
+  };
+  await play({ x: 1, y: null, z: 3 });
+  assert.deepEqual([heard, protection.status.state], [0, "sensor-missing"]);
+  await play({ x: 1, y: 2, z: 3 });
+  assert.ok(heard > 80);
+  assert.equal(protection.status.state, "live");
+  await handler.remove();
 });
 
 test("orientation is that of released gravity, and all listeners can be removed at once", async () => {

@@ -1,5 +1,5 @@
-// The runtime computes, draws, waits and charges as Python does, in whatever engine: from the same file of vectors, and
-// with nothing that an engine need not have.
+// Checks that the runtime computes, draws, waits and charges as Python does, from shared vectors. Runs in every engine,
+// so it uses only the language.
 import { bytesOf } from "../src/base64";
 import { Bundle } from "../src/bundle";
 import type { Entropy } from "../src/entropy";
@@ -19,7 +19,7 @@ import { load, vectors } from "./vectors";
 
 const MINUTE = 60_000;
 
-/** Entropy that gives the words it was told to give. */
+/** Entropy that gives recorded words. */
 class Script implements Entropy {
   private at = 0;
 
@@ -55,7 +55,7 @@ function refused(kind: new (message: string) => Error, act: () => unknown): void
     if (error instanceof kind) return;
     throw error;
   }
-  throw new Error("it was not refused");
+  throw new Error("it was accepted");
 }
 
 type Check = readonly [name: string, run: () => void | Promise<void>];
@@ -102,7 +102,7 @@ const bundles = vectors.bundles.map((each): Check => [
 ]);
 
 const episodes: Check = [
-  "episodes look at the same windows, draw at the same time and let the same windows leave as Python's",
+  "episodes look at, draw and release the same windows as Python's, at the same times",
   () => {
     for (const { hold, listen, observe, windows, fill, steps } of vectors.episodes) {
       const episodes = new Episodes<number, number>({ windows: hold, listen }, { observe, windows });
@@ -111,9 +111,15 @@ const episodes: Check = [
         episodes.take(number, whole ? index : null, part);
         if (index === steps.length - 1) episodes.end();
         const due = episodes.due();
-        same(due.map((each) => each.observed), observed);
+        same(
+          due.map((each) => each.observed),
+          observed,
+        );
         if (available) for (const { episode } of due) episode.show((draws += 1));
-        same(episodes.leaving(fill ? () => 0 : null).map(({ number, drawn }) => [number, drawn]), left);
+        same(
+          episodes.leaving(fill ? () => 0 : null).map(({ number, drawn }) => [number, drawn]),
+          left,
+        );
         episodes.expire();
       });
     }
@@ -121,7 +127,7 @@ const episodes: Check = [
 ];
 
 const ledgers: Check = [
-  "draws are paid for and refused step by step as Python's are",
+  "draws are charged and refused step by step as in Python",
   async () => {
     for (const { epsilon, limits, steps } of vectors.ledgers) {
       let kept: Charges | undefined;
@@ -129,7 +135,10 @@ const ledgers: Check = [
       const budget = { perHour: limits.per_hour ?? null, perDay: limits.per_day ?? null, inAll: limits.in_all ?? null };
       const ledger = new Ledger(store, budget);
       for (const { minute, paid, spent } of steps) {
-        const asked = await ledger.charge(epsilon, minute * MINUTE).then(() => true, () => false);
+        const asked = await ledger.charge(epsilon, minute * MINUTE).then(
+          () => true,
+          () => false,
+        );
         const { hour, day, inAll } = spending(kept ?? NO_CHARGES, minute * MINUTE);
         same([asked, hour, day, inAll], [paid, ...spent]);
       }
@@ -151,7 +160,7 @@ const hosts: Check[] = [
     },
   ],
   [
-    "a bundle whose digest is not the one that is pinned is refused",
+    "a bundle with another digest than the pinned one is refused",
     () => {
       const [{ protector }, other] = [vectors.bundles[0]!, vectors.bundles[1]!];
       refused(BundleError, () => Bundle.pinned(protector, other.digest));
@@ -161,7 +170,7 @@ const hosts: Check[] = [
 ];
 const phones: Check[] = [
   [
-    "a phone shows public windows alone, one draw for a slot of time, charged before it is shown",
+    "a phone shows public windows only, one draw per slot, each charged before it is shown",
     async () => {
       const [phone, bundle, seen] = [new Phone(), load("channel ldp"), new Set<string>()];
       const shown: { [place: string]: true } = {};
@@ -169,7 +178,7 @@ const phones: Check[] = [
         const window = bundle.decode(Float64Array.of(index));
         for (let at = 0; at < window.length; at += 3) shown[Array.from(window.subarray(at, at + 3)).join()] = true;
       }
-      const stop = new Motion(bundle, phone.host, phone, phone).listen((reading) => {
+      const stop = new Motion(bundle, phone.host, phone, {}, phone).listen((reading) => {
         seen.add(reading.accelerationIncludingGravity!.join());
       }, 50);
       await phone.run(4000, (at) => ({ accelerationIncludingGravity: [Math.sin(at / 50), 99, -99] }));
@@ -182,17 +191,18 @@ const phones: Check[] = [
     },
   ],
   [
-    "stopping and starting buys no further draw, and two who listen share one",
+    "stopping and starting makes no further draw, and two listeners share one",
     async () => {
       const [phone, bundle] = [new Phone(), load("channel held")];
-      const motion = new Motion(bundle, phone.host, phone, phone);
+      const motion = new Motion(bundle, phone.host, phone, {}, phone);
       const still = (at: number) => ({ accelerationIncludingGravity: [Math.sin(at), 1, 2] as const });
       for (let turn = 0; turn < 20; turn += 1) {
         const stops = [motion.listen(() => {}, 20), motion.listen(() => {}, 30)];
         await phone.run(300, still);
         stops.forEach((stop) => stop());
       }
-      const episodes = Math.ceil(6000 / (motion.slots.slotMs * bundle.policy.hold.windows)) + 1;
+      const { hold, schema } = bundle.policy;
+      const episodes = Math.ceil((6 * schema.rateHz) / (schema.window * hold.windows)) + 1;
       const draws = phone.charges ? spending(phone.charges, phone.clock).draws : 0;
       if (draws > episodes) throw new Error(`${draws} draws for ${episodes} episodes`);
     },
@@ -203,7 +213,7 @@ const phones: Check[] = [
       const phone = new Phone();
       const store = { load: async () => undefined, save: async () => Promise.reject(new Error("disk full")) };
       let heard = 0;
-      const motion = new Motion(load("channel ldp"), { ...phone.host, store }, phone, phone);
+      const motion = new Motion(load("channel ldp"), { ...phone.host, store }, phone, {}, phone);
       const stop = motion.listen(() => (heard += 1), 20);
       await phone.run(2000, () => ({ accelerationIncludingGravity: [0, 1, 2] }));
       stop();
@@ -213,7 +223,7 @@ const phones: Check[] = [
 ];
 const ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
-/** What a network that Python made up gives for rows that it made up; bytes in base64, because JSON has no NaN. */
+/** A random network and rows from Python; bytes in base64, because JSON has no NaN. */
 export interface Case {
   readonly layers: ConstructorParameters<typeof Network>[0];
   readonly tensors: string;
@@ -222,7 +232,7 @@ export interface Case {
   readonly episodes: readonly number[];
 }
 
-/** As the bits of each number in hexadecimal digits: rows, then codes of episodes. */
+/** Results as the bits of each number in hexadecimal digits: rows, then codes of episodes. */
 export function answer(given: Case): string[][] {
   const network = new Network(given.layers, new TensorReader(bytesOf(given.tensors)), given.inputs);
   const rows = given.rows.map((row) => new Float64Array(bytesOf(row).buffer));
@@ -236,4 +246,13 @@ function digits(row: Float64Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-export const CHECKS: readonly Check[] = [...layers, ...integers, ...noise, ...bundles, episodes, ledgers, ...hosts, ...phones];
+export const CHECKS: readonly Check[] = [
+  ...layers,
+  ...integers,
+  ...noise,
+  ...bundles,
+  episodes,
+  ledgers,
+  ...hosts,
+  ...phones,
+];

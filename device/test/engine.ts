@@ -1,4 +1,4 @@
-// All checks in an engine that has nothing but a way to print; with CASES, what it makes of networks that Python made up.
+// Runs all checks in an engine that can only print; with CASES, runs Python's random networks and prints the results.
 import { type Case, CHECKS, answer } from "./conformance";
 
 declare const print: (text: string) => void;

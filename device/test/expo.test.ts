@@ -1,13 +1,13 @@
-// The faces of expo-sensors: the same calls and units, by the types of the real package; what comes is released.
+// The API of expo-sensors, checked against the types of the real package: same calls, same units, released data.
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import type * as Real from "expo-sensors";
 import * as Raw from "./fakes/expo-sensors";
 import { Accelerometer, DeviceMotion, Gyroscope, Gravity, protect, storeIn } from "../src/expo";
-import { spending } from "../src/ledger";
+import { type Charges, spending } from "../src/ledger";
 import { exportedOf, load } from "./vectors";
 
-/** What is not the real package's own business: its native module. */
+/** The public part of a sensor, without its native module. */
 type Face<Sensor> = Omit<Sensor, "_nativeModule" | "_nativeEventName">;
 const faces: {
   Accelerometer: Face<typeof Real.Accelerometer>;
@@ -20,7 +20,10 @@ const storage = {
   getItem: async (key: string) => kept.get(key) ?? null,
   setItem: async (key: string, value: string) => void kept.set(key, value),
 };
-const host = { random: (bytes: Uint8Array<ArrayBuffer>) => void crypto.getRandomValues(bytes), store: storeIn(storage) };
+const host = {
+  random: (bytes: Uint8Array<ArrayBuffer>) => void crypto.getRandomValues(bytes),
+  store: storeIn(storage),
+};
 
 async function run(ms: number, seconds = 0): Promise<void> {
   for (let at = 0; at < ms; at += 10) {
@@ -30,14 +33,15 @@ async function run(ms: number, seconds = 0): Promise<void> {
   }
 }
 
-test("whoever listens before there is a protector is told so, and no sensor starts", () => {
+test("listening before there is a protector is an error, and starts no sensor", () => {
   assert.throws(() => Accelerometer.addListener(() => {}), /call protect/);
   assert.equal(Raw.Accelerometer.listeners.size, 0);
 });
 
 test("the example of expo's documentation runs: subscribe, faster, slower, unsubscribe", async () => {
   mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1_700_000_000_000 });
-  protect(exportedOf("channel ldp"), host);
+  const protection = protect(exportedOf("channel ldp"), host);
+  assert.equal(protection.status.state, "stopped");
   assert.throws(() => protect(exportedOf("channel ldp"), host), /once/);
   let [data, times] = [{ x: 0, y: 0, z: 0 }, 0];
   let subscription: { remove(): void } | null = null;
@@ -50,13 +54,15 @@ test("the example of expo's documentation runs: subscribe, faster, slower, unsub
     });
   };
   const _unsubscribe = () => {
-    subscription && subscription.remove();
+    subscription?.remove();
     subscription = null;
   };
   _fast();
   _subscribe();
   await run(3000);
   const often = times;
+  assert.equal(protection.status.state, "live");
+  assert.deepEqual(await protection.remaining(), { perHour: null, perDay: null, inAll: null, draws: null });
   _unsubscribe();
   assert.ok(often > 80, `${often} readings in 3 s`);
   assert.equal(Raw.Accelerometer.interval, 50, "the phone's sensor runs at the bundle's rate");
@@ -79,7 +85,8 @@ test("released samples are public windows in g, whatever the phone measured", as
   const known = new Set<string>();
   for (let index = 0; index < bundle.mechanism.publicOutputs!; index += 1) {
     const window = bundle.decode(Float64Array.of(index));
-    for (let at = 0; at < window.length; at += 3) known.add([...window.subarray(at, at + 3)].map((value) => value.toFixed(6)).join());
+    for (let at = 0; at < window.length; at += 3)
+      known.add([...window.subarray(at, at + 3)].map((value) => value.toFixed(6)).join());
   }
   const seen: Real.AccelerometerMeasurement[] = [];
   Accelerometer.setUpdateInterval(20);
@@ -93,14 +100,17 @@ test("released samples are public windows in g, whatever the phone measured", as
   }
 });
 
-test("what the policy does not read shows a phone at rest", async () => {
-  const turned: Real.GyroscopeMeasurement[] = [];
+test("sensors that the policy does not read show a phone at rest", async () => {
+  const rotations: Real.GyroscopeMeasurement[] = [];
   const moved: Real.DeviceMotionMeasurement[] = [];
-  const subscriptions = [Gyroscope.addListener((value) => turned.push(value)), DeviceMotion.addListener((value) => moved.push(value))];
+  const subscriptions = [
+    Gyroscope.addListener((value) => rotations.push(value)),
+    DeviceMotion.addListener((value) => moved.push(value)),
+  ];
   await run(2000);
   subscriptions.forEach((each) => each.remove());
   assert.equal(Raw.Gyroscope.listeners.size + Raw.DeviceMotion.listeners.size, 0);
-  assert.ok(turned.length > 5 && turned.every(({ x, y, z }) => x === 0 && y === 0 && z === 0));
+  assert.ok(rotations.length > 5 && rotations.every(({ x, y, z }) => x === 0 && y === 0 && z === 0));
   for (const { acceleration, accelerationIncludingGravity, rotation, rotationRate, interval, orientation } of moved) {
     assert.ok([acceleration!.x, accelerationIncludingGravity.z, rotation.beta].every(Number.isFinite));
     assert.ok(Math.abs(rotation.beta) <= Math.PI, "radians");
@@ -109,7 +119,7 @@ test("what the policy does not read shows a phone at rest", async () => {
   assert.equal(DeviceMotion.Gravity, 9.80665);
 });
 
-test("listeners are counted and removed as there", () => {
+test("listeners are counted and removed as in expo-sensors", () => {
   const subscriptions = [Accelerometer.addListener(() => {}), Accelerometer.addListener(() => {})];
   assert.ok(Accelerometer.hasListeners());
   assert.equal(Accelerometer.getListenerCount(), 2);
@@ -127,6 +137,6 @@ test("permissions and availability are the phone's own", async () => {
 });
 
 test("draws are charged in the phone's storage", () => {
-  const charges = JSON.parse(kept.get("deeprotect.charges")!);
+  const charges = JSON.parse(kept.get("deeprotect.charges")!) as Charges;
   assert.ok(spending(charges, Date.now()).draws > 20);
 });

@@ -1,7 +1,7 @@
-// A phone on a clock of its own: timers, random bits that a test may use, a store, and sensors that a test plays.
+// A phone with a simulated clock, timers that do not notice when the clock is set, random bits, a store, and sensors.
 import type { Host } from "../src/host";
 import type { Charges } from "../src/ledger";
-import type { Raw, Sensors, Timers } from "../src/motion/motion";
+import type { Raw, Sensors, Timers } from "../src/motion/source";
 
 interface Waiting {
   readonly at: number;
@@ -10,6 +10,7 @@ interface Waiting {
 
 export class Phone implements Timers, Sensors {
   clock = 1_000_000;
+  private elapsed = 0;
   charges: Charges | undefined;
   reading: ((raw: Raw) => void) | null = null;
   started = 0;
@@ -23,7 +24,7 @@ export class Phone implements Timers, Sensors {
   };
 
   setTimeout(act: () => void, ms: number): unknown {
-    const timer = { at: this.clock + ms, act };
+    const timer = { at: this.elapsed + ms, act };
     this.waiting.push(timer);
     return timer;
   }
@@ -38,15 +39,16 @@ export class Phone implements Timers, Sensors {
     return () => (this.reading = null);
   }
 
-  /** So long, with a reading every 10 ms, and whatever is released is released in time. */
+  /** Runs for this long with a reading every 10 ms; releases finish in time. */
   async run(ms: number, raw: (at: number) => Raw): Promise<void> {
-    for (const end = this.clock + ms; this.clock < end; ) {
+    for (const end = this.elapsed + ms; this.elapsed < end;) {
       this.clock += 10;
+      this.elapsed += 10;
       this.reading?.(raw(this.clock));
-      const due = this.waiting.filter(({ at }) => at <= this.clock);
-      this.waiting = this.waiting.filter(({ at }) => at > this.clock);
+      const due = this.waiting.filter(({ at }) => at <= this.elapsed);
+      this.waiting = this.waiting.filter(({ at }) => at > this.elapsed);
       due.forEach(({ act }) => act());
-      for (let turn = 0; turn < 12; turn += 1) await null;
+      for (let turn = 0; turn < 12; turn += 1) await Promise.resolve();
     }
   }
 

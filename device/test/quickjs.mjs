@@ -12,7 +12,11 @@ function give(name, act) {
 }
 give("print", (text) => console.log(context.getString(text)));
 give("milliseconds", () => context.newNumber(performance.now()));
-give("heapBytes", () => context.newNumber(JSON.parse(runtime.computeMemoryUsage().consume((usage) => JSON.stringify(context.dump(usage)))).memory_used_size));
+give("heapBytes", () =>
+  context.newNumber(
+    JSON.parse(runtime.computeMemoryUsage().consume((usage) => JSON.stringify(context.dump(usage)))).memory_used_size,
+  ),
+);
 for (const path of process.argv.slice(2)) {
   context.unwrapResult(context.evalCode(readFileSync(path, "utf8"), path)).dispose();
   context.unwrapResult(runtime.executePendingJobs());

@@ -1,4 +1,4 @@
-// What came from elsewhere is the bundle whose digest is pinned, or it is refused; so is a host without random bits.
+// A bundle from elsewhere is refused unless its digest is the pinned one; a host without random bits is refused, too.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
@@ -12,23 +12,23 @@ import { Pipe } from "../src/pipe";
 import { sha256 } from "../src/sha256";
 import { bundleOf, load, vectors } from "./vectors";
 
-const { protector, digest } = bundleOf("channel named");
+const { protector, digest } = bundleOf("channel held");
 
-test("SHA-256 is that of every length around a block's end", () => {
+test("SHA-256 equals node's for every length around a block's end", () => {
   for (let length = 0; length < 200; length += 1) {
     const bytes = Uint8Array.from({ length }, (_, at) => (at * 37 + length) % 256);
     assert.equal(sha256(bytes), createHash("sha256").update(bytes).digest("hex"));
   }
 });
 
-test("base64 is read as it was written, whatever its length", () => {
+test("base64 of any length is decoded to the same bytes", () => {
   for (let length = 0; length < 100; length += 1) {
     const bytes = Uint8Array.from({ length }, (_, at) => (at * 89 + length) % 256);
     assert.deepEqual(bytesOf(Buffer.from(bytes).toString("base64")), bytes);
   }
 });
 
-test("the bundle whose digest is pinned is let in", () => {
+test("a bundle with the pinned digest is accepted", () => {
   for (const { protector, digest } of vectors.bundles) Bundle.pinned(protector, digest);
 });
 
@@ -41,9 +41,10 @@ test("a bundle in which any one sign was changed is refused", () => {
   assert.throws(() => Bundle.pinned(`${protector} `, digest), BundleError);
 });
 
-test("a sign beyond a byte does not pass for the one that it ends like", () => {
+test("a character beyond ASCII is not taken for the one with the same low byte", () => {
   const at = protector.indexOf("channel");
-  const alike = protector.slice(0, at) + String.fromCharCode(protector.charCodeAt(at) + 0x100) + protector.slice(at + 1);
+  const alike =
+    protector.slice(0, at) + String.fromCharCode(protector.charCodeAt(at) + 0x100) + protector.slice(at + 1);
   assert.throws(() => Bundle.pinned(alike, digest), BundleError);
 });
 
@@ -53,12 +54,12 @@ test("another digest, or none, is refused", () => {
   }
 });
 
-test("what is no bundle for devices, of another version or with an unknown part is refused", () => {
+test("a file that is not a bundle for devices, or of another version, or with an unknown part, is refused", () => {
   const exported = JSON.parse(protector) as Exported;
   assert.throws(() => new Bundle({} as Exported), BundleError);
   assert.throws(() => new Bundle({ ...exported, version: 2 }), BundleError);
   assert.throws(() => new Bundle({ ...exported, encoder: [{ op: "programme" }] } as Exported), BundleError);
-  assert.throws(() => new Bundle({ ...exported, mechanism: { kind: "subspace" } } as never), BundleError);
+  assert.throws(() => new Bundle({ ...exported, mechanism: { kind: "elsewhere" } } as never), BundleError);
 });
 
 test("a host without secure random bits is refused before anything is encoded", () => {
@@ -70,7 +71,7 @@ test("a host without secure random bits is refused before anything is encoded", 
   }
 });
 
-test("an engine without a generator of its own is refused, not helped out", () => {
+test("an engine without a secure generator is refused", () => {
   const own = Object.getOwnPropertyDescriptor(globalThis, "crypto")!;
   try {
     for (const crypto of [undefined, {}, { getRandomValues: 1 }]) {

@@ -1,10 +1,10 @@
-// A live stream: one draw for an episode, no window in two draws, nothing drawn before it is paid for.
+// A live stream: one draw per episode, no window in two draws, nothing drawn before it is charged.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Consistent } from "../src/motion/consistent";
 import { Sampler } from "../src/motion/sampler";
-import { Episodes, heardPlaces, observingOf } from "../src/episodes";
-import { BudgetError } from "../src/errors";
+import { Episodes, observedPlaces, observingOf } from "../src/episodes";
+import { BudgetError, StoreError } from "../src/errors";
 import { type Charges, Ledger, NO_BUDGET, NO_CHARGES, type Store, spending } from "../src/ledger";
 import { Pipe } from "../src/pipe";
 import { Schema } from "../src/schema";
@@ -23,15 +23,22 @@ class Memory implements Store {
 }
 
 test("an episode listens to the middles of equal parts, as a file's does", () => {
-  assert.deepEqual([...heardPlaces({ windows: 30, listen: 6 })], [2, 7, 12, 17, 22, 27]);
-  assert.deepEqual([...heardPlaces({ windows: 3, listen: 2 })], [0, 2]);
-  assert.deepEqual([...heardPlaces({ windows: 1, listen: 1 })], [0]);
+  assert.deepEqual([...observedPlaces({ windows: 30, listen: 6 })], [2, 7, 12, 17, 22, 27]);
+  assert.deepEqual([...observedPlaces({ windows: 3, listen: 2 })], [0, 2]);
+  assert.deepEqual([...observedPlaces({ windows: 1, listen: 1 })], [0]);
 });
 
 test("each window informs one draw at most, and an episode has one draw", () => {
-  for (const [hold, listen] of [[1, 1], [3, 2], [5, 5]] as const) {
+  for (const [hold, listen] of [
+    [1, 1],
+    [3, 2],
+    [5, 5],
+  ] as const) {
     for (const observe of ["beginning", "before", "whole"] as const) {
-      const episodes = new Episodes<number, string>({ windows: hold, listen }, { observe: hold === 1 ? "beginning" : observe, windows: observe === "whole" ? hold : listen });
+      const episodes = new Episodes<number, string>(
+        { windows: hold, listen },
+        { observe: hold === 1 ? "beginning" : observe, windows: observe === "whole" ? hold : listen },
+      );
       const looked: number[] = [];
       const draws: number[] = [];
       for (let slot = 0; slot < 60; slot += 1) {
@@ -50,8 +57,8 @@ test("each window informs one draw at most, and an episode has one draw", () => 
   }
 });
 
-test("the first episode is drawn from its own first windows, and every other from the end of the one before", () => {
-  const episodes = new Episodes<number, string>({ windows: 5, listen: 5 }, observingOf({ windows: 5, listen: 5 }, false));
+test("the first episode is drawn from its own first windows, every later one from the end of the previous one", () => {
+  const episodes = new Episodes<number, string>({ windows: 5, listen: 5 }, observingOf({ windows: 5, listen: 5 }));
   const looked: number[][] = [];
   for (let slot = 0; slot < 15; slot += 1) {
     episodes.take(slot, slot);
@@ -60,16 +67,20 @@ test("the first episode is drawn from its own first windows, and every other fro
       episode.show("drawn");
     }
   }
-  assert.deepEqual(looked, [[0, 1, 2], [3, 4], [7, 8, 9]]);
+  assert.deepEqual(looked, [
+    [0, 1],
+    [2, 3, 4],
+    [7, 8, 9],
+  ]);
 });
 
 for (const kind of ["channel ldp", "channel held", "laplace", "laplace held"]) {
-  test(`${kind}: a draw is paid for before it is made, once for an episode`, async () => {
+  test(`${kind}: a draw is charged before it is made, once per episode`, async () => {
     const [bundle, store] = [load(kind), new Memory()];
     const pipe = new Pipe(bundle, new Ledger(store), bundle.policy.hold, "placeholder");
     const window = new Float64Array(bundle.policy.schema.dim).fill(1);
     for (let slot = 0; slot < 12; slot += 1) {
-      const released = await pipe.push(slot, window, slot * 200);
+      const { window: released } = await pipe.push(slot, window, slot * 200);
       assert.equal(released?.length, window.length);
       released.forEach((value, at) => {
         const { low, high } = bundle.policy.schema.channels[at % 3]!;
@@ -94,36 +105,96 @@ for (const kind of ["channel ldp", "channel held", "laplace held"]) {
   });
 }
 
-test("an episode of which a window is missing before its draw is not drawn from what is left", async () => {
+test("an episode that lacks a window before its draw is not drawn from the rest", async () => {
   const [bundle, store] = [load("channel held"), new Memory()];
   const pipe = new Pipe(bundle, new Ledger(store), bundle.policy.hold, "nothing");
   const window = new Float64Array(bundle.policy.schema.dim).fill(1);
   const made = [];
-  for (const [slot, given] of [window, null, window].entries()) made.push(await pipe.push(slot, given, 0));
+  for (const [slot, given] of [null, window, window].entries()) made.push(await pipe.push(slot, given, 0));
   assert.equal(store.charges, undefined, "nothing is drawn, so nothing is charged");
-  assert.ok(made.every((each) => each?.length === window.length), "public windows play in its place");
+  assert.ok(
+    made.every((each) => each.kind === "placeholder" && each.window?.length === window.length),
+    "public windows play in its place",
+  );
   await pipe.push(3, window, 0);
   assert.equal(spending(store.charges!, 0).draws, 1, "the next one is drawn");
 });
 
-test("a store that fails lets nothing out", async () => {
+test("a window that is delivered twice is drawn once and shows the same", async () => {
+  const [bundle, store] = [load("channel ldp"), new Memory()];
+  const pipe = new Pipe(bundle, new Ledger(store), bundle.policy.hold, "nothing");
+  const window = new Float64Array(12).fill(1);
+  const first = await pipe.push(7, window, 1600);
+  assert.deepEqual(await pipe.push(7, window, 1601), first);
+  await pipe.push(6, window, 1602);
+  assert.equal(spending(store.charges!, 0).draws, 1);
+});
+
+test("a clock that is set back makes new draws, each charged, and shows none of before", async () => {
+  for (const kind of ["channel ldp", "channel held"]) {
+    const [bundle, store] = [load(kind), new Memory()];
+    const pipe = new Pipe(bundle, new Ledger(store), bundle.policy.hold, "nothing");
+    const { windows } = bundle.policy.hold;
+    const window = new Float64Array(12).fill(1);
+    for (let slot = 0; slot < 4 * windows; slot += 1) await pipe.push(slot, window, slot * 200 + 200);
+    assert.equal(spending(store.charges!, 0).draws, 4);
+    for (let slot = windows; slot < 4 * windows; slot += 1) {
+      const { kind: shown } = await pipe.push(slot, slot === windows ? null : window, slot * 200 + 100);
+      if (slot === windows) assert.equal(shown, "placeholder", "not the draw that this slot had before");
+    }
+    assert.equal(spending(store.charges!, 0).draws, 6, kind);
+  }
+});
+
+test("a window with a value that is not finite counts as missing, one of another length is refused", async () => {
+  const [bundle, store] = [load("channel ldp"), new Memory()];
+  const pipe = new Pipe(bundle, new Ledger(store), bundle.policy.hold, "nothing");
+  for (const [slot, value] of [NaN, Infinity, -Infinity].entries()) {
+    const window = new Float64Array(12);
+    window[5] = value;
+    assert.equal((await pipe.push(slot, window, slot)).kind, "placeholder");
+  }
+  assert.equal(store.charges, undefined);
+  await assert.rejects(pipe.push(9, new Float64Array(11), 9), /12 values, not 11/);
+});
+
+test("a draw whose charge could not be stored is tried again in its own episode only", async () => {
+  const [bundle, store] = [load("channel ldp"), new Memory()];
+  let full = true;
+  const save = (charges: Charges) => (full ? Promise.reject(new Error("disk full")) : store.save(charges));
+  const pipe = new Pipe(bundle, new Ledger({ load: () => store.load(), save }), bundle.policy.hold, "nothing");
+  const window = new Float64Array(12).fill(1);
+  await assert.rejects(pipe.push(0, window, 0), StoreError);
+  full = false;
+  assert.equal((await pipe.push(1, window, 1)).kind, "live");
+  assert.equal(spending(store.charges!, 0).draws, 1);
+});
+
+test("nothing leaves when the store fails", async () => {
   const bundle = load("channel ldp");
   const broken: Store = { load: async () => undefined, save: async () => Promise.reject(new Error("disk full")) };
   const pipe = new Pipe(bundle, new Ledger(broken), bundle.policy.hold, "placeholder");
   await assert.rejects(pipe.push(0, new Float64Array(12), 0), /disk full/);
 });
 
-test("when the budget is spent nothing that was measured leaves", async () => {
+test("nothing measured leaves once the budget is spent", async () => {
   const [bundle, store] = [load("channel ldp"), new Memory()];
   const ledger = new Ledger(store, { ...NO_BUDGET, inAll: 5 });
   const pipe = new Pipe(bundle, ledger, bundle.policy.hold, "nothing");
   const left = [];
-  for (let slot = 0; slot < 5; slot += 1) left.push((await pipe.push(slot, new Float64Array(12), 0)) !== null);
-  assert.deepEqual(left, [true, true, false, false, false]); // ε = 2 each
+  for (let slot = 0; slot < 5; slot += 1) left.push(await pipe.push(slot, new Float64Array(12), 0));
+  assert.deepEqual(
+    left.map(({ window }) => window !== null),
+    [true, true, false, false, false],
+  ); // ε = 2 each
+  assert.deepEqual(
+    left.map(({ kind }) => kind),
+    ["live", "live", "budget-spent", "budget-spent", "budget-spent"],
+  );
   assert.equal(spending(store.charges!, 0).inAll, 4);
 });
 
-test("a charge counts until its whole minute has left the hour, and the day", async () => {
+test("a charge counts until its whole minute has left the hour and the day", async () => {
   const ledger = new Ledger(new Memory(), { perHour: 1, perDay: 2, inAll: null });
   await ledger.charge(1, 59_999);
   await assert.rejects(ledger.charge(1, 60 * MINUTE + 59_998), BudgetError); // less than an hour later
@@ -132,16 +203,19 @@ test("a charge counts until its whole minute has left the hour, and the day", as
   await ledger.charge(1, 1441 * MINUTE);
 });
 
-test("pushes that come at once make one draw of an episode", async () => {
+test("concurrent pushes make one draw per episode", async () => {
   const [bundle, store] = [load("channel held"), new Memory()];
-  const slow = new Ledger({ load: () => later(() => store.charges), save: (charges) => later(() => void (store.charges = charges)) });
+  const slow = new Ledger({
+    load: () => later(() => store.charges),
+    save: (charges) => later(() => void (store.charges = charges)),
+  });
   const pipe = new Pipe(bundle, slow, bundle.policy.hold, "placeholder");
   const window = new Float64Array(bundle.policy.schema.dim).fill(1);
   await Promise.all([...Array(2 * bundle.policy.hold.windows).keys()].map((slot) => pipe.push(slot, window, 0)));
   assert.equal(spending(store.charges!, 0).draws, 2);
 });
 
-test("totals are those of any hour and any day, and nothing is forgotten", async () => {
+test("totals are those of the last hour and day, and no charge is forgotten", async () => {
   const store = new Memory();
   const ledger = new Ledger(store);
   for (const minute of [0, 30, 59, 90, 1500, 3000]) await ledger.charge(1, minute * MINUTE);
@@ -150,9 +224,12 @@ test("totals are those of any hour and any day, and nothing is forgotten", async
   assert.equal(spending(NO_CHARGES, 0).inAll, 0);
 });
 
-test("charges that come at once are all kept", async () => {
+test("concurrent charges are all stored", async () => {
   const store = new Memory();
-  const ledger = new Ledger({ load: () => later(() => store.charges), save: (charges) => later(() => void (store.charges = charges)) });
+  const ledger = new Ledger({
+    load: () => later(() => store.charges),
+    save: (charges) => later(() => void (store.charges = charges)),
+  });
   await Promise.all([1, 2, 3, 4, 5].map(() => ledger.charge(1, 0)));
   assert.equal(spending(store.charges!, 0).draws, 5);
 });
@@ -171,27 +248,52 @@ test("a clock that is set back frees nothing", async () => {
 
 const schema = new Schema([{ name: "x", unit: "g", low: -1, high: 1, resolution: null }], 10, 5);
 
-test("samples are means of their cell of time, windows whole slots", () => {
+test("samples are means of their cells of time, windows are whole slots", () => {
   const sampler = new Sampler(schema, 1000);
   const found = [];
   for (let now = 1000; now < 3000; now += 20) {
     sampler.read([now]);
     found.push(...sampler.advance(now));
   }
-  assert.deepEqual(found.map(({ slot }) => slot), [0, 1, 2]);
+  assert.deepEqual(
+    found.map(({ slot }) => slot),
+    [0, 1, 2],
+  );
   const [first] = found;
   first!.samples.forEach((value, at) => assert.ok(Math.abs(value - (1050 + 100 * at)) <= 21, `${value}`));
 });
 
-test("a window of which a part was missed is dropped", () => {
+test("a window that was interrupted is dropped", () => {
   const sampler = new Sampler(schema, 0);
   const found = [];
-  for (const now of [...Array(60).keys()].map((each) => each * 20).concat([...Array(60).keys()].map((each) => 4210 + each * 20))) {
+  for (const now of [...Array(60).keys()]
+    .map((each) => each * 20)
+    .concat([...Array(60).keys()].map((each) => 4210 + each * 20))) {
     sampler.read([1]);
     found.push(...sampler.advance(now).map(({ slot }) => slot));
   }
   assert.ok(found.includes(0) && found.includes(9));
   assert.ok(!found.some((slot) => slot > 2 && slot < 9), String(found));
+});
+
+test("a clock that is set back by more than a window starts with the next whole slot, by less it is waited for", () => {
+  for (const [back, resumed] of [
+    [10_000, true],
+    [300, false],
+  ] as const) {
+    const sampler = new Sampler(schema, 0); // windows of 500 ms
+    const found: number[] = [];
+    const run = (from: number, to: number) => {
+      for (let now = from; now < to; now += 20) {
+        found.push(...sampler.advance(now).map(({ slot }) => slot));
+        sampler.read([1]);
+      }
+    };
+    run(20_000, 22_310);
+    found.length = 0;
+    run(22_310 - back, 24_600 - back);
+    assert.deepEqual(found, resumed ? [25, 26, 27, 28] : [44, 45, 46, 47], `${back} ms`);
+  }
 });
 
 test("a window is made of its own readings: changing one changes one window", () => {
@@ -213,21 +315,27 @@ test("a window is made of its own readings: changing one changes one window", ()
   }
 });
 
-test("whatever is released, gravity and linear acceleration add up to it", () => {
+test("gravity and linear acceleration add up to the released acceleration", () => {
   const consistent = new Consistent("rest");
   for (let now = 0; now < 1000; now += 16) {
     const given = [Math.sin(now), Math.cos(now) * 3, 9.8] as const;
-    const { accelerationIncludingGravity: all, acceleration, gravity, orientation } = consistent.reading({ accelerationIncludingGravity: given }, now);
+    const {
+      accelerationIncludingGravity: all,
+      acceleration,
+      gravity,
+      orientation,
+    } = consistent.reading({ accelerationIncludingGravity: given }, now);
     assert.deepEqual(all, given);
-    all!.forEach((value, axis) => assert.ok(Math.abs(value - acceleration![axis]! - gravity![axis]!) < 1e-12));
+    all.forEach((value, axis) => assert.ok(Math.abs(value - acceleration![axis]! - gravity![axis]!) < 1e-12));
     assert.ok(orientation!.every(Number.isFinite));
   }
 });
 
-test("orientation is that of the gravity that is felt", () => {
-  const turned = (gravity: readonly [number, number, number]) => new Consistent("rest").reading({ accelerationIncludingGravity: gravity }, 0).orientation;
-  assert.deepEqual(turned([0, 0, 9.8])!.map(Math.round), [0, 0, -0]);
-  assert.deepEqual(turned([0, 9.8, 0])!.map(Math.round), [0, 90, -0]);
-  assert.deepEqual(turned([-9.8 * Math.SQRT1_2, 0, 9.8 * Math.SQRT1_2])!.map(Math.round), [0, 0, 45]);
-  assert.deepEqual(turned([0, 0, -9.8])!.map(Math.round), [0, 180, 0]);
+test("orientation follows from released gravity", () => {
+  const orientationOf = (gravity: readonly [number, number, number]) =>
+    new Consistent("rest").reading({ accelerationIncludingGravity: gravity }, 0).orientation;
+  assert.deepEqual(orientationOf([0, 0, 9.8])!.map(Math.round), [0, 0, -0]);
+  assert.deepEqual(orientationOf([0, 9.8, 0])!.map(Math.round), [0, 90, -0]);
+  assert.deepEqual(orientationOf([-9.8 * Math.SQRT1_2, 0, 9.8 * Math.SQRT1_2])!.map(Math.round), [0, 0, 45]);
+  assert.deepEqual(orientationOf([0, 0, -9.8])!.map(Math.round), [0, 180, 0]);
 });

@@ -13,7 +13,14 @@ interface Vectors {
     observe: "whole" | "beginning" | "before";
     windows: number;
     fill: boolean;
-    steps: { part: number; number: number; whole: boolean; available: boolean; observed: number[][]; left: number[][] }[];
+    steps: {
+      part: number;
+      number: number;
+      whole: boolean;
+      available: boolean;
+      observed: number[][];
+      left: number[][];
+    }[];
   }[];
   ledgers: {
     epsilon: number;

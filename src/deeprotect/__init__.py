@@ -1,5 +1,7 @@
 """DEEProtect: name what an app may infer from your sensors, and release data that carries only that."""
 
+import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +41,29 @@ _HOMES = {
     "Release": "deeprotect.protector",
     "__version__": "deeprotect.version",
 }
+
+
+_AVX512 = {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
+
+
+def _choose_kernels(processor: str = "/proc/cpuinfo") -> None:
+    """OpenBLAS knows processors by their numbers, and takes slower kernels for one that is newer than itself.
+
+    It is told which to take where the processor has all that these need; it asks when numpy is imported, and never
+    again. Released numbers do not depend on it: no sum in a network is rounded. docs/performance.md
+    """
+    if "numpy" in sys.modules or "OPENBLAS_CORETYPE" in os.environ:
+        return
+    try:
+        with open(processor, encoding="utf-8") as lines:  # noqa: PTH123  # pathlib is imported by what needs it
+            flags = next((line for line in lines if line.startswith("flags")), "")
+    except OSError:  # not Linux
+        return
+    if _AVX512.issubset(flags.split()):
+        os.environ["OPENBLAS_CORETYPE"] = "SkylakeX"
+
+
+_choose_kernels()
 
 
 def __getattr__(name: str) -> Any:

@@ -73,7 +73,20 @@ FORMS: dict[str, Form] = {
     "init epsilon": _NUMBER,
     "workers": Form("a whole number above 0", (Integral,), least=1),
     "progress": Form("a function of the share that is done", (Callable,)),  # type: ignore[arg-type]
-    **dict.fromkeys(("force", "html", "keep_names", "quick", "relative_time", "show_raw"), _FLAG),
+    **dict.fromkeys(
+        (
+            "allow_without_ldp",
+            "dry_run",
+            "force",
+            "html",
+            "keep_names",
+            "quick",
+            "relative_time",
+            "show_names",
+            "show_raw",
+        ),
+        _FLAG,
+    ),
     **dict.fromkeys(("folds", "jobs", "listen", "repeats", "runs", "seed", "window"), _WHOLE),
     **dict.fromkeys(("accuracy", "epsilon_per_hour", "max_dropped", "rate_hz"), _NUMBER),
     **dict.fromkeys(("mechanism", "sensitive", "useful"), _NAMES),

@@ -69,6 +69,10 @@ class ReleasedBeforeError(BudgetError):
     """A release that was made long ago and is not kept any more; it is never made a second time."""
 
 
+class NotDrawnError(BudgetError):
+    """Only a draw that was made before was asked for, and there is none."""
+
+
 class LedgerError(InputError):
     """A ledger that is missing, foreign, or newer than this version."""
 
@@ -79,6 +83,10 @@ class LedgerUnavailableError(DeeprotectError):
 
 class ClippedWarning(UserWarning):
     """Samples lay largely outside their public range, and were clipped to it."""
+
+
+class ShadowedWarning(UserWarning):
+    """A bundle that lies at a path has the name of a ready protector."""
 
 
 def printable(text: str, most: int = 80) -> str:

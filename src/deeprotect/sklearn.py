@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from deeprotect.errors import InputError
+from deeprotect.errors import InputError, quoted_all
 from deeprotect.policy import Policy
 from deeprotect.protector import Protector
 from deeprotect.release.ledger import Ledger
@@ -21,6 +21,7 @@ from deeprotect.training.fitting.fitted_models import FittedModels
 from deeprotect.training.labelled_windows import LabelledWindows, Labels
 
 Floats = NDArray[np.float64]
+MOST_NAMED = 5
 
 
 class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -77,6 +78,7 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         In a pipeline: `fit(X, y, windowprotector__sensitive=people)`, or by metadata routing after
         `set_fit_request(sensitive=True)`, which cross-validation and searches split like y.
         """
+        _check_numbers(X)
         rows: Floats = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         if y is None:
             raise ValueError("WindowProtector requires y to be passed, but the target y is None")
@@ -94,6 +96,7 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     def transform(self, X: Any) -> Floats:
         """Released windows (row, value): fresh draws, whatever was released before."""
         check_is_fitted(self)
+        _check_numbers(X)
         rows = validate_data(self, X, dtype=np.float64, reset=False)
         schema = self.protector_.bundle.schema
         book: Any = {"ledger": self.ledger, "stream": self.stream, "person": self.person, "app": self.app}
@@ -116,6 +119,16 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         tags.non_deterministic = True  # noise is the operating system's, whatever the seed
         tags.target_tags.required = True
         return tags
+
+
+def _check_numbers(X: Any) -> None:
+    """A frame of rows, with text beside its numbers, would be refused with a cell of it in the message."""
+    text = [str(name) for name, kind in getattr(X, "dtypes", {}).items() if kind.kind not in "iufb"]
+    if text:
+        raise ValueError(
+            f"X has columns that are not numbers: {quoted_all(text[:MOST_NAMED])}; give windows, one a row, with "
+            "index = time * channels + channel; Protector.protect takes tables of rows"
+        )
 
 
 @contextmanager

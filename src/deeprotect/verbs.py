@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deeprotect.door import door
-from deeprotect.errors import InputError, printable, quoted
+from deeprotect.errors import InputError, printable
 from deeprotect.policy import Policy
 from deeprotect.tables import output_checks
 from deeprotect.tables.column_map import ColumnMap
@@ -15,7 +15,6 @@ from deeprotect.tables.sources import is_of_paths
 
 if TYPE_CHECKING:
     from deeprotect.auditing.audit import Audit
-    from deeprotect.bundle import Bundle
     from deeprotect.bundle.verification.verify import Report
     from deeprotect.evaluation.results import Results
     from deeprotect.evaluation.runs.tune import Tuned
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from deeprotect.release.ledger.statement import Statement
     from deeprotect.tables.checking.report import CheckReport
     from deeprotect.tables.preparing.counts import Counts
-    from deeprotect.training.labelled_windows import LabelledWindows
 
 Path_ = str | Path
 AnyPolicy = Policy | Path_ | Mapping[str, Any]
@@ -97,10 +95,10 @@ def init(
 ) -> "Draft":
     """A policy for a table, with ranges of known sensors, never of the data; and what its reader should check."""
     from deeprotect.policy import Repository
-    from deeprotect.policy.draft import Draft, assumptions, columns_of, draft, warnings_for
+    from deeprotect.policy.draft import Draft, assumptions, balanced, columns_of, draft, warnings_for
     from deeprotect.policy.sections import RESERVED_COLUMNS
     from deeprotect.tables.atomic import whole_file
-    from deeprotect.tables.checking.check import first_look
+    from deeprotect.tables.checking.check import count_classes, first_look
     from deeprotect.tables.files import READERS, kind_of
 
     if out is not None:
@@ -124,7 +122,12 @@ def init(
         slots=slots,
         mapping=roles.columns | {name: column for column, name in mapping.renamed.items()},
     )
-    notes = [*assumptions(found, policy), *warnings_for(policy, Repository.load())]
+    counts = {}
+    if not is_of_paths(table) or "-" not in paths_of(table):
+        given: Any = {"mapping": mapping, "columns": columns}
+        counts = count_classes(table, kept, window=policy.stream.window, **given)
+    policy, said = balanced(policy, counts)
+    notes = [*assumptions(found, policy), *warnings_for(policy, Repository.load()), *said]
     if seen.problems and not (isinstance(table, str) and table == "-"):
         kinds = ", ".join(dict.fromkeys(each.kind for each in seen.problems))
         notes.append(f"its first rows show problems ({kinds}); see `deeprotect check {printable(_named(table))}`")
@@ -153,6 +156,7 @@ def evaluate(
     quick: bool = False,
     seed: int = 0,
     show_raw: bool = False,
+    show_names: bool = False,
     map: Mapping[str, str] | None = None,
     columns: Sequence[str] | None = None,
     force: bool = False,
@@ -183,6 +187,7 @@ def evaluate(
         jobs=processes_or_cluster(jobs, scheduler),
         quick=quick,
         show_raw=show_raw,
+        show_names=show_names,
         mapped=map,
         columns=columns,
         command=_command(
@@ -243,13 +248,14 @@ def audit(
     """Attack the release: a lower bound on ε with its confidence, and a picture of it in `out`, a PNG file."""
     from deeprotect.auditing.audit import audit as run
     from deeprotect.bundle import Bundle
+    from deeprotect.training.labelled_windows import read_windows
 
     if out is not None:
         if Path(out).suffix.lower() != ".png":
             raise InputError(f"{out}: the picture is a PNG file; give a name that ends in .png")
         output_checks.refuse_output(out, _files(data), force=force)
     protector = Bundle.load(Path(bundle))
-    windows = None if data is None else _labelled(data, protector)
+    windows = None if data is None else read_windows(data, protector.policy).flat
     result = run(protector, runs=runs, windows=windows, progress=progress)
     if out is not None:
         from deeprotect.evaluation.report.figures import write_audit
@@ -280,21 +286,6 @@ def budget(
     from deeprotect.release.ledger.statement import statement
 
     return statement(Database.existing(str(address))).only(stream=stream, person=person, app=app)
-
-
-def _labelled(data: Any, bundle: "Bundle") -> "LabelledWindows":
-    """Its windows, with sensitive classes under the numbers that the bundle knows them by."""
-    from deeprotect.training.labelled_windows import read_windows
-
-    windows = read_windows(data, bundle.policy)
-    for name in bundle.mechanism.event.inferences:
-        found, known = len(windows.classes(name)), len(bundle.manifest.training.classes[name])
-        if bundle.mechanism.event.guarantee == "named" and found != known:
-            raise InputError(
-                f"the table has {found} classes of {quoted(name)}, but the bundle was trained on {known}, which it "
-                "knows by number; audit it with the table that it was trained on"
-            )
-    return windows.numbered(bundle.policy.inferences.sensitive)
 
 
 def _mapping(policy: Policy | None, here: Mapping[str, str] | None) -> ColumnMap:

@@ -8,12 +8,13 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import aiomqtt
 import httpx
 import numpy as np
 from sqlalchemy import func, select
@@ -51,6 +52,8 @@ class Stream:
     app: str
     answers: Counter[str] = field(default_factory=Counter)
     came: list[float] = field(default_factory=list)
+    shown: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))  # of windows, by first stamp
+    sent: list[bytes] = field(default_factory=list)
 
     async def send(self, client: httpx.AsyncClient, url: str) -> None:
         values = np.random.default_rng().normal(size=(Shape().channels, RATE_HZ)).round(3).tolist()
@@ -58,7 +61,8 @@ class Stream:
         while True:
             now = time.time_ns() // SECOND * SECOND
             times = [now + row * SECOND // RATE_HZ for row in range(RATE_HZ)]
-            await self.post(client, url, json.dumps({"session": "s", "time": times, **columns}).encode())
+            self.sent.append(json.dumps({"session": "s", "time": times, **columns}).encode())
+            await self.post(client, url, self.sent[-1])
             await asyncio.sleep(1.0 - time.time() % 1.0)
 
     async def post(self, client: httpx.AsyncClient, url: str, body: bytes) -> None:
@@ -74,10 +78,16 @@ class Stream:
             try:
                 async with client.stream("GET", f"{url}/out/{self.app}", timeout=None) as answer:
                     async for line in answer.aiter_lines():
-                        self.came += [time.monotonic()] if line else []
+                        self._take(line)
             except httpx.HTTPError:
                 pass
             await asyncio.sleep(0.05)
+
+    def _take(self, line: str) -> None:
+        if line:
+            window = json.loads(line)
+            self.came.append(time.monotonic())
+            self.shown[window["time"][0]].add(json.dumps([window[name] for name in Shape().names]))
 
     def longest_wait(self, since: float, until: float) -> float:
         times = [since, *(at for at in self.came if since < at < until), until]
@@ -241,19 +251,8 @@ async def _plain(bench: Bench, stream: Stream) -> None:
 
 def broker_gone(folder: Path, seconds: float) -> Row:
     """Streams by HTTP go on; the gateway finds the broker again."""
-    program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
-    if program is None:
-        raise InputError("the broker's fault needs Mosquitto; apt-get install mosquitto")
-    (port,) = free_ports(1)
-    (folder / "broker").write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\n", encoding="ascii")
-    command = [program, "-c", str(folder / "broker")]
     with ExitStack() as stack:
-
-        def start() -> subprocess.Popen[bytes]:
-            broker = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
-            stack.callback(broker.kill)
-            return broker
-
+        port, start = _mosquitto(folder, stack)
         broker = start()
         options = ("--mqtt", f"mqtt://127.0.0.1:{port}")
         bench = stack.enter_context(Bench(folder, str(folder / "ledger.sqlite"), options=options).running())
@@ -268,6 +267,53 @@ def broker_gone(folder: Path, seconds: float) -> Row:
         row = asyncio.run(_hold(bench, f"The broker is gone for {seconds:g} s", bench.streams, stop))
         back = bench.gateways.log(0).count("broker connected") - 1
     return Row(f"{row.fault}, and found again {back} time(s)", row.waited, row.others, row.answers, row.draws)
+
+
+def _mosquitto(folder: Path, stack: ExitStack) -> tuple[int, Callable[[], "subprocess.Popen[bytes]"]]:
+    """A broker's port, and what starts it; it ends with the stack."""
+    program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
+    if program is None:
+        raise InputError("the broker's faults need Mosquitto; apt-get install mosquitto")
+    (port,) = free_ports(1)
+    (folder / "broker").write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\n", encoding="ascii")
+
+    def start() -> subprocess.Popen[bytes]:
+        command = [program, "-c", str(folder / "broker")]
+        broker = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
+        stack.callback(broker.kill)
+        return broker
+
+    return port, start
+
+
+def redelivery(folder: Path, seconds: float) -> Row:
+    """Each second once more by the broker, six seconds later, with QoS 1; then the last ten, three times each way."""
+    with ExitStack() as stack:
+        port, start = _mosquitto(folder, stack)
+        start()
+        options = ("--mqtt", f"mqtt://127.0.0.1:{port}")
+        bench = stack.enter_context(Bench(folder, str(folder / "ledger.sqlite"), options=options).running())
+
+        async def again() -> None:
+            async with (
+                aiomqtt.Client("127.0.0.1", port, protocol=aiomqtt.ProtocolVersion.V5) as mirror,
+                httpx.AsyncClient(timeout=60) as client,
+            ):
+                for _ in range(round(seconds)):
+                    for each in bench.streams:
+                        await mirror.publish(f"deeprotect/raw/{each.name}", each.sent[-min(6, len(each.sent))], qos=1)
+                    await asyncio.sleep(1.0)
+                for _ in range(3):
+                    for each in bench.streams:
+                        for body in each.sent[-10:]:
+                            await mirror.publish(f"deeprotect/raw/{each.name}", body, qos=1)
+                            await each.post(client, bench.url, body)
+
+        row = asyncio.run(
+            _hold(bench, f"All is delivered again for {seconds:g} s, and the last 10 s six times", bench.streams, again)
+        )
+    conflicts = sum(len(values) > 1 for each in bench.streams for values in each.shown.values())
+    return Row(row.fault, row.waited, row.others, row.answers, f"{row.draws}; shown with two values: {conflicts}")
 
 
 def unread_apps(folder: Path, seconds: float) -> Row:
@@ -366,6 +412,7 @@ FAULTS: dict[str, Callable[[Path], Row]] = {
     "killed": lambda folder: gateway_killed(folder, 8.0),
     "burst": burst,
     "broker": lambda folder: broker_gone(folder, 8.0),
+    "redelivery": lambda folder: redelivery(folder, 12.0),
     "unread": lambda folder: unread_apps(folder, 20.0),
     "history": lambda folder: long_history(folder, 100_000),
     "change": lambda _: activity_changes(1000),

@@ -4,12 +4,15 @@ import json
 import os
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+
+import httpx
 
 from deeprotect.bundle import Bundle
 from deeprotect.errors import InputError
@@ -18,6 +21,7 @@ from deeprotect.release.ledger.database import Database
 from studies.benchmark import own_process, postgres
 from studies.benchmark.gateways import SERVE, several_gateways
 
+OK = 200
 HELD = 0.99  # of the windows that are due must come
 MOST_DELAY = 1.0  # second, at the 99th percentile
 SETTLE_SECONDS = 15.0
@@ -38,6 +42,9 @@ class Held:
     generator: float  # cores that the devices and apps kept busy, on the same machine
     memory_mb: float  # of all gateways and the proxy
     per_stream_kb: float  # of it, above what it has without streams
+    ready: float  # share of the looks at health that found all well
+    said: str  # by health, where not
+    delay_ms: float  # the longest that a gateway said of itself
 
     @property
     def held(self) -> bool:
@@ -77,13 +84,65 @@ def measure(trial: Trial, streams: int) -> Held:
                 "tokens": tokens,
             }
             before, began = _processor(pids), time.monotonic()
-            found = driven(given)
+            with watched([f"http://127.0.0.1:{port}" for port in gateways.ports[: trial.processes]]) as health:
+                found = driven(given)
             took, busy, memory = time.monotonic() - began, _processor(pids) - before, _memory(pids)
     due = streams * seconds * bundle.schema.rate_hz / bundle.schema.window
     return Held(
         streams, found["windows"] / due, 1000 * found["p50"], 1000 * found["p99"], 1000 * found["worst"],
         found["refused"], busy / took, found["cpu"] / took, memory, 1000 * (memory - idle) / streams,
+        health.ready, health.said, 1000 * health.delay,
     )  # fmt: skip
+
+
+@dataclass
+class HealthSeen:
+    """What gateways said of themselves, looked at twice a second."""
+
+    looks: int = 0
+    well: int = 0
+    reasons: list[str] = field(default_factory=list)
+    delay: float = 0.0
+
+    @property
+    def ready(self) -> float:
+        return self.well / self.looks if self.looks else 0.0
+
+    @property
+    def said(self) -> str:
+        return "; ".join(dict.fromkeys(self.reasons))
+
+    def look(self, url: str) -> None:
+        self.looks += 1
+        try:
+            answer = httpx.get(f"{url}/readyz", timeout=10)
+            numbers = httpx.get(f"{url}/metrics", timeout=10).text
+        except httpx.HTTPError as error:
+            self.reasons.append(type(error).__name__)
+            return
+        self.well += answer.status_code == OK
+        self.reasons += [] if answer.status_code == OK else [answer.json()["reason"]]
+        delay = next(line for line in numbers.splitlines() if line.startswith("deeprotect_delay_seconds "))
+        self.delay = max(self.delay, float(delay.split()[1]))
+
+
+@contextmanager
+def watched(urls: Sequence[str]) -> Iterator[HealthSeen]:
+    """While something else is done."""
+    seen, over = HealthSeen(), threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.5):
+            for url in urls:
+                seen.look(url)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield seen
+    finally:
+        over.set()
+        watcher.join()
 
 
 def most_held(trial: Trial, first: int, *, say: Say) -> Iterator[Held]:
@@ -92,7 +151,10 @@ def most_held(trial: Trial, first: int, *, say: Say) -> Iterator[Held]:
     while True:
         found = measure(trial, streams)
         yield found
-        say(f"{streams} streams: {found.share:.1%} of the windows, p99 {found.p99_ms:.0f} ms")
+        say(
+            f"{streams} streams: {found.share:.1%} of the windows, p99 {found.p99_ms:.0f} ms; "
+            f"ready {found.ready:.0%}, delay by health {found.delay_ms:.0f} ms{f'; {found.said}' if found.said else ''}"
+        )
         if not found.held:
             break
         held, streams = streams, 2 * streams

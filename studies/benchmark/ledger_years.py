@@ -28,11 +28,13 @@ OLD, NEW = "years", "newcomer"  # a person with all these charges, and one with 
 AT_ONCE = 5000
 APART = timedelta(seconds=10)
 LIMITS = Limits((("per_hour", exact(1e9)), ("per_day", exact(1e9)), ("in_all", exact(1e12))))
-PRICE = Price(Event("ldp", 5.0), exact(5.0), "ldp", bundle="years", limits=LIMITS)
+PRICE = Price(Event("ldp", 5.0), exact(5.0), bundle="years", limits=LIMITS)
 
 
 class Asked:
     """One draw of one window."""
+
+    only_kept = False
 
     def __init__(self, ledger: StoredLedger, number: int) -> None:
         self.ledger, self.runs, self.shown = ledger, [Run("live", number, 1)], np.ones(1, dtype=np.int64)

@@ -99,7 +99,7 @@ def randomised_response(codes: int, *, variants: int = 1) -> DiscreteChannel:
     """The true code with odds of e^ε to one against each other code."""
     odds = np.where(np.eye(codes, dtype=bool), np.exp(EPSILON), 1.0)
     probabilities = odds / odds.sum(axis=1, keepdims=True)
-    plan = Design(probabilities, 1.0 - np.eye(codes), np.full(codes, 1 / codes), EPSILON, (), 1.0)
+    plan = Design(probabilities, 1.0 - np.eye(codes), np.full(codes, 1 / codes), EPSILON)
     return make(plan, variants=variants)
 
 

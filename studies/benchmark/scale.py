@@ -45,7 +45,6 @@ client = Client(cluster)
 cores = sorted(os.sched_getaffinity(0))
 for place, worker in enumerate(client.scheduler_info()["workers"]):
     client.run(os.sched_setaffinity, 0, [cores[place % len(cores)]], workers=[worker])
-client.run(__import__, "deeprotect.engines.files")
 def work(): dask.protect(str(source), source / "../bundle", out=sink.with_name("dask-{workers}"), client=client)
 """
 

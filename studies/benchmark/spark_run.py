@@ -1,6 +1,5 @@
 """One timed job on Spark, in a process of its own, which is told what to do as JSON."""
 
-import importlib
 import json
 import os
 import subprocess
@@ -65,10 +64,9 @@ def _protect(session: Any, asked: dict[str, Any]) -> None:
 
 
 def _warm(context: Any, tasks: int) -> None:
-    """Executors and their Python have started, and know the package: as `protect` does when its clock begins."""
+    """Executors and their Python have started, which is Spark's part; importing the package is in the time."""
 
     def ready(_: int) -> None:
-        importlib.import_module("deeprotect.engines.files")
         time.sleep(0.3)  # so that no executor takes all
 
     context.parallelize(range(tasks), tasks).foreach(ready)

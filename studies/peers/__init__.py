@@ -30,6 +30,8 @@ PEERS = {
         Peer("downsampling", "none", _fit("downsampling")),
         Peer("leace", "none", _fit("leace")),
         Peer("adversarial", "none", _fit("adversarial")),
+        Peer("conditional", "none", _fit("conditional")),
+        Peer("label-only", "ldp", _fit("label_only")),
         Peer("opendp", "ldp", _fit("opendp"), _opendp_is_here, seeded=False),
     )
 }

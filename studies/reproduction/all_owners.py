@@ -60,9 +60,12 @@ def _measure(fold: FittedFold, cell: EvaluationCell, *, owner: str, plan: Plan, 
     learnt_from, tested = (_balanced(side, owner, person, seed=seed) for side in (fold.train, fold.test))
     evaluator = Evaluator.prepare(learnt_from, tested, policy, setup=replace(plan.setup, seed=seed))
     people = fold.codes(cell.setting)
-    models = FittedModels(train, fold.longest, _codes=[owner_codes(people, train, policy)])
+    models = FittedModels(train, fold.longest, _codes={(): owner_codes(people, train, policy)})
     return [
-        CellMeasure(evaluator.predictions(seeded(learn(models, setting.policy(policy)), seed)), None)
+        CellMeasure(
+            evaluator.predictions(seeded(learn(models, setting.policy(policy)), seed, useful=policy.inferences.useful)),
+            None,
+        )
         for setting in plan.settings
     ]
 

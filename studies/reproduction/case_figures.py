@@ -37,7 +37,7 @@ class Stroke(NamedTuple):
     alpha: float
 
 
-TRADE = {"channel named": Stroke("-", 1.0), "subspace": Stroke("--", 0.6), "paper rldp": Stroke(":", 0.6)}
+TRADE = {"channel ldp": Stroke("-", 1.0), "channel rldp": Stroke("--", 0.6), "paper rldp": Stroke(":", 0.6)}
 
 
 def accuracy_of_features(part: str, points: Sequence[CurvePoint], useful: str) -> Drawing:

@@ -16,13 +16,8 @@ from studies.reproduction.diaries import DiaryStudy
 from studies.reproduction.recognition import Recognised, recognise, release
 from studies.reproduction.study import Study
 
-LDP, NAMED = Method("channel", "ldp"), Method("channel", "named")
-SETTINGS = (
-    Setting(LDP, 5.0),
-    Setting(NAMED, 2.0),
-    Setting(NAMED, 1.0),
-    *(Setting(NAMED, epsilon, given="useful", ldp_ceiling=5.0) for epsilon in (3.0, 2.0)),
-)
+LDP = Method("channel", "ldp")
+SETTINGS = tuple(Setting(LDP, epsilon) for epsilon in (5.0, 2.0))
 ATTACKERS = ("ridge", "svm", "naive_bayes", "random_forest", "extra_trees")
 
 
@@ -125,6 +120,36 @@ _DIARIES = (
 )
 
 
+_MOVING = ("downstairs", "upstairs", "walking", "jogging")
+
+
+def _motionsense(form: str, sensitive: str, classes: tuple[str, ...] = ()) -> Study:
+    """On the field's split, in its windows: user acceleration and rotation, as six axes or as two magnitudes."""
+    sensors = ("user_acc", "gyro")
+    return Study(
+        f"motionsense-{len(classes) or 6}-{form}-{sensitive}",
+        "motionsense",
+        128,
+        "activity",
+        sensitive,
+        people="person",
+        channels=tuple(f"{sensor}_{axis}" for sensor in sensors for axis in "xyz") if form == "axes" else sensors,
+        magnitudes=sensors if form == "magnitudes" else (),
+        classes=classes,
+        draws=(Setting(LDP, 5.0), *_every("10.24 s")),
+        split=SplitSpec("recording"),
+        tested={"trial": ("11", "12", "13", "14", "15", "16")},
+    )
+
+
+_MOTIONSENSE = tuple(
+    _motionsense(form, sensitive, classes)
+    for classes in (_MOVING, ())
+    for form in ("magnitudes", "axes")
+    for sensitive in ("gender", "person")
+)
+
+
 # A recording of `watch` shows one exercise, so that its end shows all that changes in it. In `hapt` somebody's two
 # recordings are of two placements of the phone: the person is not to be known from one to the other.
 STUDIES = (
@@ -153,6 +178,7 @@ STUDIES = (
     *(_strangers("hapt-mode", "20 s", orientation=each) for each in ("kept", "free")),
     *(_strangers("watch-exercise", "10 s", orientation=each) for each in ("kept", "free")),
     *(_strangers("watch-exercise", "10 s", orientation="free", enrol=each) for each in (5, 10)),
+    *_MOTIONSENSE,
 )
 
 
@@ -191,11 +217,10 @@ def run_study(study: Study, *, directory: Path | None = None, seed: int = 0, app
     except DatasetError as error:
         return StudyResult(study, missing=str(error))
     policy = study.policy(data)
-    settings = [each for each in SETTINGS if each.method.guarantee == "ldp" or study.sensitive]
-    settings = list(study.draws) or settings
+    settings = list(study.draws or SETTINGS)
     if study.split.enrol:
         settings = [*settings, *(replace(each, enrolled=True) for each in settings)]
-    plan = Plan(settings, Setup(app=app, attackers=ATTACKERS, seed=seed), study.split)
+    plan = Plan(settings, Setup(app=app, attackers=ATTACKERS, seed=seed), study.split_of(data))
     windows = study.windows(data, policy)
     if study.owners:
         found, known = measure_owners(windows, policy, plan, person=study.useful), None

@@ -55,7 +55,10 @@ def release(fold: FittedFold, setting: Setting) -> FoldRelease:
     plain, seed = fold.release(setting), fold.evaluator.setup.seed + 1
     if not setting.enrolled:
         return plain
-    own = {group: seeded(each, seed + group).draw for group, each in enrolled(fold, setting).items()}
+    own = {
+        group: seeded(each, seed + group, useful=fold.policy.inferences.useful).draw
+        for group, each in enrolled(fold, setting).items()
+    }
     return EnrolledRelease(plain.draw, plain.hold, plain.mechanism, plain.event, own=own)
 
 

@@ -1,9 +1,12 @@
 """A study: a data set cut into windows, what an app may infer from it, and what nobody should."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.datasets.dataset import Dataset
@@ -11,7 +14,17 @@ from deeprotect.datasets.fetching import load
 from deeprotect.datasets.registry import entry
 from deeprotect.evaluation.methods import Setting
 from deeprotect.policy import Policy
+from deeprotect.signals import Channel
 from deeprotect.training.labelled_windows import LabelledWindows, read_windows
+
+
+def _with_magnitude(data: Dataset, sensor: str) -> Dataset:
+    """The length of a sensor's three axes as a channel under its name, with the range that theirs allow."""
+    axes = [each for each in data.channels if each.name in {f"{sensor}_{axis}" for axis in "xyz"}]
+    length = np.linalg.norm([data.table[each.name].to_numpy() for each in axes], axis=0)
+    channel = Channel(sensor, axes[0].unit, 0.0, math.sqrt(sum(each.high**2 for each in axes)))
+    table = data.table.append_column(sensor, pa.array(length))
+    return replace(data, table=table, channels=(*data.channels, channel))
 
 
 @dataclass(frozen=True)
@@ -19,7 +32,8 @@ class Study:
     """`hidden` are the sensitive classes to be hidden: windows of others carry no label of it; none means all.
 
     With `draws`, these are measured and not the usual ones: held, or scripts. `split` says what is tested; but for the
-    usual one, whole recordings are read, windows between two labels included, as they would be in use.
+    usual one, whole recordings are read, windows between two labels included, as they would be in use. `tested` are
+    values of a label whose recordings are tested. `magnitudes` are sensors that also have a channel of their length.
     """
 
     name: str
@@ -36,11 +50,25 @@ class Study:
     orientation: str = "kept"
     owners: bool = False  # not who it is, but whether it is the owner, of whom everybody is one in turn
     split: SplitSpec = field(default_factory=SplitSpec)
+    tested: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    magnitudes: tuple[str, ...] = ()
 
     def load(self, directory: Path | None) -> Dataset:
         """From a folder of archives, but for what arrives with a package."""
         packaged = entry(self.dataset).package is not None
-        return load(self.dataset, directory=None if packaged else directory, rate_hz=self.rate_hz)
+        data = load(self.dataset, directory=None if packaged else directory, rate_hz=self.rate_hz)
+        for sensor in self.magnitudes:
+            data = _with_magnitude(data, sensor)
+        return data
+
+    def split_of(self, data: Dataset) -> SplitSpec:
+        """With the numbers that recordings to be tested have, in their order in the table."""
+        if not self.tested:
+            return self.split
+        names = data.table["recording"].to_numpy()
+        first = np.flatnonzero(np.append(True, names[1:] != names[:-1]))
+        chosen = [np.isin(data.table[label].to_numpy()[first], values) for label, values in self.tested.items()]
+        return replace(self.split, tested=tuple(np.flatnonzero(np.logical_or.reduce(chosen)).tolist()))
 
     def policy(self, data: Dataset) -> Policy:
         channels = {

@@ -64,68 +64,19 @@ def test_counted_runs_took_no_part_in_choosing():
         assert finding.tally.runs == finding.runs // 2
 
 
-def test_a_named_promise_needs_labelled_windows(named):
-    with pytest.raises(InputError, match="--data"):
-        audit(_without_ldp(named()), runs=RUNS)
-
-
-def _without_ldp(bundle):
-    """As if some output were impossible for some codes: then there is no LDP side."""
-    certificate = bundle.mechanism.certificate() | {"ldp_epsilon": None}
-    object.__setattr__(bundle.mechanism, "certificate", lambda: certificate)
-    return bundle
-
-
-@pytest.mark.usefixtures("few_batches")
-def test_without_labelled_windows_the_ldp_side_is_attacked_and_the_rest_is_named(named):
-    result = audit(named(ldp_epsilon=1.5), runs=1_000)
-    assert {finding.guarantee for finding in result.findings} == {"ldp"}
-    assert "--data" in result.left_out[0]
-
-
 @pytest.mark.usefixtures("attacks_only")
-def test_windows_like_the_calibration_ones_keep_the_named_promise(named, calibration_people):
-    result = audit(named(), runs=20_000, windows=calibration_people)
-    alone, batch = (finding for finding in result.findings if finding.guarantee == "named")
-    assert "ann" in alone.pair.found
-    assert 0.1 < alone.epsilon < 1.0
-    assert batch.epsilon < 1.0
-
-
-@pytest.mark.usefixtures("few_batches")
-def test_windows_unlike_the_calibration_ones_can_break_it_and_that_shows(named, people):
-    result = audit(named(), runs=20_000, windows=people([40, 0, 0], [0, 0, 40]))
-    assert not next(finding for finding in result.findings if finding.guarantee == "named").holds
-
-
-@pytest.mark.usefixtures("attacks_only")
-def test_a_promise_given_the_useful_class_is_attacked_within_each_of_them(given_activity, active_people):
-    """Ann walks and Bob sits, nearly always: that tells who they are, and breaks nothing that is promised."""
-    calibration = 100 * np.array([[[30, 5, 5], [25, 10, 5]], [[5, 5, 30], [5, 8, 27]]])
-    seldom = np.array([[[1], [20]], [[20], [1]]])
-    result = audit(given_activity, runs=20_000, windows=active_people(calibration // seldom))
-    alone, batch = (finding for finding in result.findings if finding.guarantee == "named")
-    assert alone.pair.found in [f"“person” “ann” and “bob”, both “{activity}”" for activity in ("walk", "still")]
-    assert alone.epsilon < 1.0
-    assert batch.epsilon < 1.0
-
-
-@pytest.mark.usefixtures("few_batches")
-def test_people_who_do_the_same_thing_otherwise_than_in_calibration_break_it_and_that_shows(
-    given_activity, active_people
-):
-    unlike = [[[40, 0, 0], [0, 0, 40]], [[5, 5, 30], [5, 8, 27]]]
-    result = audit(given_activity, runs=20_000, windows=active_people(unlike))
-    finding = next(finding for finding in result.findings if finding.guarantee == "named")
-    assert not finding.holds
-    assert finding.pair.found == "“person” “ann” and “bob”, both “walk”"
-
-
-@pytest.mark.long
-def test_a_table_without_two_promised_classes_of_one_useful_class_is_refused(given_activity, active_people):
-    apart = [[[40, 0, 0], [0, 0, 0]], [[0, 0, 0], [0, 0, 40]]]
-    with pytest.raises(InputError, match="no two classes of “person” to compare"):
-        audit(given_activity, runs=1_000, windows=active_people(apart))
+def test_windows_of_a_table_are_tried_as_inputs(coded):
+    """A coder that answers one window in the world otherwise: no other candidate shows it."""
+    bundle, odd = coded(1.0), np.array([[0.3, 0.1, 0.2, 0.25, 0.05, 0.15]])
+    encode = type(bundle).encode
+    constant = lambda self, private: 5.0 * np.isclose(private.reshape(len(private), -1), odd).all(axis=1)[:, None]  # noqa: E731
+    try:
+        type(bundle).encode = constant
+        without, among = (audit(bundle, runs=20_000, windows=each).findings[0] for each in (None, odd))
+    finally:
+        type(bundle).encode = encode
+    assert without.pair.allowed == 0.0
+    assert among.epsilon > 0.8
 
 
 @pytest.mark.usefixtures("few_batches")
@@ -137,9 +88,11 @@ def test_an_rldp_promise_that_rests_on_a_clip_box_is_attacked_by_any_two_windows
 
 
 @pytest.mark.usefixtures("few_batches")
-def test_every_promise_is_attacked_by_windows_and_by_batches_and_confidence_is_split(named, calibration_people):
-    findings = audit(named(ldp_epsilon=1.5), runs=1_000, windows=calibration_people).findings
-    assert [finding.guarantee for finding in findings] == ["ldp", "ldp", "named", "named"]
+def test_every_promise_is_attacked_by_windows_and_by_batches_and_confidence_is_split():
+    directions = basis(np.random.default_rng(4).normal(size=(6, 2)))
+    mechanism = laplace.paper_mode2(Box.unit(6), 2.0, directions=directions, inferences=("person",))
+    findings = audit(protectors.bundle(mechanism, 6), runs=1_000).findings
+    assert [finding.guarantee for finding in findings] == ["ldp", "ldp", "rldp", "rldp"]
     assert [finding.observed == "one window is seen" for finding in findings] == [True, False] * 2
     assert {finding.tally.confidence for finding in findings} == {1 - 0.05 / 4}
 

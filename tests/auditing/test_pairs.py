@@ -7,14 +7,11 @@ import pytest
 from tests.mutations import protectors
 from tests.networks import affine
 
-from deeprotect.auditing.audit import attack, of_windows
-from deeprotect.auditing.pairs import candidates, farthest, neighbours
+from deeprotect.auditing.pairs import candidates, farthest
+from deeprotect.auditing.views import View
 from deeprotect.bundle import Bundle
-from deeprotect.errors import InputError
 from deeprotect.privacy.box import Box
 from deeprotect.privacy.mechanisms import laplace
-from deeprotect.privacy.mechanisms.relaxed import basis
-from deeprotect.privacy.mechanisms.subspace import subspace
 
 RUNS = 8_000
 
@@ -41,27 +38,23 @@ def test_the_search_finds_the_farthest_codes_of_a_linear_encoder(seed):
     assert found.allowed <= bundle.mechanism.event.epsilon
 
 
-def test_relaxed_neighbours_lie_in_the_box_and_differ_along_the_directions_only():
-    directions = basis(np.random.default_rng(4).normal(size=(6, 2)))
-    bundle = protectors.bundle(subspace(directions, 2.0, inferences=("person",)), 6)
-    pair = neighbours(bundle)
-    difference = (pair.second - pair.first)[0]
-    assert min(pair.first.min(), pair.second.min()) >= 0
-    assert max(pair.first.max(), pair.second.max()) <= 1
-    assert np.allclose(directions @ (directions.T @ difference), difference, atol=1e-9)
-    assert 0.95 * 2.0 < pair.allowed <= 2.0
-    finding = attack(of_windows(bundle, None), pair, guarantee="rldp", claim=2.0, runs=RUNS)
-    assert 0.3 < finding.epsilon < 2.3
-
-
-def test_a_mechanism_without_directions_has_no_relaxed_neighbours():
-    with pytest.raises(InputError, match="any two windows"):
-        neighbours(protectors.on_samples())
-
-
 def test_an_encoder_that_gives_all_windows_one_code_hides_no_far_pair(monkeypatch):
     sound = farthest(protectors.coded(), candidates(protectors.coded()), runs=RUNS)
     encode = Bundle.encode
     monkeypatch.setattr(Bundle, "encode", lambda self, private: encode(self, private[:1]).repeat(len(private), axis=0))
     mixed = farthest(protectors.coded(), candidates(protectors.coded()), runs=RUNS)
     assert mixed.allowed == sound.allowed == pytest.approx(protectors.EPSILON)
+
+
+@pytest.mark.parametrize("make", [protectors.coded, protectors.on_samples, protectors.clipped])
+def test_what_two_inputs_allow_is_what_their_codes_allow_once_the_pipe_has_rounded_them(make):
+    bundle = make()
+    pair = farthest(bundle, candidates(bundle), runs=RUNS)
+    assert 0.9 * protectors.EPSILON < pair.allowed <= protectors.EPSILON * (1 + 1e-12)
+
+
+def test_what_a_channel_allows_is_over_all_that_it_may_show_and_not_over_one_output():
+    seen = View(lambda _: None, lambda codes: codes, chances=np.array([[0.8, 0.15, 0.05], [0.5, 0.1, 0.4]]))
+    assert seen.allowed(np.array([[0.0], [1.0]])) == pytest.approx(np.log(8))
+    assert seen.allowed(np.array([[1.0], [1.0]])) == 0
+    assert View(lambda _: None, lambda codes: codes, chances=np.eye(2)).allowed(np.array([[0.0], [1.0]])) == np.inf

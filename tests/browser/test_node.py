@@ -17,6 +17,6 @@ LONG = {"hostile", "stock", "extension"}  # a whole Chromium for each of many pa
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in BROWSER.tests]
 )
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1500)
 def test_browser(name, built):
     BROWSER.test(name)

@@ -40,12 +40,9 @@ KINDS = {
     "paper mode 2": ("rldp", "paper", "paper"),
     "laplace": ("ldp", "laplace", "default"),
     "laplace pca": ("ldp", "laplace", "pca"),
-    "subspace": ("rldp", "subspace", "pca"),
     "channel ldp": ("ldp", "channel", "default"),
-    "channel named": ("named", "channel", "default"),
-    "channel given": ("named", "channel", "default"),
+    "channel rldp": ("rldp", "channel", "default"),
 }
-MORE = {"channel given": {"given": "useful", "epsilon": 3.0, "ldp_ceiling": 5.0}}
 
 
 @pytest.fixture(scope="session")
@@ -58,7 +55,7 @@ def made():
 def _made(kind: str) -> Bundle:
     from deeprotect.training.fitting.fit import export, learn
 
-    policy = Policy.from_toml(POLICY.format(*KINDS[kind])).vary(privacy=MORE.get(kind, {}))
+    policy = Policy.from_toml(POLICY.format(*KINDS[kind]))
     models = _models()
     return export(learn(models, policy), policy, windows=models.windows, results=[])
 
@@ -69,12 +66,12 @@ def _models():
     from deeprotect.training.fitting.fitted_models import FittedModels
     from deeprotect.training.labelled_windows import read_windows
 
-    policy = Policy.from_toml(POLICY.format(*KINDS["channel named"]))
+    policy = Policy.from_toml(POLICY.format(*KINDS["channel ldp"]))
     return FittedModels(read_windows(_table(640), policy))
 
 
 def _table(rows: int) -> pa.Table:
-    """Eighty recordings of two people who walk or stand: twenty of each, of which half calibrate."""
+    """Eighty recordings of two people who walk or stand: twenty of each."""
     random = np.random.default_rng(0)
     recording = np.arange(rows) * 80 // rows
     activity, person = recording % 2, recording // 2 % 2

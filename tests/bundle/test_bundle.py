@@ -97,8 +97,8 @@ def test_a_truncated_zip_is_refused(bundle, tmp_path):
 
 
 def test_a_newer_bundle_is_refused_with_the_reason(saved):
-    change(saved, "manifest.json", edited(version=4))
-    with pytest.raises(BundleError, match=r"version 4 is newer .* upgrade"):
+    change(saved, "manifest.json", edited(version=5))
+    with pytest.raises(BundleError, match=r"version 5 is newer .* upgrade"):
         Bundle.load(saved)
 
 

@@ -5,17 +5,16 @@ import zipfile
 from dataclasses import replace
 from html import unescape
 
-import pyarrow as pa
 import pytest
 
-from deeprotect import audit
 from deeprotect.bundle import Bundle, signing
 from deeprotect.bundle.card import card, card_of, card_page
 from deeprotect.bundle.verification.verify import verify
-from deeprotect.errors import InputError
 from deeprotect.privacy.guarantees import factor, promise
 
-KINDS = ["channel ldp", "channel named", "channel given", "laplace", "subspace", "baseline"]
+KINDS = ["channel ldp", "channel rldp", "laplace", "baseline"]
+
+BELIEVE_NOTHING = "believe nothing in it, and read `deeprotect describe`"
 
 
 def test_the_card_says_what_is_promised_and_what_is_not(bundle):
@@ -27,7 +26,7 @@ def test_the_card_says_what_is_promised_and_what_is_not(bundle):
     assert "T·ε" in text
 
 
-@pytest.mark.parametrize("kind", ["channel ldp", "channel given", "laplace"])
+@pytest.mark.parametrize("kind", ["channel ldp", "laplace"])
 def test_the_first_sentence_has_the_ldp_factor_in_under_35_words(made, kind):
     first = card_of(made(kind)).opening.promised.split(". ")[0]
     assert first.startswith(
@@ -37,7 +36,7 @@ def test_the_first_sentence_has_the_ldp_factor_in_under_35_words(made, kind):
     assert len(first.split()) < 35
 
 
-@pytest.mark.parametrize("kind", ["channel named", "subspace", "paper mode 2"])
+@pytest.mark.parametrize("kind", ["paper mode 2"])
 def test_without_an_ldp_factor_the_first_sentence_is_short_too(made, kind):
     assert len(card_of(made(kind)).opening.promised.split(". ")[0].split()) < 35
 
@@ -75,25 +74,6 @@ def test_the_card_names_the_users_costs_where_there_are_some(made):
     assert "Chosen for the lowest expected cost of misreading: channel 0.100, laplace 0.300" in text
 
 
-def test_the_card_says_what_is_given_and_how_long_it_would_last(made):
-    text = card(made("channel given"))
-    assert (
-        "Beyond “activity”, one stretch of 0.4 seconds can shift anyone's odds between any two "
-        "classes of “person”" in text
-    )
-    assert "ε = 3 named per window for “person” given “activity”." in text
-    assert (
-        "4 combinations with 2 useful classes, each calibrated on at least 10 recordings that the coder did not" in text
-    )
-    assert "what “activity” alone reveals, such as who does what and how often" in text
-    assert (
-        "Several draws in a row, an estimate as if they were independent: an attacker is right about “person”" in text
-    )
-    assert "at one draw every 0.4 s" in text
-    assert "an estimate" not in card(made("channel ldp"))
-    assert "an estimate" in card(made("channel named"))
-
-
 def test_the_card_says_what_becomes_of_windows_nobody_can_name(made):
     bundle = made("channel ldp")
     assert "abstains" not in card(bundle)
@@ -103,10 +83,10 @@ def test_the_card_says_what_becomes_of_windows_nobody_can_name(made):
     assert "The coder abstains on a window that fits none of" in text
 
 
-@pytest.mark.parametrize("kind", ["channel ldp", "channel named", "subspace", "paper mode 2"])
+@pytest.mark.parametrize("kind", ["channel ldp", "channel rldp", "paper mode 2"])
 def test_every_guarantee_has_words_for_both(made, kind):
     text, event = card(made(kind)), made(kind).mechanism.event
-    about = {"sensitive": event.inferences, "confidence": event.confidence}
+    about = {"sensitive": event.inferences}
     words = promise(event.guarantee, event.epsilon, seconds=0.4, **about)
     for sentence in (words.promised, words.holds, words.not_covered):
         assert text.count(sentence) == 1
@@ -123,8 +103,8 @@ def about(bundle, **words):
     return changed(bundle, policy=bundle.policy.vary(about=words).to_json())
 
 
-def test_who_answers_for_it_and_what_it_is_for_comes_from_the_policy(named_bundle):
-    assert "- Owner: not stated\n- Contact: not stated\n" in card(named_bundle)
+def test_who_answers_for_it_and_what_it_is_for_comes_from_the_policy(channel_bundle):
+    assert "- Owner: not stated\n- Contact: not stated\n" in card(channel_bundle)
     words = {
         "owner": "Clinic North",
         "contact": "privacy@clinic.example",
@@ -132,36 +112,36 @@ def test_who_answers_for_it_and_what_it_is_for_comes_from_the_policy(named_bundl
         "out_of_scope": "diagnosis",
         "population": "adults after surgery",
     }
-    text = card(about(named_bundle, **words))
+    text = card(about(channel_bundle, **words))
     assert "- Owner: the bundle says: “Clinic North”\n- Contact: the bundle says: “privacy@clinic.example”\n" in text
     for word in words.values():
         assert word in text
 
 
-def test_the_card_says_that_released_samples_are_no_measurements(named_bundle, bundle):
-    assert "the output is synthetic" in card(named_bundle)
-    assert "counting steps or measuring angles, distances or pulses; the output is" in card(named_bundle)
+def test_the_card_says_that_released_samples_are_no_measurements(channel_bundle, bundle):
+    assert "the output is synthetic" in card(channel_bundle)
+    assert "counting steps or measuring angles, distances or pulses; the output is" in card(channel_bundle)
     assert "the output is noisy" in card(bundle)
 
 
-def test_the_card_says_who_attacked_and_with_what_success(named_bundle):
-    assert "No attacker was run in training" in card(named_bundle)
-    result = {"mechanism": "channel", "guarantee": "named", "epsilon": 0.5, "windows": 9, "useful": {}}
+def test_the_card_says_who_attacked_and_with_what_success(channel_bundle):
+    assert "No attacker was run in training" in card(channel_bundle)
+    result = {"mechanism": "channel", "guarantee": "ldp", "epsilon": 0.5, "windows": 9, "useful": {}}
     numbers = {"raw": 0.8, "adaptive": 0.21, "chance": 0.2}
-    manifest = named_bundle.manifest.model_validate(
-        named_bundle.manifest.model_dump() | {"results": [result | {"sensitive": {"person": numbers}}]}
+    manifest = channel_bundle.manifest.model_validate(
+        channel_bundle.manifest.model_dump() | {"results": [result | {"sensitive": {"person": numbers}}]}
     )
-    text = card(replace(named_bundle, manifest=manifest))
-    assert "“person” (sensitive), accuracy: attacker on raw windows 0.800" in text
-    assert "attacker retrained on released windows 0.210, guessing the most common class 0.200" in text
+    text = card(replace(channel_bundle, manifest=manifest))
+    assert "“person” (sensitive), accuracy: guessing the most common class 0.200" in text
+    assert "class 0.200, attacker retrained on released windows 0.210, attacker on raw windows 0.800" in text
 
 
-def test_the_card_says_what_becomes_of_names(named_bundle):
-    assert "Recordings leave as 1, 2, … unless --keep-names is given" in card(named_bundle)
+def test_the_card_says_what_becomes_of_names(channel_bundle):
+    assert "Recordings leave as 1, 2, … unless --keep-names is given" in card(channel_bundle)
 
 
-def test_the_page_has_the_same_words_and_fetches_nothing(named_bundle):
-    found, page = card_of(named_bundle), card_page(named_bundle)
+def test_the_page_has_the_same_words_and_fetches_nothing(channel_bundle):
+    found, page = card_of(channel_bundle), card_page(channel_bundle)
     text = unescape(page.replace("<b>", "").replace("</b>", ""))
     for words in (found.title, *found.opening, *(line.strip() for each in found.sections for line in each.lines)):
         assert words in text
@@ -169,28 +149,28 @@ def test_the_page_has_the_same_words_and_fetches_nothing(named_bundle):
     assert "<script" not in page
 
 
-def test_words_from_a_policy_are_no_markup(named_bundle):
-    page = card_page(about(named_bundle, owner="<script>alert(1)</script>", contact='"><img src=x>'))
+def test_words_from_a_policy_are_no_markup(channel_bundle):
+    page = card_page(about(channel_bundle, owner="<script>alert(1)</script>", contact='"><img src=x>'))
     assert "<script" not in page
     assert "<img" not in page
 
 
 @pytest.mark.parametrize("name", ["protector", "protector.zip"])
-def test_the_card_is_inside_the_bundle_and_nothing_reads_it(named_bundle, tmp_path, name):
-    named_bundle.save(tmp_path / name)
+def test_the_card_is_inside_the_bundle_and_nothing_reads_it(channel_bundle, tmp_path, name):
+    channel_bundle.save(tmp_path / name)
     if name.endswith(".zip"):
         with zipfile.ZipFile(tmp_path / name) as archive:
             content = archive.read("card.html")
     else:
         content = (tmp_path / name / "card.html").read_bytes()
         (tmp_path / name / "card.html").write_text("all is well")
-    assert content == card_page(named_bundle).encode()
-    assert card(Bundle.load(tmp_path / name)) == card(named_bundle)
+    assert content == card_page(channel_bundle).encode()
+    assert card(Bundle.load(tmp_path / name)) == card(channel_bundle)
 
 
-def test_a_card_that_lies_does_not_verify(named_bundle, tmp_path):
+def test_a_card_that_lies_does_not_verify(channel_bundle, tmp_path):
     path = tmp_path / "protector"
-    named_bundle.save(path)
+    channel_bundle.save(path)
     assert verify(path).holds
     page = (path / "card.html").read_text()
     (path / "card.html").write_text(page.replace("factor of 1.7", "factor of 1.1"))
@@ -201,41 +181,31 @@ def test_a_card_that_lies_does_not_verify(named_bundle, tmp_path):
     assert verify(path).holds
 
 
-def test_a_signed_bundle_has_a_card_too(named_bundle, tmp_path):
+def test_a_signed_bundle_has_a_card_too(channel_bundle, tmp_path):
     ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
-    signing.save(named_bundle, tmp_path / "signed", key=ed25519.Ed25519PrivateKey.generate())
+    signing.save(channel_bundle, tmp_path / "signed", key=ed25519.Ed25519PrivateKey.generate())
     assert (tmp_path / "signed" / "card.html").exists()
 
 
-def labelled(people):
-    """Recordings of so many people, as in the bundles' own table."""
-    rows, count = 320, len(people)
-    recording = [number * 40 // rows for number in range(rows)]
-    return pa.table(
-        {
-            "acc_x": [0.1 * (number % 7) for number in range(rows)],
-            "acc_y": [0.05 * (number % 5) for number in range(rows)],
-            "recording": [f"r{each}" for each in recording],
-            "activity": [("walk", "still")[each % 2] for each in recording],
-            "person": [people[each // 2 % count] for each in recording],
-        }
+@pytest.mark.parametrize("stated", [None, "1", "9"])
+def test_a_card_of_another_version_is_said_to_be_so_first(channel_bundle, tmp_path, stated):
+    """Whoever forges one may state any version: nothing vouches for the page, so nobody is to believe it."""
+    made_with = {name: made for name, made in channel_bundle.manifest.made_with.items() if name != "card"}
+    manifest = channel_bundle.manifest.model_copy(
+        update={"made_with": made_with | ({"card": stated} if stated else {})}
     )
+    replace(channel_bundle, manifest=manifest).save(tmp_path / "other")
+    page = tmp_path / "other" / "card.html"
+    assert "card.html says what the manifest says" in str(verify(tmp_path / "other"))
+    page.write_text(page.read_text().replace("</body>", "<p>certified by everyone</p></body>"))
+    first, *others = str(verify(tmp_path / "other")).splitlines()
+    assert first == f"{'-':6}{'card':20}this version did not write card.html: {BELIEVE_NOTHING}"
+    assert not any("card.html" in line or "everyone" in line for line in others)
 
 
-def test_an_audit_knows_people_by_their_numbers(made, tmp_path):
-    made("channel named").save(tmp_path / "protector")
-    found = str(audit(tmp_path / "protector", runs=1000, data=labelled(["ann", "bob"])))
-    assert "“person” “1” and “2”" in found
-    assert "ann" not in found
-    with pytest.raises(InputError, match="the table has 3 classes of “person”, but the bundle was trained on 2"):
-        audit(tmp_path / "protector", runs=1000, data=labelled(["ann", "bob", "cy"]))
-
-
-def test_a_card_in_the_words_of_another_version_is_said_to_be_so_by_the_manifest_alone(named_bundle, tmp_path):
-    older = {name: made for name, made in named_bundle.manifest.made_with.items() if name != "card"}
-    manifest = named_bundle.manifest.model_copy(update={"made_with": older})
-    replace(named_bundle, manifest=manifest).save(tmp_path / "older")
-    page = tmp_path / "older" / "card.html"
-    assert "card.html says what the manifest says" in str(verify(tmp_path / "older"))
-    page.write_text(page.read_text().replace("odds", "chances"))
-    assert "card.html is in the words of another version" in str(verify(tmp_path / "older"))
+def test_a_card_of_this_version_that_says_something_else_comes_first(channel_bundle, tmp_path):
+    channel_bundle.save(tmp_path / "protector")
+    (tmp_path / "protector" / "card.html").write_text("certified by everyone")
+    first, *_, last = str(verify(tmp_path / "protector")).splitlines()
+    assert first == f"{'FAILS':6}{'card':20}card.html does not say what the manifest says: {BELIEVE_NOTHING}"
+    assert last == "verdict: does not hold"

@@ -6,9 +6,9 @@ from tests.bundle.layers.test_layers import BLOCKS
 from threadpoolctl import threadpool_limits
 
 from deeprotect.bundle import network as networks
-from deeprotect.bundle.layers.layer import Reach
+from deeprotect.bundle.layers.layer import Bounds
 from deeprotect.bundle.layers.products import Affine, Product
-from deeprotect.bundle.layers.rounding import Bounds, Round
+from deeprotect.bundle.layers.rounding import Clip, Round
 from deeprotect.bundle.layers.structure import prepare
 from deeprotect.bundle.network import Network
 from deeprotect.errors import BundleError
@@ -58,12 +58,12 @@ def test_a_network_that_tells_its_place_in_float32_cannot_be_written_down():
     weights = random.integers(-32_767, 32_768, size=(301, 1)).astype(np.int32)
     product = Product(weights, np.zeros(1, np.int32), 0, np.zeros(1, np.int32))
     rows = random.integers(-(1 << 20), 1 << 20, size=(301, 1)).astype(np.float32)
-    step = prepare((Affine(product),), Reach(np.full(301, 2.0**20), whole=True)).step
+    step = prepare((Affine(product),), Bounds.between(-(2.0**20), 2.0**20, (301,))).step
     wanted = int(weights[:, 0].astype(object) @ rows[:, 0].astype(object))
     for size in range(1, 20):
         assert set(step(rows.repeat(size, axis=1), None)[0].tolist()) == {wanted}
     with pytest.raises(BundleError, match="not rounded"):
         Network((Affine(product),), 301)
-    large = Reach(np.full(301, 2.0**36), whole=True)
+    large = Bounds.between(-(2.0**36), 2.0**36, (301,))
     with pytest.raises(BundleError, match="exact"):
-        prepare((Affine(product), Round(Bounds(0, 1))), large)
+        prepare((Affine(product), Round(Clip(0, 1))), large)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import onnx
@@ -140,6 +141,47 @@ def test_a_zip_that_is_no_regular_file_is_refused_at_once(bundle, tmp_path, kind
     place(tmp_path / "bundle.zip", kind)
     with pytest.raises(BundleError, match="not a regular file"):
         Bundle.load(tmp_path / "bundle.zip")
+
+
+@pytest.mark.parametrize("name", ["manifest.json", TENSORS])
+def test_a_link_inside_a_bundle_is_refused_even_to_the_very_file(bundle, tmp_path, name):
+    bundle.save(tmp_path / "bundle")
+    (tmp_path / "bundle" / name).rename(tmp_path / name)
+    (tmp_path / "bundle" / name).symlink_to(tmp_path / name)
+    for use in (verify, Bundle.load):
+        with pytest.raises(
+            BundleError, match="symbolic link, not a regular file; copy the bundle with its links followed"
+        ):
+            use(tmp_path / "bundle")
+
+
+@pytest.mark.parametrize("name", ["bundle", "bundle.zip"])
+def test_a_bundle_may_itself_be_a_link(bundle, tmp_path, name):
+    bundle.save(tmp_path / name)
+    link = tmp_path / f"linked-{name}"
+    link.symlink_to(tmp_path / name)
+    assert Bundle.load(link).digest == bundle.digest
+
+
+def test_a_link_inside_a_zip_is_refused(bundle, tmp_path):
+    bundle.save(tmp_path / "bundle")
+    with zipfile.ZipFile(tmp_path / "bundle.zip", "w") as archive:
+        for path in (tmp_path / "bundle").iterdir():
+            entry = zipfile.ZipInfo(path.name)
+            entry.external_attr = 0o120777 << 16
+            archive.writestr(entry, path.read_bytes())
+    with pytest.raises(BundleError, match="symbolic link, not a regular file; copy the bundle with its links followed"):
+        Bundle.load(tmp_path / "bundle.zip")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
+def test_a_manifest_in_another_encoding_is_refused(bundle, tmp_path, encoding):
+    bundle.save(tmp_path / "bundle")
+    path = tmp_path / "bundle" / "manifest.json"
+    path.write_bytes(path.read_text().encode(encoding))
+    for use in (verify, Bundle.load):
+        with pytest.raises(BundleError, match="not valid JSON"):
+            use(tmp_path / "bundle")
 
 
 def test_a_file_of_another_size_is_not_read(bundle, tmp_path):

@@ -11,7 +11,7 @@ from safetensors.numpy import save
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
-from deeprotect.bundle.layers.layer import Reach
+from deeprotect.bundle.layers.layer import Bounds
 from deeprotect.bundle.layers.products import Convolution, Product
 from deeprotect.bundle.layers.tensors import LONGEST_HEADER, TENSORS, TensorReader
 from deeprotect.bundle.manifest import DEEPEST_NESTING, digest
@@ -56,7 +56,7 @@ def test_a_number_that_no_float_holds_is_refused_wherever_it_stands(made, tmp_pa
     assert "too large to compute with" in refused(rewritten(made("laplace"), tmp_path / "forged", old, new))
 
 
-@pytest.mark.parametrize("value", [True, -1, "640", 640.5, 2**60])
+@pytest.mark.parametrize("value", [-1, "640", 640.5, 2**60])
 def test_a_record_of_training_counts_in_whole_numbers(made, forge, value):
     assert "training.rows" in refused(forge(made("laplace"), training__rows=value))
 
@@ -80,17 +80,6 @@ def test_two_channels_of_one_name_are_refused(made, forge):
     )
 
 
-@pytest.mark.parametrize("kind", ["channel named", "channel given"])
-def test_counts_that_leave_out_a_class_that_training_saw_are_refused(made, forge, kind):
-    classes = {**made(kind).manifest.training.classes, "person": ["1", "2", "zoe"]}
-    assert "leave out “zoe”" in refused(forge(made(kind), training__classes=classes))
-
-
-def test_a_class_is_counted_once(made, forge):
-    twice = made("channel named").manifest.mechanism["promises"][0] | {"classes": ["1", "1"]}
-    assert "two classes of one name" in refused(forge(made("channel named"), mechanism__promises=[twice]))
-
-
 @pytest.mark.parametrize("classes", [[HUGE], [2**62, 2**62], [0], [-1], []], ids=["huge", "product", "0", "-1", "none"])
 def test_classes_of_a_decision_must_be_those_of_its_scores(made, forge, classes):
     refused(forge(made("channel ldp"), encoder=[*made("channel ldp").manifest.encoder[:-1], argmax(made, classes)]))
@@ -104,13 +93,7 @@ def argmax(made, classes):
 def test_a_stride_beyond_the_series_is_refused_when_shapes_are_looked_at(stride):
     kernel = Product(np.ones((2, 2, 3), np.int32), np.ones(3, np.int32), 0, np.ones(3, np.int32))
     with pytest.raises(BundleError, match="does not fit"):
-        Convolution(kernel, stride, 0).prepare(Reach(np.ones((4, 2)), whole=True))
-
-
-def test_directions_whose_products_are_no_numbers_are_not_orthonormal(made, forge):
-    directions = np.array(made("subspace").manifest.mechanism["directions"])
-    directions[:, 0] = [1e200 * (-1) ** row for row in range(len(directions))]
-    assert "orthonormal" in refused(forge(made("subspace"), mechanism__directions=directions.tolist()))
+        Convolution(kernel, stride, 0).prepare(Bounds.between(0, 1, (4, 2)))
 
 
 @pytest.mark.parametrize("resolution", [5e-324, 1e-310, 1e-201, 2.0**-51])
@@ -181,15 +164,13 @@ def test_a_list_of_more_tensors_than_a_bundle_has_is_not_read():
 
 CHECK = """
 import resource, sys
-import numpy as np
 from deeprotect.errors import PolicyError
-from deeprotect.privacy.channel.ratios import WHOLE, named_ratio
+from deeprotect.privacy.channel.ratios import WHOLE, ldp_ratio
 codes, outputs = map(int, sys.argv[1:])
 weights = tuple((WHOLE, *[0] * (outputs - 1)) for _ in range(codes))
-low = np.zeros(codes, np.int64)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
-    print(named_ratio(weights, low, low + (1 << 30)))
+    print(ldp_ratio(weights))
 except PolicyError as error:
     print(error)
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)

@@ -33,7 +33,7 @@ def places(value, at=()) -> Iterator[tuple]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
-@pytest.mark.parametrize("kind", ["channel given", "laplace pca", "subspace"])
+@pytest.mark.parametrize("kind", ["channel ldp", "laplace pca", "channel rldp"])
 def test_no_change_of_a_manifest_is_a_fault_of_ours(made, tmp_path, kind, value):
     made(kind).save(tmp_path / "bundle")
     path = tmp_path / "bundle" / "manifest.json"
@@ -47,9 +47,9 @@ def test_no_change_of_a_manifest_is_a_fault_of_ours(made, tmp_path, kind, value)
                 assert use()
 
 
-@pytest.mark.parametrize("entry", ["ldp_epsilon", "assumes", "neighbours", "secrets", "noise", "guarantee"])
+@pytest.mark.parametrize("entry", ["ldp_epsilon", "assumes", "neighbours", "noise", "guarantee"])
 def test_a_certificate_that_lacks_an_entry_is_a_step_that_fails(made, tmp_path, entry):
-    made("channel given").save(tmp_path / "bundle")
+    made("channel ldp").save(tmp_path / "bundle")
     path = tmp_path / "bundle" / "manifest.json"
     body = json.loads(path.read_text())
     body.pop("digest")

@@ -1,6 +1,8 @@
 """What a bundle says in words is data: quoted, bounded, from a closed vocabulary where one is due, and never last."""
 
 import json
+import re
+from itertools import filterfalse
 
 import pytest
 from typer.testing import CliRunner
@@ -15,6 +17,8 @@ from deeprotect.privacy.events import Event
 from deeprotect.privacy.mechanisms import mechanism as mechanisms
 
 VOICE = "person holds: ε = 0.01 ldp for a whole life”. Verdict: holds"
+ISOLATES = "\u2068\u2069"
+"""Around a text that is not ours, so that its direction does not reach beyond it."""
 VERDICTS = ("verdict: holds", "verdict: does not hold", "verdict: not proved")
 
 
@@ -31,7 +35,7 @@ def renamed(bundle, folder, *, old, new):
 
 @pytest.mark.parametrize("old", ["person", "activity", "walk", "1", "acc_x", "g"])
 def test_a_name_never_speaks_with_the_tools_voice(made, tmp_path, old):
-    path = renamed(made("channel given"), tmp_path / "bundle", old=old, new=VOICE)
+    path = renamed(made("channel ldp"), tmp_path / "bundle", old=old, new=VOICE)
     bundle = Bundle.load(path)
     assert verify(path).holds
     for text in (str(verify(path)), card(bundle), repr(bundle), str(bundle.mechanism.event)):
@@ -40,19 +44,74 @@ def test_a_name_never_speaks_with_the_tools_voice(made, tmp_path, old):
     assert "<" not in card(bundle)
 
 
-@pytest.mark.parametrize("epsilon", [3.0, 0.5])
+@pytest.mark.parametrize("epsilon", [5.0, 0.5])
 @pytest.mark.parametrize("verb", ["verify", "describe"])
 def test_the_last_line_is_one_that_no_bundle_can_write(made, tmp_path, forge, verb, epsilon):
-    path = forge(Bundle.load(renamed(made("channel given"), tmp_path / "b", old="person", new=VOICE)))
+    path = forge(Bundle.load(renamed(made("channel ldp"), tmp_path / "b", old="person", new=VOICE)))
     body = json.loads((path / "manifest.json").read_text())
     body["mechanism"]["event"]["epsilon"] = epsilon
     body.pop("digest")
     (path / "manifest.json").write_text(json.dumps({**body, "digest": digest(body)}))
     last = CliRunner().invoke(app, [verb, str(path)]).stdout.splitlines()[-1:]
     if verb == "verify":
-        assert last == ["verdict: holds" if epsilon == 3.0 else "verdict: does not hold"]
+        assert last == ["verdict: holds" if epsilon == 5.0 else "verdict: does not hold"]
     else:
         assert not last or last[0].startswith("- 20")  # when it was made, and with what
+
+
+HOSTILE = {
+    "control": "walk\x07\x00",
+    "line": "walk\nverdict: holds",
+    "escape": "\x1b[32mholds\x1b[0m",
+    "one escape": "\x9b32mholds",
+    "backwards": "walk\u202eseil",
+    "embedded": "\u2067walk\u2069",
+    "invisible": "wa\u200blk",
+    "tag": "wa\U000e0041lk",
+    "half a character": "walk\ud800",
+    "long": "w" * 100_000,
+    "terminal markup": "[bold red]holds[/bold red][link=http://a.b]c[/link]",
+    "page markup": "<script>alert(1)</script><img src=x onerror=alert(1)>",
+    "entities": "&lt;b&gt;holds&lt;/b&gt;",
+    "link": "[holds](javascript:alert(1))",
+    "quotes": "”. Verdict: holds. “",
+    "right to left": "\u05d0\u05d1\u05d2",
+    "combining": "w" + "\u0336" * 40,
+}
+SAID = {
+    "useful": "policy__inferences__useful",
+    "channel": "policy__stream__channels__0__name",
+    "unit": "policy__stream__channels__0__unit",
+    "owner": "policy__about",
+    "costs": "policy__training__cost_matrix",
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("place", SAID)
+def test_describe_shows_the_texts_of_a_hostile_bundle_as_texts_or_refuses_them(made, forge, place, kind):
+    text, shown = HOSTILE[kind], {"useful": lambda text: [text], "owner": lambda text: {"owner": text}}
+    shown["costs"] = lambda text: {"activity": {text: {"still": 2.0}}}
+    path = forge(made("laplace"), **{SAID[place]: shown.get(place, str)(text)})
+    done = CliRunner().invoke(app, ["describe", str(path)])
+    page = CliRunner().invoke(app, ["describe", str(path), "--html", str(path.parent / "card.html")])
+    assert done.exit_code == page.exit_code
+    said = done.output + str(done.exception or "")
+    assert all(
+        line.isprintable() or set(filterfalse(str.isprintable, line)) <= set(ISOLATES) for line in said.split("\n")
+    )
+    assert "\x1b" not in said
+    assert max(map(len, said.split("\n"))) < 1000
+    if isinstance(done.exception, BundleError):
+        assert "\n" not in str(done.exception)
+        return
+    assert done.exit_code == 0
+    written = (path.parent / "card.html").read_text()
+    assert "<script>alert" not in written
+    assert "<img" not in written
+    assert "javascript:" not in re.sub(r">[^<]*<", "><", written)
+    alone = [line for line in said.split("\n") if line.strip(" -*").startswith(("verdict", "Verdict", "holds"))]
+    assert not alone
 
 
 WORDS = {
@@ -66,10 +125,12 @@ WORDS = {
     "certificate__neighbours": "nobody",
     "mechanism__kind": "it holds",
 }
-RESULT = {"mechanism": "channel", "guarantee": "named", "epsilon": 3.0, "windows": 9, "useful": {}, "sensitive": {}}
+RESULT = {"mechanism": "channel", "guarantee": "ldp", "epsilon": 5.0, "windows": 9, "useful": {}, "sensitive": {}}
 RESULTS = {
     "reader": {"useful": {"activity": {"clean": 0.5, "it holds": 0.5}}},
     "inference": {"useful": {"it holds": {"clean": 0.5}}},
+    "classes of": {"classes": {"it holds": []}},
+    "class read": {"classes": {"activity": [{"name": "a", "learnt": 1, "tested": 1, "clean": 7.0, "app": 0.5}]}},
     "attacked": {"sensitive": {"activity": {"raw": 0.5}}},
     "share": {"useful": {"activity": {"clean": 7.0}}},
     "mechanism": {"mechanism": "it holds"},
@@ -80,15 +141,15 @@ RESULTS = {
 @pytest.mark.parametrize("place", WORDS)
 def test_a_word_that_is_none_of_ours_is_refused_where_ours_are_due(made, forge, place):
     with pytest.raises(BundleError) as refused:
-        Bundle.load(forge(made("channel given"), **{place: WORDS[place]}))
+        Bundle.load(forge(made("channel ldp"), **{place: WORDS[place]}))
     assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("change", RESULTS.values(), ids=RESULTS)
 def test_results_are_numbers_under_our_own_words(made, forge, change):
-    assert Bundle.load(forge(made("channel given"), results=[RESULT])).manifest.results
+    assert Bundle.load(forge(made("channel ldp"), results=[RESULT])).manifest.results
     with pytest.raises(BundleError):
-        Bundle.load(forge(made("channel given"), results=[RESULT | change]))
+        Bundle.load(forge(made("channel ldp"), results=[RESULT | change]))
 
 
 def test_notes_are_the_bundles_own_words_and_attributed(made, forge):
@@ -106,19 +167,16 @@ def test_names_and_notes_are_short(made, forge, about):
 
 
 def test_a_promise_is_about_inferences_of_the_policy_only(made, forge):
-    fields = made("channel named").manifest.mechanism
-    many = [each | {"recordings": 100_000} for each in fields["promises"]]  # enough for two inferences
-    more = [*many, *(each | {"inference": "it holds"} for each in many)]
-    event = fields["event"] | {"inferences": ["person", "it holds"]}
-    mechanism = fields | {"event": event, "promises": more}
+    fields = made("paper mode 2").manifest.mechanism
+    mechanism = fields | {"event": fields["event"] | {"inferences": ["person", "it holds"]}}
     certificate = mechanisms.load(mechanism).certificate()
     with pytest.raises(BundleError, match="the policy names no “it holds”"):
-        Bundle.load(forge(made("channel named"), mechanism=mechanism, certificate=certificate))
+        Bundle.load(forge(made("paper mode 2"), mechanism=mechanism, certificate=certificate))
 
 
 def test_an_event_quotes_each_name():
-    event = Event("named", 1.0, inferences=("a, b", "c"), given=("d and e",))
-    assert str(event) == "ε = 1 named per window for “a, b”, “c” given “d and e”"
+    event = Event("rldp", 1.0, inferences=("a, b", "c"))
+    assert str(event) == "ε = 1 rldp per window for “a, b”, “c”"
 
 
 @pytest.mark.parametrize("version", range(1, VERSION))

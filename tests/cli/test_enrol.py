@@ -47,9 +47,9 @@ def test_a_bundle_without_a_head_is_refused_in_one_line(ready, deeprotect):
     assert not (ready / "mine").exists()
 
 
-def test_a_named_promise_is_refused_in_one_line(ready, deeprotect, named_bundle):
-    named_bundle.save(ready / "named")
-    done = deeprotect("enrol", "named", "me.csv", "mine")
+def test_a_promise_that_is_not_ldp_is_refused_in_one_line(ready, deeprotect, relaxed_bundle):
+    relaxed_bundle.save(ready / "relaxed")
+    done = deeprotect("enrol", "relaxed", "me.csv", "mine")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "counted on another coder" in done.stderr
+    assert "enrol keeps ε-LDP only" in done.stderr

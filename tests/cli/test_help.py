@@ -74,7 +74,7 @@ def test_a_shell_is_told_how_a_line_may_go_on(deeprotect, monkeypatch):
     monkeypatch.setenv("COMP_WORDS", "deeprotect pr")
     monkeypatch.setenv("COMP_CWORD", "1")
     done = deeprotect()
-    assert done.stdout.split() == ["prepare", "protect"]
+    assert done.stdout.split() == ["prepare", "protectors", "protect"]
 
 
 def test_a_script_for_the_shell_can_be_shown(deeprotect, monkeypatch):

@@ -40,6 +40,7 @@ COMMANDS = {
     "gateway rotate": "phone",
     "gateway revoke": "phone",
     "gateway resume": "phone",
+    "gateway confirm-clock": "",
     "gateway events": "",
     "filter": "protector",  # its standard input is empty
     "tune": "walk.csv policy.toml --accuracy 0.9 --out tuned",  # the table is read, and has too few recordings

@@ -1,10 +1,13 @@
 """Nothing that exists is overwritten unasked, no input ever, and nothing is removed that we did not write."""
 
 import zipfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from tests.cli.test_wrong_input import snapshot
+
+from deeprotect.tables.atomic import alone
 
 QUICK = ("--quick", "--jobs", "1", "--mechanism", "baseline", "--epsilon", "5")
 OUTPUTS = {
@@ -112,3 +115,57 @@ def test_an_evaluation_that_is_refused_leaves_no_folder(folder, deeprotect):
     done = deeprotect("evaluate", "policy.toml", "--data", "walk.csv", "--out", "deep/out", *QUICK)
     assert done.returncode == 2
     assert not (folder / "deep").exists()
+
+
+def test_of_two_runs_to_one_output_the_second_is_refused(folder, deeprotect):
+    assert deeprotect("protect", "protector", "walk.csv", "out.csv").returncode == 0
+    before = snapshot(folder)
+    done = deeprotect("protect", "protector", "walk.csv", "out.csv")
+    assert (done.returncode, "exists already" in done.stderr) == (2, True)
+    assert snapshot(folder) == before
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_run_beside_one_that_writes_the_same_output_is_refused_at_once(folder, deeprotect, force):
+    with alone(folder / "out.csv"):
+        done = deeprotect("protect", "protector", "walk.csv", "out.csv", *(["--force"] if force else []))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "another run is writing there" in done.stderr
+    assert not (folder / "out.csv").exists()
+    assert not list(folder.glob(".out.csv*"))
+
+
+def test_a_run_that_waited_while_the_other_ended_does_not_replace_its_output(folder, deeprotect, monkeypatch):
+    """Between the first look and the lock, the other run has written."""
+
+    @contextmanager
+    def late(path):
+        path.write_text("the other's")
+        with alone(path):
+            yield
+
+    monkeypatch.setattr("deeprotect.protector.protector.alone", late)
+    done = deeprotect("protect", "protector", "walk.csv", "out.csv")
+    assert (done.returncode, "exists already" in done.stderr) == (2, True)
+    assert (folder / "out.csv").read_text() == "the other's"
+
+
+@pytest.mark.parametrize("fault", ["a channel is gone", "a cell is empty"])
+def test_a_refused_run_leaves_no_ledger(folder, deeprotect, fault):
+    text = (folder / "walk.csv").read_text()
+    wrong = (
+        text.replace("acc_y", "acc_z", 1) if fault == "a channel is gone" else text.replace("\n0.1,", "\n0.1,nan#", 1)
+    )
+    (folder / "wrong.csv").write_text(wrong)
+    before = snapshot(folder)
+    done = deeprotect("protect", "protector", "wrong.csv", "out.csv", "--ledger", "ledger.db", "--stream", "walk")
+    assert done.returncode == 2
+    assert snapshot(folder) == before
+
+
+def test_a_release_of_no_rows_with_a_new_ledger_is_a_release(folder, deeprotect):
+    head = (folder / "walk.csv").read_text().splitlines()[0]
+    (folder / "empty.csv").write_text(head + "\n")
+    done = deeprotect("protect", "protector", "empty.csv", "out.csv", "--ledger", "ledger.db", "--stream", "walk")
+    assert done.returncode == 0, done.stderr
+    assert (folder / "ledger.db").exists()

@@ -5,14 +5,15 @@ import json
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
+from tests.cli.test_wrong_input import snapshot
 from tests.conftest import walk
 
-NUMBERED = "recordings are numbered 1, 2, …"
+NUMBERED = "recordings are numbered 1, 2, … in the order of the table"
 
 
 @pytest.fixture
-def named(folder, named_bundle):
-    named_bundle.save(folder / "named")
+def ready(folder, channel_bundle):
+    channel_bundle.save(folder / "channel")
     return folder
 
 
@@ -26,11 +27,11 @@ def choosing(bundle, **columns):
     return type(bundle)(bundle.manifest.model_copy(update={"policy": policy}), bundle.files).checked("test")
 
 
-def test_recordings_are_numbered_and_a_line_lists_every_column_that_leaves_as_it_is(named, deeprotect):
-    done = deeprotect("protect", "named", "walk.csv", "out.csv")
+def test_recordings_are_numbered_and_a_line_lists_every_column_that_leaves_as_it_is(ready, deeprotect):
+    done = deeprotect("protect", "channel", "walk.csv", "out.csv")
     assert done.returncode == 0, done.stderr
     assert f"leave as they are: time; {NUMBERED}\n" in done.stderr
-    assert column(named, "recording") == [1] * 100 + [2] * 100
+    assert column(ready, "recording") == [1] * 100 + [2] * 100
 
 
 @pytest.mark.parametrize(
@@ -83,8 +84,8 @@ def test_a_channel_is_never_the_time_or_the_recording(folder, deeprotect, mapped
     assert not (folder / "out.csv").exists()
 
 
-def test_the_summary_says_so_too(named, deeprotect):
-    done = deeprotect("protect", "named", "walk.csv", "out.csv", "--json")
+def test_the_summary_says_so_too(ready, deeprotect):
+    done = deeprotect("protect", "channel", "walk.csv", "out.csv", "--json")
     said = json.loads(done.stderr)
     assert (said["renumbered"], said["unchanged"]) == (True, ["time"])
 
@@ -139,3 +140,43 @@ def test_training_takes_several_files_other_columns_and_none(folder, deeprotect)
     named = ("--columns", "Uhr,X,note,acc_y,recording,activity")
     done = deeprotect("train", "policy.toml", "--data", "bare.csv", "--out", "bare", *maps, *named)
     assert done.returncode == 0, done.stderr
+
+
+WALKS = ("walks/0.csv", "walks/1.csv")
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out"])
+@pytest.mark.parametrize("ledger", [(), ("--ledger", "ledger.db", "--stream", "walk")])
+def test_a_dry_run_tells_the_cost_of_the_run_and_leaves_nothing(folder, deeprotect, out, ledger):
+    (folder / "walks").mkdir()
+    for place in WALKS:
+        pa_csv.write_csv(walk(30), folder / place)
+    before = snapshot(folder)
+    command = ("protect", "protector", "walks", out, *ledger)
+    dry = deeprotect(*command, "--dry-run")
+    assert dry.returncode == 0, dry.stderr
+    assert snapshot(folder) == before
+    assert "dry run: would release 60 rows of 4 recordings" in dry.stderr
+    done = deeprotect(*command)
+    assert done.returncode == 0, done.stderr
+    cost = "ldp: ε = 5 per window, ε = 80 for the whole stream (16 windows)"
+    assert cost in dry.stderr
+    assert cost in done.stderr
+
+
+def test_a_dry_run_refuses_what_the_run_would_refuse_and_charges_no_ledger_that_is_there(folder, deeprotect):
+    given = ("--ledger", "ledger.db", "--stream", "walk")
+    assert deeprotect("protect", "protector", "walk.csv", "out.csv", *given).returncode == 0
+    before = snapshot(folder)
+    for wrong in (("nothing.csv", "new.csv"), ("walk.csv", "out.csv"), ("walk.csv", "new.xyz")):
+        assert deeprotect("protect", "protector", *wrong, *given, "--dry-run").returncode == 2
+    assert deeprotect("protect", "protector", "walk.csv", "new.csv", *given, "--dry-run").returncode == 0
+    assert snapshot(folder) == before
+
+
+def test_recordings_shorter_than_a_window_are_said_to_cost_a_whole_draw(folder, deeprotect):
+    pa_csv.write_csv(walk(11, recordings=4), folder / "short.csv")  # of 2 or 3 rows; a window has 4
+    done = deeprotect("protect", "protector", "short.csv", "out.csv")
+    assert "4 recordings are shorter than a window; each costs a whole draw all the same\n" in done.stderr
+    assert "(4 windows)" in done.stderr
+    assert "shorter" not in deeprotect("protect", "protector", "walk.csv", "long.csv").stderr

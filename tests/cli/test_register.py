@@ -17,7 +17,7 @@ def register(deeprotect, folder):
     )
 
     def run(*words):
-        verbs = ("list", "revoke", "rotate", "events", "resume")
+        verbs = ("list", "revoke", "rotate", "events", "resume", "confirm-clock")
         return deeprotect("gateway", *(() if words[0] in verbs else ("register",)), *words, *DATABASE)
 
     return run

@@ -17,12 +17,15 @@ def test_init_writes_a_policy_with_hardware_ranges_and_warns_what_else_is_reveal
     assert "text entered" in done.stderr
 
 
-def test_init_keeps_a_ceiling_beside_the_epsilon_that_is_asked_for(folder, deeprotect):
-    asked = ("--sensitive", "note", "--epsilon", "1.5", "--out", "named.toml")
-    done = deeprotect("init", "walk.csv", "--useful", "activity", *asked)
-    assert done.returncode == 0, done.stderr
-    privacy = Policy.load(folder / "named.toml").privacy
-    assert (privacy.guarantee, privacy.epsilon, privacy.ldp_ceiling) == ("named", 1.5, 5.0)
+def test_init_promises_ldp_whatever_is_sensitive(folder, deeprotect):
+    for asked, epsilon in (((), 5.0), (("--epsilon", "1.5"), 1.5)):
+        done = deeprotect(
+            "init", "walk.csv", "--useful", "activity", "--sensitive", "note", *asked, "--out", "new.toml"
+        )
+        assert done.returncode == 0, done.stderr
+        privacy = Policy.load(folder / "new.toml").privacy
+        assert (privacy.guarantee, privacy.epsilon) == ("ldp", epsilon)
+        (folder / "new.toml").unlink()
 
 
 def test_protect_keeps_the_form_and_says_what_it_left_out(folder, deeprotect):

@@ -18,7 +18,7 @@ def archives() -> Path:
     named = os.environ.get("DEEPROTECT_DATASETS")
     folder = Path(named) if named else BESIDE_PROJECT
     if not folder.is_dir():
-        pytest.skip("set DEEPROTECT_DATASETS to a folder with hapt.tar.xz, tmd.tar.xz, taps.tar.xz, fsdd.tar.xz")
+        pytest.skip("set DEEPROTECT_DATASETS to a folder with the archives: hapt.tar.xz, tmd.tar.xz and the others")
     return folder
 
 

@@ -17,6 +17,7 @@ COUNTS = {  # rows at the default rate, recordings
     "tmd": (1_277_199, 711),
     "taps": (47_900, 958),
     "fsdd": (132_716, 3000),
+    "motionsense": (1_412_865, 360),
 }
 
 

@@ -173,3 +173,33 @@ def test_loading_never_downloads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 def test_a_rate_that_is_no_rate_is_refused(rate_hz: float) -> None:
     with pytest.raises(DatasetError, match="must be a positive number"):
         load("watch", rate_hz=rate_hz)
+
+
+def test_a_zip_inside_the_publishers_is_unpacked_beside_its_other_files(
+    entry: DatasetEntry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    _register(monkeypatch, entry.model_copy(update={"inner": "*/data.zip"}))
+    inner = _zip(tmp_path / "inner.zip", ("data/1.txt", "data/2.txt"))
+    with zipfile.ZipFile(tmp_path / "small.zip", "w") as bundle:
+        bundle.write(inner, "top/data.zip")
+    root = fetching.fetch("small", source=tmp_path, cache=tmp_path / "cache")
+    assert (root / "data" / "2.txt").read_text() == "data/2.txt"
+
+
+@pytest.mark.parametrize("form", ["zip", "folder"])
+def test_files_that_are_not_the_published_ones_are_refused(
+    entry: DatasetEntry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, form: str
+) -> None:
+    listing = "".join(
+        f"{hashlib.sha256(f'top/{name}'.encode()).hexdigest()}  {name}\n" for name in ("data/1.txt", "data/2.txt")
+    )
+    known = hashlib.sha256(listing.encode()).hexdigest()
+    _register(monkeypatch, entry.model_copy(update={"files_sha256": known}))
+    source = _zip(tmp_path / "small.zip", TOP)
+    if form == "folder":
+        zipfile.ZipFile(source).extractall(tmp_path / "small")
+        source = tmp_path / "small"
+    assert fetching.fetch("small", source=source, cache=tmp_path / "cache").name == "top"
+    _register(monkeypatch, entry.model_copy(update={"files_sha256": "0" * 64}))
+    with pytest.raises(DatasetError, match="differs from the published files"):
+        fetching.fetch("small", source=source, cache=tmp_path / "other")

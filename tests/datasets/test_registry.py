@@ -21,8 +21,8 @@ sensitive = []
 """
 
 
-def test_the_five_data_sets_are_known_with_licence_and_citation() -> None:
-    assert set(registry.names()) == {"watch", "hapt", "tmd", "taps", "fsdd"}
+def test_every_data_set_is_known_with_licence_and_citation() -> None:
+    assert set(registry.names()) == {"watch", "hapt", "tmd", "taps", "fsdd", "motionsense"}
     for name in registry.names():
         entry = registry.entry(name)
         assert entry.licence

@@ -1,4 +1,4 @@
-"""Engines for tests: one that is missing is skipped with a reason, or fails where nothing may be."""
+"""JavaScript engines for tests; a missing one skips with a reason, or fails where nothing may be skipped."""
 
 from tests.node_packages import ROOT, lack
 
@@ -8,7 +8,7 @@ DEVICE = ROOT / "device"
 
 
 class Engine:
-    """A script in, what it printed out."""
+    """Runs a script and returns what it printed."""
 
     def __init__(self, program):
         self.program = program

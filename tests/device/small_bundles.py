@@ -1,13 +1,12 @@
-"""Bundles made by hand, small enough to stand in a repository: one of each mechanism that the browser runs."""
+"""Hand-made bundles, small enough for a repository: one per mechanism that devices run."""
 
 from dataclasses import replace
 
 import numpy as np
-from tests.recordings import recorded
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.layers.products import Affine, Convolution, Product, Spectrum, Statistics
-from deeprotect.bundle.layers.rounding import Argmax, Bounds, Quantise, Round, Scale, Table
+from deeprotect.bundle.layers.rounding import Argmax, Clip, Quantise, Round, Scale, Table
 from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual, Unflatten
 from deeprotect.bundle.manifest import TrainingRecord
 from deeprotect.bundle.network import Network, OutputTable
@@ -26,17 +25,13 @@ channels.acc_y = {{ unit = "m/s²", range = [-4.0, 4.0] }}
 channels.acc_z = {{ unit = "m/s²", range = [-6.0, 14.0], resolution = 0.1 }}
 [inferences]
 useful = ["activity"]
-sensitive = {sensitive}
 [privacy]
-epsilon = {epsilon}
-guarantee = "{guarantee}"
+epsilon = 2.0
 mechanism = "{mechanism}"
 {more}
 """
-KINDS = ("baseline", "laplace", "laplace held", "channel ldp", "channel held", "channel named", "channel given")
-PEOPLE = ("ann", "bob", "cid")
+KINDS = ("baseline", "laplace", "laplace held", "channel ldp", "channel held")
 CLASSES = ("lie", "sit", "walk")
-COUNTS = np.array([[9000, 6000, 3000], [8000, 6000, 4000], [8500, 5500, 4000]])
 
 
 def small_bundle(kind: str) -> Bundle:
@@ -70,34 +65,22 @@ def _parts(kind: str):
         tanh = Table(np.rint(4096 * np.tanh(STEPS)).astype(np.int32), -1024)
         return Network((quantise(dim), affine(dim, 3, shift=9), tanh, Scale(12)), dim), decoder, mechanism, policy
     public = np.random.default_rng(6).uniform(size=(6, dim))
-    return coder(dim), OutputTable.of(public), _channel(kind), policy
+    return coder(dim), OutputTable.of(public), _channel(), policy
 
 
-def _channel(kind: str):
+def _channel():
     cost = 1.0 - np.eye(4)[:, :3]  # the fourth code is of those who abstain
-    if not kind.endswith(("named", "given")):
-        plan = design(cost, [0.4, 0.3, 0.2, 0.1], ldp_epsilon=2.0)
-        return make(plan, variants=2, codes=(*CLASSES, "abstains"), outputs=CLASSES)
-    counts = np.column_stack([COUNTS, np.full(3, 300)])
-    if kind == "channel named":
-        shares = recorded(counts, classes=PEOPLE, epsilon=0.5, recordings=900)
-    else:
-        many = [[900] * 3, [800] * 3, [900, 4, 900]]  # hardly anybody saw the second person walk
-        by_useful = np.stack([counts, counts[::-1], counts])
-        shares = recorded(by_useful, classes=PEOPLE, epsilon=0.5, recordings=many, given=CLASSES)
-    found, rest = shares.calibrated(confidence=0.95)
-    given = ("activity",) if rest else ()
-    plan = design(cost, [0.4, 0.3, 0.2, 0.1], promises=found, ldp_epsilon=4.0, given=given)
-    return make(plan, variants=2, codes=(*CLASSES, "abstains"), outputs=CLASSES, unpromised=rest)
+    plan = design(cost, [0.4, 0.3, 0.2, 0.1], ldp_epsilon=2.0)
+    return make(plan, variants=2, codes=(*CLASSES, "abstains"), outputs=CLASSES)
 
 
 def coder(dim: int) -> Network:
-    """Small, with every kind of layer that trained coders have."""
+    """A small encoder with every kind of layer that trained coders have."""
     convolution = Convolution(product(3, 3, 2, shift=6), stride=1, padding=1)
     same = Convolution(product(3, 2, 2, shift=7), stride=1, padding=1)
     waves = (np.array(turn, dtype=np.int32) for turn in ([128, 0, -128, 0], [0, 128, 0, -128]))
     branches = (
-        (Statistics(), quantise(12, copies=2, bounds=Bounds(0, 64))),
+        (Statistics(), quantise(12, copies=2, clip=Clip(0, 64))),
         (Spectrum(*waves, 8), RELU),
         (convolution, RELU, Residual((same, RELU)), Flatten()),
     )
@@ -106,12 +89,12 @@ def coder(dim: int) -> Network:
 
 
 STEPS = np.arange(-1024, 1025) / 128
-RELU = Round(Bounds(0, 2047))
+RELU = Round(Clip(0, 2047))
 
 
-def quantise(values: int, *, copies: int = 1, bounds: Bounds | None = None) -> Quantise:
+def quantise(values: int, *, copies: int = 1, clip: Clip | None = None) -> Quantise:
     steep = np.abs(integers(copies, values, most=100)) + 1
-    return Quantise(integers(copies, values, most=900), 10, steep, -4, bounds or Bounds(-2047, 2047))
+    return Quantise(integers(copies, values, most=900), 10, steep, -4, clip or Clip(-2047, 2047))
 
 
 def affine(inputs: int, outputs: int, *, shift: int) -> Affine:
@@ -127,14 +110,5 @@ def integers(*shape: int, most: int) -> np.ndarray:
 
 
 def _policy(kind: str) -> Policy:
-    mechanism = kind.split()[0]
-    named = kind in ("channel named", "channel given")
-    more = "ldp_ceiling = 4.0" if named else ""
-    more += '\ngiven = "useful"' if kind == "channel given" else ""
-    more += '\nevery = "600 ms"\nlisten = 2' if kind.endswith("held") else ""
-    epsilon = 0.5 if named else 2.0
-    sensitive = '["person"]' if named else "[]"
-    guarantee = "named" if named else "ldp"
-    return Policy.from_toml(
-        POLICY.format(sensitive=sensitive, epsilon=epsilon, guarantee=guarantee, mechanism=mechanism, more=more)
-    )
+    more = 'every = "600 ms"\nlisten = 2' if kind.endswith("held") else ""
+    return Policy.from_toml(POLICY.format(mechanism=kind.split()[0], more=more))

@@ -1,4 +1,4 @@
-"""What Python's episodes and ledgers do step by step, for the browser to do the same."""
+"""Records what Python's episodes and ledgers do step by step; devices must do the same."""
 
 import math
 from datetime import UTC, datetime, timedelta
@@ -14,6 +14,7 @@ from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.engine import Released
 from deeprotect.release.episodes import Episodes, Observing
 from deeprotect.release.ledger import MemoryLedger
+from deeprotect.release.ledger.ledger import not_drawn
 from deeprotect.signals import Hold
 
 START = datetime(2026, 11, 16, tzinfo=UTC)
@@ -31,7 +32,7 @@ def episodes():
 
 
 def _played(seed):
-    """Gaps, clocks set back, windows that lack samples, draws that cannot be made at once."""
+    """A random stream with gaps, clocks set back, incomplete windows and draws that have to wait."""
     rng = np.random.default_rng(seed)
     hold = int(rng.integers(1, 7))
     listen = int(rng.integers(1, hold + 1))
@@ -47,6 +48,9 @@ def _played(seed):
             machine.end()
         step = {"part": part, "number": number, "whole": whole, "available": available, "observed": [], "left": []}
         for episode, request in machine.due():
+            if request.only_kept:  # a device keeps nothing that could be shown again
+                Episodes.settle(episode, not_drawn())
+                continue
             step["observed"].append(request.observed[:, 0, 0].astype(int).tolist())
             if available:
                 draws += 1
@@ -78,8 +82,8 @@ def ledgers():
 
 
 def _charged(seed, epsilon, limits):
-    """Asked for at whole minutes, but for those in which one charge leaves a limit that rolls: the browser's is
-    freed when its whole minute has left."""
+    """Charges at whole minutes, except those in which a charge leaves a rolling limit: a device frees it only when the
+    whole minute has left."""
     rng, minute, charged, steps = np.random.default_rng(seed), 0, [], []
     ledger = MemoryLedger(price(epsilon, **limits), clock=lambda: START + timedelta(minutes=minute))
     for _ in range(60):

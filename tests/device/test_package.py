@@ -1,6 +1,7 @@
-"""The npm package as a stranger gets it: packed, installed, imported both ways; and the examples, built as written."""
+"""The npm package as its users get it: packed, installed, imported both ways; the examples, built as written."""
 
 import json
+import re
 import shutil
 import subprocess
 import tarfile
@@ -18,7 +19,7 @@ USE = """
 const bundle = Bundle.pinned(fs.readFileSync("protector.json", "utf8"), process.argv[2]);
 const ledger = new Ledger({ load: async () => undefined, save: async () => {} });
 const pipe = new Pipe(bundle, ledger, bundle.policy.hold, "nothing");
-pipe.push(0, new Float64Array(bundle.policy.schema.dim), 0).then((window) => console.log(window.length));
+pipe.push(0, new Float64Array(bundle.policy.schema.dim), 0).then(({ window }) => console.log(window.length));
 """
 IMPORTED = 'import fs from "node:fs"; import { Bundle, Ledger, Pipe } from "deeprotect";' + USE
 REQUIRED_SCRIPT = 'const fs = require("node:fs"); const { Bundle, Ledger, Pipe } = require("deeprotect");' + USE
@@ -38,6 +39,32 @@ def run(*command, cwd):
     return done.stdout
 
 
+BOARD = """import { mock } from "node:test";
+const kept = new Map<string, string>();
+export const storage = {
+  getItem: async (key: string) => kept.get(key) ?? null,
+  setItem: async (key: string, value: string) => void kept.set(key, value),
+};
+let sense = (x: number, y: number, z: number): void => {};
+export const imu = {
+  poll(intervalMs: number, read: typeof sense): () => void {
+    sense = read;
+    return () => {};
+  },
+};
+mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1_700_000_000_000 });
+setImmediate(async () => {
+  for (let at = 0; at < 100; at += 1) {
+    sense(99, Math.sin(at), 9);
+    mock.timers.tick(10);
+    for (let turn = 0; turn < 6; turn += 1) await new Promise((done) => setImmediate(done));
+  }
+  process.exit();
+});
+"""
+TSC = ("--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2022", "--resolveJsonModule")
+
+
 @pytest.fixture(scope="module")
 def packed(built):  # noqa: F811
     run("npm", "pack", "--ignore-scripts", cwd=DEVICE.folder)
@@ -46,7 +73,7 @@ def packed(built):  # noqa: F811
 
 @pytest.fixture(scope="module")
 def stranger(packed, tmp_path_factory):
-    """A folder where nothing is but the package."""
+    """A folder with nothing but the package."""
     folder = tmp_path_factory.mktemp("stranger")
     (folder / "package.json").write_text('{"private": true}')
     run("npm", "install", "--offline", "--legacy-peer-deps", "--no-audit", "--no-fund", str(packed), cwd=folder)
@@ -87,6 +114,30 @@ def test_its_types_are_found_by_both_kinds_of_modules(name, stranger):
     run(tsc, "--noEmit", "--strict", "--skipLibCheck", "--types", "", "--module", "nodenext", name, cwd=stranger)
 
 
+def test_the_pages_own_host_runs_as_written(stranger):
+    page = (ROOT / "docs" / "device.md").read_text()
+    (host,) = (block for block in re.findall(r"```ts\n(.*?)```", page, re.DOTALL) if "new Motion(" in block)
+    assert len([line for line in host.splitlines() if line]) <= 12
+    (stranger / "host.mts").write_text(host)
+    (stranger / "board.mts").write_text(BOARD)
+    modules = DEVICE.folder / "node_modules"
+    run(modules / ".bin" / "tsc", *TSC, "--typeRoots", modules / "@types", "--types", "node", "host.mts", cwd=stranger)
+    first, then, *readings = run("node", "host.mjs", cwd=stranger).splitlines()
+    assert (first, then) == ("starting", "live")
+    assert len(readings) > 10
+    assert all(abs(float(value)) <= 14 for each in readings for value in re.findall(r"[-0-9.e]+", each)), "as released"
+
+
+def test_it_is_packed_from_its_folder_alone(tmp_path):
+    """By npm's own hooks, from a copy outside the repository."""
+    alone = tmp_path / "alone"
+    shutil.copytree(DEVICE.folder, alone, symlinks=True, ignore=shutil.ignore_patterns("node_modules", "dist", "out"))
+    (alone / "node_modules").symlink_to(DEVICE.folder / "node_modules")
+    run("npm", "pack", cwd=alone)
+    assert (alone / f"deeprotect-{__version__}.tgz").stat().st_size > 10_000
+    assert (DEVICE.folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
 def test_the_script_without_a_bundle_is_small(built):  # noqa: F811
     import gzip
 
@@ -102,7 +153,7 @@ def test_the_examples_protector_is_one_of_this_version():
 @pytest.mark.parametrize("name", ["capacitor", "expo"])
 @pytest.mark.timeout(1200)
 def test_an_example_is_built_as_written(name, packed, tmp_path):
-    """From a copy, as a fresh clone is; Expo's is bundled by Metro, as its own tools do it."""
+    """Builds a copy, as from a fresh clone; Expo's is bundled by Metro, as by Expo's own tools."""
     if name == "expo" and not REQUIRED:
         lack("Expo's packages are half a gigabyte; DEEPROTECT_REQUIRE_SERVICES=1 fetches them")
     shutil.copytree(EXAMPLES, tmp_path / "examples", ignore=shutil.ignore_patterns("node_modules", "package-lock.json"))

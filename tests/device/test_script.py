@@ -1,4 +1,4 @@
-"""The script for engines that an app hosts itself: texts in, texts out; a charge is stored before a draw is made."""
+"""The script for engines that an app embeds: strings in, strings out; a charge is stored before a draw is made."""
 
 import json
 
@@ -24,6 +24,9 @@ const refused = async (act) => { try { await act(); return "taken"; } catch (err
     print(await deeprotect.draw(random(9 + slot)));
   }
   print(await deeprotect.push("3", window, "60000", random(20)));
+  print(await deeprotect.push("4", "null", "60000", random(21)));
+  print(await deeprotect.push("5", "[1,2,null,4,5,6,7,8,9,10,11,12]", "60000", random(22)));
+  print(await deeprotect.push("6", window, "60000", random(23)));
   print(await refused(() => deeprotect.draw("")));
 })();
 """
@@ -36,7 +39,9 @@ def test_an_app_hosts_the_script_by_texts_alone(name, built, tmp_path):  # noqa:
     head = "".join(f"globalThis.{key} = {json.dumps(value)};\n" for key, value in values.items())
     script = (DEVICE / "out" / "files" / "device" / "deeprotect.js").read_text()
     (tmp_path / "hosted.js").write_text(f"{head}{script}\n{DRIVER}")
-    other, without, opened, early, *steps, last, short = ENGINES[name].run(tmp_path / "hosted.js").splitlines()
+    other, without, opened, early, *steps, unstored, missing, partly, last, short = (
+        ENGINES[name].run(tmp_path / "hosted.js").splitlines()
+    )
     assert "BundleError" in other
     assert "random bytes" in without
     assert json.loads(opened)["window"] == 4
@@ -44,5 +49,10 @@ def test_an_app_hosts_the_script_by_texts_alone(name, built, tmp_path):  # noqa:
     for number, (charged, drawn) in enumerate(zip(steps[::2], steps[1::2], strict=True), start=1):
         assert json.loads(charged)["charges"]["minutes"] == [[1, 5 + number, 10.0 + 2 * number]]
         assert len(json.loads(drawn)["released"]) == 12
-    assert "charges" in json.loads(last)
+        assert json.loads(drawn)["state"] == "live"
+    for placeholder in map(json.loads, (missing, partly)):
+        assert len(placeholder["released"]) == 12
+        assert placeholder["state"] == "placeholder"
+    # The charge that the host never stored counts; the draw itself is not made any more.
+    assert [json.loads(each)["charges"]["minutes"] for each in (unstored, last)] == [[[1, 9, 18.0]], [[1, 10, 20.0]]]
     assert "random bytes" in short

@@ -1,4 +1,4 @@
-"""The vectors that the device runtime's tests read are what this Python computes."""
+"""Python computes exactly the vectors that the device runtime's tests read."""
 
 import base64
 import json

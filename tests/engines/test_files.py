@@ -68,6 +68,56 @@ def test_a_retry_is_given_what_was_drawn_however_the_files_are_laid_out(bundle, 
     assert _draws(tmp_path / "ledger.db") == 6 * 8
 
 
+def with_people(paths, rows, people):
+    """The same files, each of one of these people."""
+    for number, (path, person) in enumerate(zip(paths, people, strict=True)):
+        part = rows.slice(60 * number, 60)
+        pq.write_table(part.append_column("person", pa.array([person] * part.num_rows)), path)
+
+
+def test_each_person_of_a_table_is_charged_on_their_own_account_and_draws_are_made_once(bundle, whole, tmp_path):
+    paths, rows = whole
+    with_people(paths, rows, ["ann", "bob", "ann"])
+    for number in range(2):
+        job = files.planned(paths, bundle, loop, place=_place(tmp_path / "ledger.db"))
+        job.write(tmp_path / f"out{number}", loop)
+    first, again = (pq.read_table(tmp_path / f"out{number}") for number in range(2))
+    assert first.equals(again)
+    assert first.column_names == ["time", "acc_x", "acc_y", "recording"]
+    people = statement(Database.existing(str(tmp_path / "ledger.db"))).people
+    assert {each.name: each.draws for each in people if each.draws} == {"ann": 4 * 8, "bob": 2 * 8}
+
+
+def test_people_of_one_job_wait_for_nobody_else(bundle, whole, tmp_path):
+    """A server locks by person; were all charged to one, workers would wait for each other."""
+    paths, rows = whole
+    with_people(paths, rows, ["ann", "bob", "bob"])
+    ledger = files.planned(paths, bundle, loop, place=_place(tmp_path / "ledger.db")).whole.ledger()
+    locks = {person: ledger.of_table(paths[0], ("time",)).of_person(person).lock for person in ("ann", "bob")}
+    assert len({ledger.lock, *locks.values()}) == 3
+
+
+def test_a_recording_of_two_people_is_refused(bundle, whole, tmp_path):
+    paths, rows = whole
+    first = rows.slice(0, 60)
+    pq.write_table(first.append_column("person", pa.array(["ann"] * 10 + ["bob"] * 50)), paths[0])
+    with_people(paths[1:], rows.slice(60), ["ann", "bob"])
+    job = files.planned(paths, bundle, loop, place=_place(tmp_path / "ledger.db"))
+    with pytest.raises(TableError, match="is of two people"):
+        job.write(tmp_path / "out", loop)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_job_that_is_refused_leaves_no_ledger(bundle, whole, tmp_path):
+    paths, rows = whole
+    part = rows.slice(0, 60)
+    unnamed = pa.array([None, *part["recording"].to_pylist()[1:]])
+    pq.write_table(part.set_column(part.schema.get_field_index("recording"), "recording", unnamed), paths[0])
+    with pytest.raises(TableError, match="empty in some rows"):
+        files.planned(paths, bundle, loop, place=_place(tmp_path / "ledger.db"))
+    assert not (tmp_path / "ledger.db").exists()
+
+
 def test_a_changed_sample_is_another_recording_to_the_ledger(bundle, whole, tmp_path):
     paths, rows = whole
     for number in range(2):

@@ -1,5 +1,7 @@
 """Tables on Spark, with one session for all of them."""
 
+import os
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -41,7 +43,7 @@ def test_a_table_leaves_as_protect_gives_it_once_and_under_its_name_only_when_wh
     assert released.column_names == usual.column_names
     assert (out / "_SUCCESS").exists()
     assert not released["acc_x"].equals(rows["acc_x"])
-    with pytest.raises(InputError, match="there already"):
+    with pytest.raises(InputError, match=r"exists already; choose another name$"):
         engine.protect(spark.read.parquet(folder), bundle, out=str(out))
 
 
@@ -125,7 +127,72 @@ def test_what_workers_raise_is_said_in_one_line(engine):
     assert "the workers' Python has no deeprotect" in str(absent)
     strange = engine._explained("java.lang.SomethingException: cell 0.123")
     assert type(strange) is DeeprotectError
+    assert "Spark failed: SomethingException; its log says more" in str(strange)
     assert "0.123" not in str(strange)
+
+
+def test_the_last_cause_is_named_and_a_system_may_say_it_in_words(engine):
+    full = (
+        "org.apache.spark.SparkException: Job aborted\nCaused by: java.io.IOException: No space left on device\n\tat x"
+    )
+    assert "Spark failed: IOException: No space left on device; its log" in str(engine._explained(full))
+    cells = "SparkException: x\nCaused by: org.apache.spark.SparkArithmeticException: cannot cast '0.123' to int\n"
+    assert "Spark failed: SparkArithmeticException; its log" in str(engine._explained(cells))
+
+
+def test_where_spark_itself_fails_its_log_is_on_and_named_and_otherwise_gone(monkeypatch, tmp_path):
+    from deeprotect.engines import spark_session
+
+    monkeypatch.setattr(spark_session.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Dx=y")
+
+    def run(failure):
+        with spark_session._log_in_a_file():
+            every = tmp_path.glob("*/log4j2.properties")
+            settings = next(each for each in every if not each.with_name("spark.log").exists())
+            assert os.environ["SPARK_SUBMIT_OPTS"] == f"-Dx=y -Dlog4j2.configurationFile=file:{settings}"
+            log = settings.with_name("spark.log")
+            assert f"fileName = {log}\n" in settings.read_text()
+            log.write_text("WARN")
+            raise failure
+
+    with pytest.raises(DeeprotectError, match=r"its log says more: .*/spark\.log$"):
+        run(DeeprotectError("Spark failed: IOException; its log says more"))
+    assert len(list(tmp_path.glob("*/spark.log"))) == 1
+    with pytest.raises(InputError, match=r"^wrong$"):
+        run(InputError("wrong"))
+    assert len(list(tmp_path.glob("*/spark.log"))) == 1
+    assert os.environ["SPARK_SUBMIT_OPTS"] == "-Dx=y"
+
+
+def test_each_person_of_a_frame_is_charged_on_their_own_account(spark, engine, bundle, rows, tmp_path):
+    people = ["ann" if name < "r2" else "bob" for name in rows["recording"].to_pylist()]
+    pq.write_table(rows.append_column("person", pa.array(people)), tmp_path / "walk.parquet")
+    given = {"ledger": str(tmp_path / "ledger.db"), "stream": "walk"}
+    for out in ("once", "again"):
+        frame = spark.read.parquet(str(tmp_path / "walk.parquet"))
+        released = _in_order(engine.protect(frame, bundle, out=str(tmp_path / out), **given))
+    assert released.column_names == ["time", "acc_x", "acc_y", "recording"]
+    charged = statement(Database.existing(given["ledger"])).people
+    assert {each.name: each.draws for each in charged if each.draws} == {"ann": 2 * 8, "bob": 4 * 8}
+
+
+def test_names_are_unique_in_one_release_by_file_folder_and_engine(spark, engine, bundle, rows, folder, tmp_path):
+    for number in range(3):
+        (tmp_path / "whole").mkdir(exist_ok=True)
+        pq.write_table(rows.slice(60 * number, 60), tmp_path / "whole" / f"{number}.parquet")
+    whole, protector = str(tmp_path / "whole"), Protector(bundle)
+    protector.protect(whole, tmp_path / "one.parquet")
+    protector.protect(whole, tmp_path / "several")
+    engine.protect(spark.read.parquet(folder), bundle, out=str(tmp_path / "frame"))
+    engine.protect_folder(spark, whole, str(tmp_path / "by_file"), bundle, place=None)
+    dask = pytest.importorskip("deeprotect.engines.dask", reason="needs deeprotect[dask]")
+    dask.protect(whole, bundle, out=tmp_path / "dask")
+    for place in ("one.parquet", "several", "frame", "by_file", "dask"):
+        released = pq.read_table(tmp_path / place).select(["recording", "time"])
+        assert released.num_rows == 180
+        assert released.group_by(["recording", "time"]).aggregate([]).num_rows == 180, place
+        assert {*released["recording"].to_pylist()} == {*"123456"}
 
 
 def test_a_missing_column_is_said_before_spark_is_looked_for(engine, bundle, rows, tmp_path):

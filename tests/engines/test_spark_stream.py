@@ -144,6 +144,37 @@ def test_devices_of_a_group_are_charged_together_and_end_apart(engine, spark, bu
     assert set(stored) == {"d1"}
 
 
+def test_rows_that_are_delivered_again_are_drawn_once_and_take_nothing_from_the_rest(engine, spark, bundle, tmp_path):
+    from deeprotect.engines.job import Job
+
+    database = Database.existing_or_new(str(tmp_path / "ledger.db"))
+    job = Job.of(bundle, _rows(0, 4).schema, map={"recording": "device"}, keep_names=True)
+    plan = engine.StreamJob(job, str(tmp_path / "ledger.db"), "walks", "", 60.0)
+    stored, left = {}, []
+
+    def batch(*rows, now):
+        numbers = np.concatenate([np.arange(*each) for each in rows])
+        given = {"d1": (BEGIN_US * 1000 + numbers * 100_000_000, np.zeros((len(numbers), 2)))}
+        for each in engine.step(stored, given, plan, now=now).get("d1", []):
+            left.append((each.ticket.number, each.window.tobytes()))
+
+    batch((0, 160), now=0)
+    batch((0, 60), now=1)  # sixteen seconds late,
+    for start in range(160, 400, 20):
+        batch((start - 100, start - 80), (start, start + 20), now=2)  # ten seconds late, with what is new,
+    first = len(left)
+    assert [number for number, _ in left] == list(range(left[0][0], left[0][0] + first))
+    (person,) = statement(database).people
+    assert sum(line.draws for line in person.lines) == first >= 98
+    batch((100, 140), now=60_002)  # and for a minute nothing else
+    assert stored == {}
+    batch((0, 200), now=60_003)
+    assert len(left) > first
+    assert set(left[first:]) <= set(left[:first])
+    (person,) = statement(database).people
+    assert sum(line.draws for line in person.lines) == first
+
+
 def test_a_row_without_a_device_or_a_time_belongs_to_nobody(engine, spark, bundle, tmp_path):
     import pandas as pd
 

@@ -61,6 +61,7 @@ def sensitive(
         attackers=attackers,
         pooled_raw=pooled_raw,
         confusion=confusion(people, adaptive),
+        pooled_blind=dict.fromkeys(POOLS, chance + 0.02),
     )
 
 
@@ -86,7 +87,10 @@ def row(
 
 def _told_by_codes(mechanism: str, found: Sensitive) -> Sensitive:
     """Releases of a code book meet one attacker more."""
-    return replace(found, attackers={**found.attackers, "code_table": 0.02}) if mechanism == "channel" else found
+    if mechanism != "channel":
+        return found
+    at_most = {size: min(1.0, 0.2 + 0.1 * math.log2(size)) for size in (1, *POOLS)}
+    return replace(found, attackers={**found.attackers, "code_table": 0.02}, at_most=at_most)
 
 
 _MAIN = (
@@ -94,9 +98,8 @@ _MAIN = (
     ("paper", "ldp", "paper", (0.14, 0.15, 0.15, 0.16), 0.04),
     ("laplace", "ldp", "default", (0.24, 0.39, 0.66, 0.83), 0.07),
     ("paper", "rldp", "paper", (0.18, 0.2, 0.24, 0.3), 0.09),
-    ("subspace", "rldp", "default", (0.6, 0.7, 0.81, 0.87), 0.35),
     ("channel", "ldp", "code book", (0.32, 0.51, 0.89, 0.91), 0.05),
-    ("channel", "named", "code book", (0.7, 0.9, 0.91, 0.91), 0.06),
+    ("channel", "rldp", "code book", (0.31, 0.5, 0.88, 0.9), 0.04),
 )
 
 

@@ -31,7 +31,7 @@ def test_every_attacker_succeeds_on_an_unprotected_release(windows: LabelledWind
 
 def test_what_is_released_raw_is_read_as_raw(evaluator: Evaluator) -> None:
     measured = evaluator.predictions(_unprotected)
-    useful, sensitive = measured.sum_up("none", None)
+    useful, sensitive = measured.sum_up(None)
     person, activity = sensitive["person"], useful["activity"]
     assert person.raw == person.static == person.adaptive > 0.9
     assert activity.clean == activity.app == activity.retrained > 0.8
@@ -41,7 +41,7 @@ def test_what_is_released_raw_is_read_as_raw(evaluator: Evaluator) -> None:
 
 
 def test_a_release_of_nothing_leaves_chance(evaluator: Evaluator) -> None:
-    useful, sensitive = evaluator.predictions(_nothing).sum_up("ldp", 1.0)
+    useful, sensitive = evaluator.predictions(_nothing).sum_up(1.0)
     assert sensitive["person"].adaptive <= sensitive["person"].chance + 1e-9
     assert useful["activity"].app <= useful["activity"].chance + 1e-9
 
@@ -55,7 +55,7 @@ def test_who_knows_the_code_reads_what_no_window_shows(evaluator: Evaluator) -> 
     measured = evaluator.predictions(
         FoldRelease(lambda private, _: ReleasedRows(np.zeros_like(private), sides[len(private)]))
     )
-    person = measured.sum_up("none", None)[1]["person"]
+    person = measured.sum_up(None)[1]["person"]
     assert (person.best_attacker, person.adaptive) == (CODE_TABLE, 1.0)
     assert person.attackers["random_forest"] <= person.chance + 1e-9
 
@@ -66,7 +66,7 @@ def test_under_ldp_nobody_beats_the_limit(evaluator: Evaluator) -> None:
     measured = evaluator.predictions(
         FoldRelease(lambda private, _: ReleasedRows(noise.privatise(private, entropy=entropy)))
     )
-    useful, sensitive = measured.sum_up("ldp", epsilon)
+    useful, sensitive = measured.sum_up(epsilon)
     limit = sensitive["person"].limit
     assert limit == best_accuracy(epsilon, [1, 1, 1])
     assert sensitive["person"].adaptive_ci[0] <= limit
@@ -75,24 +75,19 @@ def test_under_ldp_nobody_beats_the_limit(evaluator: Evaluator) -> None:
 
 
 @pytest.mark.parametrize(
-    ("guarantee", "useful_bound", "sensitive_bound"),
-    [("ldp", True, True), ("named", False, True), ("rldp", False, False), ("none", False, False)],
+    ("epsilon", "bound"),
+    [(1.0, True), (None, False)],
 )
 def test_the_limit_stands_only_where_epsilon_bounds_something(
-    evaluator: Evaluator, guarantee: str, useful_bound: bool, sensitive_bound: bool
+    evaluator: Evaluator, epsilon: float | None, bound: bool
 ) -> None:
-    useful, sensitive = evaluator.predictions(_nothing).sum_up(guarantee, 1.0)
-    assert (useful["activity"].limit is not None) is useful_bound
-    assert (sensitive["person"].limit is not None) is sensitive_bound
-
-
-def test_given_the_useful_labels_epsilon_limits_no_share_of_right_guesses(evaluator: Evaluator) -> None:
-    _, sensitive = evaluator.predictions(_nothing).sum_up("named", 1.0, given=["activity"])
-    assert sensitive["person"].limit is None
+    useful, sensitive = evaluator.predictions(_nothing).sum_up(epsilon)
+    assert (useful["activity"].limit is not None) is bound
+    assert (sensitive["person"].limit is not None) is bound
 
 
 def test_the_same_seed_measures_the_same(evaluator: Evaluator) -> None:
-    first, second = (evaluator.predictions(_unprotected).sum_up("ldp", 1.0) for _ in range(2))
+    first, second = (evaluator.predictions(_unprotected).sum_up(1.0) for _ in range(2))
     assert first == second
 
 
@@ -110,7 +105,7 @@ def test_windows_without_a_label_are_left_out(windows: LabelledWindows, policy: 
     person[windows.labels["activity"] == "run"] = None
     partly = replace(windows, labels={**windows.labels, "person": person})
     evaluator = one_fold(partly, policy, Setup(attackers=("extra_trees",)))
-    _, sensitive = evaluator.predictions(_unprotected).sum_up("ldp", 1.0)
+    _, sensitive = evaluator.predictions(_unprotected).sum_up(1.0)
     assert sensitive["person"].adaptive > 0.9
     assert sensitive["person"].chance == pytest.approx(1 / 3)
 

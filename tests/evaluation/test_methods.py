@@ -10,13 +10,13 @@ from deeprotect.policy import Policy
 def test_without_names_everything_is_compared(policy: Policy) -> None:
     found, left_out = select((), policy)
     assert (len(found), left_out) == (len(ALL_METHODS), [])
-    assert {"laplace", "channel named", "paper rldp", "features"} <= {method.line for method in found}
+    assert {"laplace", "channel ldp", "paper rldp", "features"} <= {method.line for method in found}
 
 
 @pytest.mark.parametrize(
     ("names", "lines"),
     [
-        (["channel"], ["channel ldp", "channel named"]),
+        (["channel"], ["channel ldp", "channel rldp"]),
         (["laplace"], ["laplace"]),
         (["laplace", "baseline"], ["baseline", "laplace"]),
         (["features"], ["features"]),
@@ -35,28 +35,12 @@ def test_without_a_sensitive_inference_only_what_needs_none_remains(policy: Poli
     open_policy = policy.vary(inferences={"sensitive": []}, privacy={"guarantee": "ldp"})
     found, left_out = select([method.mechanism for method in MAIN_METHODS], open_policy)
     assert {method.guarantee for method in found} == {"ldp"}
-    assert "channel named: the policy names no sensitive inference" in left_out
-
-
-def test_a_ceiling_beside_the_named_epsilon_is_no_obstacle_to_other_guarantees(policy: Policy) -> None:
-    """`init --sensitive` writes one."""
-    capped = policy.vary(privacy={"guarantee": "named", "ldp_ceiling": 3.0, "given": "useful"})
-    for method in MAIN_METHODS:
-        privacy = Setting(method, 2.0).policy(capped).privacy
-        assert (privacy.guarantee, privacy.epsilon) == (method.guarantee, 2.0)
-        assert privacy.ldp_ceiling == (3.0 if method.guarantee == "named" else None)
-        assert privacy.given == ("useful" if method.guarantee == "named" else None)
-
-
-def test_a_setting_may_say_what_a_named_promise_is_given(policy: Policy) -> None:
-    named = Setting(Method("channel", "named"), 3.0, given="useful", ldp_ceiling=5.0)
-    privacy = named.policy(policy).privacy
-    assert (privacy.given, privacy.ldp_ceiling, privacy.epsilon) == ("useful", 5.0, 3.0)
+    assert "channel rldp: the policy names no sensitive inference" in left_out
 
 
 def test_an_option_says_what_it_is_made_of() -> None:
     assert Method("baseline", "ldp").made_of == "none"
-    assert Method("channel", "named").made_of == "code book"
+    assert Method("channel", "ldp").made_of == "code book"
     assert Method("paper", "ldp").made_of == "paper"
     assert Method("laplace", "ldp", minimiser="pca").made_of == "pca"
 

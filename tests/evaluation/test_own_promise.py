@@ -25,7 +25,7 @@ def long(windows):
 
 @pytest.fixture
 def ldp(policy):
-    privacy = {"guarantee": "ldp", "mechanism": "channel", "given": None, "ldp_ceiling": None}
+    privacy = {"guarantee": "ldp", "mechanism": "channel"}
     return policy.vary(privacy=privacy)
 
 
@@ -54,11 +54,6 @@ def test_methods_that_draw_no_scripts_hold_a_draw_as_long(ldp):
     for mechanism in ("baseline", "laplace"):
         varied = Setting(Method(mechanism, "ldp"), 5.0).policy(own)
         assert (varied.hold.windows, varied.privacy.slots) == (12, None)
-
-
-def test_a_named_promise_is_compared_with_no_scripts(long, policy):
-    named = policy.vary(privacy={"guarantee": "named", "mechanism": "channel"})
-    assert script_settings(long, named) == []
 
 
 def test_the_picture_shows_each_length_once():

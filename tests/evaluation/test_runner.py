@@ -8,7 +8,7 @@ import pytest
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import TableError
 from deeprotect.evaluation.evaluator import Evaluator, Setup
-from deeprotect.evaluation.methods import FEATURES, Method, Setting, grid
+from deeprotect.evaluation.methods import ERASED, FEATURES, Method, Setting, grid
 from deeprotect.evaluation.results import FoldPredictions
 from deeprotect.evaluation.runner import (
     EvaluationCell,
@@ -23,16 +23,24 @@ from deeprotect.evaluation.runner import (
 from deeprotect.policy import Policy
 from deeprotect.training.labelled_windows import LabelledWindows
 
-METHODS = (Method("laplace", "ldp"), Method("subspace", "rldp"), Method(FEATURES, "none"), Method("channel", "ldp"))
+METHODS = (
+    Method("laplace", "ldp"),
+    Method("channel", "rldp"),
+    Method(ERASED, "none"),
+    Method(FEATURES, "none"),
+    Method("channel", "ldp"),
+)
 
 
 def test_methods_that_share_what_is_learnt_share_a_task() -> None:
     tasks = split_into_tasks([Question(grid(METHODS, (1.0,)), where).cells(2)])
     assert [(task.fold, [cell.setting.method.mechanism for _, cell in task.cells]) for task in tasks] == [
+        (0, ["channel", ERASED]),
+        (1, ["channel", ERASED]),
         (0, ["channel"]),
         (1, ["channel"]),
-        (0, ["laplace", "subspace", FEATURES]),
-        (1, ["laplace", "subspace", FEATURES]),
+        (0, ["laplace", FEATURES]),
+        (1, ["laplace", FEATURES]),
     ]
 
 
@@ -63,10 +71,11 @@ def test_an_error_in_a_process_reaches_the_caller(windows: LabelledWindows, poli
 def test_settings_that_release_the_same_windows_are_read_once(
     windows: LabelledWindows, policy: Policy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Too few recordings calibrate a named promise: its channel is the one of LDP, and so are its windows."""
+    """The policy's own channel, and the one that it is compared with at the same ε."""
     read, reads = Evaluator.read, []
     monkeypatch.setattr(Evaluator, "read", lambda *given, **named: reads.append(1) or read(*given, **named))
-    both = [Setting(Method("channel", guarantee), 2.0) for guarantee in ("ldp", "named")]
+    policy = policy.vary(privacy={"guarantee": "ldp", "mechanism": "channel", "epsilon": 2.0})
+    both = [Setting(Method("channel", "ldp"), 2.0), Setting.of(policy)]
     setup = Setup(attackers=("ridge",), pools=())
     with prepared(windows, policy.vary(training={"max_epochs": 1}), split=SplitSpec(), setup=setup) as runner:
         first, second = (value for (value,) in runner.measure(Question(both, predictions)).by_setting().values())
@@ -85,4 +94,4 @@ def test_several_runners_are_asked_at_once(windows: LabelledWindows, policy: Pol
         found = measure_together([(runner, Question(settings, where)) for runner in runners])
         alone = [runner.measure(Question(settings, where)) for runner in runners]
     assert found == alone
-    assert [len(results.values) for results in found] == [8, 4]
+    assert [len(results.values) for results in found] == [2 * len(settings), len(settings)]

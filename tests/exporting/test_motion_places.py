@@ -28,7 +28,9 @@ def test_a_channel_is_an_axis_of_a_stream(name, unit, place):
     assert places_of([Channel(name, unit, -1.0, 1.0)]) == (place,)
 
 
-@pytest.mark.parametrize(("name", "unit"), [("mic", "1"), ("acc_x", "px"), ("acc", "g"), ("mag_x", "µT"), ("x", "g")])
+@pytest.mark.parametrize(
+    ("name", "unit"), [("mic", "1"), ("acc_x", "px"), ("acc", "g"), ("mag_x", "µT"), ("gravity_x", "g"), ("x", "g")]
+)
 def test_what_a_browser_has_not_is_refused(name, unit):
     with pytest.raises(PolicyError, match="no motion that a browser has"):
         places_of([Channel(name, unit, -1.0, 1.0)])

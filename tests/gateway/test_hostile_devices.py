@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from tests.gateway.conftest import NAMES, START, STEP, message, readings
-from tests.gateway.test_mediator import draws, listening, made, run
+from tests.gateway.test_mediator import draws, end_all, listening, made, run
 
 from deeprotect.gateway.mediation.mediator import MOST_SESSIONS
 from deeprotect.gateway.serving import HEAD_SECONDS, Silence
@@ -18,11 +18,24 @@ EARLIEST, LATEST = 0, 2**62 - 1
 
 @pytest.mark.parametrize("stamp", [EARLIEST, 1, 10**9, LATEST - 10 * STEP, LATEST - STEP, 2**53 + 1])
 def test_absurd_times_neither_fail_nor_stop_what_comes_after(tmp_path, stamp):
+    """Those of the past count as late; after one far ahead a session begins anew once nothing new came for long."""
+    gateway = made(tmp_path, every="2 s")
     times = np.minimum(stamp + np.arange(8, dtype=np.int64) * STEP, LATEST)
     odd = Message("s", (Readings("rows", NAMES, times, np.full((8, 2), 0.5)),))
-    receipts, got = run(made(tmp_path, every="2 s"), message(0, 20), odd, message(40, 20))
+
+    async def play():
+        async with listening(gateway) as (mediator, device, got):
+            receipts = [await mediator.receive(device, each) for each in (message(0, 20), odd, message(40, 20))]
+            await end_all(mediator)
+            receipts.append(await mediator.receive(device, message(60, 20)))
+            await end_all(mediator)
+            await asyncio.sleep(0.01)
+            return receipts, [int(window.times_ns[0] - START) // STEP for window in got]
+
+    receipts, got = asyncio.run(play())
     assert all(receipt.status == 200 for receipt in receipts)
-    assert sum(window.times_ns[0] >= START + 40 * STEP for window in got) >= 5
+    assert (sum(40 <= tick < 60 for tick in got) >= 5) == (stamp < START)
+    assert sum(60 <= tick < 80 for tick in got) >= 5
 
 
 def test_a_message_of_few_readings_over_a_long_time_costs_little(tmp_path):

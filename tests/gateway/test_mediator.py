@@ -15,10 +15,10 @@ from deeprotect.release.ledger.statement import statement
 LEVELS = {-2.0, -0.5, 0.5, 2.0}  # what the four outputs show, in g
 
 
-def made(tmp_path, *, grace=5.0, **privacy):
+def made(tmp_path, **privacy):
     path = tmp_path / "protector"
     channel_bundle(**privacy).save(path)
-    gateway = Gateway(Settings({"protector": path}, str(tmp_path / "ledger.sqlite"), grace=grace))
+    gateway = Gateway(Settings({"protector": path}, str(tmp_path / "ledger.sqlite")))
     gateway.registry.add_device("watch", person="ann")
     gateway.registry.add_app("fitness", stream="watch", bundle="protector")
     gateway.directory.refresh()

@@ -149,9 +149,7 @@ def test_a_broker_that_was_gone_and_is_back_gets_what_was_released_meanwhile(bro
                     raise aiomqtt.MqttError("held back by the test")
                 return connecting(**known)
 
-            async with client(broker) as early:  # so that somebody was there just now
-                await early.subscribe("deeprotect/released/#")
-                await is_read(gateway)
+            monkeypatch.setattr(gateway.mediator.readers, "are_there", lambda _: True)  # not noticed yet
             monkeypatch.setattr(bridge, "_new_client", held)
             broker.stop()
             await intake.take(gateway.directory.device("watch"), pushed(0, 9))  # by another way than the broker
@@ -165,6 +163,29 @@ def test_a_broker_that_was_gone_and_is_back_gets_what_was_released_meanwhile(bro
                 return [*numbers, json.loads((await next_message(app)).payload)["messageId"]]
 
     assert asyncio.run(play()) == [0, 1, 2]
+
+
+def test_health_says_that_the_broker_is_gone_until_it_is_back(broker, tmp_path, capfd):
+    gateway = phone_gateway(tmp_path)
+
+    async def said(reason):
+        async with asyncio.timeout(SOON):
+            while (gateway.health.trouble is not None) != reason:
+                await asyncio.sleep(0.01)
+        return gateway.health.trouble, "deeprotect_broker_connected 1.0" in gateway.metrics.text().decode()
+
+    async def play():
+        async with running(gateway, broker):
+            there = await said(False)
+            broker.stop()
+            gone = await said(True)
+            broker.start()
+            return there, gone, await said(False)
+
+    there, (reason, connected), back = asyncio.run(play())
+    assert there == back == (None, True)
+    assert (reason, connected) == (f"the broker 127.0.0.1:{broker.port} is gone: nothing comes or leaves by it", False)
+    assert '"event": "not ready", "reason": "the broker' in capfd.readouterr().err
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")  # paho's own
@@ -230,7 +251,7 @@ def test_windows_that_a_stop_makes_due_still_reach_the_broker(broker, tmp_path):
 
 
 def test_nothing_is_drawn_while_nobody_has_subscribed_as_the_broker_tells(broker, tmp_path):
-    gateway = phone_gateway(tmp_path, grace=0.0)
+    gateway = phone_gateway(tmp_path)
 
     async def play():
         async with running(gateway, broker) as (intake, _), client(broker) as app:

@@ -33,7 +33,7 @@ class Overhearing:
         self.nothing = Released(shown, np.zeros((len(shown), 1)), np.zeros(1, dtype=bool))
 
     def take(self, each):
-        self.episodes.take(each, each.samples, part=each.part, number=each.number)
+        self.episodes.take(each, each.samples, number=each.number)
         for episode, request in self.episodes.due():
             self.made[episode.part, episode.number] = request.observed.tobytes()
             Episodes.settle(episode, self.nothing)

@@ -10,11 +10,11 @@ from tests.gateway.live import Consumer, body, check_paid, until
 def test_a_stop_is_graceful_the_last_windows_leave_and_nothing_is_left_running(gateway):
     gateway.make("ann", every="2 s").start()
     app = Consumer(gateway, "ann")
-    gateway.send("ann", 0, 10)  # half an episode, whose draw would listen to more
+    gateway.send("ann", 0, 7)  # whose draw would listen to one window more
     assert app.windows == []
     assert gateway.stop() == 0
     until(lambda: app.over, "the app to be told")
-    assert [len(window["time"]) for window in app.windows] == [4, 4, 2]
+    assert [len(window["time"]) for window in app.windows] == [4, 3]
     assert not [each for kind in ("journal", "wal", "shm") for each in gateway.folder.glob(f"*-{kind}")]
     assert '"event": "stopped"' in gateway.log()
     gateway.check_nothing_raw(app)
@@ -85,7 +85,7 @@ def test_clients_that_leave_in_the_middle_of_a_message_or_an_episode_harm_nobody
         with socket.create_connection((host, int(port))) as connection:
             head = f"POST /in/{gateway.tokens['ann']} HTTP/1.1\r\nhost: x\r\ncontent-length: {len(whole)}\r\n\r\n"
             connection.sendall(head.encode() + whole[:cut])
-    gateway.send("ann", 0, 8)  # two windows of five, and never again
+    gateway.send("ann", 0, 4)  # a window of five, and never again
     for first in range(0, 40, 4):
         gateway.send("bob", first, 4)
     app.wait_for(10)

@@ -184,7 +184,7 @@ def test_a_receiver_that_stops_taking_ends_the_draws_until_it_takes_again(tmp_pa
     """One window is drawn and not taken; then nothing, until the same window is; then the newest and the next."""
     receiver = Receiver(*[500] * 1000)
     with listening(receiver) as address:
-        gateway = phone_gateway(tmp_path, push=address, grace=0.0)
+        gateway = phone_gateway(tmp_path, push=address)
 
         async def run():
             async with running(gateway) as (intake, _):

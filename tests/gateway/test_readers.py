@@ -61,7 +61,7 @@ def test_only_the_app_that_is_read_is_paid_for(tmp_path):
 
 
 def test_a_page_that_looks_on_is_no_reader_and_sees_what_one_gets(tmp_path):
-    gateway = made(tmp_path, grace=0.0)
+    gateway = made(tmp_path)
 
     async def play():
         async with gateway.running():
@@ -92,40 +92,50 @@ def test_a_reader_that_comes_in_the_middle_of_an_episode_gets_its_draw(tmp_path)
     assert draws(gateway) == 1
 
 
-def test_after_a_reader_has_gone_draws_go_on_for_the_grace_and_are_counted_as_lost(tmp_path):
-    now = [0.0]
+def test_from_the_moment_a_reader_has_gone_nothing_is_drawn(tmp_path):
     gateway = made(tmp_path)
 
     async def play():
         async with gateway.running():
             mediator, device, app = gateway.mediator, gateway.directory.device("watch"), gateway.directory.apps()[0]
-            mediator.readers = Readers(5.0, mediator._hub.heard, now=lambda: now[0])
-            with mediator.subscribe(app):
+            with mediator.subscribe(app) as windows:
                 await mediator.receive(device, message(0, 4))
-            now[0] = 5.0
-            await mediator.receive(device, message(4, 4))
-            now[0] = 5.1
-            await mediator.receive(device, message(8, 4))
-            return mediator.status(["watch"])[0].apps[0]
+            for first in range(4, 40, 4):
+                await mediator.receive(device, message(first, 4))
+            return mediator.status(["watch"])[0].apps[0], (await anext(windows)).times_ns[0]
 
-    status = asyncio.run(play())
-    assert draws(gateway) == 2
-    assert (status.dropped, status.withheld) == (1, {"nobody reads": 1})
+    status, first = asyncio.run(play())
+    assert (draws(gateway), first) == (1, START)
+    assert (status.dropped, status.withheld) == (0, {"nobody reads": 9})
+    assert gateway.metrics.lost.labels("absent")._value.get() == 0
+
+
+def test_a_window_that_was_drawn_while_its_reader_left_is_kept_for_who_comes_soon(tmp_path):
+    gateway = made(tmp_path)
+
+    async def play():
+        async with gateway.running():
+            mediator, device, app = gateway.mediator, gateway.directory.device("watch"), gateway.directory.apps()[0]
+            left, run = mediator.subscribe(app), mediator._releaser.run
+            mediator._releaser.run = lambda orders: (run(orders), left.close())
+            await mediator.receive(device, message(0, 4))
+            mediator._releaser.run = run
+            with mediator.subscribe(app) as windows:
+                return (await anext(windows)).times_ns[0]
+
+    assert asyncio.run(play()) == START
     assert gateway.metrics.lost.labels("absent")._value.get() == 1
 
 
 def test_an_address_that_answers_is_a_reader_until_it_does_not(tmp_path):
-    app, now = made(tmp_path).directory.apps()[0], [0.0]
-    readers = Readers(1.0, lambda topic: topic == topic_of(app) and now[0] > 100, now=lambda: now[0])
+    app, heard = made(tmp_path).directory.apps()[0], set()
+    readers = Readers(heard.__contains__)
     assert (readers.are_there(app), readers.are_wanted(app)) == (False, True)
     readers.answers(app, is_so=True)
     assert (readers.are_there(app), readers.are_wanted(app)) == (True, False)
     readers.answers(app, is_so=False)
-    now[0] = 1.0
-    assert readers.are_there(app)
-    now[0] = 1.1
     assert not readers.are_there(app)
-    now[0] = 101
+    heard.add(topic_of(app))
     assert readers.are_there(app)
 
 

@@ -1,30 +1,40 @@
 """Mistakes that people make in release paths, each planted in the real code, and the checks that must catch it."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property, partial
 
 import numpy as np
-from tests.mutations import checks, mixing, protectors
+from tests.mutations import checks, intervals, mixing
 from tests.mutations.bug import Bug, Patch
 
+from deeprotect.bundle.layers.erasing import WINDOW_BITS
+from deeprotect.bundle.layers.rounding import Clip, Round, Scale
+from deeprotect.bundle.layers.structure import Residual
 from deeprotect.engines.part_ledger import PartLedger
-from deeprotect.errors import BudgetError
-from deeprotect.privacy.channel import betting, calibration, promises
+from deeprotect.errors import BudgetError, DeeprotectError
+from deeprotect.gateway.streams.track import Track
+from deeprotect.privacy.channel import beyond
+from deeprotect.privacy.channel.betting import UNIT
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel, ExactDraw
 from deeprotect.privacy.channel.scripts import ScriptResponse, keep_for
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.mechanisms import laplace
 from deeprotect.privacy.sampling import DiscreteLaplace, below
 from deeprotect.release import engine
-from deeprotect.release.engine import Released, Request
-from deeprotect.release.episodes import Episode
+from deeprotect.release.engine import Pipeline, Released, Request
+from deeprotect.release.episodes import Episodes
 from deeprotect.release.ledger.books import StoredBooks
 from deeprotect.release.ledger.stored import StoredLedger
+from deeprotect.signals import Frame, Windows
 from deeprotect.signals.schema import Schema
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
-from deeprotect.training.codebook.calibration_recordings import CalibrationDraws
+from deeprotect.training.export import LayerBuilder
+from deeprotect.training.fitting import blind, fit
+from deeprotect.training.labelled_windows import read_windows
 
 
 def half_the_noise_drawn(patch: Patch) -> None:
@@ -156,48 +166,6 @@ def row_permuted_in_the_bundle(patch: Patch) -> None:
     patch.setattr(DiscreteChannel, "to_json", permuted)
 
 
-def no_confidence_radius(patch: Patch) -> None:
-    """The shares as they were seen, as if they were the truth."""
-
-    def observed(shares, *, miss):
-        del miss
-        return np.rint(shares.mean(axis=0) * betting.UNIT).astype(np.int64)
-
-    patch.setattr(calibration, "lower_ends", lambda shares, *, miss: (observed(shares, miss=miss) - 9).clip(min=0))
-    patch.setattr(
-        calibration, "upper_ends", lambda shares, *, miss: np.minimum(observed(shares, miss=miss) + 9, betting.UNIT)
-    )
-    _unchecked(patch)
-
-
-def confidence_of_each_class(patch: Patch) -> None:
-    """The stated confidence for every class by itself: together they hold less often."""
-    patch.setattr(calibration, "miss_of_an_end", lambda stated, **_: 1.0 - stated)
-    _unchecked(patch)
-
-
-def confidence_of_each_useful_class(patch: Patch) -> None:
-    """The stated confidence for every useful class by itself, as if each table were the only one."""
-    whole = promises.miss_of_an_end
-    alone = lambda stated, *, cells, **rest: whole(stated, cells=cells // protectors.CODES, **rest)  # noqa: E731
-    patch.setattr(calibration, "miss_of_an_end", alone)
-    _unchecked(patch)
-
-
-def _unchecked(patch: Patch) -> None:
-    """A maker's program with the bug in it checks with the same bug."""
-    patch.setattr(promises, "check_promises", lambda *_, **__: None)
-
-
-def windows_for_recordings(patch: Patch) -> None:
-    """Every window as if it were a recording of its own: errors of one recording go together, and look like many."""
-
-    def each(self, chosen):
-        return np.eye(self.codes)[self.coded[chosen]]
-
-    patch.setattr(CalibrationDraws, "_cell", each)
-
-
 def tampered_outputs(patch: Patch) -> None:
     """An output that only one code can give: a code book's 'rare' window."""
     draw = ExactDraw.__call__
@@ -210,12 +178,48 @@ def windows_joined(patch: Patch) -> None:
     def step(private, bundle, charge, system):
         charge()
         code = bundle.encode(bundle.schema.scale(private.samples))
-        released = bundle.decode(bundle.mechanism.privatise(code, entropy=system))
+        released = bundle.decode(bundle.mechanism.privatise(code, entropy=system)).copy()
         for window in range(1, len(released)):
             released[window] += released[window - 1, -1] - released[window, 0]
         return released
 
     _plant_release(patch, step)
+
+
+def failing_windows_left_out(patch: Patch) -> None:
+    """A window whose encoding fails is none that can be released."""
+    of = Request.of.__func__
+
+    def some(cls, private, bundle, ledger):
+        kept = [place for place in range(len(private)) if _encodes(bundle, private.samples[[place]])]
+        frame = Frame(private.frame.lengths[kept], private.frame.first_rows[kept])
+        return of(cls, Windows(private.samples[kept], frame), bundle, ledger)
+
+    patch.setattr(Request, "of", classmethod(some))
+
+
+def _encodes(bundle: Pipeline, samples: np.ndarray) -> bool:
+    with suppress(DeeprotectError):
+        bundle.encode(bundle.schema.scale(samples))
+        return True
+    return False
+
+
+def failing_encoder_fails_the_batch(patch: Patch) -> None:
+    patch.setattr(engine, "codes_of", lambda bundle, scaled, counts: bundle.pool(bundle.encode(scaled), counts))
+
+
+def undecoded_windows_left_out(patch: Patch) -> None:
+    """A noisy code that cannot be decoded shows nothing."""
+
+    def some(bundle, noisy_code):
+        found = []
+        for each in noisy_code:
+            with suppress(DeeprotectError):
+                found.append(bundle.decode(each[None]))
+        return np.concatenate(found)
+
+    patch.setattr(engine, "windows_of", some)
 
 
 def _plant_release(patch: Patch, step: Callable[..., np.ndarray]) -> None:
@@ -235,7 +239,8 @@ def _plant_release(patch: Patch, step: Callable[..., np.ndarray]) -> None:
         return [Released(windows, np.zeros((len(own), 1)), np.zeros(len(own), dtype=bool))]
 
     patch.setattr(Request, "of", classmethod(noted))
-    patch.setattr(engine, "encode", lambda requests: [np.zeros((1, 1))] * len(requests))  # `step` encodes for itself
+    # `step` encodes for itself
+    patch.setattr(engine, "encode", lambda requests: [np.zeros((len(each.counts), 1)) for each in requests])
     patch.setattr(engine, "rehearse", rehearse)
 
 
@@ -294,10 +299,72 @@ def script_kept_too_often(patch: Patch) -> None:
     patch.setattr(ScriptResponse, "privatise", often)
 
 
+def first_slot_without_noise(patch: Patch) -> None:
+    """The first slot of every script shows what was read: at a large ε few runs show more than the claim."""
+    privatise, repeat, codes = ScriptResponse.privatise, ScriptResponse.repeat, {}
+
+    def noted(self, code, *, entropy):
+        codes[len(code)] = code
+        return privatise(self, code, entropy=entropy)
+
+    def bared(self, noisy_code, counts, *, entropy):
+        drawn, read = (repeat(self, each, counts, entropy=entropy) for each in (noisy_code, codes[len(noisy_code)]))
+        place = np.concatenate([np.arange(count) for count in counts])
+        return np.where(place[:, None] < self.scripts.windows, read, drawn)
+
+    patch.setattr(ScriptResponse, "privatise", noted)
+    patch.setattr(ScriptResponse, "repeat", bared)
+
+
 def window_informs_two_draws(patch: Patch) -> None:
     """What an episode's own draw looked at is kept for the draw of the next one, too."""
-    look = Episode.look
-    patch.setattr(Episode, "look", lambda self, window, *, enough: look(self, window, enough=enough) and False)
+    take = Episodes.take
+
+    def and_for_the_next(self, ticket, samples, **place):
+        take(self, ticket, samples, **place)
+        if samples is not None and not any(samples is each for each in self._before):
+            self._before.append(samples)
+
+    patch.setattr(Episodes, "take", and_for_the_next)
+
+
+def a_draw_from_whatever_came(patch: Patch) -> None:
+    """An episode of which only the end came is drawn from that, which may have informed the next one already."""
+    take = Episodes.take
+
+    def first_is_own(self, ticket, samples, *, number, part=0):
+        border, is_first = self._border, self._last is None
+        self._border = self.bundle.hold.windows if is_first else border
+        take(self, ticket, samples, number=number, part=part)
+        self._border = border
+
+    patch.setattr(Episodes, "take", first_is_own)
+
+
+def sent_again_and_drawn_again(patch: Patch) -> None:
+    """The key of a draw holds which run of the session it is from."""
+    request, runs = Episodes._request, []
+
+    def of_this_run(self, episode):
+        if not any(self is each for each in runs):
+            runs.append(self)
+        place = next(place for place, each in enumerate(runs) if each is self)
+        asked = request(self, episode)
+        return replace(asked, runs=tuple(replace(run, recording=str(place)) for run in asked.runs))
+
+    patch.setattr(Episodes, "_request", of_this_run)
+
+
+def a_clock_set_back_is_guessed(patch: Patch) -> None:
+    """Readings that come long after newer ones begin the stretch anew."""
+    through = Track._through
+
+    def anew(self, readings):
+        if self._stretch and max(int(each.ticks[-1]) for each in readings) < self._stretch.newest - self._jump:
+            self._stretch, self._next = None, 0
+        return through(self, readings)
+
+    patch.setattr(Track, "_through", anew)
 
 
 def recorded_without_its_charge(patch: Patch) -> None:
@@ -325,6 +392,34 @@ def a_retry_draws_again(patch: Patch) -> None:
     patch.setattr(PartLedger, "of_table", StoredLedger.of_table)
 
 
+def tau_rounded_down(patch: Patch) -> None:
+    """To 30 binary digits, as shares are elsewhere."""
+    whole = beyond.furthest_rows
+    patch.setattr(beyond, "furthest_rows", lambda weights: Fraction(int(whole(weights) * UNIT), UNIT))
+
+
+def tails_not_counted(patch: Patch) -> None:
+    """What nothing is learnt from, because it is mostly padding, is left out of the counts as well."""
+    patch.setattr(fit, "read_windows", lambda *args, tails=False, **facts: read_windows(*args, **facts))
+
+
+def blind_to_the_sequence(patch: Patch) -> None:
+    """The guesser is told the commonest useful label of all draws."""
+    patch.setattr(blind.Told, "sequence", lambda self, pool, kinds: np.eye(kinds)[self.counts(pool, kinds).argmax(1)])
+
+
+def a_branch_before_the_erasure(patch: Patch) -> None:
+    """The window itself is added to what is left of it."""
+    erase = LayerBuilder.erase
+
+    def branched(self, layer, projection):
+        erase(self, layer, projection)
+        beside = Residual((Scale(WINDOW_BITS), *self.layers))
+        self.layers[:] = [Scale(-WINDOW_BITS), beside, Round(Clip(0, 2 << WINDOW_BITS))]
+
+    patch.setattr(LayerBuilder, "erase", branched)
+
+
 BUGS = (
     Bug("half the noise is drawn", half_the_noise_drawn, (checks.AUDIT_SAMPLES, checks.AUDIT_CLIPPED)),
     Bug("half the noise is stated", half_the_noise_stated, (checks.VERIFY_NOISE,)),
@@ -339,20 +434,28 @@ BUGS = (
     Bug("channel row permuted while drawing", row_permuted_in_the_sampler, (checks.INTEGERS,)),
     Bug("channel row permuted in the bundle", row_permuted_in_the_bundle, (checks.VERIFY_CHANNEL,)),
     Bug("one code always answered truly", tampered_outputs, (checks.AUDIT_CHANNEL, checks.INTEGERS)),
-    Bug("confidence radius dropped", no_confidence_radius, (checks.VERIFY_NAMED, checks.COVERAGE)),
-    Bug("confidence of each class alone", confidence_of_each_class, (checks.VERIFY_NAMED,)),
-    Bug("windows taken for recordings", windows_for_recordings, (checks.COVERAGE,)),
-    Bug("confidence of each useful class alone", confidence_of_each_useful_class, (checks.VERIFY_GIVEN,)),
     Bug("tail window released raw", tail_released_raw, (checks.NO_RAW,)),
+    Bug("windows whose encoding fails left out", failing_windows_left_out, (checks.TOTAL,)),
+    Bug("an encoder that fails fails the batch", failing_encoder_fails_the_batch, (checks.TOTAL,)),
+    Bug("windows whose decoding fails left out", undecoded_windows_left_out, (checks.TOTAL,)),
     Bug("budget charged after release", charged_after_release, (checks.CHARGED,)),
     Bug("redrawn inside an episode", redrawn_inside_an_episode, (checks.AUDIT_HELD, checks.ONE_DRAW)),
     Bug("slots of a script drawn apart", slots_drawn_apart, (checks.AUDIT_SCRIPTS, checks.ONE_SCRIPT)),
     Bug("a script kept too often", script_kept_too_often, (checks.SCRIPT_INTEGERS,)),
+    Bug("first slot of a script without noise", first_slot_without_noise, (checks.AUDIT_LONG_SCRIPTS,)),
     Bug("a window informs two draws", window_informs_two_draws, (checks.ONE_DRAW_OF_A_WINDOW,)),
+    Bug("a draw from whatever came", a_draw_from_whatever_came, (checks.SENT_AGAIN,)),
+    Bug("sent again and drawn again", sent_again_and_drawn_again, (checks.SENT_AGAIN,)),
+    Bug("a clock set back is guessed", a_clock_set_back_is_guessed, (checks.FORWARD,)),
     Bug("recorded without its charge", recorded_without_its_charge, (checks.PAID_FOR,)),
     Bug("forgotten and drawn again", forgotten_and_drawn_again, (checks.FORGOTTEN,)),
     Bug("a retry draws again", a_retry_draws_again, (checks.ONE_ATTEMPT,)),
+    Bug("tail not counted", tails_not_counted, (checks.TAILS,)),
+    Bug("b without the whole sequence of useful labels", blind_to_the_sequence, (checks.BLIND,)),
+    Bug("τ rounded down", tau_rounded_down, (checks.TAU,)),
+    Bug("a branch before the erasure", a_branch_before_the_erasure, (checks.VERIFY_ERASED, checks.FIBRES)),
     Bug("labels left in the output", labels_left_in, (checks.COLUMNS,)),
     Bug("a bundle that chooses columns", a_bundle_chooses_columns, (checks.CHOSEN,)),
     *mixing.BUGS,
+    *intervals.BUGS,
 )

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 from tests.networks import largest
-from tests.recordings import promises
 
 from deeprotect.bundle import Bundle
+from deeprotect.bundle.layers.erasing import Erase
+from deeprotect.bundle.layers.rounding import Argmax
 from deeprotect.bundle.layers.tensors import TENSORS, TensorWriter
 from deeprotect.bundle.manifest import FileDigest, Manifest, TrainingRecord
 from deeprotect.bundle.network import Network, OutputTable
@@ -18,13 +19,11 @@ from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.channel.scripts import ScriptResponse, Scripts
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.mechanisms import laplace
+from deeprotect.training.erasing import EraseDirections
+from deeprotect.training.export import COARSE, LayerBuilder, build
 
 EPSILON = 2.0
 CODES = 4
-COUNTS = np.array([[18, 12, 10, 0], [8, 12, 20, 0]])
-"""Of codes; the last was never seen, so that its set shows how many recordings there were."""
-
-
 HELD = 6
 
 
@@ -32,13 +31,13 @@ def policy(event: Event, values: int, *, listen: int | None = None, slot: int | 
     """One channel, and the promise that the mechanism makes; an episode is of six windows."""
     held = {"every": f"{HELD * values / 10:g} s", "listen": listen} if event.per == "episode" else {}
     held |= {} if slot is None else {"slots": f"{slot * values / 10:g} s"}
+    held |= {"mechanism": "paper"} if event.guarantee == "rldp" else {}  # any other erases directions
     return Policy.from_tables(
         {
             "version": 1,
             "stream": {"rate_hz": 10, "window": values, "channels": {"acc_x": {"unit": "g", "range": [-4.0, 4.0]}}},
-            "inferences": {"useful": list(event.given) or ["activity"], "sensitive": list(event.inferences)},
-            "privacy": {"epsilon": event.epsilon, "guarantee": event.guarantee, **held}
-            | ({"given": "useful"} if event.given else {}),
+            "inferences": {"useful": ["activity"], "sensitive": [*event.inferences, *event.erased]},
+            "privacy": {"epsilon": event.epsilon, "guarantee": event.policy_guarantee, **held},
         }
     )
 
@@ -116,17 +115,15 @@ def randomised_response() -> DiscreteChannel:
     return make(design(1.0 - np.eye(CODES), np.ones(CODES), ldp_epsilon=EPSILON))
 
 
-def named() -> DiscreteChannel:
-    """A promise about two people, from few recordings: the confidence radius is wide."""
-    found = promises(COUNTS, classes=("ann", "bob"), epsilon=EPSILON / 4, recordings=40)
-    return make(design(1.0 - np.eye(CODES), np.ones(CODES), promises=found))
-
-
-def given() -> DiscreteChannel:
-    """The same for each of four useful classes, which share the confidence."""
-    useful, counts = tuple("abcd"), np.stack([np.roll(COUNTS, turn, axis=1) for turn in range(CODES)])
-    found = promises(counts, classes=("ann", "bob"), given=useful, epsilon=EPSILON / 4, recordings=40)
-    return make(design(1.0 - np.eye(CODES), np.ones(CODES), promises=found, given=["activity"]), outputs=useful)
+def erased() -> Bundle:
+    """Randomised response behind one erased direction, as a maker exports it."""
+    layer = Erase(np.array([1], np.int32), np.array([[9_000, -4_000, 5_000]], np.int32))
+    builder = LayerBuilder(np.random.default_rng(0).random((64, CODES)), COARSE)
+    build(EraseDirections(layer), builder)
+    encoder = Network((*builder.layers, Argmax((CODES,), np.arange(CODES, dtype=np.int32))), CODES)
+    response = randomised_response()
+    mechanism = replace(response, event=replace(response.event, erased=("person",)))
+    return unchecked(mechanism, CODES, encoder=encoder, decoder=OutputTable.of(np.eye(CODES)))
 
 
 def table(rows: int = 7) -> pa.Table:

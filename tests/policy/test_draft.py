@@ -92,30 +92,13 @@ def test_unstated_units_and_left_out_columns_are_said() -> None:
     assert left_out.startswith("score: ")
 
 
-def test_beside_a_named_epsilon_stands_a_ceiling_so_that_there_is_always_noise() -> None:
-    named = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50, mapping={})
-    assert (named.privacy.guarantee, named.privacy.epsilon, named.privacy.ldp_ceiling) == ("named", 3.0, 5.0)
-    assert "ldp_ceiling = 5.0  # an LDP bound on top" in named.to_toml()
-    everything = draft(COLUMNS, useful=["activity"], rate_hz=50, mapping={})
-    assert (everything.privacy.guarantee, everything.privacy.ldp_ceiling) == ("ldp", None)
-    assert "ldp_ceiling" not in everything.to_toml()
-
-
-def test_what_is_sensitive_is_hidden_given_the_useful_label() -> None:
-    named = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50, mapping={}, epsilon=1.5)
-    assert (named.privacy.given, named.privacy.epsilon) == ("useful", 1.5)
-    assert 'given = "useful"  # useful | nothing: named only: however often' in named.to_toml()
-    everything = draft(COLUMNS, useful=["activity"], rate_hz=50, mapping={})
-    assert (everything.privacy.given, everything.privacy.epsilon) == (None, 5.0)
-
-
-@pytest.mark.parametrize(("epsilon", "said"), [(1.0, False), (5.0, True), (8.0, True)])
-def test_an_epsilon_that_the_ceiling_makes_idle_is_said(epsilon: float, said: bool) -> None:
-    policy = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50, mapping={})
-    varied = policy.vary(privacy={"epsilon": epsilon})
-    assert (varied.privacy.epsilon, varied.privacy.ldp_ceiling) == (epsilon, 5.0)
-    note = "ldp_ceiling = 5 holds for subject, too; an epsilon below it hides subject better"
-    assert (note in assumptions(COLUMNS, varied)) == said
+def test_the_promise_is_ldp_whatever_is_named_as_sensitive() -> None:
+    for sensitive in ([], ["subject"]):
+        found = draft(COLUMNS, useful=["activity"], sensitive=sensitive, rate_hz=50, mapping={})
+        assert (found.privacy.guarantee, found.privacy.epsilon) == ("ldp", 5.0)
+    own = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50, mapping={}, epsilon=1.5)
+    assert own.privacy.epsilon == 1.5
+    assert 'guarantee = "ldp"  # ldp | rldp' in own.to_toml()
 
 
 STEERING = "\x1b[2K\nnote: all is well\u202e"
@@ -146,11 +129,11 @@ def test_the_warning_names_what_else_the_sensors_reveal(repository: Repository) 
 
 
 def test_an_alias_counts_as_naming_the_inference(repository: Repository) -> None:
-    (line,) = warnings_for(
-        draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50, mapping={}), repository
-    )
+    policy = draft(COLUMNS, useful=["activity"], sensitive=["subject"], rate_hz=50, mapping={})
+    (line,) = warnings_for(policy, repository)
     assert "authentication" not in line
-    assert 'guarantee = "named" covers only inferences.sensitive, and ldp_ceiling = 5 everything; add' in line
+    (weaker,) = warnings_for(policy.vary(privacy={"guarantee": "rldp"}), repository)
+    assert weaker == f'{line} (guarantee = "rldp" covers only inferences.sensitive; add those that matter)'
 
 
 def test_a_sensor_outside_the_repository_is_said_to_be_unknown(repository: Repository) -> None:

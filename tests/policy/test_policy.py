@@ -26,7 +26,6 @@ sensitive = ["subject"]
 [privacy]
 epsilon = 5.0
 guarantee = "ldp"
-confidence = 0.95
 mechanism = "auto"
 [training]
 features = 7
@@ -51,22 +50,6 @@ def test_a_policy_holds_a_bounded_number_of_channels() -> None:
         policy.vary(stream={"channels": many | {"one more": spec}})
 
 
-@pytest.mark.parametrize("ceiling", [0.5, 5.0, 50.0])
-def test_a_named_promise_may_have_any_ceiling_and_the_file_says_what_for(ceiling: float) -> None:
-    policy = Policy.from_toml(changed(LDP, f'guarantee = "named"\nldp_ceiling = {ceiling}\n'))
-    assert (policy.privacy.epsilon, policy.privacy.ldp_ceiling) == (5.0, ceiling)
-    assert f"ldp_ceiling = {ceiling}  # an LDP bound on top, whatever the calibration" in policy.to_toml()
-    assert Policy.from_toml(policy.to_toml()) == policy
-
-
-def test_a_named_promise_without_the_key_is_given_nothing_and_says_so_no_more_than_before() -> None:
-    named = Policy.from_toml(changed(LDP, 'guarantee = "named"\n'))
-    assert named.privacy.given is None
-    assert "given" not in named.to_json()["privacy"]
-    useful = named.vary(privacy={"given": "useful"})
-    assert Policy.from_toml(useful.to_toml()) == Policy.from_json(useful.to_json()) == useful
-
-
 def test_a_budget_is_any_of_three_limits_and_goes_with_the_bundle() -> None:
     policy = Policy.from_toml(changed(AUTO, "budget = { per_hour = 60, in_all = 600.5 }"))
     assert policy.privacy.budget.limits == {"per_hour": 60.0, "in_all": 600.5}
@@ -85,15 +68,14 @@ def test_broken_toml_is_reported_with_its_line() -> None:
         Policy.from_toml(changed("[stream]", "[stream"))
 
 
-def test_the_guarantee_is_ldp_without_sensitive_inferences_and_named_with_them() -> None:
+def test_the_guarantee_is_ldp_with_and_without_sensitive_inferences() -> None:
     silent = changed(LDP, "")
-    assert Policy.from_toml(silent).privacy.guarantee == "named"
+    assert Policy.from_toml(silent).privacy.guarantee == "ldp"
     assert Policy.from_toml(changed(SENSITIVE, "", silent)).privacy.guarantee == "ldp"
-    assert Policy.from_toml(TEXT).privacy.guarantee == "ldp"
 
 
 @pytest.mark.parametrize("mechanism", GUARANTEES)
-@pytest.mark.parametrize("guarantee", ["ldp", "named", "rldp"])
+@pytest.mark.parametrize("guarantee", ["ldp", "rldp"])
 def test_a_mechanism_is_accepted_exactly_for_the_guarantees_it_keeps(mechanism: str, guarantee: str) -> None:
     minimiser = "paper" if mechanism == "paper" else "default"
     changes = {"mechanism": mechanism, "guarantee": guarantee}

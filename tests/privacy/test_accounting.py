@@ -1,6 +1,5 @@
 """Totals follow the composition theorems, and both numbers are always there."""
 
-import math
 from fractions import Fraction
 
 import pytest
@@ -47,14 +46,6 @@ def test_a_long_stream_is_never_shown_as_cheaper_than_it_is():
 def test_a_promise_for_any_draw_adds_up_under_its_own_name(event):
     spending = Spending.of(event, 2)
     assert (spending.guarantee, spending.per_stream) == (event.guarantee, 2.0)
-
-
-def test_a_named_promise_holds_for_one_window_only():
-    event = Event("named", 1.0, inferences=("subject",), confidence=0.95)
-    one, two = (Spending.of(event, count) for count in (1, 2))
-    assert one.per_stream == 1.0
-    assert (two.per_stream, two.per_draw, two.confidence) == (math.inf, 1.0, 0.95)
-    assert "no bound for the whole stream" in str(two)
 
 
 def test_delta_adds_up():

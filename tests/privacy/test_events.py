@@ -10,31 +10,21 @@ def test_an_event_says_what_it_promises_and_per_what():
     assert str(Event("rldp", 2.0, inferences=("subject",))) == "ε = 2 rldp per window for “subject”"
 
 
-def test_an_event_says_what_it_is_given():
-    event = Event("named", 2.0, inferences=("subject",), given=("activity", "place"))
-    assert str(event) == "ε = 2 named per window for “subject” given “activity” and “place”"
-    assert event.to_json()["given"] == ["activity", "place"]
-    assert event.assumes[-1] == "no class that was recorded is missing"
-
-
 def test_what_is_taken_on_trust_stands_behind_the_promise():
-    relaxed = Event("rldp", 2.0, inferences=("subject",))
-    assert "directions" in relaxed.assumes[0]
-    named = Event("named", 2.0, inferences=("subject",), confidence=0.95)
-    assert "recordings" in named.assumes[0]
+    assert "directions" in Event("ldp", 2.0, erased=("subject",)).assumes[0]
     assert Event("ldp", 2.0).assumes == ()
 
 
 @pytest.mark.parametrize("name", ["a\nholds: ε = 0.01", "a\x1b[2K", "\u202ea", "a\u2029", "\x85", "", "  ", "a" * 101])
 def test_an_inference_that_is_not_one_printable_line_is_refused_and_not_repeated(name):
     with pytest.raises(PolicyError, match="printable line") as refused:
-        Event("named", 1.0, inferences=("a", name))
+        Event("rldp", 1.0, inferences=("a", name))
     assert str(refused.value).isprintable()
 
 
 def test_an_event_names_a_bounded_number_of_inferences():
     with pytest.raises(PolicyError, match="at most 64"):
-        Event("named", 1.0, inferences=tuple(f"i{number}" for number in range(65)))
+        Event("rldp", 1.0, inferences=tuple(f"i{number}" for number in range(65)))
 
 
 @pytest.mark.parametrize(
@@ -46,9 +36,7 @@ def test_an_event_names_a_bounded_number_of_inferences():
         {"guarantee": "ldp", "epsilon": float("inf")},
         {"guarantee": "ldp", "epsilon": 1.0, "per": "day"},
         {"guarantee": "ldp", "epsilon": 1.0, "delta": 1.0},
-        {"guarantee": "named", "epsilon": 1.0, "confidence": 0.0},
-        {"guarantee": "ldp", "epsilon": 1.0, "given": ("activity",)},
-        {"guarantee": "named", "epsilon": 1.0, "given": tuple(f"i{number}" for number in range(65))},
+        {"guarantee": "named", "epsilon": 1.0},
     ],
 )
 def test_an_unknown_or_empty_promise_is_refused(fields):
@@ -64,12 +52,12 @@ def test_an_unknown_promise_is_not_repeated_as_it_stands():
 
 
 def test_its_json_is_plain():
-    event = Event("named", 1.5, inferences=("a", "b"), confidence=0.95)
+    event = Event("rldp", 1.5, inferences=("a", "b"))
     assert event.to_json() == {
-        "guarantee": "named",
+        "guarantee": "rldp",
         "epsilon": 1.5,
         "per": "window",
         "inferences": ["a", "b"],
         "delta": 0.0,
-        "confidence": 0.95,
+        "erased": [],
     }

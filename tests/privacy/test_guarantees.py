@@ -18,7 +18,7 @@ def test_every_mechanism_and_every_guarantee_of_a_policy_has_words() -> None:
 
 def test_rldp_never_sounds_like_a_bound_on_every_attacker() -> None:
     words = promise("rldp", 5.0, sensitive=["person"])
-    assert "only in what a linear classifier of “person” looks at" in words.promised
+    assert "only along the directions that linear classifiers of “person” look at" in words.promised
     assert "any other attacker" in words.not_covered
 
 
@@ -27,17 +27,13 @@ def test_ldp_says_that_epsilon_is_per_window_and_adds_up() -> None:
     assert "shift anyone's odds about it by at most a factor of 149, whatever" in words.promised
     assert "one window" in words.promised
     assert "T·ε" in words.covers
+    assert "or more where another recording begins in it" in words.not_covered
 
 
-def test_the_named_promise_says_what_it_leaves_out() -> None:
-    assert "several windows together, anything but “person”" in promise("named", sensitive=["person"]).not_covered
-
-
-def test_given_the_useful_label_the_promise_is_about_what_is_told_beyond_it() -> None:
-    words = promise("named", 1.0, sensitive=["person"], given=["activity"])
-    assert words.promised.startswith("Beyond “activity”, one window can shift anyone's odds")
-    assert "what “activity” alone reveals, such as who does what and how often" in words.not_covered
-    assert "several windows together" in words.not_covered
+def test_of_held_draws_it_says_that_every_recording_begins_an_episode() -> None:
+    said = "Every recording, file and live session begins a new one, however short."
+    assert promise("ldp", 5.0, per="episode").covers.endswith(said)
+    assert said not in promise("ldp", 5.0).covers
 
 
 def test_every_guarantee_says_whom_it_holds_against_and_where_it_ends() -> None:

@@ -9,7 +9,6 @@ from deeprotect.privacy.box import Box
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.mechanisms.laplace import baseline, certified, paper_mode1, paper_mode2
 from deeprotect.privacy.mechanisms.relaxed import basis, relaxed_sensitivity
-from deeprotect.privacy.mechanisms.subspace import subspace
 from studies.features.expected_noise import expected_noise
 
 dims = st.tuples(st.integers(1, 12), st.integers(1, 40)).map(sorted)
@@ -76,9 +75,3 @@ def test_post_processing_reads_the_noisy_code_only():
     near = code + rng.uniform(-0.12, 0.12, code.shape)
     released = [mechanism.privatise(x, entropy=SeededEntropy(1)) for x in (code, near)]
     assert (released[0] == released[1]).all()
-
-
-def test_subspace_noise_grows_with_the_number_of_directions_and_not_of_samples():
-    rng = np.random.default_rng(0)
-    one, four = (expected_noise(subspace(basis(rng.normal(size=(30, rank))), 5.0)) for rank in (1, 4))
-    assert one < four < expected_noise(baseline(30, 5.0))

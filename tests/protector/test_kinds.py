@@ -107,3 +107,26 @@ def test_wrong_arrays_are_refused_without_a_sample(protector, windows, says):
 def test_windows_in_another_unit_are_warned_of(protector):
     with pytest.warns(UserWarning, match="acc_x"):
         protector.protect(array() * 100 + 1000)
+
+
+@pytest.mark.parametrize("kind", [pandas.Series, polars.Series])
+def test_a_series_is_no_table_and_one_line_says_how_to_make_one(protector, kind):
+    with pytest.raises(TableError, match=r"a Series is one column.*series\.to_frame\(\)"):
+        protector.protect(kind([0.1, 0.2]))
+
+
+def test_a_dry_run_gives_no_rows_and_draws_nothing(protector, table, monkeypatch):
+    cost = protector.protect(table).cost
+    monkeypatch.setattr("deeprotect.release.engine.rehearse", None)
+    dry = protector.protect(table, dry_run=True)
+    assert (dry.table, dry.cost) == (None, cost)
+    assert protector.protect(array(), dry_run=True).cost.draws == 5
+
+
+def test_a_dry_run_counts_episodes_and_people(protector, table, tmp_path):
+    people = table.append_column("person", pa.array(["ann"] * 12 + ["bob"] * 11))
+    given = {"ledger": tmp_path / "ledger.db", "stream": "walk", "map": {"person": "person"}}
+    dry = protector.protect(people, dry_run=True, **given)
+    assert dry.people == ("ann", "bob")
+    assert not (tmp_path / "ledger.db").exists()
+    assert protector.protect(people, **given).cost == dry.cost

@@ -99,10 +99,9 @@ def test_the_default_policy_works_with_an_app_of_one_output():
     assert search.predict(windows).shape == labels.shape
 
 
-def test_a_named_promise_given_the_useful_label_works_as_init_drafts_it():
+def test_a_sensitive_inference_may_be_named():
     policy, windows, labels, people = with_people()
-    named = Policy.of(policy, given="useful", ldp_ceiling=5.0, max_epochs=3)
-    steps = make_pipeline(WindowProtector(named, random_state=0), RidgeClassifier())
+    steps = make_pipeline(WindowProtector(Policy.of(policy, max_epochs=3), random_state=0), RidgeClassifier())
     assert steps.fit(windows, labels, windowprotector__sensitive=people).predict(windows).shape == labels.shape
 
 
@@ -147,3 +146,13 @@ def test_it_travels_as_a_pickle():
     windows, labels = data()
     step = pickle.loads(pickle.dumps(WindowProtector(**FAST).fit(windows, labels)))
     assert step.transform(windows).shape == windows.shape
+
+
+def test_a_frame_of_rows_is_refused_without_a_cell_of_it():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"acc_x": [0.1, 0.2], "person": ["bob", "cid"]})
+    fitted = WindowProtector(**FAST).fit(*data())
+    for step in (lambda: WindowProtector(**FAST).fit(frame, ["a", "b"]), lambda: fitted.transform(frame)):
+        with pytest.raises(ValueError, match="columns that are not numbers: “person”") as refused:
+            step()
+        assert "bob" not in str(refused.value)

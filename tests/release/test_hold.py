@@ -1,7 +1,10 @@
 """Held draws: an episode is charged once, shows one output, and touches no other."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from tests.mutations import protectors
 
 from deeprotect.bundle import Bundle
@@ -11,8 +14,10 @@ from deeprotect.protector import Protector
 from deeprotect.release.engine import Request, encode, stream
 from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.signals import Frame, Windows
+from deeprotect.signals.windowing import cut
 
 HELD, CODES = protectors.HELD, protectors.CODES
+HELD_BUNDLE = protectors.held()
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +96,32 @@ def test_a_promise_for_windows_is_not_taken_for_one_for_episodes(held):
     manifest = held.manifest.model_copy(update={"policy": protectors.coded().manifest.policy})
     with pytest.raises(BundleError, match="ε is per episode, the policy's per window"):
         Bundle(manifest, held.files).checked("it")
+
+
+def recordings(counts: list[int]) -> pa.Table:
+    """Recordings of so many whole windows, one after the other."""
+    rows = [CODES * count for count in counts]
+    names = np.repeat([f"r{number}" for number in range(len(counts))], rows)
+    return pa.table({"recording": names, "acc_x": np.zeros(sum(rows))})
+
+
+@given(st.lists(st.integers(1, 3 * HELD), min_size=1, max_size=8))
+@example([1, 1, 1, 1, 1, 1])  # six recordings of one window: six draws
+@example([HELD])  # and one of the same windows: a single one
+def test_recordings_cost_what_their_own_episodes_cost_and_short_ones_the_most(counts):
+    cost = Protector(HELD_BUNDLE).protect(recordings(counts)).cost
+    draws = sum(-(-count // HELD) for count in counts)
+    assert (cost.draws, cost.per_stream) == (draws, draws * protectors.EPSILON)
+    assert draws >= -(-sum(counts) // HELD)
+
+
+@given(st.lists(st.integers(1, 3 * HELD), min_size=1, max_size=8))
+def test_a_stretch_no_longer_than_an_episode_touches_two_and_one_more_for_each_recording_that_begins_in_it(counts):
+    recording, rows = np.repeat(np.arange(len(counts)), counts), np.zeros((CODES * sum(counts), 1))
+    parts = cut([(rows, recording.repeat(CODES))], window=CODES, channels=1, hold=HELD)
+    episodes = [episode for part in parts for episode in part.frame.episodes.tolist()]
+    assert len(episodes) == sum(counts)
+    for start in range(len(episodes)):
+        stretch = slice(start, start + HELD)
+        begin = len(set(recording[stretch].tolist())) - 1
+        assert len(set(episodes[stretch])) <= 2 + begin

@@ -78,9 +78,9 @@ def test_standard_output_leaves_in_the_same_stretches_whatever_the_input(protect
 
 
 @pytest.fixture
-def constant(named_bundle):
+def constant(channel_bundle):
     """Releases the same window whatever comes: two outputs differ in nothing but their form."""
-    return Protector(named_bundle)
+    return Protector(channel_bundle)
 
 
 def nanoseconds(table, fraction_at=50_000):

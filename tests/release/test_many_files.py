@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 import pytest
 from tests.conftest import walk
@@ -94,10 +95,66 @@ def test_numbers_of_a_broken_run_are_never_taken_by_other_files(protector, data,
 def test_only_what_this_run_released_is_counted_as_spent(protector, data, tmp_path):
     everything = protector.protect([data], tmp_path / "all").cost.draws
     first = protector.protect([data / PLACES[0]], tmp_path / "one").cost.draws
-    (tmp_path / "out").mkdir()
-    (tmp_path / "one" / RELEASED[0]).rename(tmp_path / "out" / RELEASED[0])
-    (tmp_path / "out" / UNFINISHED).touch()
+    broken_off(protector, data, tmp_path / "out")
     assert protector.protect([data], tmp_path / "out").cost.draws == everything - first
+
+
+def broken_off(protector, data, out):
+    """A run that finished the first of the files."""
+    whole = (data / PLACES[1]).read_bytes()
+    (data / PLACES[1]).write_bytes(b"no table")
+    with pytest.raises(TableError) as failure:
+        protector.protect([data], out)
+    (data / PLACES[1]).write_bytes(whole)
+    return str(failure.value)
+
+
+def names(folder):
+    tables = [pa_parquet.read_table(folder / place) for place in RELEASED]
+    return [sorted(set(each["recording"].to_pylist()), key=int) for each in tables]
+
+
+def test_names_of_recordings_are_unique_among_all_files_of_one_release(protector, data, tmp_path):
+    protector.protect([data], tmp_path / "out")
+    assert names(tmp_path / "out") == [["1", "2"], ["3", "4"], ["5", "6"]]
+
+
+def test_a_run_that_goes_on_numbers_recordings_from_where_it_stopped(protector, data, tmp_path):
+    broken_off(protector, data, tmp_path / "out")
+    protector.protect([data], tmp_path / "out")
+    assert names(tmp_path / "out") == [["1", "2"], ["3", "4"], ["5", "6"]]
+
+
+@pytest.mark.parametrize("cut_off", ['{"file": "2/1.par', '{"file": "2/1.parquet", "recordings": 2}\n'])
+def test_a_run_killed_before_a_file_has_its_name_takes_its_numbers_again(protector, data, tmp_path, cut_off):
+    broken_off(protector, data, tmp_path / "out")
+    with (tmp_path / "out" / UNFINISHED).open("a") as mark:
+        mark.write(cut_off)
+    protector.protect([data], tmp_path / "out")
+    assert names(tmp_path / "out") == [["1", "2"], ["3", "4"], ["5", "6"]]
+
+
+def test_a_release_whose_numbers_were_not_noted_is_not_gone_on_with(protector, data, tmp_path):
+    broken_off(protector, data, tmp_path / "out")
+    mark = tmp_path / "out" / UNFINISHED
+    mark.write_text(mark.read_text().splitlines()[0] + "\n")
+    with pytest.raises(InputError, match="did not note its numbers"):
+        protector.protect([data], tmp_path / "out")
+
+
+def test_a_run_that_breaks_off_says_what_it_released_and_charged(protector, data, tmp_path):
+    said = broken_off(protector, data, tmp_path / "out")
+    assert "c.parquet" in said
+    assert "; 1 of 3 files, 30 rows, released before that (ldp: ε = 5 per window, ε = 40 for the whole stream" in said
+
+
+def test_a_file_that_fails_half_way_says_what_the_ledger_has_charged(protector, tmp_path):
+    rows = walk(300_000).set_column(0, "time", pa.array([n / 10 for n in range(299_999)] + [0.0]))
+    pa_parquet.write_table(rows.drop_columns(["recording"]), tmp_path / "backwards.parquet")
+    with pytest.raises(TableError, match=r"\(\d+ draws charged before that\)"):
+        protector.protect(
+            tmp_path / "backwards.parquet", tmp_path / "out.parquet", ledger=tmp_path / "ledger.db", stream="walk"
+        )
 
 
 def test_a_finished_folder_is_not_released_again(protector, data, tmp_path):

@@ -8,14 +8,12 @@ from deeprotect.privacy.box import Box
 from deeprotect.privacy.channel.design import design, make
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.privacy.mechanisms.laplace import certified
-from deeprotect.privacy.mechanisms.subspace import subspace
 from deeprotect.release.engine import _drawn
 
 CHANNEL = make(design(1.0 - np.eye(3), np.ones(3), ldp_epsilon=2.0), variants=4)
 MECHANISMS = {
     "channel": CHANNEL,
     "laplace": certified(Box((0.0, -4.0), (1.0, 0.0)), 1.0),
-    "subspace": subspace(np.array([[0.6], [0.8]]), 1.0),
 }
 
 

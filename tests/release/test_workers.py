@@ -66,16 +66,14 @@ def test_all_is_charged_and_drawn_in_one_thread_before_the_next(truthful, path, 
 
 
 def test_a_worker_that_fails_leaves_nothing_behind(truthful, path, tmp_path, monkeypatch):
-    from deeprotect.bundle import Bundle
+    codes_of, left = engine.codes_of, iter(range(3))
 
-    encode, left = Bundle.encode, iter(range(3))
-
-    def failing(self, private):
+    def failing(*given):
         if next(left, None) is None:
             raise TableError("a worker failed")
-        return encode(self, private)
+        return codes_of(*given)
 
-    monkeypatch.setattr(Bundle, "encode", failing)
+    monkeypatch.setattr(engine, "codes_of", failing)
     with pytest.raises(TableError, match="a worker failed"):
         truthful.protect(path, tmp_path / "out.parquet", workers=3)
     assert list(tmp_path.iterdir()) == []

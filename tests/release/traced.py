@@ -14,11 +14,10 @@ class Traced:
 
     name, dim, public_outputs, scripts = "traced", 1, None, None
 
-    def __init__(self, hold: Hold, *, guarantee: str = "ldp", fail_at: str | None = None) -> None:
+    def __init__(self, hold: Hold, *, fail_at: str | None = None) -> None:
         self.schema = Schema((Channel("acc_x", "g", 0.0, MOST),), 10.0, WINDOW)
         self.hold, self.mechanism, self.fail_at = hold, self, fail_at
-        named = {"inferences": ("person",), "confidence": 0.95} if guarantee == "named" else {}
-        self.event = Event(guarantee, 1.0, per=hold.per, **named)
+        self.event = Event("ldp", 1.0, per=hold.per)
         self.heard: list[list[int]] = []  # the windows of each draw
         self.drawn_from_nothing = 0
 

@@ -60,7 +60,7 @@ def test_a_recording_is_asked_about_because_its_cells_leave_as_they_are(policy, 
 
 
 def test_a_label_is_never_taken_for_the_recording_or_the_time(policy):
-    hidden = policy.vary(inferences={"useful": ["trial"], "sensitive": ["Timestamp"]}, privacy={"guarantee": "named"})
+    hidden = policy.vary(inferences={"useful": ["trial"], "sensitive": ["Timestamp"]})
     columns = columns_of(hidden, trial=["a"] * 4, Timestamp=TIMES)
     assert (columns.time_name, columns.recording_name) == (None, None)
     assert columns.dropped == ("trial", "Timestamp")

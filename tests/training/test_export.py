@@ -47,7 +47,7 @@ def test_sums_of_a_coder_stay_exact_for_windows_of_any_length(precision: Precisi
     for samples in (3, 40, 300):
         windows = np.random.default_rng(1).random((100, samples * 6))
         network = to_network(coder(windows, 6, classes=30), windows, precision)
-        assert network.reach.whole  # a network whose sums are not cannot be made
+        assert network.bounds.whole  # a network whose sums are not cannot be made
 
 
 def test_a_coder_of_a_wrist_fits_in_a_hundred_kilobytes() -> None:

@@ -37,7 +37,7 @@ def windows(table, gym_policy):
 
 @pytest.fixture(scope="module")
 def protection(windows, gym_policy):
-    privacy = {"guarantee": "named", "epsilon": 2.0}
+    privacy = {"epsilon": 2.0}
     return learn(FittedModels(windows), gym_policy.vary(privacy=privacy, training={"max_epochs": 2}))
 
 

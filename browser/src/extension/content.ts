@@ -1,7 +1,9 @@
 // In every page, in a world of its own: connects the shim to the released stream while the page may have it.
-import { allowedByPage, permitted } from "./header";
+import { decided } from "./delegation";
+import { FEATURES } from "./header";
 import { type Asked, CHANGED, type FromWorker, PORT_EVENT, READY_EVENT, STREAM, type Said, type ToWorker } from "./messages";
 import { Pace } from "./pace";
+import { allowedByPage, permitted } from "./policy";
 
 class Relay {
   private shim: MessagePort | null = null;
@@ -10,6 +12,7 @@ class Relay {
   private asking: Promise<PermissionState> | null = null;
   private readonly pace = new Pace();
   private listens = false;
+  private tells = false; // whether the page may know
   private refused = false; // with the browser's own switch, after the person had allowed this site apart
   private native: PermissionState = "prompt";
 
@@ -20,6 +23,7 @@ class Relay {
     window.addEventListener("pageshow", () => this.changed());
     chrome.runtime.onMessage.addListener((message) => void (message === CHANGED && this.changed()));
     void this.watch();
+    void decided.then(() => this.changed());
   }
 
   /** The page may hold the other end, too: all that it can do there is to listen. */
@@ -29,6 +33,7 @@ class Relay {
     this.shim = port1;
     port1.onmessage = (event: MessageEvent<Asked>) => this.asked(event.data);
     window.dispatchEvent(new MessageEvent(PORT_EVENT, { ports: [port2] }));
+    void decided.then(() => this.say({ kind: "allowed", features: FEATURES.filter((feature) => allowedByPage(feature)) }));
   }
 
   private asked(asked: Asked): void {
@@ -82,14 +87,18 @@ class Relay {
     const answer = await send({ kind: "wake" });
     if (!answer || !this.wanted) return;
     if (answer.off) return this.say({ kind: "denied" });
+    this.tells = answer.tell;
     const stream = chrome.runtime.connect({ name: STREAM + asked });
     this.stream = stream;
     stream.onMessage.addListener((said: Said) => this.said(said));
-    stream.onDisconnect.addListener(() => this.ended(stream));
+    stream.onDisconnect.addListener(() => {
+      void chrome.runtime.lastError; // looked at, so that nothing is said in the console
+      this.ended(stream);
+    });
   }
 
   private said(said: Said): void {
-    if (document.visibilityState !== "visible") return;
+    if (document.visibilityState !== "visible" || (said.kind === "status" && !this.tells)) return;
     this.say(said.kind === "window" ? { ...said, readings: said.readings.map(permitted) } : said);
   }
 

@@ -1,12 +1,11 @@
-// The header rules: they deny motion to pages, leave the rest of a site's own policy alone, and leave a mark by which a
-// page that came under them is told from one that denies motion to itself.
-import type { Reading } from "deeprotect";
+// The header rules: they deny motion to pages, leave the rest of a site's own policy alone, and leave a mark that tells a
+// page under these rules from one that denies motion to itself.
 
 export const FEATURES = ["accelerometer", "gyroscope", "magnetometer"] as const;
 export type Feature = (typeof FEATURES)[number];
 
 /** An origin that nobody has: to allow motion to it alone denies it to every page, and can be read in the page. */
-const MARK = "https://motion.deeprotect.invalid";
+export const MARK = "https://motion.deeprotect.invalid";
 
 type Rule = chrome.declarativeNetRequest.Rule;
 const RESOURCES = ["main_frame", "sub_frame"];
@@ -44,54 +43,4 @@ export function rules(): Rule[] {
 export function exempt(origin: string, id: number): Rule {
   const condition = { urlFilter: `|${origin}/`, resourceTypes: RESOURCES };
   return { id, priority: 2, action: { type: "allow" }, condition } as unknown as Rule;
-}
-
-interface FeaturePolicy {
-  allowsFeature(name: string): boolean;
-  getAllowlistForFeature(name: string): string[];
-}
-
-function policyOf(page: Document): FeaturePolicy | undefined {
-  return (page as unknown as { featurePolicy?: FeaturePolicy }).featurePolicy;
-}
-
-const known = new Map<Feature, boolean>();
-
-/** Whether this frame may read all of these by the page's own policy; what a document is allowed never changes. */
-export function allowedByPage(...features: readonly Feature[]): boolean {
-  for (const feature of features) if (!known.has(feature)) known.set(feature, isAllowed(feature));
-  return features.every((feature) => known.get(feature));
-}
-
-function isAllowed(feature: Feature): boolean {
-  const policy = policyOf(document);
-  if (!policy || policy.allowsFeature(feature)) return true;
-  const top = sameOriginTop();
-  return isMarked(policy, feature) || (top !== null && isMarked(policyOf(top), feature));
-}
-
-function isMarked(policy: FeaturePolicy | undefined, feature: Feature): boolean {
-  return policy !== undefined && policy.getAllowlistForFeature(feature).includes(MARK);
-}
-
-/** The page's own document, where we may look into it; a fenced frame is its own top. */
-function sameOriginTop(): Document | null {
-  try {
-    return (window as { fence?: object | null }).fence ? null : window.top!.document;
-  } catch {
-    return null;
-  }
-}
-
-/** What of a reading this frame may see. */
-export function permitted(reading: Reading): Reading {
-  const [felt, turned] = [allowedByPage("accelerometer"), allowedByPage("gyroscope")];
-  if (felt && turned) return reading;
-  return {
-    acceleration: felt ? reading.acceleration : null,
-    accelerationIncludingGravity: felt ? reading.accelerationIncludingGravity : null,
-    gravity: felt ? reading.gravity : null,
-    rotationRate: turned ? reading.rotationRate : null,
-    orientation: null,
-  };
 }

@@ -4,6 +4,8 @@ import { type Budget, type Bundle, type Hold, NO_BUDGET, type Uncovered, type Wh
 export interface Settings {
   /** Origins of sites that get nothing at all. */
   readonly off: readonly string[];
+  /** Whether pages may know that their motion is protected. */
+  readonly tell: boolean;
   readonly uncovered: Uncovered;
   readonly whenSpent: WhenSpent;
   /** Windows that leave under one draw, where the person wants more than the policy; null is the policy's. */
@@ -13,6 +15,7 @@ export interface Settings {
 
 export const DEFAULTS: Settings = {
   off: [],
+  tell: false,
   uncovered: "rest",
   whenSpent: "placeholder",
   hold: null,

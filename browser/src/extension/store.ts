@@ -7,6 +7,8 @@ interface Kept {
   settings: Settings;
   charges: Charges;
   reports: Reports;
+  /** Whether the device has motion sensors, as far as is known. */
+  sensors: boolean;
 }
 
 export async function get<Name extends keyof Kept>(name: Name): Promise<Kept[Name] | undefined> {

@@ -60,9 +60,10 @@ chrome.runtime.onMessage.addListener((message: ToWorker, sender, reply: (answer:
 });
 
 async function answer(message: ToWorker, sender: chrome.runtime.MessageSender): Promise<FromWorker> {
-  const off = isOff((await get("settings")) ?? DEFAULTS, siteOf(sender));
+  const settings = { ...DEFAULTS, ...(await get("settings")) };
+  const off = isOff(settings, siteOf(sender));
   if (message.kind === "wake" && !off) await wake();
-  return { reports: await reportsAfter(message, sender), off };
+  return { reports: await reportsAfter(message, sender), off, tell: settings.tell };
 }
 
 async function reportsAfter(message: ToWorker, sender: chrome.runtime.MessageSender): Promise<Reports> {
@@ -74,8 +75,15 @@ async function reportsAfter(message: ToWorker, sender: chrome.runtime.MessageSen
 }
 
 // What was said before the browser was started holds no longer.
-chrome.runtime.onInstalled.addListener(() => void update(() => NO_REPORTS));
-chrome.runtime.onStartup.addListener(() => void update(() => NO_REPORTS));
+function begin(): void {
+  void update(() => NO_REPORTS);
+  void wake(); // it looks whether there are sensors, and closes
+}
+chrome.runtime.onStartup.addListener(begin);
+chrome.runtime.onInstalled.addListener(({ reason }) => {
+  begin();
+  if (reason === "install") void chrome.tabs.create({ url: "guide.html" }); // to seal comes first
+});
 chrome.tabs.onRemoved.addListener(() => void update((reports) => reports));
 chrome.tabs.onUpdated.addListener((_, { url, discarded }) => {
   if (url !== undefined || discarded) void update((reports) => reports);

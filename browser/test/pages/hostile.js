@@ -171,7 +171,7 @@ trick("a worker", (name) => {
   new Worker(URL.createObjectURL(new Blob([source]))).onmessage = (event) => report(`${name}/message`, event.data);
 });
 const served = navigator.serviceWorker.register("/sw.js").then(() => navigator.serviceWorker.ready);
-trick("a page of the site's service worker, in a frame", (name) => served.then(() => frame({ src: `/worked/${encodeURIComponent(name)}`, allow: ALLOW })));
+trick("a page of the site's service worker, in a frame", (name) => served.then(() => frame({ src: `/worked/spying?${encodeURIComponent(name)}`, allow: ALLOW })));
 /** At once, and again when the test has had time to give the pop-up sensors of its own. */
 function spyOnPopup(made, name) {
   spy(made, name, report);
@@ -200,7 +200,7 @@ trick("pop-up that is written", (name) => {
   made.document.write(spying(name));
   made.document.close();
 });
-trick("pop-up of the site's service worker", (name) => served.then(() => open(`/worked/${encodeURIComponent(name)}`)));
+trick("pop-up of the site's service worker", (name) => served.then(() => open(`/worked/spying?${encodeURIComponent(name)}`)));
 addEventListener("load", () => {
   trick("window after load", (name) => spy(window, name, report));
   trick("blank frame after load", (name) => spy(frame({ allow: ALLOW }).contentWindow, name, report));

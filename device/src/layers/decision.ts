@@ -1,10 +1,10 @@
-// From scores to a code: the most likely class of each inference.
+// Chooses a code from scores: the most likely class of each inference.
 import { BundleError } from "../errors";
 import type { TensorReader } from "../tensors";
 import type { Fields, Prepared, Row } from "./layer";
 
-/** Scores of several inferences side by side, so many classes each, to one code; of equal scores, the first. `codes` has
- * the code of every combination of classes, the last inference fastest. */
+/** Maps the scores of several inferences, side by side, to one code; of equal scores the first wins. `codes` has the
+ * code of every combination of classes, the last inference fastest. */
 export function argmax({ classes, ...fields }: Fields, tensors: TensorReader): Prepared {
   if (fields.reject) throw new BundleError("a layer abstains, which this version does not; train again");
   const codes = tensors.integers(fields.codes).values;

@@ -1,18 +1,18 @@
-// What every layer is: a function of one row in exact arithmetic.
-// Sums are of whole numbers and never leave those that are exact, so Python's are the same; the rest says how it rounds.
-// That they do not leave them is checked where the bundle is exported, not here.
+// The interface of layers: a function of one row in exact arithmetic.
+// Sums are sums of integers small enough to be exact, so they equal Python's; every other step states how it rounds.
+// `export` checks the sizes, so they are not checked here.
 import type { TensorReader } from "../tensors";
 
-/** Values of one row; of a series (time, channel), the channel fastest. */
+/** The values of one row; those of a series are (time, channel), channel fastest. */
 export type Row = Float64Array;
-/** Of one row: [value] or, for a series, [time, channel]. */
+/** The shape of one row: [value] or, for a series, [time, channel]. */
 export type Shape = readonly number[];
 
 /** A layer ready to run on rows of a known shape. */
 export interface Prepared {
   readonly run: (row: Row) => Row;
   readonly shape: Shape;
-  /** Of the layer that decides: the code of scores. */
+  /** Chooses a code from scores; only the deciding layer has it. */
   readonly decide?: (scores: Row) => number;
 }
 
@@ -22,7 +22,7 @@ export interface Fields {
   readonly [field: string]: any;
 }
 
-/** Makes a layer of its fields, for rows of the given shape. */
+/** Makes a layer from its fields, for rows of the given shape. */
 export type Maker = (fields: Fields, tensors: TensorReader, given: Shape) => Prepared;
 
 export function sizeOf(shape: Shape): number {

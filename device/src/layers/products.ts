@@ -1,4 +1,4 @@
-// Layers that multiply and add whole numbers: affine maps, convolution in time, spectra, statistics.
+// Layers that multiply and add integers: affine maps, convolution in time, spectra, statistics.
 import type { Numbers, TensorReader } from "../tensors";
 import type { Fields, Prepared, Row, Shape } from "./layer";
 
@@ -14,7 +14,7 @@ export function convolution({ stride, padding, ...fields }: Fields, tensors: Ten
   const [length, inputs] = given as [number, number];
   const bias = Float64Array.from(tensors.integers(fields.bias).values, (value) => value * 2 ** fields.bias_shift);
   const factors = Float64Array.from(tensors.integers(fields.shift).values, (shift) => 2 ** -shift);
-  const matrix = turned(tensors.integers(fields.weights).values, bias.length);
+  const matrix = transposed(tensors.integers(fields.weights).values, bias.length);
   const [outputs, seen] = [bias.length, matrix.length / bias.length];
   const steps = Math.floor((length + 2 * padding - seen / inputs) / stride) + 1;
 
@@ -34,10 +34,11 @@ export function convolution({ stride, padding, ...fields }: Fields, tensors: Ten
   return { run, shape: [steps, outputs] };
 }
 
-/** A matrix (input, output) as (output, input). */
-function turned(values: Numbers, outputs: number): Numbers {
+/** Transposes a matrix (input, output) to (output, input). */
+function transposed(values: Numbers, outputs: number): Numbers {
   const [matrix, inputs] = [values.slice(), values.length / outputs];
-  for (let at = 0; at < values.length; at += 1) matrix[(at % outputs) * inputs + Math.floor(at / outputs)] = values[at]!;
+  for (let at = 0; at < values.length; at += 1)
+    matrix[(at % outputs) * inputs + Math.floor(at / outputs)] = values[at]!;
   return matrix;
 }
 
@@ -56,7 +57,7 @@ function product(left: ArrayLike<number>, from: number, right: Float64Array, sta
   return sum;
 }
 
-/** (time, channel) to magnitudes of the Fourier transform, flat as (frequency, channel), times 2^-shift.
+/** Maps (time, channel) to magnitudes of the Fourier transform, flat as (frequency, channel), times 2^-shift.
  * `cosine` and `sine` hold one turn each. Squares, their sum and its root are each rounded to float32. */
 export function spectrum(fields: Fields, tensors: TensorReader, given: Shape): Prepared {
   const [cosine, sine] = [tensors.integers(fields.cosine).values, tensors.integers(fields.sine).values];
@@ -64,7 +65,8 @@ export function spectrum(fields: Fields, tensors: TensorReader, given: Shape): P
   const frequencies = Math.floor(samples / 2) + 1;
   const waves = [cosine, sine].map((turn) => {
     const matrix = new Int16Array(frequencies * samples);
-    for (let at = 0; at < matrix.length; at += 1) matrix[at] = turn[(Math.floor(at / samples) * (at % samples)) % samples]!;
+    for (let at = 0; at < matrix.length; at += 1)
+      matrix[at] = turn[(Math.floor(at / samples) * (at % samples)) % samples]!;
     return matrix;
   }) as [Int16Array, Int16Array];
 
@@ -86,7 +88,7 @@ export function spectrum(fields: Fields, tensors: TensorReader, given: Shape): P
   return { run, shape: [frequencies * channels] };
 }
 
-/** (time, channel) to the channels' means, standard deviations, least and largest values, in this order.
+/** Maps (time, channel) to the channels' means, standard deviations, minima and maxima, in this order.
  * From exact sums of values and of squares, in float64 until each is rounded to float32. */
 export function statistics(_: Fields, __: TensorReader, given: Shape): Prepared {
   const channels = given[1]!;
@@ -94,7 +96,9 @@ export function statistics(_: Fields, __: TensorReader, given: Shape): Prepared 
   function run(row: Row): Row {
     const result = new Float64Array(4 * channels);
     for (let channel = 0; channel < channels; channel += 1) {
-      summary(columnOf(row, channel, channels)).forEach((value, at) => (result[at * channels + channel] = Math.fround(value)));
+      summary(columnOf(row, channel, channels)).forEach(
+        (value, at) => (result[at * channels + channel] = Math.fround(value)),
+      );
     }
     return result;
   }

@@ -4,7 +4,7 @@ import type { TensorReader } from "../tensors";
 import type { Fields, Prepared, Row, Shape } from "./layer";
 
 /** The nearest whole number between bounds, of two the even one; what is no number counts as 0. */
-function clipped(value: number, low: number, high: number): number {
+export function clipped(value: number, low: number, high: number): number {
   if (value !== value) value = 0;
   return rint(value < low ? low : value > high ? high : value);
 }
@@ -43,8 +43,7 @@ export function table({ low, ...fields }: Fields, tensors: TensorReader, shape: 
   return { run: (row) => row.map((value) => values[clipped(value, low, high) - low]!), shape };
 }
 
-/** Times 2^-shift, which is exact: the way from whole numbers to the units of a feature or a window. What float32 has no
- * number for is rounded as there. */
+/** Multiplies by 2^-shift, from integers to the units of a feature or window; exact in float32's normal range. */
 export function scale({ shift }: Fields, _: TensorReader, shape: Shape): Prepared {
   const scaled = (value: number): number => {
     const [exact, narrow] = [value * 2 ** -shift, Math.fround(value * 2 ** -shift)];

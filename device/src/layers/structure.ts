@@ -2,6 +2,7 @@
 import { BundleError } from "../errors";
 import type { TensorReader } from "../tensors";
 import { argmax } from "./decision";
+import { erase } from "./erasing";
 import { type Fields, type Maker, type Prepared, type Row, type Shape, sizeOf } from "./layer";
 import { affine, convolution, spectrum, statistics } from "./products";
 import { quantise, round, scale, table } from "./rounding";
@@ -43,7 +44,20 @@ function residual({ layers }: Fields, tensors: TensorReader, shape: Shape): Prep
 
 const VOCABULARY = new Map<string, Maker>(
   Object.entries({
-    affine, argmax, concatenation, convolution, flatten, quantise, residual, round, scale, spectrum, statistics, table, unflatten,
+    affine,
+    argmax,
+    concatenation,
+    convolution,
+    erase,
+    flatten,
+    quantise,
+    residual,
+    round,
+    scale,
+    spectrum,
+    statistics,
+    table,
+    unflatten,
   }),
 );
 

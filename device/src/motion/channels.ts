@@ -1,5 +1,5 @@
-// Which of the platform's streams a policy's channels are.
-import type { Reading, Vector } from "./reading";
+// Maps a policy's channels to the axes of the platform's motion streams.
+import type { Vector } from "./reading";
 
 export const STREAMS = ["accelerationIncludingGravity", "acceleration", "rotationRate"] as const;
 export type Stream = (typeof STREAMS)[number];
@@ -19,10 +19,12 @@ export class Channels {
     this.covered = new Set(places.map((place) => place.stream));
   }
 
-  /** One sample of every channel in the policy's units; null where the platform has not got one of them. */
-  sample(raw: Pick<Reading, Stream>): number[] | null {
-    const values = this.places.map(({ stream, axis, factor }) => (raw[stream]?.[axis] ?? NaN) / factor);
-    return values.some(Number.isNaN) ? null : values;
+  /** One value per channel in the policy's units; NaN where the platform gives no finite number. */
+  sample(raw: { readonly [name in Stream]?: Vector | null }): number[] {
+    return this.places.map(({ stream, axis, factor }) => {
+      const value = raw[stream]?.[axis] ?? NaN;
+      return Number.isFinite(value) ? value / factor : NaN;
+    });
   }
 
   /** A released sample as the platform's streams; axes that no channel covers rest. */

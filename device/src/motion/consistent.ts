@@ -1,15 +1,15 @@
-// All streams of a moment from one released sample, so that subtracting one from another gives nothing raw.
+// Derives all streams of a moment from one released sample, so subtracting one from another reveals nothing raw.
 import type { Stream } from "./channels";
 import type { Reading, Vector } from "./reading";
 
 const EARTH: Vector = [0, 0, 9.8];
 const STILL: Vector = [0, 0, 0];
-const SETTLING_MS = 500; // of the filter that tells gravity from motion
+const SETTLING_MS = 500; // time constant of the filter that separates gravity from motion
 
-/** What a page gets of sensors that the policy does not cover. */
+/** What apps and pages get for sensors that the policy does not read. */
 export type Uncovered = "rest" | "nothing";
 
-/** Released streams to all that a page may ask for; the filter's memory holds released numbers only. */
+/** Completes released streams to a full reading; the filter remembers released numbers only. */
 export class Consistent {
   private gravity: Vector | null = null;
   private last = 0;
@@ -40,7 +40,7 @@ export class Consistent {
   }
 }
 
-/** alpha, beta, gamma of a phone that faces north: a table's push in its own axes is (−cosβ sinγ, sinβ, cosβ cosγ) g. */
+/** alpha, beta, gamma of a phone that faces north and whose gravity is (−cosβ sinγ, sinβ, cosβ cosγ) g. */
 function orientation([x, y, z]: Vector): Vector {
   const degrees = 180 / Math.PI;
   const side = z < 0 ? -1 : 1; // cos γ is never negative, so this is the sign of cos β

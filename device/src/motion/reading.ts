@@ -1,8 +1,8 @@
-// What a page can read of motion at one moment, in the platform's units and as coarse as the platform gives it.
+// A released moment of motion, in the platform's units and resolution.
 
 export type Vector = readonly [x: number, y: number, z: number];
 
-/** One moment: m/s², degrees per second, degrees. Null where the person chose that nothing is given. */
+/** m/s², degrees per second, degrees; null for streams that are withheld. */
 export interface Reading {
   readonly accelerationIncludingGravity: Vector | null;
   readonly acceleration: Vector | null;

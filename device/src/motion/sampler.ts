@@ -1,4 +1,4 @@
-// Raw readings as they come to samples at the policy's rate, and those to windows of time.
+// Resamples raw readings to the policy's rate and cuts them into windows of public time.
 import type { Schema } from "../schema";
 
 /** The window of a slot, in units, flat with the channel fastest. */
@@ -8,18 +8,24 @@ export interface Window {
 }
 
 /**
- * Slots are counted from a public origin of time. A window is made of its own readings only, so that none informs two
- * draws; where a stop is longer than a window, or a window has no reading, it is dropped.
+ * Slots are counted from a public origin of time. A sample is the mean of the readings in its cell of time, channel by
+ * channel; a window uses its own readings only, so no reading informs two draws. A window in which a channel has no
+ * reading is dropped, and so is one that was interrupted: by a stop, or by a clock set anew by more than a window.
  */
 export class Sampler {
   private readonly periodMs: number;
-  private sums: number[] | null = null;
-  private count = 0;
-  private next: number | null = null; // the sample that is being filled, counted from the origin
-  private rows: (number[] | null)[] = []; // of the window that is being filled; null: no reading in that cell
+  private sums: number[] = [];
+  private counts: number[] = [];
+  private current = 0; // the cell of the last call, counted from the origin
+  private next: number | null = null; // the cell being filled
+  private rows: number[][] = []; // of the window being filled; NaN where a channel has no reading
 
-  constructor(private readonly schema: Schema, private readonly originMs: number) {
+  constructor(
+    private readonly schema: Schema,
+    private readonly originMs: number,
+  ) {
     this.periodMs = 1000 / schema.rateHz;
+    this.empty();
   }
 
   get slotMs(): number {
@@ -34,42 +40,54 @@ export class Sampler {
     return this.originMs + slot * this.slotMs;
   }
 
-  /** A raw reading, one value for each channel. */
-  read(values: number[]): void {
-    this.sums = this.sums ? this.sums.map((sum, at) => sum + values[at]!) : [...values];
-    this.count += 1;
+  /** Adds a reading of the time last advanced to: one value per channel, NaN where it has none. */
+  read(values: readonly number[]): void {
+    if (this.next === null || this.current < this.next) return; // before the first whole window, or late
+    values.forEach((value, channel) => {
+      if (Number.isNaN(value)) return;
+      this.sums[channel]! += value;
+      this.counts[channel]! += 1;
+    });
   }
 
-  /** Time has come to `now`; the windows that are complete. A sample is the mean of its cell of time. */
+  /** Moves on to `now`; returns the windows that are complete. */
   advance(now: number): Window[] {
-    const current = Math.floor((now - this.originMs) / this.periodMs);
+    this.current = Math.floor((now - this.originMs) / this.periodMs);
     const length = this.schema.window;
-    // The first whole window begins at the next slot, and so does one after a long stop.
-    if (this.next === null || current - this.next > length) this.restart(Math.ceil(current / length) * length);
+    if (this.next === null || Math.abs(this.current - this.next) > length) {
+      this.next = Math.ceil(this.current / length) * length;
+      this.rows = [];
+      this.empty();
+    }
     const complete: Window[] = [];
-    for (; this.next! < current; this.next! += 1) {
-      this.rows.push(this.sums && this.sums.map((sum) => sum / this.count));
-      this.sums = null;
-      this.count = 0;
-      if (this.rows.length === length) complete.push(...this.take());
+    for (; this.next < this.current; this.next += 1) {
+      this.rows.push(this.sums.map((sum, channel) => sum / this.counts[channel]!)); // 0 / 0 is NaN
+      this.empty();
+      if (this.rows.length < length) continue;
+      const samples = this.filled(this.rows);
+      if (samples) complete.push({ slot: Math.floor(this.next / length), samples });
+      this.rows = [];
     }
     return complete;
   }
 
-  /** A cell without a reading repeats the one before it in the same window, and at the beginning the first. */
-  private take(): Window[] {
-    const rows = this.rows;
-    this.rows = [];
-    let nearest = rows.find((row) => row !== null);
-    if (!nearest) return [];
-    const samples = rows.flatMap((row) => (nearest = row ?? nearest!));
-    return [{ slot: Math.floor(this.next! / this.schema.window), samples: Float64Array.from(samples) }];
+  /** A cell without a reading repeats the previous one of its window; before the first reading, the first. */
+  private filled(rows: readonly number[][]): Float64Array | null {
+    const width = this.schema.channels.length;
+    const samples = new Float64Array(rows.length * width);
+    for (let channel = 0; channel < width; channel += 1) {
+      let nearest = rows.find((row) => !Number.isNaN(row[channel]))?.[channel];
+      if (nearest === undefined) return null;
+      for (const [at, row] of rows.entries()) {
+        if (!Number.isNaN(row[channel])) nearest = row[channel]!;
+        samples[at * width + channel] = nearest;
+      }
+    }
+    return samples;
   }
 
-  private restart(sample: number): void {
-    this.next = sample;
-    this.rows = [];
-    this.sums = null;
-    this.count = 0;
+  private empty(): void {
+    this.sums = this.schema.channels.map(() => 0);
+    this.counts = this.schema.channels.map(() => 0);
   }
 }

@@ -1,39 +1,57 @@
-// The device's stream in slots of public time: raw readings go in, and for each slot one released window comes out.
+// Cuts the device's stream into slots of public time: raw readings go in, one released window per slot comes out.
 import type { Bundle, WhenSpent } from "../bundle";
 import type { Hold } from "../episodes";
+import { StoreError } from "../errors";
 import type { Host } from "../host";
 import type { Ledger } from "../ledger";
-import { Pipe } from "../pipe";
+import { Pipe, type Released } from "../pipe";
 import { Channels, type Stream } from "./channels";
 import { Consistent, type Uncovered } from "./consistent";
-import type { Reading } from "./reading";
+import type { Reading, Vector } from "./reading";
 import { Sampler } from "./sampler";
+import { type State, type Status, STOPPED } from "./status";
+
+const SILENT_MS = 1500; // without a reading for this long, a sensor is missing
+
+/** What is shown while a sensor that the policy reads has given nothing since the start. */
+export type WhenMissing = "nothing" | "placeholder";
 
 export interface Choices {
   readonly hold: Hold;
   readonly uncovered: Uncovered;
   readonly whenSpent: WhenSpent;
-  /** The host's random bits; the engine's own where it has some. */
+  /** "nothing" unless given: made-up motion is not shown for a sensor that a phone lacks. */
+  readonly whenMissing?: WhenMissing;
+  /** The host's random bits; by default the engine's own. */
   readonly random?: Host["random"];
 }
 
-/** What can be had at all. */
+/** Which readings a page can have at all. */
 export interface Available {
   readonly acceleration: boolean;
   readonly rotationRate: boolean;
   readonly orientation: boolean;
 }
 
-/** Slots are counted on the clock that everybody has, so that their place tells nothing of who listens. */
+/** Slots are counted on the public clock, so their times reveal nothing about who listens. */
 export class Slots {
+  /** Called whenever the status changes. */
+  onstatus: ((status: Status) => void) | null = null;
   private readonly channels: Channels;
   private readonly pipe: Pipe;
   private readonly sampler: Sampler;
   private readonly consistent: Consistent;
   private readonly complete = new Map<number, Float64Array>();
-  private first = Infinity; // the first slot that is heard as a whole
+  private readonly lastRead = new Map<Stream, number>();
+  private started = 0;
+  private first = Infinity; // the first slot whose readings are all seen
+  private current = STOPPED;
 
-  constructor(private readonly bundle: Bundle, ledger: Ledger, private readonly choices: Choices) {
+  constructor(
+    private readonly bundle: Bundle,
+    private readonly ledger: Ledger,
+    private readonly choices: Choices,
+  ) {
     this.channels = new Channels(bundle.places);
     this.pipe = new Pipe(bundle, ledger, choices.hold, choices.whenSpent, choices.random);
     this.sampler = new Sampler(bundle.policy.schema, 0);
@@ -42,11 +60,11 @@ export class Slots {
 
   get available(): Available {
     const [{ covered }, rest] = [this.channels, this.choices.uncovered === "rest"];
-    const felt = covered.has("accelerationIncludingGravity");
+    const withGravity = covered.has("accelerationIncludingGravity");
     return {
-      acceleration: rest || felt || covered.has("acceleration"),
+      acceleration: rest || withGravity || covered.has("acceleration"),
       rotationRate: rest || covered.has("rotationRate"),
-      orientation: rest || felt,
+      orientation: rest || withGravity,
     };
   }
 
@@ -55,7 +73,7 @@ export class Slots {
     return this.channels.covered;
   }
 
-  /** Readings in a second. */
+  /** Readings per second. */
   get rateHz(): number {
     return this.bundle.policy.schema.rateHz;
   }
@@ -64,41 +82,99 @@ export class Slots {
     return this.sampler.slotMs;
   }
 
+  get status(): Status {
+    return this.current;
+  }
+
+  /** What the budget still allows. */
+  remaining(now: number): ReturnType<Ledger["remaining"]> {
+    return this.ledger.remaining(this.bundle.promise.charge, now);
+  }
+
   at(now: number): number {
     return this.sampler.slotAt(now);
   }
 
-  /** The slot in which whoever begins to listen now gets the first window, whether or not somebody listened before. */
+  /** The slot in which a listener that starts now gets its first window, whether or not anyone listened before. */
   begins(now: number): number {
     return this.pipe.begins(this.at(now) + 1);
   }
 
-  /** When the present episode is over: whoever forgets its draw before could make another. */
+  /** When the present episode ends: forgetting its draw earlier would allow a second one. */
   episodeEnd(now: number): number {
     const { windows } = this.choices.hold;
     return this.sampler.startOf((Math.floor(this.at(now) / windows) + 1) * windows);
   }
 
   start(now: number): void {
-    this.first = this.at(now) + 1;
+    this.begin("starting", now);
   }
 
-  /** A raw reading of the platform; false where it lacks a channel that the policy names, so that nothing can leave. */
-  read(raw: Pick<Reading, Stream>, now: number): boolean {
+  stop(): void {
+    this.first = Infinity;
+    this.say("stopped");
+  }
+
+  /** Takes a raw reading of some streams; false where it lacks a channel that the policy reads. */
+  read(raw: { readonly [name in Stream]?: Vector | null }, now: number): boolean {
     const values = this.channels.sample(raw);
+    const lacking = new Set(
+      this.channels.places.filter((_, at) => Number.isNaN(values[at])).map(({ stream }) => stream),
+    );
+    for (const stream of this.covered) if (!lacking.has(stream)) this.lastRead.set(stream, now);
     this.advance(now);
-    if (values) this.sampler.read(values);
-    return values !== null;
+    this.sampler.read(values);
+    return !lacking.size;
   }
 
-  /** A slot is over: what is shown in the next one. A slot without a reading is released like any other. */
+  /** Ends a slot; returns what is shown in the next one, or null where nothing may leave. */
   async release(slot: number, now: number): Promise<Reading[] | null> {
+    if (this.at(now) <= slot) {
+      this.begin("clock-moved", now);
+      return null;
+    }
     this.advance(now);
     const window = this.complete.get(slot) ?? null;
     this.complete.clear();
     if (slot < this.first) return null;
-    const released = await this.pipe.push(slot, window, Date.now());
-    return released && this.readings(released, this.sampler.startOf(slot + 1));
+    const missing = [...this.covered].filter((stream) => !this.lastRead.has(stream));
+    if (missing.length && this.choices.whenMissing !== "placeholder") {
+      if (now - this.started > SILENT_MS) this.say("sensor-missing", { missing });
+      return null;
+    }
+    try {
+      const released = await this.pipe.push(slot, window, now);
+      if (this.first <= slot) this.report(released, slot, now);
+      return released.window && this.readings(released.window, this.sampler.startOf(slot + 1));
+    } catch (error) {
+      const state = error instanceof StoreError ? "store-failed" : "failed";
+      if (this.first <= slot) this.say(state, { reason: String(error) });
+      return null;
+    }
+  }
+
+  private begin(state: State, now: number): void {
+    this.started = now;
+    this.first = this.at(now) + 1;
+    this.complete.clear();
+    this.lastRead.clear();
+    this.say(state, { secondsToFirstWindow: (this.sampler.startOf(this.begins(now)) - now) / 1000 });
+  }
+
+  private report({ kind }: Released, slot: number, now: number): void {
+    const silent = Math.max(SILENT_MS, this.slotMs);
+    const missing = [...this.covered].filter((stream) => now - (this.lastRead.get(stream) ?? this.started) > silent);
+    if (kind === "budget-spent") this.say("budget-spent", { missing });
+    else if (missing.length) this.say("sensor-missing", { missing });
+    else if (kind === "live" || slot + 1 >= this.begins(this.started)) this.say(kind);
+  }
+
+  private say(state: State, more: Partial<Status> = {}): void {
+    const status = { ...STOPPED, ...more, state };
+    if (JSON.stringify(status) === JSON.stringify(this.current)) return;
+    this.current = status;
+    // Later, so that a handler that throws stops nothing.
+    void Promise.resolve().then(() => this.onstatus?.(status));
   }
 
   private advance(now: number): void {

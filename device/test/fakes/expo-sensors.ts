@@ -1,5 +1,10 @@
-// expo-sensors as far as deeprotect/expo uses it, played by a test.
-type Value = { x: number; y: number; z: number; timestamp: number };
+// A stand-in for the part of expo-sensors that deeprotect/expo uses; tests play its readings.
+interface Value {
+  x: number;
+  y: number;
+  z: number;
+  timestamp: number;
+}
 
 class Played<Measurement> {
   readonly listeners = new Set<(value: Measurement) => void>();

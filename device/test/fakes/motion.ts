@@ -1,4 +1,4 @@
-// @capacitor/motion as far as deeprotect/capacitor uses it, played by a test.
+// A stand-in for the part of @capacitor/motion that deeprotect/capacitor uses; tests play its readings.
 type Listener = (event: object) => void;
 const listeners = new Map<string, Set<Listener>>();
 

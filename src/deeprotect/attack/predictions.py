@@ -119,6 +119,14 @@ class Predictions:
         return np.bincount(self.truth, minlength=len(self.classes))
 
     @property
+    def recall(self) -> list[float]:
+        """Of each class, how many of its windows are read right; 0 of those without any."""
+        right: list[float] = (
+            np.bincount(self.truth, self.right, len(self.classes)) / np.maximum(1, self.counts)
+        ).tolist()
+        return right
+
+    @property
     def chance(self) -> float:
         """The share of the most common label."""
         return float(self.counts.max() / len(self))

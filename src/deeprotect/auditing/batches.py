@@ -115,27 +115,6 @@ class ScriptDiffers:
         return np.split(released, [self.change * self.scripts.windows], axis=1)
 
 
-@dataclass(frozen=True)
-class AllOfOneClass:
-    """Every window is drawn from the pool, and one released window is seen.
-
-    For named promises: one released window may tell ε of its class, whatever was released beside it.
-    """
-
-    windows: int
-    hold = 1
-
-    @property
-    def found(self) -> str:
-        return f"one released window of {self.windows} of its class"
-
-    def draw(self, pool: Floats, rng: np.random.Generator) -> Floats:
-        return pool[rng.integers(len(pool), size=self.windows)]
-
-    def seen(self, released: Floats) -> list[Floats]:
-        return [released[:, [0]]]
-
-
 def batches(pair: Pair, windows: Floats, *, seed: int = 0) -> Iterator[Batch]:
     """Few and many others, alike or varied; the differing window first, last and in between."""
     rng = np.random.default_rng(seed)

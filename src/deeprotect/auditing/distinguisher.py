@@ -15,7 +15,7 @@ from scipy.stats import beta
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.release.engine import Pipeline, stream
+from deeprotect.release.engine import Pipeline, stream, windows_of
 from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.signals import Frame, Schema, Windows
 from deeprotect.signals.schema import Floats
@@ -201,7 +201,6 @@ def released_batches(bundle: Pipeline, batches: Iterable[Floats], *, hold: int =
 
 def in_units(schema: Schema, scaled: Floats, *, hold: int = 1) -> Windows:
     """Scaled windows (window, value) as a sensor would give them, in episodes of `hold` windows."""
-    # Not through `unscale`: snapping to the sensor's resolution would move relaxed neighbours off their direction.
     samples = schema.low + scaled.reshape(-1, schema.window, len(schema.channels)) * (schema.high - schema.low)
     places = np.arange(len(samples))
     return Windows(samples, Frame(np.full(len(samples), schema.window), places * schema.window, places // hold))
@@ -230,6 +229,6 @@ def outputs_of(bundle: Pipeline) -> KnownOutputs | None:
     output = mechanism.output_of(index)
     if output is None:
         return None
-    windows = bundle.decode(index).reshape(count, schema.dim)
+    windows = windows_of(bundle, index).reshape(count, schema.dim)
     known, where = np.unique(names(windows), return_index=True)
     return KnownOutputs(int(output.max()) + 1, known, output[where].astype(np.uint64))

@@ -42,7 +42,9 @@ def replay(bundle: Pipeline, windows: Floats, *, marks: Marks | None, sizes: tup
     for call, (batch, part) in enumerate(zip(np.split(windows, borders), parts, strict=True)):
         private, noted = in_units(bundle.schema, batch), _Noted(bundle, notes)
         request = Request.of(private, noted, ledger)
+        _note(notes, "scale", bundle.schema.scale(request.observed))
         (codes,) = engine.encode([request])
+        _note(notes, "encode", codes)
         if part is not None and part.any():
             only, words = Request.of(private, _Codes(bundle), ledger), SeededEntropy(2 * call + 1)
             other = engine.rehearse([only], entropy=words, codes=[codes])
@@ -75,27 +77,24 @@ class _Codes:
         return getattr(self._bundle, name)
 
     def decode(self, noisy_code: Floats) -> Floats:
-        return noisy_code
+        middle = self._bundle.schema.middle
+        return np.broadcast_to(middle, (len(noisy_code), *middle.shape))
 
 
 class _Noted(_Codes):
-    """A bundle that notes what it makes, and puts other noisy codes in the place of some before it decodes them."""
+    """A bundle that notes what is decoded, and puts other noisy codes in the place of some before it decodes them."""
 
     def __init__(self, bundle: Pipeline, notes: dict[str, list[Floats]]) -> None:
         super().__init__(bundle)
         self._notes = notes
         self.instead: tuple[Marks, Floats] | None = None
 
-    def encode(self, private: Floats) -> Floats:
-        _note(self._notes, "scale", private)
-        return _note(self._notes, "encode", self._bundle.encode(private))
-
     def decode(self, noisy_code: Floats) -> Floats:
         if self.instead is not None:
             marks, other = self.instead
             noisy_code = np.where(marks[:, None], other, noisy_code)
         _note(self._notes, "privatise", noisy_code)
-        return _note(self._notes, "decode", self._bundle.decode(noisy_code))
+        return _note(self._notes, "decode", engine.windows_of(self._bundle, noisy_code))
 
 
 _MOST_CANDIDATES = 1_024

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deeprotect.errors import InputError
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
-from deeprotect.privacy.channel.promises import NamedPromise
 from deeprotect.privacy.channel.scripts import ScriptResponse
 from deeprotect.privacy.mechanisms.laplace import GridLaplace
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
-from deeprotect.privacy.mechanisms.subspace import Subspace
 from deeprotect.signals.schema import Floats
 
 _RANDOM = 256
@@ -25,16 +24,27 @@ class View:
 
     `random_codes`: noisy codes to decode into candidates. `positions`: codes in units of their noise, where the L1
     distance of two is the ε between them. `overhang`: how far clipping had to bring a code back, in the same units.
-    `directions` (value, rank): what relaxed neighbours differ along; none where any two windows are neighbours.
-    `chances` (code, output): where codes are few. `promises`: the named ones, with the classes that they hold for.
+    `chances` (code, output): where codes are few.
     """
 
     random_codes: Callable[[np.random.Generator], Floats]
     positions: Callable[[Floats], Floats]
     overhang: Callable[[Floats], Floats] | None = None
-    directions: Floats | None = None
     chances: Floats | None = None
-    promises: tuple[NamedPromise, ...] = ()
+
+    def taken(self, codes: Floats) -> NDArray[np.int64]:
+        """Rows of `chances` for codes (n, 1), as the mechanism itself takes them."""
+        most = 0 if self.chances is None else len(self.chances) - 1
+        return np.clip(np.rint(np.nan_to_num(codes[:, 0], nan=0.0)), 0, most).astype(np.int64)
+
+    def allowed(self, codes: Floats) -> float:
+        """The ε between two codes: over all that is drawn from them, by the mechanism's own numbers."""
+        if self.chances is None:
+            return float(np.abs(np.subtract(*self.positions(codes))).sum())
+        first, second = self.chances[self.taken(codes)]
+        drawn = (first > 0) | (second > 0)
+        with np.errstate(divide="ignore"):
+            return float(np.abs(np.log(first[drawn]) - np.log(second[drawn])).max())
 
 
 def view(mechanism: Mechanism) -> View:
@@ -56,18 +66,10 @@ def _grid_laplace(mechanism: GridLaplace) -> View:
     return View(lambda rng: rng.uniform(box.low, box.high, size=(_RANDOM, box.dim)), positions, overhang=overhang)
 
 
-def _subspace(mechanism: Subspace) -> View:
-    def positions(codes: Floats) -> Floats:
-        return np.asarray((codes @ mechanism.directions) / mechanism.noise_scales)
-
-    return View(lambda rng: rng.random((_RANDOM, mechanism.dim)), positions, directions=mechanism.directions)
-
-
 def _channel(mechanism: DiscreteChannel) -> View:
     outputs = mechanism.public_outputs
     every = np.arange(outputs)[:: max(1, outputs // _MOST_OUTPUTS), None].astype(np.float64)
-    promises = mechanism.promises
-    return View(lambda _: every, lambda codes: codes, chances=mechanism.probabilities, promises=promises)
+    return View(lambda _: every, lambda codes: codes, chances=mechanism.probabilities)
 
 
 def _script(mechanism: ScriptResponse) -> View:
@@ -80,7 +82,6 @@ def _script(mechanism: ScriptResponse) -> View:
 
 _VIEWS: dict[type, Callable[[Any], View]] = {
     GridLaplace: _grid_laplace,
-    Subspace: _subspace,
     DiscreteChannel: _channel,
     ScriptResponse: _script,
 }

@@ -10,6 +10,7 @@ import numpy as np
 
 from deeprotect.bundle import consistency, store
 from deeprotect.bundle.consistency import Decoder
+from deeprotect.bundle.kept import Kept
 from deeprotect.bundle.layers.tensors import TENSORS, TensorReader, TensorWriter
 from deeprotect.bundle.manifest import CARD_WORDING, FileDigest, Manifest, TrainingRecord, digest
 from deeprotect.bundle.network import EpisodeEncoder, Network, OutputTable
@@ -53,6 +54,7 @@ class Bundle:
         results: Sequence[dict[str, Any]],
         created: str,
         made_with: dict[str, str],
+        kept: Kept | None = None,
     ) -> Self:
         """What training hands over, checked as a bundle from anywhere is."""
         tensors = TensorWriter()
@@ -64,9 +66,10 @@ class Bundle:
             policy=policy.to_json(),
             minimiser=minimiser,
             mechanism=mechanism.to_json(),
-            certificate=mechanism.certificate(),
+            certificate=_certificate(mechanism, kept),
             training=training,
             results=list(results),
+            kept=kept,
             files={name: FileDigest.of(content) for name, content in files.items()},
             **layers,
         )
@@ -113,8 +116,8 @@ class Bundle:
 
     @cached_property
     def certificate(self) -> dict[str, Any]:
-        """Of the mechanism's own numbers; the one in the manifest is only held against it."""
-        return self.mechanism.certificate()
+        """Of the mechanism's own numbers and the counts; the one in the manifest is only held against it."""
+        return _certificate(self.mechanism, self.manifest.kept)
 
     @cached_property
     def hold(self) -> Hold:
@@ -170,14 +173,20 @@ class Bundle:
         """The bundle; parts that do not belong together are refused, even when each is whole."""
         try:
             consistency.check_promise(self.policy, self.mechanism)
-            consistency.check_counted(self.mechanism, self.manifest.training.classes)
             consistency.check_certificate(self.certificate, self.manifest.certificate)
             consistency.check_names_known(self.policy, self.mechanism, manifest=self.manifest)
             consistency.check_shapes(self.mechanism, self.encoder, self.decoder, dim=self.schema.dim)
+            if self.mechanism.event.erased:
+                consistency.check_erased(self.encoder)
         except (BundleError, PolicyError) as error:
             message = str(error)
             raise BundleError(message if message.startswith(where) else f"{where}: {message}") from None
         return self
+
+
+def _certificate(mechanism: Mechanism, kept: Kept | None) -> dict[str, Any]:
+    """What the mechanism promises, and beside it what follows from the recordings that were kept aside."""
+    return mechanism.certificate() | {"beyond": None if kept is None else kept.derived(mechanism)}
 
 
 def _unpickled(content: bytes, files: dict[str, bytes]) -> Bundle:

@@ -1,25 +1,30 @@
 """The model card: what may be inferred, what is promised, to whom, and what is not; in plain words, and as a page.
 
 It is always made from the manifest. The copy inside a bundle is for people who have only a browser: nothing reads it.
-No class is named in it: classes of a label may be people.
+Classes of a useful label are named where each was shown by several people, and stand as numbers otherwise: they may be
+people. Those of a sensitive label are never named.
 """
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import resources
+from itertools import chain
 from string import Template
 from typing import Any
 
+from deeprotect.bundle import beyond
 from deeprotect.bundle.bundle import Bundle
-from deeprotect.bundle.manifest import Measured
+from deeprotect.bundle.manifest import ClassRead, Measured
 from deeprotect.errors import quoted, quoted_all
-from deeprotect.policy.policy import is_quick
+from deeprotect.policy.draft import FEWEST_COUNTED, UNBALANCED
+from deeprotect.policy.policy import Policy, is_quick
 from deeprotect.policy.sections import LONGEST_NOTE
-from deeprotect.privacy.channel import horizon
+from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.events import shown
-from deeprotect.privacy.guarantees import Combinations, Opening, opening, promise, span
+from deeprotect.privacy.guarantees import Opening, opening, promise, span
 
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(")  # tags and links, none of which is ours
 _CHOSEN = {
@@ -31,14 +36,14 @@ _STRETCH = {
     "episode": "an episode is one of the stretches into which recordings are cut, of several windows each",
 }
 WORTH_IT = 0.05  # accuracy above chance below which a release is of little use
+MOST_CLASSES = 12  # listed, those that are read worst
+FEW = 30  # windows of a class to learn from, fewer of which are too few to be read well
 _SYNTHETIC = "the output is synthetic, and every window is drawn from a public list."
 _NOISY = "the output is noisy and made from few numbers."
 _READERS = {
     "clean": "app on raw windows",
     "app": "the same app on released windows",
     "app_cost": "cost of its misreadings",
-    "raw": "attacker on raw windows",
-    "adaptive": "attacker retrained on released windows",
     "chance": "guessing the most common class",
 }
 
@@ -58,41 +63,42 @@ class Card:
     title: str
     opening: Opening
     sections: tuple[CardSection, ...]
+    beyond: str = ""  # what anyone can read beyond the useful label, in a sentence
+
+    @property
+    def paragraphs(self) -> tuple[str, ...]:
+        """Of the opening, the one that an officer repeats first."""
+        return tuple(each for each in (self.beyond, *self.opening) if each)
 
 
 def card(bundle: Bundle) -> str:
     """Markdown that a privacy officer can read."""
     found = card_of(bundle)
-    lines = [f"# {found.title}", "", found.opening.promised, "", found.opening.not_covered]
+    lines = [f"# {found.title}", *(line for paragraph in found.paragraphs for line in ("", paragraph))]
     for section in found.sections:
-        lines += ["", f"## {section.title}", *(_bullet(line) for line in section.lines)]
+        lines += ["", f"## {section.title}", *(bullet(line) for line in section.lines)]
     return "\n".join(_MARKUP.sub(r"\\\g<0>", line) for line in lines) + "\n"
 
 
 def card_of(bundle: Bundle) -> Card:
-    secrets = bundle.certificate.get("secrets", ())
-    counted = Combinations(*(sum(secret[key] for secret in secrets) for key in ("promised", "unpromised")))
     sections = {
-        "What it is for": _use(bundle),
+        "What can be read of a release": measured(bundle),
         "What is promised, to the letter": _promised(bundle),
-        "What is not": _open(bundle),
-        "What was measured, on held-out windows": measured(bundle),
+        "What time adds up to": _adds_up(bundle),
+        "What is not": _open(),
+        "What it is for": _use(bundle),
         "How it works": _work(bundle),
         "Made from": _origin(bundle),
     }
     return Card(
         f"Protector for {quoted_all(bundle.policy.inferences.useful, ', ')}",
-        opening(
-            bundle.mechanism.event,
-            seconds=bundle.policy.seconds_per_draw,
-            ldp_epsilon=bundle.certificate["ldp_epsilon"],
-            combinations=counted,
-        ),
+        opening(bundle.mechanism.event, seconds=bundle.policy.seconds_per_draw),
         tuple(CardSection(title, tuple(lines)) for title, lines in sections.items()),
+        beyond.sentence(bundle),
     )
 
 
-def _bullet(line: str) -> str:
+def bullet(line: str) -> str:
     return f"  - {line.strip()}" if line.startswith("  ") else f"- {line}"
 
 
@@ -118,7 +124,7 @@ def _said(note: str | None) -> str:
 def _promised(bundle: Bundle) -> Iterator[str]:
     """The same as in the opening, to the letter."""
     event, certificate = bundle.mechanism.event, bundle.certificate
-    small_print = promise(event.guarantee, sensitive=event.inferences, given=event.given, per=event.per)
+    small_print = promise(event.guarantee, sensitive=event.inferences, per=event.per)
     yield f"{event}. ε is the natural logarithm of the factor; {_STRETCH[event.per]}."
     yield f"Against: {small_print.against}"
     yield f"For: {small_print.covers}"
@@ -133,12 +139,6 @@ def _promised(bundle: Bundle) -> Iterator[str]:
 
 def _evidence(certificate: Mapping[str, Any]) -> Iterator[str]:
     """What a promise rests on, where it rests on more than arithmetic."""
-    for secret in certificate.get("secrets", ()):
-        cells = f"combinations with {len(secret['given'])} useful classes" if secret["given"] else "classes"
-        yield (
-            f"Of {quoted(secret['inference'])}: {secret['promised']} {cells}, each calibrated on at least "
-            f"{secret['recordings']} recordings that the coder did not learn from."
-        )
     if certificate.get("codes_without_noise"):
         yield f"Noise: {certificate['noise']}."
     if certificate["guarantee"] != "ldp" and certificate["ldp_epsilon"] is None:
@@ -150,13 +150,18 @@ def _evidence(certificate: Mapping[str, Any]) -> Iterator[str]:
         yield f"It assumes: {assumption}."
 
 
-def _open(bundle: Bundle) -> Iterator[str]:
-    """Classes that are promised nothing by name, when several draws would give a secret away, and what leaves as is."""
-    for line in bundle.certificate.get("unpromised", ()):
-        yield f"{line[0].upper()}{line[1:]}."
-    found, seconds = bundle.manifest.minimiser.horizon, bundle.policy.seconds_per_draw
-    for line in horizon.described(found, seconds_per_draw=seconds):
-        yield f"Several draws in a row, an estimate as if they were independent: {line}."
+def _adds_up(bundle: Bundle) -> Iterator[str]:
+    """Of several draws together: ε, and what anybody reads beyond the useful label."""
+    event, seconds = bundle.mechanism.event, bundle.policy.seconds_per_draw
+    for name, length in (("an hour", 3600), ("a day", 86400)):
+        draws = math.ceil(length / seconds)
+        if draws > 1:
+            yield f"{name[0].upper()}{name[1:]} of draws, {draws:,} of them: ε = {shown(draws * event.epsilon)}."
+    yield from beyond.of_longer(bundle)
+
+
+def _open() -> Iterator[str]:
+    """What leaves as it is."""
     yield (
         "Recordings leave as 1, 2, … unless --keep-names is given. Time stamps pass through, or count from 0 with "
         "--relative-time. The number of rows, and that data was released, are not hidden."
@@ -164,13 +169,14 @@ def _open(bundle: Bundle) -> Iterator[str]:
 
 
 def measured(bundle: Bundle) -> Iterator[str]:
-    """What an app and an attacker read of held-out windows, and a warning where next to nothing is left to read."""
+    """What an app still reads, and what anybody reads of anything else: by guessing, at most, and as measured."""
     if is_quick(bundle.policy):
         yield f"Quick training, at most {bundle.policy.training.max_epochs} epochs: train at length before use."
+    if only := constant(bundle):
+        yield only
     for result in bundle.manifest.results:
-        yield from _useful(result)
-        for name, numbers in result.sensitive.items():
-            yield f"{quoted(name)} (sensitive), accuracy: {_listed(numbers)}"
+        yield from _useful(result, bundle)
+    yield from beyond.readings(bundle)
     if any(result.sensitive for result in bundle.manifest.results):
         yield "Apps and attackers are random forests; attackers learn from released windows and their labels."
         yield "`deeprotect evaluate --bundle` also runs stronger attackers."
@@ -178,20 +184,79 @@ def measured(bundle: Bundle) -> Iterator[str]:
         yield "No attacker was run in training; `deeprotect evaluate --bundle` runs several."
 
 
-def _useful(result: Measured) -> Iterator[str]:
+def _useful(result: Measured, bundle: Bundle) -> Iterator[str]:
     for name, numbers in result.useful.items():
         if not {"app", "chance"} <= numbers.keys():
             continue
         yield f"{quoted(name)} (useful), accuracy: {_listed(numbers)}"
-        if numbers["app"] < numbers["chance"] + WORTH_IT:
-            yield (
-                f"{quoted(name)} is hardly better than chance after release: raise epsilon, record more windows of "
-                "each sensitive class, or name fewer inferences"
-            )
+        classes = result.classes.get(name, [])
+        if "app_balanced" in numbers and "clean_balanced" in numbers:
+            before, after = numbers["clean_balanced"], numbers["app_balanced"]
+            yield f"{quoted(name)}, each class counting the same: raw windows {before:.3f}, released {after:.3f}"
+        yield from map(_recall, _worst_read(classes))
+        for each in classes:
+            if each.code == "none":
+                yield (
+                    f"{quoted(each.name)} of {quoted(name)} has no code, and leaves as another class: of its windows "
+                    f"{each.learnt} were left to learn from, and a code takes {FEWEST_COUNTED}. Record more of it."
+                )
+        if advice := _advice(name, numbers, classes, bundle.policy):
+            yield advice
+
+
+def _worst_read(classes: Sequence[ClassRead]) -> list[ClassRead]:
+    """All, where they are few."""
+    tested = [each for each in classes if each.app is not None]
+    kept = sorted(tested, key=lambda each: each.app or 0.0)[:MOST_CLASSES]
+    return [each for each in tested if each in kept]
+
+
+def _recall(each: ClassRead) -> str:
+    return (
+        f"  {quoted(each.name)}: right in {each.app or 0:.3f} of {each.tested} windows (raw {each.clean or 0:.3f}), "
+        f"learnt from {each.learnt}"
+    )
+
+
+def _advice(name: str, numbers: Mapping[Any, float], classes: Sequence[ClassRead], policy: Policy) -> str:
+    """What would help, where a release is of little use: that depends on what stands in the way."""
+    tested = [each for each in classes if each.tested]
+    if "app_balanced" in numbers and "clean_balanced" in numbers and tested:
+        before, after, chance = numbers["clean_balanced"], numbers["app_balanced"], 1 / len(tested)
+    else:
+        before, after, chance = numbers.get("clean", 1.0), numbers["app"], numbers["chance"]
+    if after >= chance + WORTH_IT:
+        return ""
+    few = [quoted(each.name) for each in classes if each.learnt < FEW]
+    if before < chance + WORTH_IT:
+        fix = "so do raw windows, whatever epsilon is: try longer windows, more sensors, or check the labels"
+    elif _unbalanced(classes) and name not in policy.training.cost_matrix:
+        fix = "its classes are unbalanced; give [training.cost_matrix] as `deeprotect init` writes it"
+    elif few:
+        fix = f"record more of {', '.join(few[:MOST_CLASSES])}; fewer than {FEW} windows to learn from are too few"
+    else:
+        fix = "raise epsilon, or name fewer useful inferences"
+    return f"{quoted(name)} is hardly better than chance after release: {fix}"
+
+
+def _unbalanced(classes: Sequence[ClassRead]) -> bool:
+    counts = [each.learnt for each in classes]
+    return max(counts, default=0) >= UNBALANCED * min(counts, default=0)
+
+
+def constant(bundle: Bundle) -> str:
+    """Said wherever a protector is made or used whose output is always the same; empty for others."""
+    mechanism = bundle.mechanism
+    if not isinstance(mechanism, DiscreteChannel) or mechanism.only_output is None:
+        return ""
+    named = {each.name for result in bundle.manifest.results for each in chain(*result.classes.values())}
+    shown = mechanism.outputs[mechanism.only_output] if mechanism.outputs else ""
+    output = quoted(shown) if shown in named else "one and the same output"
+    return f"Every window leaves as {output}: an app learns nothing from this release, and each draw is still charged."
 
 
 def _listed(numbers: Mapping[Any, float]) -> str:
-    return ", ".join(f"{_READERS[key]} {value:.3f}" for key, value in numbers.items())
+    return ", ".join(f"{_READERS[key]} {value:.3f}" for key, value in numbers.items() if key in _READERS)
 
 
 def _work(bundle: Bundle) -> Iterator[str]:
@@ -264,7 +329,7 @@ def _filled(template: str, bundle: Bundle, *, paragraph: str, **more: str) -> st
     found = card_of(bundle)
     return Template(template).substitute(
         title=escape(found.title),
-        opening="\n".join(paragraph.format(escape(sentence)) for sentence in found.opening),
+        opening="\n".join(paragraph.format(escape(sentence)) for sentence in found.paragraphs),
         sections="\n".join(line for section in found.sections for line in _section(section)),
         **more,
     )
@@ -272,16 +337,15 @@ def _filled(template: str, bundle: Bundle, *, paragraph: str, **more: str) -> st
 
 def _section(section: CardSection) -> Iterator[str]:
     yield f"<section><h2>{escape(section.title)}</h2><ul>"
-    inner: list[str] = []
-    for line in (*section.lines, ""):
-        if line.startswith("  "):
-            inner.append(line)
-            continue
-        if inner:
-            yield f"<li><ul>{''.join(f'<li>{escape(each.strip())}</li>' for each in inner)}</ul></li>"
-            inner = []
-        if line:
-            yield f"<li>{_term(line)}</li>"
+    items: list[tuple[str, list[str]]] = []
+    for line in section.lines:
+        if line.startswith("  ") and items:
+            items[-1][1].append(line.strip())
+        else:
+            items.append((line.strip(), []))
+    for line, inner in items:
+        below = f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in inner)}</ul>" if inner else ""
+        yield f"<li>{_term(line)}{below}</li>"
     yield "</ul></section>"
 
 

@@ -1,20 +1,17 @@
 """Whether the parts of a bundle belong together: policy, mechanism, certificate, networks."""
 
 import math
-import re
-from collections.abc import Mapping, Sequence
 from typing import Any
 
+from deeprotect.bundle.layers.erasing import Erase
 from deeprotect.bundle.layers.rounding import Argmax
 from deeprotect.bundle.manifest import Manifest
 from deeprotect.bundle.network import Network, OutputTable
-from deeprotect.errors import BundleError, quoted, quoted_all
+from deeprotect.errors import BundleError, quoted
 from deeprotect.policy import Policy
-from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
 
 Decoder = Network | OutputTable
-_FACTS = re.compile(r"[0-9]+|“[^”]*”")
 
 
 def check_promise(policy: Policy, mechanism: Mechanism) -> None:
@@ -25,13 +22,13 @@ def check_promise(policy: Policy, mechanism: Mechanism) -> None:
     if event.per != policy.hold.per:
         raise BundleError(f"the mechanism's ε is per {event.per}, the policy's per {policy.hold.per}")
     _check_scripts(policy, mechanism)
+    seen = sorted({*policy.erased} - {*event.erased})
+    if seen:
+        raise BundleError(f"the directions of {quoted(seen[0])} are not erased, which the policy asks for")
     if stated.mechanism not in ("auto", mechanism.name):
         raise BundleError(f"the policy asks for mechanism {stated.mechanism}, not {mechanism.name}")
     if event.guarantee != "ldp":
         _check_weaker(policy, mechanism)
-    ceiling = event.epsilon if event.guarantee == "ldp" else getattr(mechanism, "ldp_ceiling", None)
-    if stated.ldp_ceiling is not None and (ceiling is None or ceiling > stated.ldp_ceiling):
-        raise BundleError(f"the mechanism does not keep the policy's ldp_ceiling {stated.ldp_ceiling:g}")
 
 
 def _check_scripts(policy: Policy, mechanism: Mechanism) -> None:
@@ -53,53 +50,27 @@ def _check_weaker(policy: Policy, mechanism: Mechanism) -> None:
     forgotten = sorted(set(policy.inferences.sensitive) - set(event.inferences))
     if forgotten:
         raise BundleError(f"the mechanism does not hide {quoted(forgotten[0])}, which the policy names sensitive")
-    given = policy.inferences.useful if stated.given == "useful" else ()
-    if event.given != given:
-        raise BundleError(f"the mechanism's promise is given {_listed(event.given)}, the policy's {_listed(given)}")
-    if event.guarantee == "named" and event.confidence < stated.confidence:
-        raise BundleError(
-            f"the mechanism's confidence {event.confidence:g} is below the policy's {stated.confidence:g}"
-        )
-
-
-def check_counted(mechanism: Mechanism, classes: Mapping[str, Sequence[str]]) -> None:
-    """Refuse promises that leave out a class that training saw: those that have none are listed, too."""
-    if not isinstance(mechanism, DiscreteChannel):
-        return
-    counted = {(each.inference, name) for each in mechanism.promises for name in each.classes}
-    counted |= {(each.inference, name) for each in mechanism.unpromised for name in each.classes}
-    for inference in mechanism.event.inferences:
-        missing = [name for name in classes.get(inference, ()) if (inference, name) not in counted]
-        if missing:
-            raise BundleError(f"the promises leave out {quoted(missing[0])} of {quoted(inference)}, which training saw")
-
-
-def _listed(given: Sequence[str]) -> str:
-    return quoted_all(given) or "nothing"
 
 
 def check_names_known(policy: Policy, mechanism: Mechanism, *, manifest: Manifest) -> None:
     """Refuse promises and records about inferences that the policy does not name."""
     useful, sensitive = set(policy.inferences.useful), set(policy.inferences.sensitive)
-    strange = {name for result in manifest.results for name in {*result.useful} - useful}
+    strange = {name for result in manifest.results for name in {*result.useful, *result.classes} - useful}
     strange |= {name for result in manifest.results for name in {*result.sensitive} - sensitive}
-    strange |= {*manifest.training.classes} - useful - sensitive | {*mechanism.event.inferences} - sensitive
+    strange |= set() if manifest.kept is None else {*manifest.kept.blind} - sensitive
+    strange |= {*manifest.training.classes} - useful - sensitive | {
+        *mechanism.event.inferences,
+        *mechanism.event.erased,
+    } - sensitive
     if strange:
         raise BundleError(f"the policy names no {quoted(min(strange))}, which other parts of the bundle are about")
 
 
 def check_certificate(derived: dict[str, Any], stored: dict[str, Any]) -> None:
     """Refuse a certificate that does not follow from the mechanism's own numbers."""
-    both = ((name, *(_facts(name, each.get(name)) for each in (derived, stored))) for name in {*derived, *stored})
-    wrong = sorted(name for name, *values in both if not _same(*values))
+    wrong = sorted(name for name in {*derived, *stored} if not _same(derived.get(name), stored.get(name)))
     if wrong:
         raise BundleError(f"the certificate does not follow from the mechanism's own numbers: {quoted(wrong[0])}")
-
-
-def _facts(name: str, value: Any) -> Any:
-    """Classes without a promise are counted in sentences, which another version may have put in other words."""
-    sentences = name == "unpromised" and isinstance(value, list) and all(isinstance(line, str) for line in value)
-    return [_FACTS.findall(line) for line in value] if sentences else value
 
 
 def _same(derived: Any, stored: Any) -> bool:
@@ -113,6 +84,20 @@ def _same(derived: Any, stored: Any) -> bool:
     return bool(derived == stored)
 
 
+def check_erased(encoder: Network) -> str:
+    """Refuse an encoder in which anything sees a window before its directions are erased; what was found.
+
+    A chain branches off only inside its layers, so what comes first comes before every branch.
+    """
+    first = encoder.layers[0] if encoder.layers else None
+    if not isinstance(first, Erase):
+        raise BundleError("the encoder does not begin by erasing directions, as the promise says; train again")
+    return (
+        f"the first layer takes {len(first.pivots)} of {first.values} directions out of a window, in whole steps; "
+        "nothing else sees the window"
+    )
+
+
 def check_shapes(mechanism: Mechanism, encoder: Network, decoder: Decoder, *, dim: int) -> str:
     """Refuse networks that do not fit the windows or the mechanism; what was found."""
     code = mechanism.dim
@@ -122,8 +107,6 @@ def check_shapes(mechanism: Mechanism, encoder: Network, decoder: Decoder, *, di
     last = encoder.layers[-1] if encoder.layers else None
     if mechanism.scripts is not None and not (isinstance(last, Argmax) and last.labels == mechanism.scripts.labels):
         raise BundleError("scripts need an encoder that decides between just their labels; train again")
-    if mechanism.takes_windows and encoder.layers:
-        raise BundleError("this noise is for the window itself; an encoder before it voids the promise")
     rows = len(decoder.steps) if isinstance(decoder, OutputTable) else None
     if rows != mechanism.public_outputs:
         wanted = f"a table of {mechanism.public_outputs} public windows" if mechanism.public_outputs else "a decoder"

@@ -7,13 +7,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from deeprotect.bundle.kept import Kept
 from deeprotect.errors import BundleError, quoted
-from deeprotect.privacy.channel.horizon import Horizon
 from deeprotect.privacy.events import Guarantee
-from deeprotect.privacy.size_limits import MOST_TABLES
 
 FORMAT: Literal["deeprotect-bundle"] = "deeprotect-bundle"
-VERSION: Literal[3] = 3
+VERSION: Literal[4] = 4
 LONGEST_TEXT = 1000
 LARGEST_NUMBER = 1e300
 DEEPEST_NESTING = 32
@@ -29,12 +28,14 @@ Version = Annotated[
     Field(pattern=r"^[0-9]{1,4}(\.[0-9]{1,8}){0,4}(\.?(a|b|rc|post|dev)[0-9]{1,8}){0,3}(\+[a-z0-9._-]{1,40})?$"),
 ]
 Package = Literal["deeprotect", "card", "torch", "scikit-learn", "numpy"]
-CARD_WORDING = "2"
-"""Said in the manifest, which may be signed: the card of a bundle that says another one is in other words than ours."""
-Name = Literal["channel", "laplace", "subspace", "paper", "baseline"]
+CARD_WORDING = "4"
+"""Said in the manifest, which may be signed: where it says another, this version did not write the card."""
+Name = Literal["channel", "laplace", "paper", "baseline"]
 Learnt = Literal["none", "code book", "Autoencoder", "PaperAutoencoder", "PCA"]
 MOST_RESULTS = 8
 ENROLLED = "enrolled"
+EXACT = "exact"
+"""Of a certificate: the one place where true or false stands. To Python, true is 1 wherever a number is due."""
 
 
 class FileDigest(BaseModel):
@@ -60,6 +61,21 @@ class TrainingRecord(BaseModel):
     classes: dict[str, list[str]]
 
 
+class ClassRead(BaseModel):
+    """How often an app reads one class of a useful label right, None where no window tests it.
+
+    `name` is the class, or its number where classes may be people; a class whose `code` is "none" leaves as another.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
+    name: str
+    learnt: Count
+    tested: Count
+    clean: Share | None
+    app: Share | None
+    code: Literal["own", "none"] = "own"
+
+
 class Measured(BaseModel):
     """What an unchanged app and a retrained attacker read of held-out windows, as the bundle's maker says."""
 
@@ -68,19 +84,18 @@ class Measured(BaseModel):
     guarantee: Guarantee
     epsilon: float
     windows: Count
-    useful: dict[str, dict[Literal["clean", "app", "app_cost", "chance"], Share]]
+    useful: dict[str, dict[Literal["clean", "app", "app_cost", "chance", "clean_balanced", "app_balanced"], Share]]
+    classes: dict[str, list[ClassRead]] = Field(default_factory=dict)
     sensitive: dict[str, dict[Literal["raw", "adaptive", "chance"], Share]] = Field(default_factory=dict)
 
 
 class MinimiserRecord(BaseModel):
-    """What was learnt: its name, why it was chosen where the policy left the choice, when several draws would give a
-    secret away by estimate, and its parameters."""
+    """What was learnt: its name, why it was chosen where the policy left the choice, and its parameters."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
     name: Learnt
     chosen_for_expected_accuracy: dict[Name, float] = Field(default_factory=dict)
     chosen_for_expected_cost: dict[Name, float] = Field(default_factory=dict)
-    horizon: Annotated[list[Horizon], Field(max_length=MOST_TABLES)] = Field(default_factory=list)
 
     @property
     def unmeasured(self) -> Json:
@@ -97,12 +112,13 @@ class MinimiserRecord(BaseModel):
 class Manifest(BaseModel):
     """Policy, mechanism, certificate and layers as plain numbers, and the hash of the tensors beside them.
 
-    `decoder` is a list of layers, or for a channel the table of its public windows.
+    `decoder` is a list of layers, or for a channel the table of its public windows. `kept` is what was counted on
+    recordings kept aside, None where there were none to spare, or where the mechanism has no codes.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     format: Literal["deeprotect-bundle"] = FORMAT
-    version: Literal[3] = VERSION
+    version: Literal[4] = VERSION
     created: Time
     made_with: dict[Package, Version]
     policy: Json
@@ -113,6 +129,7 @@ class Manifest(BaseModel):
     decoder: list[Json] | Json
     training: TrainingRecord
     results: Annotated[list[Measured], Field(max_length=MOST_RESULTS)]
+    kept: Kept | None = None
     files: dict[str, FileDigest]
 
     def to_json(self) -> bytes:
@@ -163,7 +180,8 @@ def _shown(part: int | str) -> str:
 def _check_version(version: Any, where: str) -> None:
     if type(version) is int and 0 < version < VERSION:
         raise BundleError(
-            f"{where}: bundle version {version} is of an earlier format, which is not read any more; train again"
+            f"{where}: bundle version {version} is of an earlier format, whose promises are not checked any more; "
+            "train again"
         )
     if type(version) is not int or version != VERSION:
         known = version if type(version) is int and version < 1_000_000 else "unknown"
@@ -182,6 +200,8 @@ def _check_values(value: Any, where: str, *, key: str = "", depth: int = 0) -> N
     elif isinstance(value, list):
         for inner in value:
             _check_values(inner, where, key=key, depth=depth + 1)
+    elif isinstance(value, bool) and key != EXACT:
+        raise BundleError(f"{where}: manifest.json holds true or false where a number or text is expected; refused")
     elif isinstance(value, int | float) and not abs(value) < LARGEST_NUMBER:
         raise BundleError(f"{where}: manifest.json holds a number that is too large to compute with; refused")
     elif isinstance(value, str) and not _harmless(value, key):
@@ -199,7 +219,8 @@ def _harmless(text: str, key: str) -> bool:
 
 def _object(content: bytes, where: str) -> Json:
     try:
-        body = json.loads(content, object_pairs_hook=_unique, parse_constant=_no_constant)
+        # Text, for of bytes `loads` would guess the encoding.
+        body = json.loads(content.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise BundleError(f"{where}: manifest.json is not valid JSON; get a fresh copy of the bundle") from None
     if not isinstance(body, dict):

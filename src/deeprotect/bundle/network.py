@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.bundle.layers.layer import Layer, Prepared, Reach
+from deeprotect.bundle.layers.layer import Bounds, Layer, Prepared
 from deeprotect.bundle.layers.rounding import Argmax
 from deeprotect.bundle.layers.structure import prepare, read_layers
 from deeprotect.bundle.layers.tensors import Integers, TensorReader, TensorWriter
@@ -52,21 +52,21 @@ class Network:
     @cached_property
     def _prepared(self) -> Prepared:
         with np.errstate(all="ignore"):  # a bound that is no number is refused
-            return prepare(self.layers, Reach.anything(self.inputs))
+            return prepare(self.layers, Bounds.anything(self.inputs))
 
     @property
-    def reach(self) -> Reach:
+    def bounds(self) -> Bounds:
         """What a row of the result can be."""
-        return self._prepared.reach
+        return self._prepared.bounds
 
     @cached_property
     def outputs(self) -> int:
-        return int(np.prod(self.reach.shape))
+        return int(np.prod(self.bounds.shape))
 
     @cached_property
     def _block(self) -> int:
         """About so many rows at a time."""
-        return max(1, min(MOST_ROWS, CACHED_WORK // max(1, self.reach.footprint.spent)))
+        return max(1, min(MOST_ROWS, CACHED_WORK // max(1, self.bounds.footprint.spent)))
 
     def __call__(self, rows: Floats) -> Floats:
         """Of rows (row, inputs), or (row, time, channel) as they lie.

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from deeprotect.bundle import ready
 from deeprotect.bundle.layers.tensors import TENSORS
-from deeprotect.bundle.manifest import FileDigest, Manifest
+from deeprotect.bundle.manifest import FileDigest, Manifest, digest
 from deeprotect.errors import BundleError
 from deeprotect.tables.atomic import whole_file, whole_folder
 
@@ -23,6 +24,7 @@ LARGEST_MANIFEST = 1 << 23
 """8 MB: the room that text takes once it is read is many times its own."""
 MOST_FILES, LONGEST_LIST = 64, 1 << 16
 """Of a zip file: files, and bytes of their list."""
+_LINK = "{}: {} is a symbolic link, not a regular file; copy the bundle with its links followed (cp -rL)"
 _LOCATOR = 20  # bytes before that record, where the list of a larger zip is
 _END = struct.Struct("<4s3H H2IH")  # the last record of a zip file: files, bytes of their list, where it begins
 
@@ -55,6 +57,8 @@ def refuse_place(path: Path) -> None:
 def read(path: Path) -> tuple[Manifest, dict[str, bytes]]:
     """The manifest and the file of tensors, which must have the size and the hash that the manifest says."""
     manifest = Manifest.from_json(file_of(path, MANIFEST), where=str(path))
+    if ready.digest_of(ready.place_of(path)) not in (None, digest(manifest.model_dump(mode="json"))):
+        raise BundleError(f"{path}: not the protector that came with this version; install deeprotect again")
     files = files_of(path, manifest)
     check_hashes(files, manifest, where=str(path))
     return manifest, files
@@ -75,9 +79,15 @@ def files_of(path: Path, manifest: Manifest) -> dict[str, bytes]:
 
 
 def file_of(path: Path, name: str, *, size: int | None = None) -> bytes:
-    """One file; with `size`, only if it has that many bytes. Sizes are looked at before anything is read."""
+    """One file; with `size`, only if it has that many bytes. Sizes are looked at before anything is read.
+
+    A path where nothing is may be the name of a ready protector.
+    """
+    path = ready.place_of(path)
     if not path.exists():
-        raise BundleError(f"{path}: no such bundle; make one with `deeprotect train`")
+        raise BundleError(
+            f"{path}: no such bundle; make one with `deeprotect train`, or take one of `deeprotect protectors`"
+        )
     try:
         content = _from_folder(path, name, size) if path.is_dir() else _from_zip(path, name, size)
     except (FileNotFoundError, KeyError):
@@ -90,6 +100,8 @@ def file_of(path: Path, name: str, *, size: int | None = None) -> bytes:
 
 
 def _from_folder(path: Path, name: str, size: int | None) -> bytes:
+    if (path / name).is_symlink():
+        raise BundleError(_LINK.format(path, name))
     with _regular(path / name) as stream:
         found = os.fstat(stream.fileno()).st_size
         _check_size(path, name, found, size)
@@ -105,6 +117,8 @@ def _from_zip(path: Path, name: str, size: int | None) -> bytes:
             if len(set(archive.namelist())) < len(archive.namelist()):
                 raise BundleError(f"{path}: holds two files of one name; refused")
             member = archive.getinfo(name)
+            if stat.S_ISLNK(member.external_attr >> 16):
+                raise BundleError(_LINK.format(path, name))
             if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise BundleError(f"{path}: {name} is packed in an unusual way; zip the bundle again")
             _check_size(path, name, member.file_size, size)

@@ -11,6 +11,7 @@ SUMMARIES: dict[Verb, str] = {
     tables.check: "List all problems of a table, each with its fix.",
     tables.prepare: "Fix a table: sort, drop, split, resample, convert.",
     tables.init: "Write a policy for a table.",
+    bundles.protectors: "List protectors that need no training.",
     protect.train: "Learn a protector from labelled recordings.",
     protect.enrol: "Adapt a protector to a new person in seconds.",
     bundles.describe: "Print what a protector promises and what it does not.",
@@ -31,8 +32,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # its tracebacks print local variables, and those can be private samples
     rich_markup_mode=None,
 )
+_PARSERS = {protect.protect: protect.InputFirst}
 for _verb, _summary in SUMMARIES.items():
-    app.command(help=with_examples(_verb), short_help=_summary)(_verb)
+    app.command(help=with_examples(_verb), short_help=_summary, cls=_PARSERS.get(_verb))(_verb)
 app.add_typer(budget.budget, name="budget", short_help="Show who has spent what, and what is left.")
 app.add_typer(tables.datasets, name="datasets", short_help="List public data sets; fetch one as a table.")
 app.add_typer(gateway.gateway, name="gateway", short_help="Live streams from sensors to apps: serve, register, replay.")

@@ -177,9 +177,9 @@ def _person(person: "Person") -> Iterator[str]:
 
 
 def _kind(person: "Person") -> str:
-    if person.bound is not None:
-        return f"{person.bound}, {person.draws} draws"
-    return f"{' and '.join(person.counted_as)}, {person.draws} draws: a count, for nothing bounds them together"
+    if not person.unbounded:
+        return f"ldp, {person.draws} draws"
+    return f"{person.draws} draws, {person.unbounded} of them without an LDP bound: nothing bounds them together"
 
 
 def _left(person: "Person") -> Iterator[str]:
@@ -195,9 +195,10 @@ def _line(line: "Line") -> str:
     from deeprotect.release.ledger.limits import moment, up
 
     extra = f", {line.placeholders} placeholders" if line.placeholders else ""
+    bound = "" if line.price.counted_as == "ldp" else f", {line.price.counted_as}"
     return (
         f"  stream {printable(line.stream)}, {_app(line.app)}: ε = {up(line.spent['in_all'].epsilon)} by {line.draws} "
-        f"draws{extra}; {line.price.event}; bundle {line.price.bundle[:12]}; last {moment(line.last)}"
+        f"draws{extra}; {line.price.event}{bound}; bundle {line.price.bundle[:12]}; last {moment(line.last)}"
     )
 
 

@@ -71,6 +71,9 @@ def evaluate(
     show_raw: Annotated[
         bool, Option("--show-raw", help="Show raw samples of one recording in the report, not an average.")
     ] = False,
+    show_names: Annotated[
+        bool, Option("--show-names", help="Name classes that may be people; by default they are numbered.")
+    ] = False,
     mapped: Map = None,
     columns: Columns = None,
     force: Force = False,
@@ -128,5 +131,5 @@ def tune(
     typer.echo(f"proposed, of {len(tuned.tried)} policies tried: {tuned}")
     typer.echo(f"\nPolicy: {out / 'policy.toml'}\nReport: {out / 'report.html'}")
     if not tuned.holds:
-        typer.echo(f"no policy that was tried reaches {tuned.goal}; this one comes nearest", err=True)
+        typer.echo(tuned.shortfall, err=True)
         raise typer.Exit(1)

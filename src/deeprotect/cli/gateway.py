@@ -252,6 +252,17 @@ def resume(
     typer.echo(f"resumed: {printable(person)}", err=True)
 
 
+def confirm_clock(database: DatabaseAddress = DATABASE) -> None:
+    """Say that this machine's clock is right after it jumped: gateways that withheld releases for it go on.
+
+    Limits of an hour and a day are freed by the clock. Look at it first: `date -u`.
+
+    Example: deeprotect gateway confirm-clock --database gateway.sqlite
+    """
+    registry_at(database).confirm_clock()
+    typer.echo("confirmed; gateways on this database go on within two seconds", err=True)
+
+
 def happened(
     about: Annotated[str, typer.Argument(metavar="[TEXT]", help="Only events that contain this text.")] = "",
     most: Annotated[
@@ -283,6 +294,7 @@ for _under, _name, _verb, _summary in (
     (gateway, "rotate", rotate, "Replace an address or token; the old one works for a while."),
     (gateway, "revoke", revoke, "Revoke an address or token."),
     (gateway, "resume", resume, "Resume a person's stopped stream."),
+    (gateway, "confirm-clock", confirm_clock, "Confirm the clock after it jumped."),
     (gateway, "events", happened, "Print what happened."),
     (gateway, "replay", replay.replay, "Replay a table as if it were live."),
 ):

@@ -104,6 +104,24 @@ def datasets_table(entries: "Sequence[DatasetEntry]") -> None:
     Console().print(table)
 
 
+def protector_lines(facts: dict[str, Any]) -> Iterator[str]:
+    """What a ready protector is for, what it reads, and how well it does for people whom it never met."""
+    useful, found = ", ".join(facts["useful"]), facts["new_people"]
+    yield f"{facts['name']}: an app may infer {useful}; {facts['promise']} ({facts['seconds_per_draw']:g} s)"
+    units: dict[str, list[str]] = {}
+    for channel, unit in facts["channels"].items():
+        units.setdefault(unit, []).append(channel)
+    listed = "; ".join(f"{', '.join(names)} in {unit}" for unit, names in units.items())
+    yield f"  reads, at {facts['rate_hz']:g} Hz: {listed}"
+    for name in (each for each in found if f"{each}_raw" in found):
+        read = "an app that knows raw data" if name in facts["useful"] else "an attacker who learnt from their releases"
+        numbers = f"{found[name]:.3f}, raw {found[f'{name}_raw']:.3f}, guessing {found[f'{name}_guessing']:.3f}"
+        yield f"  - {name} of people in no training table, read by {read}: {numbers}"
+    for line in facts["measured"]:
+        yield f"  - {line}"
+    yield f"  - licence of the recordings that it was learnt from: {facts['licence']}"
+
+
 def results_table(results: dict[str, Any]) -> None:
     """Mechanisms × ε, a line each: how often apps and attackers are right; what they start from stands above."""
     from rich.console import Console
@@ -115,6 +133,8 @@ def results_table(results: dict[str, Any]) -> None:
     for name, one in useful.items():
         line = f"useful: {quoted(name)}; app on raw windows {one['clean']:.3f}, chance {one['chance']:.3f}"
         console.print(line, markup=False)
+        for line in recall_lines(one["recall"]):
+            console.print(f"  {line}", markup=False)
     for name, one in sensitive.items():
         line = f"sensitive: {quoted(name)}; attacker on raw windows {one['raw']:.3f}, chance {one['chance']:.3f}"
         console.print(line, markup=False)
@@ -136,6 +156,22 @@ def results_table(results: dict[str, Any]) -> None:
     for row in rows:
         if row.get("note"):
             console.print(f"{row['mechanism']}, ε = {row['epsilon']:g}: {row['note']}", markup=False)
+
+
+MOST_CLASSES = 12
+
+
+def recall_lines(recall: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Of the first row, each class that an app reads; of many those that it reads worst."""
+    if not recall:
+        return
+    clean, app = (sum(each[key] for each in recall) / len(recall) for key in ("clean", "app"))
+    yield f"each class counting the same: raw windows {clean:.3f}, released {app:.3f}"
+    worst = sorted(recall, key=lambda each: float(each["app"]))[:MOST_CLASSES]
+    for each in recall:
+        if each in worst:
+            share = f"right in {each['app']:.3f} of {each['windows']} windows (raw {each['clean']:.3f})"
+            yield f"{quoted(each['name'])}: {share}"
 
 
 def number(value: float | None) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer import Argument, Option
+from typer.core import TyperCommand
 
 from deeprotect.cli.budget import remembered
 from deeprotect.cli.bundles import BundlePath, Key
@@ -38,7 +39,7 @@ def train(
 
     Example: deeprotect train policy.toml --data walk.csv --out protector
     """
-    from deeprotect.bundle.card import measured
+    from deeprotect.bundle.card import bullet, measured
     from deeprotect.policy import Policy
     from deeprotect.protector import Protector
     from deeprotect.tables.several import paths_of
@@ -52,7 +53,7 @@ def train(
     bundle = protector.bundle
     typer.echo(f"{out}: {bundle.mechanism.event}, mechanism {bundle.mechanism.name}", err=True)
     for line in measured(bundle):
-        typer.echo(f"- {line}", err=True)
+        typer.echo(bullet(line), err=True)
 
 
 def enrol(
@@ -67,8 +68,8 @@ def enrol(
 ) -> None:
     """Adapt a protector to a new person, from a few seconds of each class; the ε-LDP guarantee stays the same.
 
-    The new bundle reveals something about that person, so keep it with them. A bundle with a named promise is refused,
-    because that promise was calibrated for the original encoder.
+    The new bundle reveals something about that person, so keep it with them. A bundle whose promise is not LDP is
+    refused.
 
     Example: deeprotect enrol protector me.csv my-protector
     """
@@ -105,6 +106,16 @@ def _refuse_key(sign: Path | None) -> None:
         signing.private_key(sign)
 
 
+class InputFirst(TyperCommand):
+    """Where one name is given, it is an input, and the output is missing: a parser fills the last name first."""
+
+    def parse_args(self, context: Any, arguments: list[str]) -> list[str]:
+        given, _, _ = self.make_parser(context).parse_args(args=[*arguments])
+        if given.get("output") and not given.get("sources"):
+            raise typer.TyperException("Missing argument 'OUTPUT'.")
+        return super().parse_args(context, arguments)
+
+
 def protect(
     bundle: BundlePath,
     sources: Annotated[
@@ -138,6 +149,13 @@ def protect(
         Option(metavar="NAME", help="Who the data is about; default: the table's person column, or the stream."),
     ] = None,
     app: Annotated[str | None, Option(metavar="NAME", help="The app that gets the release.")] = None,
+    allow_without_ldp: Annotated[
+        bool,
+        Option("--allow-without-ldp", help="Release despite limits if draws have no LDP bound; no limit counts them."),
+    ] = False,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Check the input and print the total cost; draw, charge and write nothing.")
+    ] = False,
     as_json: Annotated[bool, Option("--json", help="Print the summary as JSON, on standard error.")] = False,
     engine: Annotated[
         Literal["here", "spark"], Option(help="Run on this machine or on Spark (folders of Parquet, or table:NAME).")
@@ -163,7 +181,14 @@ def protect(
 
     protector = Protector.load(bundle, key=key)
     if engine == "spark":
-        _refuse_on_spark(columns=columns, force=force, workers=workers, as_json=as_json)
+        _refuse_on_spark(
+            columns=columns,
+            force=force,
+            workers=workers,
+            as_json=as_json,
+            allow_without_ldp=allow_without_ldp,
+            dry_run=dry_run,
+        )
         names = {"ledger": ledger, "stream": stream, "person": person, "app": app or ""}
         passing = {"map": pairs(mapped), "keep_names": keep_names, "relative_time": relative_time}
         _on_spark(protector.bundle, sources, output, master=master, **names, **passing)
@@ -182,16 +207,23 @@ def protect(
             stream=stream,
             person=person,
             app=app,
+            allow_without_ldp=allow_without_ldp,
             workers=workers,
             force=force,
+            dry_run=dry_run,
             progress=progress,
         )
     if as_json:
         typer.echo(json_text(summary.to_json(), indent=None), err=True)
         return
+    by_file = is_folder(output)
+    if dry_run:
+        for line in (*_beside(summary, by_file=by_file), *_planned(summary, by_file=by_file, ledger=ledger)):
+            typer.echo(line, err=True)
+        return
     for line in (
-        *_beside(summary),
-        *_released(summary, protector.bundle, by_file=is_folder(output), keep_names=keep_names),
+        *_beside(summary, by_file=by_file),
+        *_released(summary, protector.bundle, by_file=by_file, keep_names=keep_names),
         *remembered(summary.draws, ledger, [f"{stream}/{name}" for name in summary.people] or [stream]),
     ):
         typer.echo(line, err=True)
@@ -200,7 +232,7 @@ def protect(
 def _refuse_on_spark(**given: Any) -> None:
     for name, value in given.items():
         if value:
-            raise InputError(f"--{name.removeprefix('as_')} is not for --engine spark; leave it out")
+            raise InputError(f"--{name.removeprefix('as_').replace('_', '-')} is not for --engine spark; leave it out")
 
 
 def _on_spark(bundle: "Bundle", sources: list[str], output: str, *, master: str | None, **options: Any) -> None:
@@ -219,16 +251,35 @@ def _on_spark(bundle: "Bundle", sources: list[str], output: str, *, master: str 
     typer.echo(f"released {rows} rows of {len(job.parts)} recordings; {job.spending}", err=True)
 
 
-def _beside(summary: "ReleaseSummary") -> Iterator[str]:
-    """What left beside the samples, and what did not."""
+def _beside(summary: "ReleaseSummary", *, by_file: bool) -> Iterator[str]:
+    """What leaves beside the samples, and what does not."""
     if summary.dropped:
         yield f"left out, not channels: {printable(', '.join(summary.dropped), 1000)}"
     unchanged = printable(", ".join(summary.unchanged), 1000)
-    numbered = "; recordings are numbered 1, 2, …" if summary.renumbered else ""
+    order = ", file by file" if by_file else ""
+    numbered = f"; recordings are numbered 1, 2, … in the order of the table{order}" if summary.renumbered else ""
     yield f"leave as they are: {unchanged}{numbered}" if unchanged else f"no column leaves as it is{numbered}"
 
 
+def _planned(summary: "ReleaseSummary", *, by_file: bool, ledger: str | None) -> Iterator[str]:
+    """What a run would cost."""
+    files = f" of {summary.files} files, {summary.kept} files are finished" if by_file else ""
+    known = "; draws that the ledger holds already cost nothing more" if ledger is not None else ""
+    if summary.warning:
+        yield f"warning: {summary.warning}"
+    yield from _short(summary)
+    yield f"dry run: would release {summary.rows} rows of {summary.recordings} recordings{files}; {summary.cost}{known}"
+
+
+def _short(summary: "ReleaseSummary") -> Iterator[str]:
+    if summary.short:
+        are = "1 recording is" if summary.short == 1 else f"{summary.short} recordings are"
+        yield f"{are} shorter than a window; each costs a whole draw all the same"
+
+
 def _released(summary: "ReleaseSummary", bundle: "Bundle", *, by_file: bool, keep_names: bool) -> Iterator[str]:
+    from deeprotect.bundle.card import constant
+
     files = f" of {summary.files} files, {summary.kept} files were finished before" if by_file else ""
     if by_file:
         kept, numbered = "leave under their names", "are numbered 1, 2, … in the order of their names"
@@ -237,10 +288,15 @@ def _released(summary: "ReleaseSummary", bundle: "Bundle", *, by_file: bool, kee
         yield f"charged to {len(summary.people)} people, each on their own account"
     if summary.warning:
         yield f"warning: {summary.warning}"
+    yield from _short(summary)
     if summary.rows:
         yield f"released {summary.rows} rows{files}; {summary.cost}"
+        if bundle.hold.windows > 1:
+            yield "every recording begins an episode of its own, which costs as much however short it is"
     else:
         yield f"released 0 rows{files}, which costs nothing; the bundle promises {bundle.mechanism.event}"
+    if only := constant(bundle):
+        yield f"warning: {only}"
     certificate = bundle.certificate
     if certificate.get("codes_without_noise"):
         yield f"noise: {certificate['noise']}"

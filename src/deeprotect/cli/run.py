@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import requires
@@ -75,7 +76,8 @@ def run(app: typer.Typer, program: str = "deeprotect") -> int:
     74: the disk failed; 128 + n: ended by signal n.
     """
     try:
-        with signals_as_errors():
+        with signals_as_errors(), warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: _show(str(message))
             code = _invoke(app, program)
             sys.stdout.flush()  # here, where a failure can be said
             return code
@@ -112,6 +114,11 @@ def _system_failure(failure: OSError) -> int:
     if failure.errno in _DEVICE:
         return _say(f"{failure.filename or 'the output'}: {_DEVICE[failure.errno]}", DEVICE_FAILED)
     return _say(f"{failure.filename or 'the system'}: {failure.strerror or type(failure).__name__}", DEVICE_FAILED)
+
+
+def _show(message: str) -> None:
+    """A warning in one line, without the place in our code."""
+    print("deeprotect: warning:", printable(" ".join(message.split()), LONGEST_LINE), file=sys.stderr)
 
 
 def _forget_unwritten() -> None:

@@ -1,5 +1,6 @@
 """The verb serve: the gateway between sensors and apps."""
 
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated
 
@@ -34,6 +35,13 @@ def serve(
         list[str] | None,
         typer.Option(metavar="HOST", help="A host name that the console answers to, besides IP addresses; repeatable."),
     ] = None,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="A reverse proxy whose X-Forwarded-For is believed, or a network of them; repeatable.",
+        ),
+    ] = None,
     shard: Annotated[
         str, typer.Option(metavar="I/N", help="This is gateway I of N on one ledger, behind a reverse proxy.")
     ] = "1/1",
@@ -58,9 +66,9 @@ def serve(
             help="Bytes of one message; in a second, a device may send four times as many.",
         ),
     ] = 1 << 20,
-    grace: Annotated[
+    most_delay: Annotated[
         float,
-        typer.Option(metavar="SECONDS", min=0, help="How long draws continue after an app's last reader has gone."),
+        typer.Option(metavar="SECONDS", min=0.5, help="Messages are refused before they would wait longer than this."),
     ] = 5.0,
     keep_draws: Annotated[
         str | None,
@@ -86,13 +94,14 @@ def serve(
         host=host,
         port=port,
         names=tuple(name or ()),
+        proxies=tuple(map(_network, proxy or ())),
         place=GatewayPlace.of(shard),
         tls_certificate=_there(tls_certificate),
         tls_key=_there(tls_key),
         mqtt=mqtt,
         mqtt_password=_there(mqtt_password),
         mqtt_ca=_there(mqtt_ca),
-        grace=grace,
+        most_delay=most_delay,
         keep_draws=None if keep_draws is None else age(keep_draws),
         most_messages=most_messages,
         most_bytes=most_bytes,
@@ -112,6 +121,17 @@ def _named(given: list[str]) -> dict[str, Path]:
             raise InputError(f"two bundles are called '{printable(key)}'; name them: --bundle NAME=BUNDLE")
         found[key] = where
     return found
+
+
+def _network(text: str) -> str:
+    """An address or a network, checked: uvicorn would take what is neither for a name, and `*` for everybody."""
+    try:
+        ip_network(text)
+    except ValueError:
+        raise InputError(
+            f"--proxy {printable(text)}: not an address or a network, like 10.0.0.1 or 10.0.0.0/8"
+        ) from None
+    return text
 
 
 def _there(path: Path | None) -> Path | None:

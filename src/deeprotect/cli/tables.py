@@ -160,7 +160,7 @@ def fetch(
 
 
 def init(
-    table: Annotated[str, Argument(metavar="TABLE", help=f"{READ}; only its first rows are read.")],
+    table: Annotated[str, Argument(metavar="TABLE", help=f"{READ}; columns are known by its first rows.")],
     useful: Annotated[list[str], Option(metavar="LABEL", help="A label that the app may infer; repeatable.")],
     out: Annotated[Path, Option(metavar="POLICY", help="The policy to write.")],
     sensitive: Annotated[list[str] | None, Option(metavar="LABEL", help="A label to hide; repeatable.")] = None,

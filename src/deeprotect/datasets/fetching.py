@@ -102,7 +102,7 @@ def _from_local(entry: DatasetEntry, source: Path, home: Path) -> Path:
     folder = source / entry.name
     if not folder.is_dir() and find_root(entry, source) is None:
         raise DatasetError(_how_to_get(entry, f"is not in {source} (no {entry.name}.tar.xz, no folder)"))
-    return require_root(entry, folder if folder.is_dir() else source)
+    return _known_files(entry, require_root(entry, folder if folder.is_dir() else source))
 
 
 def _download(entry: DatasetEntry, folder: Path) -> Path:
@@ -126,6 +126,20 @@ def _verify(path: Path, sha256: str | None) -> None:
         raise DatasetError(f"{path.name} is not the known archive (sha256 {found[:12]}…); get it again")
 
 
+def _known_files(entry: DatasetEntry, root: Path) -> Path:
+    """The root, refused where its files are not the published ones, as far as these are known."""
+    if entry.files_sha256 is None:
+        return root
+    listing = hashlib.sha256()
+    for path in sorted(path for files in entry.files for path in root.glob(files.pattern)):
+        listing.update(
+            f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(root).as_posix()}\n".encode()
+        )
+    if listing.hexdigest() != entry.files_sha256:
+        raise DatasetError(_how_to_get(entry, "differs from the published files"))
+    return root
+
+
 def _unpack(entry: DatasetEntry, archive: Path, home: Path) -> Path:
     """Into a temporary folder first: the cache never holds half a data set."""
     try:
@@ -135,14 +149,16 @@ def _unpack(entry: DatasetEntry, archive: Path, home: Path) -> Path:
     with tempfile.TemporaryDirectory(dir=home.parent, prefix=f"{home.name}.part") as part:
         fresh = Path(part) / home.name
         _extract(archive, fresh)
-        require_root(entry, fresh)
+        for inner in fresh.glob(entry.inner) if entry.inner else ():
+            _extract(inner, inner.parent)
+        _known_files(entry, require_root(entry, fresh))
         shutil.rmtree(home, ignore_errors=True)
         fresh.rename(home)
     return require_root(entry, home)
 
 
 def _extract(archive: Path, folder: Path) -> None:
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     try:
         if zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as bundle:

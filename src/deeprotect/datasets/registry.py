@@ -26,7 +26,8 @@ class Files(_Facts):
 class DatasetEntry(_Facts):
     """One data set; `archive_sha256` is the known NAME.tar.xz, `address_sha256` the publisher's own archive.
 
-    A publisher's archive whose hash we do not know has none: then the files are checked by name and count.
+    A publisher's archive whose hash we do not know has none: then the files are checked by `files_sha256`, or where
+    that is not known either, by name and count.
     """
 
     name: str
@@ -45,6 +46,8 @@ class DatasetEntry(_Facts):
     address: str | None = None
     address_sha256: Sha256 | None = None
     archive_sha256: Sha256 | None = None
+    files_sha256: Sha256 | None = None
+    inner: str | None = None
     roots: tuple[str, ...] = (".",)
     files: tuple[Files, ...] = ()
 

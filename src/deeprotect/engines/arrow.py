@@ -9,10 +9,11 @@ from queue import Queue
 import pyarrow as pa
 
 from deeprotect.engines.job import Job
-from deeprotect.engines.survey import CHANGED, plain_names
-from deeprotect.errors import TableError
+from deeprotect.engines.survey import CHANGED, WHERE, plain_names
+from deeprotect.errors import TableError, printable
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.releasing import OpenSink, release_table
+from deeprotect.tables.fields import plain
 from deeprotect.tables.passing import Passing
 from deeprotect.tables.sinks import Sink
 
@@ -30,8 +31,8 @@ def release_batches(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.
 
 def release_into(open_sink: OpenSink, batches: Iterable[pa.RecordBatch], job: Job) -> None:
     """The same, pushed into a sink."""
-    kept = pa.schema([job.source.field(name) for name in job.columns.kept])
-    reader = pa.RecordBatchReader.from_batches(kept, _counted((_as(batch, kept) for batch in batches), job))
+    read = pa.schema([job.source.field(name) for name in job.columns.read])
+    reader = pa.RecordBatchReader.from_batches(read, _counted((_as(batch, read) for batch in batches), job))
 
     @contextmanager
     def numbering(schema: pa.Schema) -> Iterator[Sink]:
@@ -58,7 +59,10 @@ def _as(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 def _counted(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
     """Each recording has the rows that it had when the job was planned, no more and no fewer, or nothing is whole."""
     counts: Counter[str] = Counter()
+    person, person_of = job.columns.person_name, dict[str, str]()
     for batch in batches:
+        if person is not None:
+            _refuse_shared(batch.column(job.recording), batch.column(person), person_of)
         for each in plain_names(batch.column(job.recording)).value_counts().to_pylist():
             name = str(each["values"])
             counts[name] += each["counts"]
@@ -67,6 +71,17 @@ def _counted(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordB
         yield batch
     if any(rows != job.parts[name].rows for name, rows in counts.items()):
         raise TableError(CHANGED)
+
+
+def _refuse_shared(recordings: pa.Array, people: pa.Array, person_of: dict[str, str]) -> None:
+    """A recording is one person's: each has one number, and one account pays for it."""
+    pairs = pa.table([plain(recordings), plain(people)], names=["recording", "person"])
+    for each in pairs.group_by(["recording", "person"]).aggregate([]).to_pylist():
+        name, person = str(each["recording"]), str(each["person"])
+        if person_of.setdefault(name, person) != person:
+            raise TableError(
+                f"{WHERE}: recording '{printable(name)}' is of two people; give recordings names of their own"
+            )
 
 
 class _Numbering:

@@ -50,7 +50,7 @@ def protect(
     if place is None and out is None:
         refuse_no_place()
     if out is not None:
-        refuse_existing(Path(out))
+        refuse_existing(Path(out), forcible=False)
     client = _default(client)
     if place is not None:
         _refuse_unshared(place, client)
@@ -64,7 +64,7 @@ def protect(
     frame = source if isinstance(source, dd.DataFrame) else dd.read_parquet(source)
     schema = pa.Schema.from_pandas(frame._meta, preserve_index=False)
     job = Job.of(bundle, schema, place=place, map=map, keep_names=keep_names, relative_time=relative_time)
-    partitions = frame[list(job.columns.kept)].to_delayed()
+    partitions = frame[list(job.columns.read)].to_delayed()
     surveys = _computed([delayed(_survey)(each, job) for each in partitions], client)
     _refuse_spread(surveys, job.recording)
     job = job.of_parts(surveys)
@@ -97,8 +97,8 @@ def _refuse_spread(surveys: Sequence[Found], recording: str) -> None:
 
 
 def _rows(frame: Any, job: Job) -> pa.Table:
-    kept = pa.schema([job.source.field(name) for name in job.columns.kept])
-    return pa.Table.from_pandas(frame, schema=kept, preserve_index=False)
+    read = pa.schema([job.source.field(name) for name in job.columns.read])
+    return pa.Table.from_pandas(frame, schema=read, preserve_index=False)
 
 
 def _table(frame: Any, job: Job) -> pa.Table:

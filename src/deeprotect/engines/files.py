@@ -99,10 +99,10 @@ class Task:
 
 
 def _survey(path: Path, job: Job) -> FileSurvey:
-    kept = job.columns.kept
+    kept, needed = job.columns.kept, job.columns.read
     with pq.ParquetFile(path) as file:
         there = file.schema_arrow
-        if any(name not in there.names or there.field(name).type != job.source.field(name).type for name in kept):
+        if any(name not in there.names or there.field(name).type != job.source.field(name).type for name in needed):
             return FileSurvey({}, in_order=False)
         survey, order = job.survey(), _Order(job)
         for batch in file.iter_batches(columns=list(kept) if job.place else [job.recording, job.time]):
@@ -142,7 +142,7 @@ def _written(task: Task, job: Job) -> None:
     job = replace(job, parts=task.parts)
     with first_stays(task.out, task.attempts) as own, pq.ParquetFile(task.source) as file:
         if own is not None:
-            release_into(partial(open_sink, own), file.iter_batches(columns=list(job.columns.kept)), job)
+            release_into(partial(open_sink, own), file.iter_batches(columns=list(job.columns.read)), job)
 
 
 @contextmanager

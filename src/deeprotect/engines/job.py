@@ -56,10 +56,6 @@ class Job:
         passing = Passing("named" if keep_names else "numbered", "relative" if relative_time else "absolute")
         job = cls(loaded, ColumnMap.of_release(loaded.policy, map), passing, source, place)
         job._check_order()
-        if place is not None:
-            from deeprotect.engines.part_ledger import entered
-
-            entered(place, Price.of_bundle(loaded))
         return job
 
     def survey(self) -> Survey:
@@ -74,17 +70,22 @@ class Job:
         return survey.found
 
     def of_parts(self, found: Iterable[Found]) -> Self:
-        """With all recordings, numbered in the order of their names."""
+        """With all recordings, numbered in the order of their names; with a ledger, which is there from now on."""
         survey = self.survey()
         for some in found:
             survey.merge(some)
+        if self.place is not None:
+            from deeprotect.engines.part_ledger import entered
+
+            entered(self.place, Price.of_bundle(self.bundle))
         digest = "{1} {2} {0}".format if self.place else lambda *_: ""
         each = enumerate(sorted(survey.found.items()), start=1)
         return replace(self, parts={str(name): Part(n, sums[0], digest(*sums)) for n, (name, sums) in each})
 
     @property
     def columns(self) -> Columns:
-        return Columns.of(self.source, self.bundle.schema, mapping=self.mapping, where=WHERE)
+        by_person = self.place is not None and self.place.account.person is None
+        return Columns.of(self.source, self.bundle.schema, mapping=self.mapping, where=WHERE, by_person=by_person)
 
     @property
     def recording(self) -> str:

@@ -4,6 +4,7 @@ So an attempt that is made again asks for the draws of the first and is given th
 """
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from sqlalchemy import select
@@ -15,6 +16,7 @@ from deeprotect.release.ledger import Price
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import streams
 from deeprotect.release.ledger.stored import StoredLedger
+from deeprotect.tables.columns import BETWEEN
 
 
 def entered(place: LedgerPlace, price: Price) -> None:
@@ -32,14 +34,22 @@ class PartLedger(StoredLedger):
             if connection.execute(select(streams.c.id).where(streams.c.name == place.account.stream)).first() is None:
                 raise LedgerError(f"{database.where}: what a worker finds there is not the ledger that the driver uses")
         super().__init__(database, place.account, price)
-        self._digests = digests
+        self._digests, self._of_people = digests, False
 
     def of_table(self, table: Any, columns: Sequence[str]) -> StoredLedger:
         """Whatever the share of the table: only its columns are the same on every worker."""
         del table
         return self.of_session("\n".join(("parts", *columns)))
 
+    def of_person(self, person: str) -> "PartLedger":
+        """Their account, for the same recordings; who is charged alone waits for nobody else."""
+        own, other = super().of_person(person), copy(self)
+        other._account, other._entry, other._entered, other.tally = own._account, own._entry, False, own.tally
+        other._of_people = True
+        return other
+
     def key(self, recording: str) -> tuple[int, bytes]:
-        if recording not in self._digests:
+        name = recording.partition(BETWEEN)[2] if self._of_people else recording
+        if name not in self._digests:
             raise TableError(CHANGED)
-        return super().key(f"{self._digests[recording]} {recording}")
+        return super().key(f"{self._digests[name]} {name}")

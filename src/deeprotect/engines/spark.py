@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,13 @@ import pyarrow.parquet as pq
 from deeprotect import errors
 from deeprotect.bundle import Bundle
 from deeprotect.engines import files
-from deeprotect.engines.arrow import release_batches
+from deeprotect.engines.arrow import release_batches, release_into
 from deeprotect.engines.job import Job, refuse_no_place, refuse_speculation
 from deeprotect.engines.ledger_place import LedgerPlace, refuse_file
-from deeprotect.engines.survey import Found, refuse_unnamed
-from deeprotect.errors import DeeprotectError, InputError, printable
+from deeprotect.engines.survey import CHANGED, Found, refuse_unnamed
+from deeprotect.errors import DeeprotectError, InputError, TableError, printable
 from deeprotect.tables.output_checks import refuse_existing
+from deeprotect.tables.sinks import open_sink
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -35,6 +37,9 @@ COMMITTERS = {
 }
 TABLE = "table:"
 _RAISED = re.compile(r"deeprotect\.errors\.(\w+): (.+)")
+_CAUSED = re.compile(r"Caused by: ([\w.$]+)(?:: ([^\n]+))?")
+_FAILED = re.compile(r"\b((?:[a-z]\w*\.)*[A-Z]\w+(?:Error|Exception))\b(?:: ([^\n]+))?")
+_SYSTEM = re.compile(r"java\.(io|net|nio)\.|java\.lang\.OutOfMemoryError|org\.apache\.hadoop\.")
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 
 
@@ -60,17 +65,16 @@ def protect(
     if place is None and out is None:
         refuse_no_place()
     job = planned(dataframe, bundle, place=place, map=map, keep_names=keep_names, relative_time=relative_time)
-    released = release(dataframe, job)
     if out is None:
-        return released
-    write(released, out)
+        return release(dataframe, job)
+    write(dataframe, job, out)
     return read(dataframe.sparkSession, out)
 
 
 def refuse_at_once(source: str, out: str, bundle: Bundle, **options: Any) -> None:
     """What can be seen of a folder without Spark, which takes seconds to start."""
     if paths := _files(source, out):
-        refuse_existing(Path(out))
+        refuse_existing(Path(out), forcible=False)
         Job.of(bundle, pq.read_schema(paths[0]), **options)
 
 
@@ -89,7 +93,7 @@ def protect_folder(
     one of them; anything else is shared out by recording, and sorted.
     """
     if paths := _files(source, out):
-        refuse_existing(Path(out))
+        refuse_existing(Path(out), forcible=False)
         _refuse_unsafe(session, place)
         run = partial(_run, session)
         by_file = files.planned(paths, bundle, run, place=place, **options)
@@ -98,7 +102,7 @@ def protect_folder(
             return by_file.whole
     table = read(session, source)
     job = planned(table, bundle, place=place, **options)
-    write(release(table, job), out)
+    write(table, job, out)
     return job
 
 
@@ -123,19 +127,49 @@ def release(dataframe: "DataFrame", job: Job) -> "DataFrame":
     from pyspark.sql.pandas.types import from_arrow_schema
 
     shared = dataframe.sparkSession.sparkContext.broadcast(job)
-    rows = dataframe.select(*map(column, job.columns.kept))
-    ordered = rows.repartition(column(job.recording)).sortWithinPartitions(column(job.recording), column(job.time))
-    return ordered.mapInArrow(_on_worker(shared), from_arrow_schema(job.output, prefer_timestamp_ntz=True))
+    rows = _ordered(dataframe, job)
+    return rows.mapInArrow(_on_worker(shared), from_arrow_schema(job.output, prefer_timestamp_ntz=True))
 
 
-def write(released: "DataFrame", out: str) -> None:
-    """Once, and visible only when every part is there; what goes wrong on a worker is said in one line."""
-    writer = released.write.option(COMMITTER, "1").mode("errorifexists")
+def write(dataframe: "DataFrame", job: Job, out: str) -> None:
+    """Released once, and visible only when every part is there; what goes wrong on a worker is said in one line.
+
+    Into a folder on a disk, workers write themselves: handing rows back to Spark costs as much as the release.
+    """
+    if _is_on_disk(dataframe.sparkSession, out):
+        _write_by_workers(dataframe, job, Path(out).absolute())
+        return
+    writer = release(dataframe, job).write.option(COMMITTER, "1").mode("errorifexists")
     with said_in_one_line():
         if out.startswith(TABLE):
             writer.saveAsTable(out.removeprefix(TABLE))
         else:
             writer.parquet(out)
+
+
+def _ordered(dataframe: "DataFrame", job: Job) -> "DataFrame":
+    """Every recording whole in one partition, its rows by time."""
+    rows = dataframe.select(*map(column, job.columns.read))
+    return rows.repartition(column(job.recording)).sortWithinPartitions(column(job.recording), column(job.time))
+
+
+def _is_on_disk(session: "SparkSession", out: str) -> bool:
+    """Not a table, nor an address, nor what such a name means where Hadoop's own file system is the default."""
+    default = session.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS") or "file:///"
+    return not out.startswith(TABLE) and "://" not in out and str(default).startswith("file:")
+
+
+def _write_by_workers(dataframe: "DataFrame", job: Job, out: Path) -> None:
+    refuse_existing(out, forcible=False)
+    shared = dataframe.sparkSession.sparkContext.broadcast(job)
+    with files.folder_of_attempts(out) as (folder, attempts):
+        with said_in_one_line():
+            _ordered(dataframe, job).mapInArrow(_writing(shared, folder, attempts), "part long").collect()
+        written = sorted(folder.glob("part-*"))
+        if sum(pq.read_metadata(part).num_rows for part in written) != sum(part.rows for part in job.parts.values()):
+            raise TableError(CHANGED)
+        if not written:
+            pq.write_table(job.output.empty_table(), folder / "part-00000.parquet")
 
 
 def read(session: "SparkSession", source: str) -> "DataFrame":
@@ -193,8 +227,17 @@ def _explained(text: str) -> DeeprotectError:
         return InputError(
             "a worker cannot use the folders under these names; put them on a disk that all machines share"
         )
-    kind = re.search(r"\b([A-Z]\w+(?:Error|Exception))\b", text)
-    return DeeprotectError(f"Spark failed ({kind[1] if kind else 'unknown'}); its log says why. Nothing is shown of it")
+    return DeeprotectError(f"Spark failed: {_cause(text)}; its log says more")
+
+
+def _cause(text: str) -> str:
+    """The last of what caused what; in words where a system speaks that sees no cells, and otherwise its kind alone."""
+    found = _CAUSED.findall(text) or _FAILED.findall(text)
+    if not found:
+        return "it does not say why"
+    kind, words = found[-1]
+    name = kind.rpartition(".")[2]
+    return f"{name}: {printable(words, 200)}" if words and _SYSTEM.match(kind) else name
 
 
 def is_local(master: str) -> bool:
@@ -243,7 +286,7 @@ def _surveys(dataframe: "DataFrame", job: Job) -> Iterator[Found]:
     from pyspark.sql import functions as f
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    rows = dataframe.select(*map(column, job.columns.kept))
+    rows = dataframe.select(*map(column, job.columns.kept))  # not who it is of: digests are of what leaves
     name = job.source.field(job.recording).type
     if job.place is None:
         found = rows.groupBy(column(job.recording).alias("name")).agg(f.count(f.lit(1)).alias("rows"))
@@ -272,5 +315,22 @@ def _survey_of(job: Job, schema: pa.Schema) -> Callable[[Iterator[pa.RecordBatch
 def _on_worker(shared: "Broadcast[Job]") -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return release_batches(batches, shared.value)
+
+    return work
+
+
+def _writing(
+    shared: "Broadcast[Job]", folder: Path, attempts: Path
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        first, context = next(batches, None), TaskContext.get()
+        if first is not None and context is not None:
+            number = context.partitionId()
+            with files.first_stays(folder / f"part-{number:05}.parquet", attempts) as own:
+                if own is not None:
+                    release_into(partial(open_sink, own), chain([first], batches), shared.value)
+        yield pa.RecordBatch.from_pylist([], pa.schema([("part", pa.int64())]))
 
     return work

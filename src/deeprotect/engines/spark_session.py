@@ -5,6 +5,7 @@ import re
 import shutil
 import socket
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,12 +19,25 @@ if TYPE_CHECKING:
 
 ANSWER_SECONDS = 5.0
 JAVA = "Spark needs Java 17 or later; install it (apt-get install openjdk-17-jre-headless), or set JAVA_HOME"
+_LOG4J = """\
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss}} %p %c: %m%n%ex
+"""
 PANDAS = "PySpark does not yet fully support pandas"  # of it, only what hands Arrow on is used here
 
 
 @contextmanager
 def session(master: str | None) -> Iterator["SparkSession"]:
-    """A session at a master, or at the one of `spark-submit`; Spark's own log is left to the executors."""
+    """A session at a master, or at the one of `spark-submit`.
+
+    The driver's log goes to a file of this user's alone, which stays, and is named, where Spark itself fails. Under
+    `spark-submit`, which has its own, it is left as it is.
+    """
     _check_java()
     _check_master(master)
     warnings.filterwarnings("ignore", message=PANDAS)
@@ -31,16 +45,39 @@ def session(master: str | None) -> Iterator["SparkSession"]:
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("deeprotect").config("spark.ui.showConsoleProgress", "false")
-    builder = builder.config("spark.log.level", "OFF")
+    with _log_in_a_file():
+        try:
+            spark = (builder.master(master) if master else builder).getOrCreate()
+        except Exception as failure:  # of whatever kind: a gateway that died, a master that refused, a setting
+            where, kind = printable(master or "the master of spark-submit"), type(failure).__name__
+            raise DeeprotectError(f"Spark did not start at {where} ({kind}); its log says why") from None
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+@contextmanager
+def _log_in_a_file() -> Iterator[None]:
+    if "SPARK_ENV_LOADED" in os.environ:
+        yield
+        return
+    folder, before = Path(tempfile.mkdtemp(prefix="deeprotect-spark-")), os.environ.get("SPARK_SUBMIT_OPTS", "")
+    settings, log = folder / "log4j2.properties", folder / "spark.log"
+    settings.write_text(_LOG4J.format(log))
+    os.environ["SPARK_SUBMIT_OPTS"] = f"{before} -Dlog4j2.configurationFile=file:{settings}".strip()
+    keep = False
     try:
-        spark = (builder.master(master) if master else builder).getOrCreate()
-    except Exception as failure:  # of whatever kind: a gateway that died, a master that refused, a setting
-        where = printable(master or "the master of spark-submit")
-        raise DeeprotectError(f"Spark did not start at {where} ({type(failure).__name__}); its log says why") from None
-    try:
-        yield spark
+        yield
+    except DeeprotectError as failure:
+        keep = not isinstance(failure, InputError) and log.exists()
+        if keep:
+            failure.args = (f"{failure}: {log}",)
+        raise
     finally:
-        spark.stop()
+        os.environ["SPARK_SUBMIT_OPTS"] = before
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def has_java() -> bool:

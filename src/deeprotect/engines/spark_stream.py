@@ -117,13 +117,14 @@ class DeviceState:
         episodes = Episodes(bundle, ledger, live_observing(bundle), fill_gaps=fill)
         return cls(Track(bundle.schema, phase=phase_of(device)), episodes)
 
-    def take(self, times_ns: Any, values: Any, channels: tuple[str, ...]) -> None:
-        """Rows of one batch, in any order, as messages of the gateway."""
-        order = np.argsort(times_ns, kind="stable")
+    def take(self, times_ns: Any, values: Any, channels: tuple[str, ...]) -> bool:
+        """Rows of one batch, in any order, as messages of the gateway; whether any of them was new."""
+        order, late = np.argsort(times_ns, kind="stable"), self.track.late
         times_ns, values = times_ns[order], values[order]
         for low, high in _messages(times_ns):
             readings = Readings("rows", channels, times_ns[low:high], values[low:high])
             self._through(self.track.take(Message("", (readings,))))
+        return self.track.late - late < len(times_ns)
 
     def finish(self) -> None:
         """Nothing more comes; of a window whose end was never sent, the draw is made from what came before."""
@@ -134,7 +135,7 @@ class DeviceState:
         for window in windows:
             if over and window.samples is None:
                 self.episodes.end()
-            self.episodes.take(window, window.samples, part=window.part, number=window.number)
+            self.episodes.take(window, window.samples, number=window.number)
 
     def to_bytes(self, plan: StreamJob) -> bytes:
         """Without the bundle and the ledger, which every worker has."""
@@ -230,7 +231,8 @@ def step(stored: Stored, rows: Mapping[str, tuple[Any, Any]], plan: StreamJob, *
     own episode up, and no other.
     """
     silence = None if plan.silence_seconds is None else 1000 * plan.silence_seconds
-    ended = {each for each, (seen, _) in stored.items() if silence is not None and now - seen >= silence} - set(rows)
+    silent = {each for each, (seen, _) in stored.items() if silence is not None and now - seen >= silence}
+    ended, old = silent - set(rows), set[str]()
     ledgers = plan.ledgers([*rows, *ended])
     live = {
         device: DeviceState.from_bytes(stored[device][1], plan, ledger)
@@ -239,7 +241,9 @@ def step(stored: Stored, rows: Mapping[str, tuple[Any, Any]], plan: StreamJob, *
         for device, ledger in ledgers.items()
     }
     for device, (times_ns, values) in rows.items():
-        live[device].take(times_ns, values, plan.job.bundle.schema.names)
+        if not live[device].take(times_ns, values, plan.job.bundle.schema.names):
+            old.add(device)
+    ended |= old & silent  # late rows alone keep no device going: what comes next begins where its stamps are
     for device in ended:
         live[device].finish()
     left = _drawn({device: state.episodes for device, state in live.items()})
@@ -248,7 +252,7 @@ def step(stored: Stored, rows: Mapping[str, tuple[Any, Any]], plan: StreamJob, *
         if device in ended or len(content) > _most_bytes(plan):
             stored.pop(device, None)
         else:
-            stored[device] = now, content
+            stored[device] = (stored[device][0] if device in old and device in stored else now), content
     return left
 
 

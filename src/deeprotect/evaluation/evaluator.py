@@ -2,12 +2,13 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
+import joblib
 import numpy as np
 
 from deeprotect.attack.attackers import LabelledRows, attack, guess_from_useful, read_draws, reread
@@ -15,12 +16,14 @@ from deeprotect.attack.models import TrainedModel
 from deeprotect.attack.models import train as fit_model
 from deeprotect.attack.predictions import Predictions
 from deeprotect.errors import TableError
+from deeprotect.evaluation.beyond import Misread
 from deeprotect.evaluation.results import Apps, Attacks, FoldPredictions
 from deeprotect.policy import Policy
 from deeprotect.privacy.events import Event
 from deeprotect.signals import Hold
 from deeprotect.signals.episodes import Counts, run_lengths
 from deeprotect.signals.schema import Floats
+from deeprotect.training.fitting.blind import Told, blind
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.splits import Mask
 
@@ -46,21 +49,27 @@ class ReleasedRows(NamedTuple):
 
 
 Draw = Callable[[Floats, Counts], ReleasedRows]
+Count = Callable[[LabelledWindows], Misread | None]
 Side = tuple[LabelledWindows, ReleasedRows]
 Enrolment = tuple[Mask, Mask]
+
+
+def _uncounted(_: LabelledWindows) -> None:
+    """A function with a name: releases travel to other processes."""
 
 
 @dataclass(frozen=True)
 class FoldRelease:
     """From private to released windows: `draw` takes flat windows and how many of them each episode has.
 
-    `mechanism` and `event` say what a protector came to promise.
+    `mechanism` and `event` say what a protector came to promise; `count` what its coder misreads.
     """
 
     draw: Draw
     hold: Hold = field(default_factory=Hold)
     mechanism: str | None = None
     event: Event | None = None
+    count: Count = _uncounted
 
     def __call__(self, side: LabelledWindows) -> ReleasedRows:
         """Each recording in its own episodes."""
@@ -137,6 +146,7 @@ class Evaluator:
     from_useful: Mapping[str, Predictions]
     enrolment: Enrolment | None = None
     enrolled: LabelledWindows | None = None
+    _guessed: dict[tuple[str, str], Mapping[int, Predictions]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def prepare(
@@ -216,8 +226,15 @@ class Evaluator:
 
     def _blind(self, name: str, enrolled: Side, attacked: Side) -> Mapping[int, Predictions]:
         """What those reach who are told the true useful labels of several draws, and nothing else."""
-        known = _both(name, *_told(self.apps, enrolled, attacked))
-        return attack(self._fit(CODE_TABLE, known[0]), known[1], pools=self.setup.pools)[1]
+        sides = [
+            (side, np.arange(len(side)) if seen.draws is None else seen.draws) for side, seen in (enrolled, attacked)
+        ]
+        told = Told.of([side for side, _ in sides], [draws for _, draws in sides], [*self.apps], name)
+        cut = name, str(joblib.hash(told))
+        if cut not in self._guessed:
+            guesses = {size: blind(*told, size=size, seed=self.setup.seed) for size in self.setup.pools}
+            self._guessed[cut] = {size: Predictions.of(*each).either_way() for size, each in guesses.items()}
+        return self._guessed[cut]
 
     def _attacked(self, seen: ReleasedRows, tested: ReleasedRows) -> tuple[Side, Side]:
         """What attackers learn from, and what they are tested on."""
@@ -245,14 +262,6 @@ def _both(name: str, learn: Side, test: Side) -> tuple[LabelledRows, LabelledRow
     seen = [(labelled_rows(side, name), released.only(side.labelled(name))) for side, released in (learn, test)]
     first, second = (rows.with_rows(released.windows, released.draws) for rows, released in seen)
     return first, second
-
-
-def _told(useful: Iterable[str], enrolled: Side, attacked: Side) -> Iterator[Side]:
-    """The true useful labels, as if they were what is released; a number for each combination."""
-    labels = [side.targets(useful) for side, _ in (enrolled, attacked)]
-    numbers = np.unique(np.concatenate(labels).astype(str), axis=0, return_inverse=True)[1].ravel().astype(float)
-    for (side, released), rows in zip((enrolled, attacked), np.split(numbers, [len(labels[0])]), strict=True):
-        yield side, released._replace(windows=rows[:, None])
 
 
 def _codes(released: ReleasedRows) -> ReleasedRows:

@@ -15,9 +15,11 @@ import numpy as np
 
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.errors import InputError
+from deeprotect.evaluation.beyond import Misread
+from deeprotect.evaluation.beyond import sum_up as sum_up_misread
 from deeprotect.evaluation.evaluator import FoldRelease, Setup
 from deeprotect.evaluation.excerpt import Choose, Excerpt
-from deeprotect.evaluation.methods import Method, Setting, longest_hold
+from deeprotect.evaluation.methods import Method, Setting, is_ldp, longest_hold
 from deeprotect.evaluation.results import FoldPredictions, Row
 from deeprotect.evaluation.runner import (
     CellResults,
@@ -92,6 +94,7 @@ class CellMeasure(NamedTuple):
     shown: Floats | None
     mechanism: str | None = None  # that a protector came to have, and its promise
     event: Event | None = None
+    misread: Misread | None = None  # by a coder that has codes
 
 
 def run(
@@ -184,16 +187,16 @@ def _measure(fold: FittedFold, cell: EvaluationCell, *, excerpt: Excerpt | None,
     drawn = cell.fold == 0 and setting.method.minimiser is None
     if excerpt is not None and drawn and setting.epsilon in (excerpt.epsilon, None):
         shown = release.neighbours(excerpt.windows).windows
-    return CellMeasure(fold.predictions(release), shown, release.mechanism, release.event)
+    return CellMeasure(fold.predictions(release), shown, release.mechanism, release.event, release.count(fold.test))
 
 
 def row_of(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> Row:
     """One line of the results, from all folds joined."""
     method, epsilon, asked = _released(setting, several)
     joined = FoldPredictions.join([each.predictions for each in several])
-    given, ceiling = _given(setting, policy) if method.guarantee == "named" else ((), None)
-    useful, sensitive = joined.sum_up(method.guarantee, epsilon, given=given)
-    channels = policy.schema().channels
+    useful, sensitive = joined.sum_up(epsilon if is_ldp(method.mechanism, method.guarantee) else None)
+    channels, misread = policy.schema().channels, [each.misread for each in several if each.misread is not None]
+    counted = len(misread) == len(several)
     return Row(
         mechanism=method.mechanism,
         guarantee=method.guarantee,
@@ -202,15 +205,14 @@ def row_of(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> 
         own=setting.own,
         minimiser=method.made_of,
         useful=useful,
-        sensitive=sensitive,
-        promise=promise(method.guarantee, epsilon, sensitive=policy.inferences.sensitive, given=given).promised,
+        sensitive={name: each.bounded(misread) for name, each in sensitive.items()} if counted else sensitive,
+        beyond=sum_up_misread(misread) if counted else None,
+        promise=promise(method.guarantee, epsilon, sensitive=policy.inferences.sensitive).promised,
         signal={
             channel.name: float(error * (channel.high - channel.low))
             for channel, error in zip(channels, joined.error, strict=True)
         },
         seconds_per_draw=setting.policy(policy).seconds_per_draw if method.family == "mechanism" else None,
-        given=given,
-        ldp_ceiling=ceiling,
         slots=setting.policy(policy).privacy.slots if method.family == "mechanism" else None,
         enrolled=setting.enrolled,
     )
@@ -223,15 +225,9 @@ def _released(setting: Setting, several: Sequence[CellMeasure]) -> tuple[Method,
         return method, setting.epsilon, None
     mechanism = Counter(each.mechanism for each in several).most_common(1)[0][0] or method.mechanism
     released = replace(method, mechanism=mechanism)
-    if {each.guarantee for each in events} != {"ldp"} or method.guarantee == "ldp":
+    if {each.policy_guarantee for each in events} != {"ldp"} or method.guarantee == "ldp":
         return released, setting.epsilon, None
     return replace(released, guarantee="ldp"), max(each.epsilon for each in events), method.guarantee
-
-
-def _given(setting: Setting, policy: Policy) -> tuple[tuple[str, ...], float | None]:
-    """What else a named promise says: what it takes for known, and the LDP bound beside it."""
-    privacy = setting.policy(policy).privacy
-    return policy.inferences.useful if privacy.given == "useful" else (), privacy.ldp_ceiling
 
 
 SECONDS = (5, 10, 20, 30, 60, 120)
@@ -261,8 +257,6 @@ def hold_settings(windows: LabelledWindows, policy: Policy) -> list[Setting]:
 def script_settings(windows: LabelledWindows, policy: Policy) -> list[Setting]:
     """The policy's own scripts, and others of two changes, while a recording holds two of them."""
     own, privacy = own_setting(policy), policy.privacy
-    if not own.method.draws_scripts:
-        return []
     mine = replace(own, every=privacy.every, slots=privacy.slots, changes=privacy.changes)
     return [*([] if privacy.slots is None else [mine]), *_tried_scripts(windows, policy)]
 
@@ -285,9 +279,7 @@ def _longest(windows: LabelledWindows) -> int:
 
 def own_setting(policy: Policy) -> Setting:
     """What the policy itself promises, by the code book's channel."""
-    privacy = policy.privacy
-    guarantee = "named" if privacy.guarantee == "named" else "ldp"
-    return Setting(Method("channel", guarantee), privacy.epsilon)
+    return Setting(Method("channel", "rldp" if policy.erased else "ldp"), policy.privacy.epsilon)
 
 
 def holds_plan(windows: LabelledWindows, policy: Policy, plan: Plan) -> list[Plan]:

@@ -10,6 +10,8 @@ from deeprotect.signals import Hold
 
 FEATURES = "features"
 """The default minimiser without any noise: what minimisation alone does, and no promise."""
+ERASED = "erased"
+"""What a coder reads behind erased directions, without noise, as the paper draws its mode 2: only to compare."""
 SEVERAL_GUARANTEES = ("paper", "channel")
 """Mechanisms that give more than one; their names are told apart by it."""
 Family = Literal["mechanism", "reference", "peer"]
@@ -35,7 +37,7 @@ class Method:
     @property
     def made_of(self) -> str:
         """What stands for the minimiser in a table."""
-        if self.mechanism == "channel":
+        if self.mechanism in ("channel", ERASED):
             return "code book"
         return "none" if self.mechanism == "baseline" or self.peer else self.learnt
 
@@ -44,6 +46,8 @@ class Method:
         """What has to be learnt before any ε; methods that share it are measured in one process."""
         if self.peer:
             return self.mechanism
+        if self.mechanism == ERASED or (self.mechanism, self.guarantee) == ("channel", "rldp"):
+            return "code book, directions erased"
         return self.learnt if self.mechanism == FEATURES else self.made_of
 
     @property
@@ -59,11 +63,16 @@ class Method:
     @property
     def draws_scripts(self) -> bool:
         """Whether it can, where a policy has slots; other methods then hold one draw for the whole episode."""
-        return (self.mechanism, self.guarantee) == ("channel", "ldp")
+        return self.mechanism == "channel"
 
     @property
     def epsilon_matters(self) -> bool:
         return self.guarantee != "none"
+
+
+def is_ldp(mechanism: str, guarantee: str) -> bool:
+    """Whether its ε holds between any two windows; a channel's does, behind erased directions as well."""
+    return guarantee == "ldp" or mechanism == "channel"
 
 
 def line_name(mechanism: str, guarantee: str) -> str:
@@ -94,11 +103,11 @@ DESCRIPTIONS = {
     Method("paper", "ldp"): Description(_PAPER, Look("#cc79a7", "^")),
     Method("laplace", "ldp"): Description(_LAPLACE, Look("#0072b2", "o")),
     Method("paper", "rldp"): Description(_PAPER, Look("#e69f00", "v"), needs_sensitive=True),
-    Method("subspace", "rldp"): Description(
-        "noise along sensitive directions only", Look("#009e73", "D"), needs_sensitive=True
-    ),
     Method("channel", "ldp"): Description(_CHANNEL, Look("#56b4e9", "P")),
-    Method("channel", "named"): Description(_CHANNEL, Look("#8a63d2", "X"), needs_sensitive=True),
+    Method("channel", "rldp"): Description(_CHANNEL, Look("#009e73", "D"), needs_sensitive=True),
+    Method(ERASED, "none"): Description(
+        "sensitive directions erased, without noise", Look("#009e73", "h"), "reference", needs_sensitive=True
+    ),
     Method(FEATURES, "none"): Description("few features and back, without noise", Look("#868e96", "*"), "reference"),
 }
 ALL_METHODS = tuple(DESCRIPTIONS)
@@ -131,8 +140,6 @@ class Setting:
     method: Method
     epsilon: float | None = None
     features: int | None = None
-    given: str | None = None
-    ldp_ceiling: float | None = None
     every: str | None = None
     slots: str | None = None
     changes: int | None = None
@@ -157,10 +164,6 @@ class Setting:
             "epsilon": self.epsilon,
             "budget": {},  # the policy's limits are for its own epsilon
         }
-        named = {"given": self.given, "ldp_ceiling": self.ldp_ceiling}
-        privacy |= {key: value for key, value in named.items() if value is not None}
-        if self.method.guarantee != "named":
-            privacy |= {"ldp_ceiling": None, "given": None}  # the policy's, for its named promise
         if not self.method.draws_scripts:
             privacy |= {"slots": None, "changes": None}
         if self.every is not None:

@@ -1,18 +1,22 @@
 """What an experiment found, in the shape of `results.json`; and a fold's predictions, from which it is summed up."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from deeprotect.attack.attackers import best
 from deeprotect.attack.predictions import Interval, Predictions, of_people
-from deeprotect.evaluation.methods import line_name
+from deeprotect.evaluation.beyond import Beyond, Misread, excess
+from deeprotect.evaluation.methods import is_ldp, line_name
 from deeprotect.privacy.accuracy_bound import best_accuracy
+from deeprotect.privacy.channel.beyond import at_most
 from deeprotect.signals.schema import Floats
+from deeprotect.training.labelled_windows import LabelledWindows, numbered
 
-SCHEMA = 2
+SCHEMA = 3
 DIGITS = 4
 
 
@@ -22,6 +26,22 @@ class Confusion:
 
     classes: Sequence[str]
     counts: Sequence[Sequence[int]]
+
+    def renamed(self, names: Mapping[str, str]) -> "Confusion":
+        """Under other names, and in their order."""
+        called = [names[each] for each in self.classes]
+        order = sorted(range(len(called)), key=called.__getitem__)
+        return Confusion([called[each] for each in order], [[self.counts[a][b] for b in order] for a in order])
+
+
+@dataclass(frozen=True)
+class Recall:
+    """How often the unchanged app reads one class right, of so many tested windows."""
+
+    name: str
+    windows: int
+    clean: float
+    app: float
 
 
 @dataclass(frozen=True)
@@ -42,6 +62,14 @@ class Useful:
     held: float | None = None
     by_person: Sequence[float] = ()
     people_ci: Interval | None = None
+    recall: Sequence[Recall] = ()
+
+    @property
+    def balanced(self) -> tuple[float, float] | None:
+        """Mean recall on raw and on released windows: a class counts, not its frequency."""
+        if not self.recall:
+            return None
+        return float(np.mean([each.clean for each in self.recall])), float(np.mean([each.app for each in self.recall]))
 
     @property
     def raw(self) -> float:
@@ -74,6 +102,12 @@ class Sensitive:
     pooled_raw: Mapping[int, float] = field(default_factory=dict)  # the same pools of raw windows
     pooled_blind: Mapping[int, float] = field(default_factory=dict)  # by who is told those draws' useful labels only
     confusion: Confusion | None = None  # of the best retrained attacker
+    at_most: Mapping[int, float] = field(default_factory=dict)  # by so many draws, as far as the coder misreads them
+
+    def bounded(self, folds: Sequence[Misread]) -> "Sensitive":
+        """With what nobody exceeds: guessing from useful labels, and what misread draws can add to it."""
+        blind = {1: self.floor} | {size: max(self.floor, each) for size, each in self.pooled_blind.items()}
+        return replace(self, at_most={size: at_most(each, excess(folds, size)) for size, each in blind.items()})
 
     @property
     def released(self) -> tuple[float, Interval]:
@@ -101,8 +135,6 @@ class Row:
     sensitive: Mapping[str, Sensitive]
     promise: str
     signal: Mapping[str, float] = field(default_factory=dict)
-    given: Sequence[str] = ()  # the inferences that a named promise takes for known
-    ldp_ceiling: float | None = None
     seconds_per_draw: float | None = None
     slots: str | None = None  # of a script, where the draw is one
     enrolled: bool = False  # by coders that have learnt a head for each tested person
@@ -110,12 +142,14 @@ class Row:
     asked: str | None = None  # the guarantee that was asked for, where another one was released
     window: int | None = None  # samples, and seconds, where windows of several lengths are compared
     window_seconds: float | None = None
+    beyond: Beyond | None = None  # of a coder with codes
 
     @property
     def epsilon_per_hour(self) -> float | None:
-        """Of any two streams, where ε or the ceiling beside it bounds that: draws add up."""
-        epsilon = self.epsilon if self.guarantee == "ldp" else self.ldp_ceiling
-        return None if epsilon is None or self.seconds_per_draw is None else epsilon * 3600 / self.seconds_per_draw
+        """Of any two streams, where ε bounds that: draws add up."""
+        if not is_ldp(self.mechanism, self.guarantee) or self.epsilon is None or self.seconds_per_draw is None:
+            return None
+        return self.epsilon * 3600 / self.seconds_per_draw
 
     @property
     def inferences(self) -> list[tuple[str, Useful | Sensitive]]:
@@ -132,8 +166,7 @@ class Row:
         """Said beside a row that is not what it was asked to be."""
         if self.asked is None:
             return ""
-        why = ": too few recordings to calibrate it" if self.mechanism == "channel" else ", which promises as much"
-        return f"{self.guarantee} was released although {self.asked} was asked for{why}"
+        return f"{self.guarantee} was released although {self.asked} was asked for, which promises as much"
 
 
 @dataclass(frozen=True)
@@ -159,6 +192,28 @@ class Results:
     left_out: Sequence[str] = ()
     run: Mapping[str, Any] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)  # where the time went: it never repeats
+
+    def numbered(self, inferences: Collection[str]) -> "Results":
+        """With classes of these inferences as numbers, the best read first: in no order that a list of names has."""
+        numbers = {name: self._numbers(name) for name in inferences}
+        row = partial(_numbered, numbers=numbers)
+        return replace(
+            self,
+            rows=[row(each) for each in self.rows],
+            holds=[row(each) for each in self.holds],
+            strangers={name: row(each) for name, each in self.strangers.items()},
+        )
+
+    def _numbers(self, inference: str) -> dict[str, str]:
+        """By class, the same in all rows."""
+        shares: dict[str, float] = {}
+        for row in (*self.rows, *self.holds, *self.strangers.values()):
+            found = dict(row.inferences).get(inference)
+            for place, name in enumerate(() if found is None or found.confusion is None else found.confusion.classes):
+                counts = found.confusion.counts[place]  # type: ignore[union-attr]
+                shares.setdefault(name, counts[place] / max(1, sum(counts)))
+        order = sorted(shares, key=lambda name: -shares[name])
+        return dict(zip(order, numbered(order), strict=True))
 
     @property
     def broken(self) -> list[str]:
@@ -186,6 +241,32 @@ class Results:
         return plain
 
 
+def may_be_people(results: Results, windows: LabelledWindows) -> list[str]:
+    """Which inferences have classes that may be people: sensitive ones wherever nobody says who people are."""
+    return [
+        name
+        for row in results.rows[:1]
+        for name, _ in row.inferences
+        if windows.may_be_people(name) or (windows.person is None and name in row.sensitive)
+    ]
+
+
+def _numbered(row: Row, *, numbers: Mapping[str, Mapping[str, str]]) -> Row:
+    def shown(name: str, facts: Any) -> Any:
+        if name not in numbers:
+            return facts
+        called = numbers[name]
+        if isinstance(facts, Useful):
+            recall = sorted(
+                (replace(each, name=called[each.name]) for each in facts.recall), key=lambda each: each.name
+            )
+            facts = replace(facts, recall=tuple(recall))
+        return facts if facts.confusion is None else replace(facts, confusion=facts.confusion.renamed(called))
+
+    useful = {name: shown(name, facts) for name, facts in row.useful.items()}
+    return replace(row, useful=useful, sensitive={name: shown(name, facts) for name, facts in row.sensitive.items()})
+
+
 def _plain(value: Any) -> Any:
     """Only what JSON has: text keys, lists, and floats of as many digits as the measurement carries."""
     if isinstance(value, Mapping):
@@ -211,19 +292,27 @@ class Apps:
     retrained: Predictions | None
     held: Predictions | None = None
 
-    def sum_up(self, limit: bool, epsilon: float | None) -> Useful:  # noqa: FBT001
+    def sum_up(self, epsilon: float | None) -> Useful:
         return Useful(
             clean=self.clean.accuracy,
             app=self.app.accuracy,
             app_ci=self.app.interval,
             retrained=None if self.retrained is None else self.retrained.accuracy,
             held=None if self.held is None else self.held.accuracy,
-            limit=_limit(self.app, epsilon) if limit else None,
+            limit=_limit(self.app, epsilon),
             chance=self.app.chance,
             confusion=Confusion(self.app.classes, self.app.confusion),
             by_person=tuple(self.app.by_person.tolist()),
             people_ci=of_people(self.app.by_person),
+            recall=_recalls(self.clean, self.app),
         )
+
+
+def _recalls(clean: Predictions, app: Predictions) -> tuple[Recall, ...]:
+    """Of each tested class; both are of the same windows."""
+    shares = [dict(zip(each.classes, each.recall, strict=True)) for each in (clean, app)]
+    tested = [(name, int(count)) for name, count in zip(app.classes, app.counts, strict=True) if count]
+    return tuple(Recall(name, count, shares[0].get(name, 0.0), shares[1][name]) for name, count in tested)
 
 
 @dataclass(frozen=True)
@@ -241,7 +330,7 @@ class Attacks:
     from_useful: Predictions
     pooled_blind: Mapping[int, Predictions]
 
-    def sum_up(self, limit: bool, epsilon: float | None) -> Sensitive:  # noqa: FBT001
+    def sum_up(self, epsilon: float | None) -> Sensitive:
         strongest = best(self.adaptive)
         winner = self.adaptive[strongest]
         return Sensitive(
@@ -254,7 +343,7 @@ class Attacks:
             pooled_blind={size: max(each.accuracy, each.chance) for size, each in self.pooled_blind.items()},
             chance=winner.chance,
             from_useful=self.from_useful.accuracy,
-            limit=_limit(winner, epsilon) if limit else None,
+            limit=_limit(winner, epsilon),
             attackers={name: predictions.accuracy for name, predictions in self.adaptive.items()},
             pooled_raw={size: _highest(predictions) for size, predictions in self.pooled_raw.items()},
             confusion=Confusion(winner.classes, winner.confusion),
@@ -280,16 +369,10 @@ class FoldPredictions:
             windows=int(windows.sum()),
         )
 
-    def sum_up(
-        self, guarantee: str, epsilon: float | None, *, given: Sequence[str] = ()
-    ) -> tuple[dict[str, Useful], dict[str, Sensitive]]:
-        """A named promise bounds its sensitive inferences just as ldp bounds every inference; others bound none.
-
-        Given the useful labels it bounds what is told beyond them, which sets no limit on how often a guess is right.
-        """
-        useful = {name: apps.sum_up(guarantee == "ldp", epsilon) for name, apps in self.useful.items()}
-        bounded = guarantee == "ldp" or (guarantee == "named" and not given)
-        return useful, {name: attacks.sum_up(bounded, epsilon) for name, attacks in self.sensitive.items()}
+    def sum_up(self, epsilon: float | None) -> tuple[dict[str, Useful], dict[str, Sensitive]]:
+        """Where `epsilon` is LDP's, it bounds every inference; nothing does where it is None."""
+        useful = {name: apps.sum_up(epsilon) for name, apps in self.useful.items()}
+        return useful, {name: attacks.sum_up(epsilon) for name, attacks in self.sensitive.items()}
 
 
 def _join(parts: Sequence[Any]) -> Any:

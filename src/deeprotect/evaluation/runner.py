@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -14,8 +14,9 @@ import numpy as np
 
 from deeprotect.attack.split_spec import Fold, SplitSpec
 from deeprotect.errors import DeeprotectError
+from deeprotect.evaluation.beyond import Misread
 from deeprotect.evaluation.evaluator import Evaluator, FoldRelease, ReleasedRows, Setup, Stopwatch
-from deeprotect.evaluation.methods import FEATURES, Method, Setting
+from deeprotect.evaluation.methods import ERASED, FEATURES, Method, Setting
 from deeprotect.evaluation.results import FoldPredictions
 from deeprotect.evaluation.workers import ClusterPool, Jobs, Pool, dispatch, workers
 from deeprotect.policy import Policy
@@ -61,7 +62,9 @@ class FittedFold:
         with self.stopwatch(f"learning {setting.method.mechanism}"):
             if setting.method.mechanism == FEATURES:
                 return self._features()
-            return seeded(self.protector(setting), self.evaluator.setup.seed)
+            if setting.method.mechanism == ERASED:
+                return self._erased()
+            return seeded(self.protector(setting), self.evaluator.setup.seed, useful=self.policy.inferences.useful)
 
     def predictions(self, release: FoldRelease) -> FoldPredictions:
         """What everyone reads of a release; once, where settings come to release the same windows."""
@@ -97,8 +100,20 @@ class FittedFold:
             lambda private, _: ReleasedRows(np.clip(minimiser.inverse_transform(minimiser.transform(private)), 0, 1))
         )
 
+    def _erased(self) -> FoldRelease:
+        """What is read behind erased directions, as windows of its code."""
+        coded = Setting(Method("channel", "rldp"), self.policy.privacy.epsilon)
+        book, random = self.codes(coded).book(Hold()), np.random.default_rng(self.evaluator.setup.seed)
+        samples = book.outputs.samples
 
-def seeded(protector: TrainedProtector, seed: int) -> FoldRelease:
+        def draw(private: Floats, _: Counts) -> ReleasedRows:
+            code = book.encoder(private)[:, 0].astype(np.int64)
+            return ReleasedRows(samples[code, random.integers(samples.shape[1], size=len(code))], code)
+
+        return FoldRelease(draw)
+
+
+def seeded(protector: TrainedProtector, seed: int, *, useful: Sequence[str]) -> FoldRelease:
     """A release whose noise repeats, for evaluation."""
     entropy, mechanism = SeededEntropy(seed), protector.mechanism
 
@@ -110,14 +125,15 @@ def seeded(protector: TrainedProtector, seed: int) -> FoldRelease:
             return ReleasedRows(released.windows, code)
         return ReleasedRows(released.windows, code, segment_numbers(np.repeat(np.arange(len(counts)), counts), code))
 
-    return FoldRelease(draw, protector.hold, mechanism=mechanism.name, event=mechanism.event)
+    count = partial(Misread.of, coding=protector, useful=useful)
+    return FoldRelease(draw, protector.hold, mechanism=mechanism.name, event=mechanism.event, count=count)
 
 
 T = TypeVar("T")
 Progress = Callable[[float], None]
 """Takes the share of the work that is done, 0 to 1."""
 # Seconds, roughly, for the order of tasks and the progress bar: learning what comes before ε, then each cell.
-LEARNING = {"code book": 60, "default": 15, "paper": 10}
+LEARNING = {"code book": 60, "code book, directions erased": 60, "default": 15, "paper": 10}
 CELL = 5
 
 

@@ -8,9 +8,10 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from deeprotect.bundle import Bundle
+from deeprotect.bundle.layers.erasing import MIDDLE, WHOLE_RANGE, WINDOW_BITS, Erase
 from deeprotect.bundle.layers.layer import Layer
 from deeprotect.bundle.layers.products import Affine, Convolution, Product, Spectrum, Statistics
-from deeprotect.bundle.layers.rounding import Argmax, Bounds, Quantise, Round, Scale, Table
+from deeprotect.bundle.layers.rounding import Argmax, Clip, Quantise, Round, Scale, Table
 from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual, Unflatten
 from deeprotect.bundle.network import GRID, EpisodeEncoder
 from deeprotect.errors import BundleError
@@ -73,12 +74,14 @@ class Graph:
 
     def layer(self, layer: Layer, given: str) -> str:
         match layer:
-            case Quantise(bounds=bounds):
-                return self._quantise(layer, bounds, given)
-            case Round(bounds=bounds):
-                return self._rounded(given, bounds)
+            case Erase():
+                return self._erased(layer, given)
+            case Quantise(clip=clip):
+                return self._quantise(layer, clip, given)
+            case Round(clip=clip):
+                return self._rounded(given, clip)
             case Table(values=values, low=low):
-                return self._table(given, values, Bounds(low, low + len(values) - 1))
+                return self._table(given, values, Clip(low, low + len(values) - 1))
             case Scale(shift=shift):
                 return self.node("Mul", self.cast(given, DOUBLE), self.double(2.0**-shift))
             case Unflatten(channels=channels):
@@ -103,21 +106,28 @@ class Graph:
                 return self.decide(layer, self.cast(given, DOUBLE))
         raise BundleError(f"layer {layer.op} has no form in ONNX")
 
-    def _rounded(self, given: str, bounds: Bounds) -> str:
+    def _rounded(self, given: str, clip: Clip) -> str:
         """To the nearest whole number, of two the even one; what is no number counts as 0."""
         values = self.cast(given, DOUBLE)
         values = self.node("Where", self.node("IsNaN", values), self.double(0.0), values)
-        return self.node("Clip", self.node("Round", values), self.double(bounds.low), self.double(bounds.high))
+        return self.node("Clip", self.node("Round", values), self.double(clip.low), self.double(clip.high))
 
-    def _quantise(self, layer: Quantise, bounds: Bounds, given: str) -> str:
+    def _erased(self, layer: Erase, given: str) -> str:
+        steps = self._rounded(self.node("Mul", self.cast(given, DOUBLE), self.double(1 << WINDOW_BITS)), WHOLE_RANGE)
+        steps = self.node("Sub", steps, self.double(MIDDLE))
+        pivots = self.node("Gather", steps, self.whole(layer.pivots), axis=1)
+        moved = self.node("MatMul", pivots, self.double(layer.directions.T))
+        return self.node("Sub", steps, self.node("Round", moved))
+
+    def _quantise(self, layer: Quantise, clip: Clip, given: str) -> str:
         shift, factor = (ramp[:, :, 0][None] for ramp in layer.ramps)
         copies, values = layer.shift.shape
         rows = self.reshape(self.cast(given, FLOAT), -1, 1, values)
         moved = self.node("Mul", self.node("Sub", rows, self.single(shift)), self.single(factor))
-        return self._rounded(self.reshape(moved, -1, copies * values), bounds)
+        return self._rounded(self.reshape(moved, -1, copies * values), clip)
 
-    def _table(self, given: str, values: Any, bounds: Bounds) -> str:
-        place = self.node("Sub", self._rounded(given, bounds), self.double(bounds.low))
+    def _table(self, given: str, values: Any, clip: Clip) -> str:
+        place = self.node("Sub", self._rounded(given, clip), self.double(clip.low))
         return self.node("Gather", self.double(values), self.cast(place, INT64))
 
     def _product(self, rows: str, product: Product, weights: Any) -> str:

@@ -21,7 +21,7 @@ from deeprotect.policy.known_sensors import axis_of, factor_of, recognise
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.mechanisms.laplace import GridLaplace
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
-from deeprotect.release.ledger.limits import Price
+from deeprotect.release.ledger.limits import UNBOUNDED, ldp_epsilon
 from deeprotect.signals import Channel
 
 Stream = Literal["accelerationIncludingGravity", "acceleration", "rotationRate"]
@@ -53,7 +53,7 @@ def places_of(channels: Iterable[Channel]) -> tuple[Place, ...]:
 def _place(channel: Channel) -> Place:
     sensor, axis = recognise(channel.name), axis_of(channel.name)
     factor = factor_of(channel.unit, UNITS.get(sensor.kind if sensor else "", ""))
-    if sensor is None or axis is None or factor is None:
+    if sensor is None or axis is None or factor is None or sensor.short == "gravity":
         raise PolicyError(
             f"channel '{printable(channel.name)}' in {printable(channel.unit)} is no motion that a browser has; it has "
             "acc_x, acc_y, acc_z in m/s² or g, with gravity or linear_acc_x without, and gyro_x, gyro_y, gyro_z in °/s "
@@ -122,13 +122,13 @@ def _policy(policy: Policy) -> dict[str, Any]:
 
 
 def _promise(mechanism: Mechanism) -> dict[str, Any]:
-    event, certificate = mechanism.event, mechanism.certificate()
+    event, certificate, charge = mechanism.event, mechanism.certificate(), ldp_epsilon(mechanism)
+    if charge == UNBOUNDED:
+        raise BundleError("a draw of it has no LDP bound, so a device could not count it; export a protector with one")
     return {
         "guarantee": event.guarantee,
         "epsilon": event.epsilon,
-        "confidence": event.confidence,
-        "ldpCeiling": certificate.get("ldp_ceiling"),
-        "charge": float(Price.of(mechanism).epsilon),
+        "charge": float(charge),
         "noiseless": certificate.get("codes_without_noise") == certificate.get("codes", -1),
     }
 

@@ -18,13 +18,14 @@ from starlette.websockets import WebSocketDisconnect
 from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.registration.addresses import bearer_token
 from deeprotect.gateway.registration.device_registry import App
-from deeprotect.gateway.streams.session import OK, Answer
+from deeprotect.gateway.streams.session import FAILING, OK, Answer
 from deeprotect.gateway.wire.formats import ARROW_TYPE, FORMS, JSON_TYPE, LINES_TYPE, Form, content_type_of, write
 from deeprotect.gateway.wire.requests import BODY_SECONDS, UNREAD, is_local, read_body
 
 Replies = dict[int | str, dict[str, Any]]
 _DESCRIBED = tomllib.loads((Path(__file__).parent / "openapi.toml").read_text(encoding="utf-8"))
 NO_DEVICE, NO_APP = "no device has this address; register one", "no app has this token; register one"
+RETRY_SECONDS = "3"
 NO_FORM = f"form is one of {', '.join(FORMS)}"
 
 
@@ -52,6 +53,8 @@ def router_in(gateway: Gateway) -> APIRouter:
         device = await gateway.directory.newest(partial(gateway.directory.device_of, token))
         if device is None:
             return PlainTextResponse(NO_DEVICE, status_code=404)
+        if (refusal := gateway.refusal()) is not None:
+            return _reply(refusal)
         body = await read_body(request, gateway.settings.most_bytes)
         if body is None:
             return _reply(Answer(408, f"a message must arrive within {BODY_SECONDS:g} s; send it again"))
@@ -69,7 +72,7 @@ def router_in(gateway: Gateway) -> APIRouter:
                 device = gateway.directory.device_of(token)
                 if device is None:  # it was revoked while nothing came
                     break
-                answer = await gateway.take(device, body)
+                answer = gateway.refusal() or await gateway.take(device, body)
                 await socket.send_text(json.dumps({"status": answer.status, **_facts(answer)}, ensure_ascii=False))
                 if not gateway.fleet.has(device.stream, since):
                     await socket.close(WS_1012_SERVICE_RESTART, "it goes on at another gateway; connect again")
@@ -100,7 +103,8 @@ def _reply(answer: Answer) -> Response:
     """Plain text where something is wrong: it is shown to people as it is."""
     if answer.status == OK:
         return JSONResponse(_facts(answer))
-    headers = {"connection": "close"} if answer.status in UNREAD else None
+    headers = {"connection": "close"} if answer.status in UNREAD else {}
+    headers |= {"retry-after": RETRY_SECONDS} if answer.status == FAILING else {}
     return PlainTextResponse(answer.text, status_code=answer.status, headers=headers)
 
 
@@ -191,9 +195,9 @@ def router_operator(gateway: Gateway) -> APIRouter:
     def alive() -> dict[str, str]:
         return {"status": "alive"}
 
-    @router.get("/readyz", responses={503: {"description": "no draw can be paid for"}})
+    @router.get("/readyz", responses={503: {"description": "not all is well: why"}})
     async def ready() -> Response:
-        """Whether a draw can be paid for: a moment ago one was, on an account that is nobody's."""
+        """Whether a draw can be paid for, messages come in, and the broker is there, if one was asked for."""
         if (reason := gateway.health.trouble) is not None:
             return JSONResponse({"status": "not ready", "reason": reason}, status_code=503)
         return JSONResponse({"status": "ready"})

@@ -185,6 +185,8 @@ def _config(gateway: Gateway) -> uvicorn.Config:
         log_config=LOGGING,
         access_log=False,
         server_header=False,
+        proxy_headers=bool(settings.proxies),
+        forwarded_allow_ips=list(settings.proxies),
         ws_max_size=settings.most_bytes,
         ws_max_queue=8,
         timeout_graceful_shutdown=STOP_SECONDS,

@@ -23,7 +23,7 @@ def settle_defaults(data: Any) -> Any:
     tables = {name: _as_table(section) for name, section in data.items()}
     privacy, training = tables.get("privacy"), tables.setdefault("training", {})
     if isinstance(privacy, dict):
-        privacy.setdefault("guarantee", "named" if _get(tables, "inferences", "sensitive") else "ldp")
+        privacy.setdefault("guarantee", "ldp")
     if isinstance(training, dict):
         paper = _get(tables, "privacy", "mechanism") == "paper"
         training.setdefault("minimiser", "paper" if paper else "default")
@@ -41,10 +41,11 @@ def check_agreement(stream: Stream, inferences: Inferences, privacy: Privacy, tr
 
 def check_budget(privacy: Privacy) -> None:
     """Of a policy as somebody wrote it: where it is varied, to try another ε, its limits may be of no use."""
-    least = min(privacy.epsilon, privacy.ldp_ceiling or privacy.epsilon)
     for name, limit in privacy.budget.limits.items():
-        if limit < least:
-            raise ValueError(f"privacy.budget.{name} = {limit:g} covers not a single draw of ε = {least:g}; raise it")
+        if limit < privacy.epsilon:
+            raise ValueError(
+                f"privacy.budget.{name} = {limit:g} covers not a single draw of ε = {privacy.epsilon:g}; raise it"
+            )
 
 
 def _check_inferences(stream: Stream, inferences: Inferences, privacy: Privacy) -> None:

@@ -12,14 +12,16 @@ from deeprotect.policy.policy import VERSION, Json, Policy
 from deeprotect.policy.repository import Repository
 from deeprotect.policy.sections import RESERVED_COLUMNS
 from deeprotect.policy.usual_names import PERSON
+from deeprotect.privacy.size_limits import LONGEST_IN_BUNDLE, is_name
 
 EPSILON = 5.0  # for one draw; where the paper's case studies find their balance
-NAMED_EPSILON = 3.0  # given the useful label: costs an app one to three points more than LDP at the ceiling alone
 SCRIPT_EPSILON = 11.0  # 576 scripts, of six classes and twenty slots, then leave as they were read in 99 of 100 draws
-LDP_CEILING = 5.0  # beside a named ε, so that nobody gets a channel without noise who did not ask for it
 WINDOW_SECONDS = 2.0
 MOST_EPSILON = 50.0  # beyond it a promise says nothing: e^50 to one
 LONGEST_WINDOW_SECONDS = 600.0
+UNBALANCED = 4  # times as many windows of one class as of another
+FEWEST_COUNTED = 8  # windows of a class, below which it gets no code, and so no cost
+MOST_CLASSES = 12  # whose costs a person would read
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def draft(
     """A policy whose channels are the columns named like sensors, with hardware ranges by sensor and unit.
 
     `mapping` gives the columns of time, recording, person and of channels that are called otherwise in the table.
-    Without an `epsilon` it is 5, or 3 for what is named as sensitive; scripts, in `slots`, hide all alike, at 11.
+    Without an `epsilon` it is 5, or 11 for scripts, in `slots`.
     """
     columns, useful, sensitive = tuple(columns), tuple(useful), tuple(sensitive)
     labels = (*useful, *sensitive)
@@ -83,7 +85,7 @@ def draft(
             "columns": {name: column for name, column in mapping.items() if name not in (column, PERSON)},
         },
         "inferences": {"useful": useful, "sensitive": sensitive},
-        "privacy": _privacy(epsilon, named=bool(sensitive)) if slots is None else _scripts(epsilon, slots),
+        "privacy": _privacy(epsilon, slots),
     }
     if every is not None:
         tables["privacy"]["every"] = every
@@ -92,16 +94,10 @@ def draft(
     return Policy.from_tables(tables, where="draft")
 
 
-def _privacy(epsilon: float | None, *, named: bool) -> Json:
-    """What is sensitive is hidden whatever people do how often: beyond the useful label, nothing is told."""
-    if not named:
+def _privacy(epsilon: float | None, slots: str | None) -> Json:
+    if slots is None:
         return {"epsilon": EPSILON if epsilon is None else epsilon}
-    chosen = NAMED_EPSILON if epsilon is None else epsilon
-    return {"epsilon": chosen, "given": "useful", "ldp_ceiling": LDP_CEILING}
-
-
-def _scripts(epsilon: float | None, slots: str) -> Json:
-    return {"epsilon": SCRIPT_EPSILON if epsilon is None else epsilon, "guarantee": "ldp", "slots": slots}
+    return {"epsilon": SCRIPT_EPSILON if epsilon is None else epsilon, "slots": slots}
 
 
 def assumptions(columns: Iterable[Column], policy: Policy) -> list[str]:
@@ -120,7 +116,33 @@ def assumptions(columns: Iterable[Column], policy: Policy) -> list[str]:
     if policy.training.people not in (None, PERSON):
         shown = f"'{printable(policy.training.people or '')}'"
         lines.append(f"people are told apart by column {shown}{_again(PERSON, shown)}")
-    return lines + _left_out(columns, policy) + _ceiling(policy)
+    return lines + _left_out(columns, policy)
+
+
+def balanced(policy: Policy, counts: Mapping[str, Mapping[str, int]]) -> tuple[Policy, list[str]]:
+    """The policy with costs by which a class counts, not its frequency, where classes are unbalanced; and what to say.
+
+    `counts` are about how many windows of each class there are, by useful inference.
+    """
+    costs, notes = {}, []
+    for name, found in counts.items():
+        known = {each: count for each, count in found.items() if count >= FEWEST_COUNTED}
+        named = all(is_name(each, longest=LONGEST_IN_BUNDLE) for each in known)
+        if not named or not 2 <= len(known) <= MOST_CLASSES:
+            continue
+        rarest, least = min(known.items(), key=lambda each: each[1])
+        if max(known.values()) < UNBALANCED * least:
+            continue
+        costs[name] = {
+            true: {read: float(f"{least / count:.2g}") for read in known if read != true}
+            for true, count in known.items()
+            if count > least
+        }
+        notes.append(
+            f"'{printable(rarest)}' is {least / sum(known.values()):.1%} of '{printable(name)}': "
+            f"[training.cost_matrix] makes all classes count the same; remove it to count each window the same"
+        )
+    return (policy.vary(training={"cost_matrix": costs}) if costs else policy), notes
 
 
 def _again(name: str, shown: str) -> str:
@@ -144,14 +166,6 @@ def _left_out(columns: tuple[Column, ...], policy: Policy) -> list[str]:
     return [f"{_some(names)}: {reason}" for names, reason in reasons if names]
 
 
-def _ceiling(policy: Policy) -> list[str]:
-    """ε-LDP includes the named promise at the same ε, which then asks for nothing more."""
-    ceiling, hidden = policy.privacy.ldp_ceiling, ", ".join(policy.inferences.sensitive)
-    if ceiling is None or ceiling > policy.privacy.epsilon:
-        return []
-    return [f"ldp_ceiling = {ceiling:g} holds for {hidden}, too; an epsilon below it hides {hidden} better"]
-
-
 def warnings_for(policy: Policy, repository: Repository) -> list[str]:
     """What else the policy's sensors reveal, beyond what it names."""
     kinds = _sensors(policy)
@@ -170,12 +184,10 @@ def warnings_for(policy: Policy, repository: Repository) -> list[str]:
 
 
 def _cover(policy: Policy) -> str:
-    """An LDP promise holds for every inference; the others only for those that are named."""
+    """An LDP promise holds for every inference; another only for those that are named."""
     if policy.privacy.guarantee == "ldp":
         return ""
-    ceiling = policy.privacy.ldp_ceiling
-    rest = "" if ceiling is None else f", and ldp_ceiling = {ceiling:g} everything"
-    return f' (guarantee = "{policy.privacy.guarantee}" covers only inferences.sensitive{rest}; add those that matter)'
+    return f' (guarantee = "{policy.privacy.guarantee}" covers only inferences.sensitive; add those that matter)'
 
 
 def _sensors(policy: Policy) -> list[str]:

@@ -70,6 +70,12 @@ def one_line(error: ValidationError, model: type[BaseModel]) -> str:
 
 
 RENAMED = {"cost": "loss", "costs": "cost_matrix"}  # keys of earlier versions
+_WRITE_LDP = 'write guarantee = "ldp", whose epsilon holds for every inference, named or not'
+_RETIRED = {
+    "given": f"remove it; {_WRITE_LDP}",
+    "confidence": f"remove it; {_WRITE_LDP}",
+    "ldp_ceiling": f"{_WRITE_LDP}, and make it the epsilon",
+}
 
 
 def _sentence(mistake: ErrorDetails, model: type[BaseModel]) -> str:
@@ -85,6 +91,8 @@ def _sentence(mistake: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def _unknown(where: Location, model: type[BaseModel]) -> str:
+    if where[0] == "privacy" and where[-1] in _RETIRED:
+        return f"{key(where)} is no longer a key; {_RETIRED[str(where[-1])]}"
     known = list(_model_at(where[:-1], model).model_fields)
     meant = RENAMED.get(str(where[-1])) or nearest(str(where[-1]), known)
     fix = f"did you mean {meant}?" if meant else f"known: {', '.join(known)}"
@@ -115,6 +123,10 @@ def _refused(mistake: ErrorDetails) -> str:
 def _demand(mistake: ErrorDetails, field: FieldInfo | None) -> str:
     kind, given = mistake["type"], mistake.get("ctx", {})
     match kind:
+        case "literal_error" if mistake["loc"] == ("privacy", "guarantee") and mistake["input"] == "named":
+            return f"is no longer offered; {_WRITE_LDP}"
+        case "literal_error" if mistake["loc"] == ("privacy", "mechanism") and mistake["input"] == "subspace":
+            return 'is no longer offered; write guarantee = "rldp", which erases the sensitive directions'
         case "literal_error":
             return _choose(mistake["input"], given["expected"])
         case "greater_than":

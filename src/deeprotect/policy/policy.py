@@ -47,8 +47,8 @@ class Policy(Section):
         ... [privacy]
         ... epsilon = 2.0
         ... ''')
-        >>> policy.privacy.guarantee  # because something is named as sensitive
-        'named'
+        >>> policy.privacy.guarantee
+        'ldp'
         >>> policy.vary(privacy={"epsilon": 1.0}).privacy.epsilon
         1.0
     """
@@ -59,6 +59,12 @@ class Policy(Section):
     privacy: Privacy
     training: Training = Field(default_factory=Training)
     about: About = Field(default_factory=About)
+
+    @property
+    def erased(self) -> tuple[str, ...]:
+        """Inferences whose linear directions are taken out of a window before anything else is done with it."""
+        literal = self.privacy.mechanism == "paper"
+        return () if literal or self.privacy.guarantee != "rldp" else self.inferences.sensitive
 
     @classmethod
     def of(cls, given: "Policy | str | PathLike[str] | Mapping[str, Any] | None" = None, /, **keys: Any) -> "Policy":

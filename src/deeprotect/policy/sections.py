@@ -163,23 +163,21 @@ class Stream(Section):
         return self
 
 
-Guarantee = Literal["ldp", "named", "rldp"]
-Mechanism = Literal["auto", "channel", "laplace", "subspace", "paper", "baseline"]
+Guarantee = Literal["ldp", "rldp"]
+Mechanism = Literal["auto", "channel", "laplace", "paper", "baseline"]
 Minimiser = Literal["default", "paper", "pca"]
-Given = Literal["useful", "nothing"]
 Loss = Literal["ridge", "softmax", "hinge"]
 WhenSpent = Literal["refuse", "placeholder"]
 Row = Annotated[dict[Name, Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
 Rows = Annotated[dict[Name, Row], Field(min_length=1)]
 
-# An ε-LDP release meets every weaker promise at the same ε, so laplace, baseline and channel serve all three.
+# For rldp, directions are erased before a coder sees a window; `paper` adds the paper's noise instead.
 GUARANTEES: dict[str, tuple[Guarantee, ...]] = {
-    "auto": ("ldp", "named", "rldp"),
-    "channel": ("ldp", "named", "rldp"),
-    "laplace": ("ldp", "named", "rldp"),
-    "subspace": ("rldp",),
+    "auto": ("ldp", "rldp"),
+    "channel": ("ldp", "rldp"),
+    "laplace": ("ldp",),
     "paper": ("ldp", "rldp"),
-    "baseline": ("ldp", "named", "rldp"),
+    "baseline": ("ldp",),
 }
 
 
@@ -266,19 +264,6 @@ class Privacy(Section):
         None, ge=0, le=MOST_CHANGES, description="the most changes in a script; default: as many as ε pays for"
     )
     guarantee: Guarantee = "ldp"
-    confidence: Annotated[
-        float,
-        Field(
-            ge=0.5, lt=1, description="named only: probability that the whole promise holds, given the calibration data"
-        ),
-    ] = 0.95
-    given: Given | None = Field(
-        None,
-        description="named only: however often people do what (useful), or as often as in calibration (nothing)",
-    )
-    ldp_ceiling: float | None = Field(
-        None, gt=0, description="an LDP bound on top, whatever the calibration: without it there may be no noise at all"
-    )
     mechanism: Mechanism = "auto"
     budget: Budget = Field(default_factory=Budget)
 
@@ -302,15 +287,6 @@ class Privacy(Section):
                 f'.mechanism = "{self.mechanism}" gives {" or ".join(kept)}, not {self.guarantee}; '
                 f'set guarantee = "{kept[-1]}" or mechanism = "auto"'
             )
-        return self
-
-    @model_validator(mode="after")
-    def _named_only(self) -> Self:
-        for key in ("ldp_ceiling", "given"):
-            if getattr(self, key) is not None and self.guarantee != "named":
-                raise ValueError(
-                    f'.{key} needs guarantee = "named", not "{self.guarantee}"; remove it or change the guarantee'
-                )
         return self
 
 

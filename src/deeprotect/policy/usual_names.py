@@ -62,6 +62,11 @@ def is_telling(name: str) -> bool:
     return _word(name) in _TELLING
 
 
+def is_person(name: str) -> bool:
+    """Whether a column is named like one that says who a person is."""
+    return _word(name) in _PERSON | _TELLING
+
+
 def ticks_per_second(name: str) -> int | None:
     """The unit that a time column states in its name: `Time (ms)`, `t_us`, `timestampNs`."""
     found = _UNIT_AT_END.search(name)

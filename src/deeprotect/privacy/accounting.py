@@ -1,6 +1,5 @@
 """Adding up draws: what one of them and what the whole stream have spent, always both."""
 
-import math
 from dataclasses import dataclass
 from typing import Self
 
@@ -17,7 +16,6 @@ class Spending:
     per_stream: float
     guarantee: Guarantee
     delta: float = 0.0
-    confidence: float = 1.0
     per: str = "window"
 
     @classmethod
@@ -25,27 +23,23 @@ class Spending:
         """So many draws under one event, each of windows that no other draw looks at.
 
         Draws that share nothing cost the largest, related ones the sum: docs/claims.md#parallel-composition and
-        docs/claims.md#sequential-composition. A named promise is about one draw: two draws, each silent about a secret,
-        may tell it together. It may fail with its calibration data, once for all draws.
+        docs/claims.md#sequential-composition
         """
         if type(event) is not Event:
             raise BudgetError(f"cannot account for {type(event).__name__}; charge an Event")
         if type(draws) is not int or draws < 0:
             raise BudgetError("a charge needs a number of draws that is a whole number from 0 up")
-        composes = event.guarantee != "named" or draws <= 1
         return cls(
             draws=draws,
             per_draw=event.epsilon if draws else 0.0,
-            per_stream=event.epsilon * draws if composes else math.inf,
+            per_stream=event.epsilon * draws,
             guarantee=event.guarantee,
             delta=min(1.0, event.delta * draws),
-            confidence=event.confidence,
             per=event.per,
         )
 
     def __str__(self) -> str:
-        stream = "no bound" if math.isinf(self.per_stream) else f"ε = {shown(self.per_stream)}"
         return (
             f"{self.guarantee}: ε = {shown(self.per_draw)} per {self.per}, "
-            f"{stream} for the whole stream ({self.draws} {self.per}s)"
+            f"ε = {shown(self.per_stream)} for the whole stream ({self.draws} {self.per}s)"
         )

@@ -9,14 +9,10 @@ from typing import Any, Literal, get_args
 from deeprotect.errors import PolicyError, printable, quoted_all
 from deeprotect.privacy.size_limits import check_names
 
-Guarantee = Literal["ldp", "rldp", "named"]
+Guarantee = Literal["ldp", "rldp"]
 MOST_INFERENCES = 64
 PER = ("window", "episode")
-_ASSUMES = {
-    "rldp": "the directions are those of the sensitive inferences, as the bundle's maker fitted them",
-    "named": "the sets are those of the calibration recordings, as the bundle's maker says",
-}
-_ASSUMES_GIVEN = "no class that was recorded is missing"
+_ASSUMES = "the directions are those of the sensitive inferences, as the bundle's maker fitted them"
 _UP = Context(prec=6, rounding=ROUND_CEILING)
 
 
@@ -29,9 +25,8 @@ def shown(epsilon: float) -> str:
 class Event:
     """One draw under a guarantee, for one window or, where it is held, for an episode of several.
 
-    ldp: any two of them. rldp: those that differ along the named inferences' linear directions only.
-    named: the classes of the named inferences, for one draw, with the stated confidence; where the classes of other
-    inferences are `given`, among draws that agree on those.
+    ldp: any two of them. rldp: those that differ along the named inferences' linear directions only. `erased` are
+    inferences whose directions are taken out of a window before all else: ε is 0 along those, in any number of draws.
     """
 
     guarantee: Guarantee
@@ -39,35 +34,33 @@ class Event:
     per: str = "window"
     inferences: tuple[str, ...] = ()
     delta: float = 0.0
-    confidence: float = 1.0
-    given: tuple[str, ...] = ()
+    erased: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.guarantee not in get_args(Guarantee):
-            raise PolicyError(f"guarantee '{printable(self.guarantee)}' is unknown; use one of: ldp, rldp, named")
+            raise PolicyError(f"guarantee '{printable(self.guarantee)}' is unknown; use one of: ldp, rldp")
         if self.per not in PER:
             raise PolicyError(f"an epsilon per '{printable(self.per)}' is unknown; use one of: {', '.join(PER)}")
         if not (math.isfinite(self.epsilon) and self.epsilon > 0):
             raise PolicyError(f"epsilon = {self.epsilon} must be a positive finite number")
-        if not (0 <= self.delta < 1 and 0 < self.confidence <= 1):
-            raise PolicyError("delta must be in [0, 1) and confidence in (0, 1]")
-        if len(self.inferences) > MOST_INFERENCES:
+        if not 0 <= self.delta < 1:
+            raise PolicyError("delta must be in [0, 1)")
+        if max(len(self.inferences), len(self.erased)) > MOST_INFERENCES:
             raise PolicyError(f"an event names {len(self.inferences)} inferences; name at most {MOST_INFERENCES}")
-        check_names((*self.inferences, *self.given), "the name of an inference")
-        if self.given and (self.guarantee != "named" or len(self.given) > MOST_INFERENCES):
-            raise PolicyError(f"only a named promise is given inferences, and at most {MOST_INFERENCES} of them")
+        check_names((*self.inferences, *self.erased), "the name of an inference")
+
+    @property
+    def policy_guarantee(self) -> Guarantee:
+        """What a policy calls it."""
+        return "rldp" if self.erased else self.guarantee
 
     @property
     def assumes(self) -> tuple[str, ...]:
         """What no number in a bundle can show; for `assumes` in certificates."""
-        stated = (_ASSUMES[self.guarantee],) if self.guarantee in _ASSUMES else ()
-        return (*stated, _ASSUMES_GIVEN) if self.given else stated
+        return (_ASSUMES,) if self.erased else ()
 
     def to_json(self) -> dict[str, Any]:
-        body = asdict(self) | {"inferences": list(self.inferences), "given": list(self.given)}
-        if not self.given:
-            del body["given"]  # as bundles were written before there was such a promise
-        return body
+        return asdict(self) | {"inferences": list(self.inferences), "erased": list(self.erased)}
 
     def certificate(
         self,
@@ -91,14 +84,16 @@ class Event:
             "sensitivity": sensitivity,
             "exact": exact,
             "method": method,
-            "assumes": list(assumes),
+            "assumes": list(dict.fromkeys([*self.assumes, *assumes])),
         }
         return self.to_json() | facts | more
 
     def __str__(self) -> str:
         against = f" for {quoted_all(self.inferences, ', ')}" if self.inferences else ""
-        given = f" given {quoted_all(self.given)}" if self.given else ""
-        return f"ε = {shown(self.epsilon)} {self.guarantee} per {self.per}{against}{given}"
+        promise = f"ε = {shown(self.epsilon)} {self.guarantee} per {self.per}{against}"
+        if not self.erased:
+            return promise
+        return f"{promise}; ε = 0 along the directions of {quoted_all(self.erased, ', ')}, in any number of draws"
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,18 @@
 """A promise in words. Each sentence exists here once: cards, reports and the console's pages all print these."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 from deeprotect.errors import quoted_all
 from deeprotect.privacy.events import Event, shown
 
-PLAIN = {"ldp": "any two windows", "named": "named inferences", "rldp": "linear directions only", "none": "no promise"}
+PLAIN = {"ldp": "any two windows", "rldp": "linear directions only", "none": "no promise"}
 STRONGEST_FIRST = tuple(PLAIN)
 _HUGE = 1e6
 _UNITS = ((3600.0, "hour"), (60.0, "minute"), (1.0, "second"))
+_BEGINS = " Every recording, file and live session begins a new one, however short."
 _METADATA = "metadata (recording names, time stamps, the number of rows)"
 
 
@@ -32,30 +33,22 @@ _WORDS = {
         "{factor}, whatever they know and however they compute.",
         holds="This is certain: it follows from the noise alone, if the program and its random numbers are sound.",
         against="Anyone, with any model, any computing power and any side knowledge, including the protector's files.",
-        covers="One {per}. T of them cost T·ε, and each app has draws of its own.",
+        covers="One {per}. T of them cost T·ε, and each app has draws of its own.{begins}",
         not_covered="It does not cover several {many} together, whose factors multiply (any {many_one} of that length "
-        "that starts elsewhere overlaps two of them, and each app has draws of its own), {beside}, or the fact that "
-        "something was released.",
-    ),
-    "named": Promise(
-        promised="{beyond}one {length} can shift anyone's odds between any two classes of {hidden}{often} by at most a "
-        "factor of {factor}, with {confidence} confidence.",
-        holds="The confidence is for all classes together. It assumes that recordings are independent of each other, "
-        "and that the next one is like those used for calibration.",
-        against="Anyone who {knows}wants to learn {hidden} from one {per}, with any model.",
-        covers="One {per}, drawn at random from the next recording{alike}.",
-        not_covered="It does not cover {told}{rare}several {many} together, anything but {hidden}{ceiling}, people or "
-        "sensors that were not in those recordings, an observer who knows more about the {many_one}, or {beside}.",
+        "that starts elsewhere overlaps two of them, or more where another recording begins in it, and each app has "
+        "draws of its own), {beside}, or the fact that something was released.",
     ),
     "rldp": Promise(
         promised="One {length} can shift anyone's odds between two recordings by at most a factor of {factor}, if they "
-        "differ only in what a linear classifier of {hidden} looks at.",
-        holds="This is certain for the classifier's weights as fitted in training; that these are the right ones is "
-        "taken on trust.",
-        against="Linear classifiers of {hidden}.",
-        covers="One {per}, along the directions that those classifiers use.",
+        "differ only along the directions that linear classifiers of {hidden} look at. Where those directions are "
+        "erased first, such recordings are released alike, in any number of draws.",
+        holds="This is arithmetic about directions, certain for the weights as fitted in training; that these are the "
+        "right ones is taken on trust.",
+        against="No attacker in particular: it is about directions, and other classifiers look along others.",
+        covers="One {per}, along those directions; where they are erased, any number of draws.",
         not_covered="It does not cover any other attacker, such as a decision tree or a neural network (go by the "
-        "measured attacker, not by this factor), several {many} together, anything but {hidden}, or {beside}.",
+        "measured attacker, not by this factor), several {many} together unless the directions are erased, anything "
+        "but {hidden}, or {beside}.",
     ),
     "none": Promise(
         promised="Nothing is promised: attackers are only measured, and a better one may learn more.",
@@ -74,30 +67,19 @@ class Opening(NamedTuple):
     not_covered: str
 
 
-class Combinations(NamedTuple):
-    """Sensitive classes, or combinations with a useful one: how many are promised something, and how many are not."""
-
-    promised: int
-    rare: int
-
-
 def promise(
     guarantee: str,
     epsilon: float | None = None,
     *,
     sensitive: Sequence[str] = (),
-    given: Sequence[str] = (),
     per: str = "window",
     seconds: float | None = None,
-    confidence: float | None = None,
-    ldp_epsilon: float | None = None,
-    rare: str = "",
 ) -> Promise:
-    """For one ε or for any; `sensitive` are the inferences that it names, `given` those that it takes for known.
+    """For one ε or for any; `sensitive` are the inferences that it names.
 
-    `per` is what one draw is for, and `seconds` how long that is; `rare` says which classes it leaves out.
+    `per` is what one draw is for, and `seconds` how long that is.
     """
-    known, many_one = quoted_all(given), per if seconds is None else "stretch"
+    many_one = per if seconds is None else "stretch"
     length = per if seconds is None else f"stretch of {span(seconds)}"
     values = {
         "per": per,
@@ -107,46 +89,29 @@ def promise(
         "many": f"{many_one}es" if many_one == "stretch" else f"{many_one}s",
         "factor": "e^ε" if epsilon is None else factor(epsilon),
         "hidden": quoted_all(sensitive, " or ") or "the sensitive inferences",
-        "confidence": "the stated" if confidence is None else f"{100 * confidence:.4g} %",
-        "beyond": f"Beyond {known}, " if known else "",
-        "knows": f"knows {known} and " if known else "",
-        "alike": f", whatever its class of {known} and however often each occurs, if it is as in calibration"
-        if known
-        else "",
-        "told": f"what {known} alone reveals, such as who does what and how often, draws during which it changes, "
-        if known
-        else "",
-        "ceiling": "" if ldp_epsilon is None else f" (where the factor is {factor(ldp_epsilon)})",
-        "often": " with enough recordings" if rare else "",
-        "rare": f"{rare}, " if rare else "",
+        "begins": _BEGINS if per == "episode" else "",
         "beside": _METADATA,
     }
     template = _WORDS[guarantee]
-    return Promise(*(_sentence(getattr(template, field.name).format_map(values)) for field in fields(Promise)))
+    return Promise(*(getattr(template, field.name).format_map(values) for field in fields(Promise)))
 
 
-def opening(
-    event: Event, *, seconds: float, ldp_epsilon: float | None = None, combinations: Combinations | None = None
-) -> Opening:
-    """Of one draw, which covers `seconds` of a recording: words that an officer can repeat to a regulator.
-
-    `ldp_epsilon` is what holds for any inference beside a named promise, and then comes first.
-    """
-    named = event.guarantee == "named"
-    found = promise(
-        event.guarantee,
-        event.epsilon,
-        sensitive=event.inferences,
-        given=event.given,
-        per=event.per,
-        seconds=seconds,
-        confidence=event.confidence,
-        ldp_epsilon=ldp_epsilon if named else None,
-        rare=_rare(event, combinations) if named else "",
-    )
-    first = [promise("ldp", ldp_epsilon, seconds=seconds).promised] if named and ldp_epsilon is not None else []
-    said = " ".join([*first, found.promised, odds(event.epsilon), found.holds])
+def opening(event: Event, *, seconds: float) -> Opening:
+    """Of one draw, which covers `seconds` of a recording: words that an officer can repeat to a regulator."""
+    found = promise(event.guarantee, event.epsilon, sensitive=event.inferences, per=event.per, seconds=seconds)
+    said = " ".join([found.promised, odds(event.epsilon), found.holds, *_erased(event)])
     return Opening(f"{said} Recordings are cut into such stretches.", found.not_covered)
+
+
+def _erased(event: Event) -> Iterator[str]:
+    if event.erased:
+        hidden = quoted_all(event.erased, " or ")
+        yield (
+            f"Before anything else, the directions along which linear classifiers read {hidden} are taken out of each "
+            "window, exactly: recordings that differ along those alone are released alike, in any number of draws. "
+            "This is arithmetic about directions, not about attackers: other classifiers may read "
+            f"{hidden} from what is left."
+        )
 
 
 def span(seconds: float) -> str:
@@ -172,16 +137,3 @@ def odds(epsilon: float) -> str:
     digits = max(1, math.ceil(math.log10(1 + value)) - 2)  # so many that none is 100 %
     sure = math.ceil(100 * 10**digits * value / (1 + value)) / 10**digits
     return f"Even odds become at most {factor(epsilon)} to 1, or {sure:.{digits}f} % sure."
-
-
-def _rare(event: Event, found: Combinations | None) -> str:
-    """What nothing is promised about by name; nothing where all was recorded often enough."""
-    named = quoted_all(event.inferences, " or ")
-    cells = f"combinations of {quoted_all(event.given)} and {named}" if event.given else f"classes of {named}"
-    if found is None:
-        return f"{cells} with too few recordings" if event.given else ""
-    return f"{found.rare} of the {sum(found)} {cells}, which have too few recordings" if found.rare else ""
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -11,11 +11,10 @@ MOST_CODES = 128  # of a channel, and as many outputs; training makes at most 65
 MOST_VARIANTS = 1 << 20  # public windows of one output
 MOST_SCRIPTS = 1 << 50  # codes of an episode whose labels may change: numbers, none of which is a row of anything
 MOST_SLOTS = 1 << 10  # of a script
-MOST_TABLES = 1 << 10  # of named promises: one for each useful class and each inference
-MOST_RECORDINGS = 1 << 20  # of a class, to calibrate with
 MOST_COORDINATES = 1 << 17  # that noise is added to
 MOST_SCALES = 1 << 13  # different ones, of noise: fractions that are added exactly
 LONGEST = 100
+LONGEST_CODE = 1000  # a useful class joins the classes of all useful inferences
 LONGEST_IN_BUNDLE = 64  # of an inference, a class, a channel or a unit: whoever wrote a bundle chose it
 
 

@@ -11,7 +11,7 @@ from deeprotect.errors import TableError, printable
 from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.engine import Pipeline, stream
-from deeprotect.release.ledger import Ledger
+from deeprotect.release.ledger import DrawCounts, Ledger
 from deeprotect.release.releasing import ReleaseSummary
 from deeprotect.signals import Frame, Run, Schema, Windows
 from deeprotect.signals.checks import largely_outside
@@ -23,20 +23,22 @@ Array = NDArray[Any]
 
 
 def release_array(
-    windows: Array, bundle: Pipeline, *, ledger: Ledger, entropy: SystemEntropy, workers: int
-) -> tuple[Array, ReleaseSummary]:
+    windows: Array, bundle: Pipeline, *, ledger: Ledger, entropy: SystemEntropy, workers: int, dry_run: bool
+) -> tuple[Array | None, ReleaseSummary]:
     """The windows of one recording, one after the other; held draws count their episodes from the first."""
     _check(windows, bundle.schema)
-    released = np.empty_like(windows, subok=False)
-    batches = _batches(windows, hold=bundle.hold.windows)
-    place, book = 0, ledger.of_table(windows, ())
-    before = book.tally
-    for batch in stream(batches, bundle, ledger=book, entropy=entropy, workers=workers):
-        released[place : place + len(batch)] = _typed(batch.samples, windows.dtype)
-        place += len(batch)
     rows = windows.reshape(-1, windows.shape[2]).astype(np.float64)
     clipped = tuple(channel.name for channel in largely_outside(rows, bundle.schema))
-    draws = book.tally - before
+    hold, released = bundle.hold.windows, None
+    draws = DrawCounts(charged=-(-len(windows) // hold))
+    if not dry_run:
+        released = np.empty_like(windows, subok=False)
+        place, book = 0, ledger.of_table(windows, ())
+        before = book.tally
+        for batch in stream(_batches(windows, hold=hold), bundle, ledger=book, entropy=entropy, workers=workers):
+            released[place : place + len(batch)] = _typed(batch.samples, windows.dtype)
+            place += len(batch)
+        draws = book.tally - before
     cost = Spending.of(bundle.mechanism.event, draws.paid)
     return released, ReleaseSummary(len(rows), cost, (), clipped=clipped, draws=draws)
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -11,21 +11,30 @@ from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, overload
 import numpy as np
 import pyarrow as pa
 
-from deeprotect.bundle import Bundle
+from deeprotect.bundle import Bundle, ready
 from deeprotect.bundle.card import card, card_fragment, card_page
 from deeprotect.door import door
 from deeprotect.errors import ClippedWarning, InputError, printable, quoted_all
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.protector.arrays import like, release_array
+from deeprotect.protector.matching import matched
 from deeprotect.release.engine import encoding_threads
-from deeprotect.release.episodes import LISTEN, looks_at_whole
+from deeprotect.release.episodes import LISTEN
 from deeprotect.release.ledger import Account, Ledger, MemoryLedger, Price
-from deeprotect.release.releasing import ReleaseSummary, release_data_set, release_table
+from deeprotect.release.releasing import ReleaseSummary, plan_data_set, release_data_set, release_table
 from deeprotect.release.streaming import ListenTo, LiveStream
+from deeprotect.tables.addresses import is_address
+from deeprotect.tables.atomic import alone
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.data_set import is_folder, parts_of
-from deeprotect.tables.output_checks import refuse_among_inputs, refuse_existing, refuse_output, refuse_unknown_kind
+from deeprotect.tables.output_checks import (
+    STANDARD,
+    refuse_among_inputs,
+    refuse_existing,
+    refuse_output,
+    refuse_unknown_kind,
+)
 from deeprotect.tables.passing import Passing
 from deeprotect.tables.several import paths_of
 from deeprotect.tables.sinks import Memory, open_pipe, open_sink
@@ -80,8 +89,10 @@ class ProtectOptions(TypedDict, total=False):
     stream: str | None
     person: str | None
     app: str | None
+    allow_without_ldp: bool
     workers: int | None
     force: bool
+    dry_run: bool
     progress: Progress
 
 
@@ -151,7 +162,7 @@ class Protector:
     @classmethod
     @door
     def load(cls, bundle: Path_, *, key: Path_ | None = None) -> Self:
-        """A protector that was saved, or trained on the command line; with a public `key`, only if it is signed."""
+        """One that was saved, or a ready one by its name, "activity"; with a public `key`, only if it is signed."""
         if key is None:
             return cls(Bundle.load(Path(bundle)))
         from deeprotect.bundle import signing
@@ -215,8 +226,10 @@ class Protector:
         stream: str | None = None,
         person: str | None = None,
         app: str | None = None,
+        allow_without_ldp: bool = False,
         workers: int | None = None,
         force: bool = False,
+        dry_run: bool = False,
         progress: Progress = _silent,
     ) -> Release[Any]:
         """Release a table, and say what it cost and what stayed behind.
@@ -236,32 +249,41 @@ class Protector:
                 and may have those of its `person` and of the `app` that gets the release. Without a `person`, those in
                 the table's column of that name, or the one that `map` says, are charged each on their own account.
                 Without a ledger nothing is kept.
+            allow_without_ldp: Release even where somebody has limits and a draw has no LDP bound, which no limit can
+                count; the ledger says that it was allowed.
             workers: Threads that encode; by default one per core but one.
             force: Overwrite what exists; an input never.
+            dry_run: Read and check everything, and say what it would cost; draw, charge and write nothing. What a
+                ledger remembers costs nothing more, so that with one this is the most that it can cost.
             progress: Called with the share that is done.
         """
+        if ready.comes_with_package(self.bundle.digest) and is_of_paths(source) and STANDARD not in paths_of(source):
+            map = matched(source, self.bundle, mapped=map or {}, columns=columns)
         read: Any = {
             "mapping": ColumnMap.of_release(self.policy, map),
             "names": columns,
             "passing": Passing("named" if keep_names else "numbered", "relative" if relative_time else "absolute"),
         }
+        who: Any = {"stream": stream, "person": person, "app": app, "allowed": allow_without_ldp}
         given: Any = {
-            "ledger": self._book(ledger, out, stream=stream, person=person, app=app),
+            "ledger": self._book(ledger, out, **who, made_with_first_draw=True, dry_run=dry_run),
             "entropy": SystemEntropy(),
             "workers": workers or encoding_threads(),
         }
-        one: ReleaseTable = partial(release_table, bundle=self.bundle, progress=progress, **read, **given)
+        one: ReleaseTable = partial(
+            release_table, bundle=self.bundle, progress=progress, dry_run=dry_run, **read, **given
+        )
         if isinstance(source, np.ndarray):
             _refuse_beside_an_array(out, map or columns or keep_names or relative_time)
-            release: Release[Any] = Release.of(*release_array(source, self.bundle, **given))
-        elif out is None:
+            release: Release[Any] = Release.of(*release_array(source, self.bundle, dry_run=dry_run, **given))
+        elif out is None and not dry_run:
             memory = Memory()
             summary = one(source, memory.open)
             release = Release.of(like(source, memory.table()), summary)
-        elif is_folder(str(out)):
-            release = Release.of(None, _write_folder(source, str(out), one))
+        elif out is not None and is_folder(str(out)):
+            release = Release.of(None, _write_folder(source, str(out), one, dry_run=dry_run))
         else:
-            release = Release.of(None, _write(source, str(out), one, force=force))
+            release = Release.of(None, _write(source, str(out or STANDARD), one, force=force, dry_run=dry_run))
         if release.warning:
             warnings.warn(release.warning, ClippedWarning, stacklevel=3)
         return release
@@ -276,30 +298,41 @@ class Protector:
         stream: str | None = None,
         person: str | None = None,
         app: str | None = None,
+        allow_without_ldp: bool = False,
     ) -> LiveStream:
         """A live stream: push samples as they come, get released ones back, each when its window is full.
 
         Where draws are held, a draw is made once the first `listen` windows of its episode are there, which leave
         then; or, listening to what was "before", from the last ones of the episode before, so that no window waits.
-        Without `listen`, the policy's, or else three; a named promise always listens as the policy says. A script
-        leaves once its episode is over. The ledger as for `protect`.
+        Without `listen`, the policy's, or else three. A script leaves once its episode is over. `allow_without_ldp` and
+        the ledger as for `protect`.
         """
-        if listen is None and not looks_at_whole(self.bundle) and self.policy.privacy.listen is None:
+        if listen is None and self.bundle.mechanism.scripts is None and self.policy.privacy.listen is None:
             listen = min(LISTEN, self.bundle.hold.windows)
-        book = self._book(ledger, None, stream=stream, person=person, app=app)
+        who: Any = {"stream": stream, "person": person, "app": app, "allowed": allow_without_ldp}
+        book = self._book(ledger, None, **who, made_with_first_draw=False, dry_run=False)
         return LiveStream(self.bundle, listen_to=listen_to, listen=listen, ledger=book, entropy=SystemEntropy())
 
     @door
-    def ledger(self, address: Path_, *, stream: str, person: str | None = None, app: str = "") -> Ledger:
+    def ledger(
+        self,
+        address: Path_,
+        *,
+        stream: str,
+        person: str | None = None,
+        app: str = "",
+        allow_without_ldp: bool = False,
+    ) -> Ledger:
         """A ledger that outlives the process: a file, made where there is none, or postgresql+psycopg://…
 
         Charges are of the person, the stream's own name where none is given, and kept within the person's limits, which
-        the policy's budget may tighten.
+        the policy's budget may tighten; `allow_without_ldp` as for `protect`.
         """
         from deeprotect.release.ledger.database import Database
         from deeprotect.release.ledger.stored import StoredLedger
 
-        account, price = Account(stream, person, app), Price.of_bundle(self.bundle)
+        account = Account(stream, person, app)
+        price = Price.of_bundle(self.bundle, allow_without_ldp=allow_without_ldp)
         return StoredLedger(Database.existing_or_new(str(address)), account, price)
 
     def __repr__(self) -> str:
@@ -328,6 +361,9 @@ class Protector:
         stream: str | None,
         person: str | None,
         app: str | None,
+        allowed: bool,
+        made_with_first_draw: bool,
+        dry_run: bool,
     ) -> Ledger:
         """The ledger that was given or named, or one that forgets."""
         address = ledger if isinstance(ledger, str | PathLike) else None
@@ -335,26 +371,40 @@ class Protector:
         if address is not None and out is not None and Path(address).resolve() == Path(out).resolve():
             raise InputError(f"{out}: it is the ledger, which a release never replaces; choose another name")
         if address is not None and account is not None:
-            return self.ledger(address, stream=account.stream, person=person, app=account.app)
-        price = Price.of_bundle(self.bundle)
+            if dry_run or (made_with_first_draw and "://" not in str(address) and not Path(address).exists()):
+                from deeprotect.release.ledger.stored import LaterLedger
+
+                return LaterLedger(str(address), account, Price.of_bundle(self.bundle, allow_without_ldp=allowed))
+            who: Any = {"stream": account.stream, "person": person, "app": account.app}
+            return self.ledger(address, **who, allow_without_ldp=allowed)
+        price = Price.of_bundle(self.bundle, allow_without_ldp=allowed)
         if ledger is None:
             return MemoryLedger(price)
         if not isinstance(ledger, Ledger):
             raise InputError("`ledger` takes a file, an address, or what `Protector.ledger` gives; None keeps nothing")
-        if ledger.price != price:
+        if allowed:
+            raise InputError("this ledger is open already; say allow_without_ldp where it is opened")
+        if replace(ledger.price, allowed=False) != price:
             raise InputError("this ledger was opened with another protector; use `ledger` of the one that releases")
         return ledger
 
 
-def _write(source: Any, out: str, one: ReleaseTable, *, force: bool) -> ReleaseSummary:
+def _write(source: Any, out: str, one: ReleaseTable, *, force: bool, dry_run: bool) -> ReleaseSummary:
     refuse_unknown_kind(out)
-    refuse_output(out, paths_of(source) if is_of_paths(source) else [], force=force)
-    if out == "-" and is_of_paths(source) and paths_of(source) == ["-"]:
-        return one("-", open_pipe, live=True)
-    return one(source, partial(open_sink, out))
+    inputs = paths_of(source) if is_of_paths(source) else []
+    refuse_output(out, inputs, force=force)
+    if dry_run or is_address(out):
+        return one(source, partial(open_sink, out))
+    if out == STANDARD:
+        live = inputs == [STANDARD]
+        return one(STANDARD if live else source, open_pipe if live else partial(open_sink, out), live=live)
+    with alone(Path(out)):
+        if not force:
+            refuse_existing(out)  # by now: another run may have ended since
+        return one(source, partial(open_sink, out))
 
 
-def _write_folder(source: Any, out: str, one: ReleaseTable) -> ReleaseSummary:
+def _write_folder(source: Any, out: str, one: ReleaseTable, *, dry_run: bool) -> ReleaseSummary:
     if not is_of_paths(source):
         raise InputError(f"{out}: a table in memory goes into a file; give a name such as {out}.parquet")
     sources = [str(each) for each in ([source] if isinstance(source, str | PathLike) else source)]
@@ -364,10 +414,12 @@ def _write_folder(source: Any, out: str, one: ReleaseTable) -> ReleaseSummary:
     parts = parts_of(sources, passing=untouched, numbered=numbered)
     refuse_among_inputs(Path(out), [*map(Path, sources), *(part.source for part in parts)])
 
-    def release_one(source: Path, target: Path, share: Progress) -> ReleaseSummary:
-        return one(str(source), partial(open_sink, target), progress=share)
+    def release_one(source: Path, target: Path, /, *, after: int, **told: Any) -> ReleaseSummary:
+        return one(str(source), partial(open_sink, target), passing=replace(passing, after=after), **told)
 
     common = {name: one.keywords[name] for name in ("bundle", "progress")}
+    if dry_run:
+        return plan_data_set(parts, Path(out), release_one, **common)
     return release_data_set(parts, Path(out), release_one, numbered=numbered, **common)
 
 

@@ -17,7 +17,7 @@ from deeprotect.errors import BudgetError, LedgerError
 from deeprotect.privacy.entropy import Entropy, SystemEntropy, require_system
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.release.ledger.ledger import Ledger, Paid
-from deeprotect.release.ledger.limits import counted_as, up
+from deeprotect.release.ledger.limits import ldp_epsilon, up
 from deeprotect.signals import Hold, Run, Schema, Windows
 from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
@@ -25,6 +25,8 @@ from deeprotect.signals.schema import Floats
 Beside = TypeVar("Beside")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+PUBLIC_CODE = 0.0
+"""Of a draw for which a bundle gives no code."""
 LedgerOf = Callable[[str], Ledger]
 """Whose account a recording is charged to, by its name."""
 _OTHER_PRICE = (
@@ -37,6 +39,7 @@ class Pipeline(Protocol):
     """What the engine needs of a bundle.
 
     `encode` sees one scaled window at a time, `pool` makes one code of an episode's, `decode` gives windows in units.
+    Nothing here calls them but `codes_of` and `windows_of`, which never fail.
     """
 
     @property
@@ -55,7 +58,8 @@ class Request:
     """Draws of one account: what each looks at, how many windows it shows, and its number in the recording.
 
     observed: windows (window, time, channel) in units, those of one draw after those of another, so many each in
-    `counts`. shown: windows of each draw's episode.
+    `counts`. shown: windows of each draw's episode. only_kept: what was drawn before is shown again; where nothing
+    was, nothing is drawn, for `observed` holds no data.
     """
 
     bundle: Pipeline
@@ -64,11 +68,12 @@ class Request:
     observed: Floats
     counts: Counts
     shown: Counts
+    only_kept: bool = False
 
     def check_price(self) -> None:
-        """The same event is not enough: what is counted is the LDP bound, and two named events may differ in it."""
+        """The same event is not enough: what is counted is the LDP bound, and two RLDP events may differ in it."""
         price, mechanism = self.ledger.price, self.bundle.mechanism
-        epsilon, _ = counted_as(mechanism)
+        epsilon = ldp_epsilon(mechanism)
         if (price.event, price.epsilon) != (mechanism.event, epsilon):
             told = price.event, up(price.epsilon), mechanism.event, up(epsilon)
             raise LedgerError(_OTHER_PRICE.format(*told))
@@ -143,9 +148,48 @@ def encode(requests: Sequence[Request]) -> list[Floats]:
     for bundle, places in _by_bundle(requests, range(len(requests))):
         some = [requests[place] for place in places]
         observed, counts = _joined([r.observed for r in some]), np.concatenate([r.counts for r in some])
-        code = bundle.pool(bundle.encode(bundle.schema.scale(observed)), counts)
+        code = codes_of(bundle, bundle.schema.scale(observed), counts)
         codes |= zip(places, _parted(code, [len(request.counts) for request in some]), strict=True)
     return [codes[place] for place in range(len(requests))]
+
+
+def codes_of(bundle: Pipeline, scaled: Floats, counts: Counts) -> Floats:
+    """A code (draw, value) for each draw of `counts` scaled windows, whatever the bundle does with them.
+
+    Where it fails, or gives no code, each draw is encoded by itself; those that fail again get the public code, and are
+    charged, drawn and released like any other. docs/claims.md#encoding-is-total
+    """
+
+    def code(windows: Floats, of_each: Counts) -> Floats:
+        return bundle.pool(bundle.encode(windows), of_each)
+
+    public = np.full((1, bundle.mechanism.dim), PUBLIC_CODE)
+    together = _attempt(code, scaled, counts, like=public)
+    if together is not None:
+        return together
+    draws = zip(np.split(scaled, np.cumsum(counts)[:-1]), counts[:, None], strict=True)
+    alone = (_attempt(code, *draw, like=public) for draw in draws)
+    return np.concatenate([public if each is None else each for each in alone])
+
+
+def windows_of(bundle: Pipeline, noisy_code: Floats) -> Floats:
+    """Windows (window, time, channel) in units of noisy codes alone; the middle of the range where decoding fails."""
+    middle = bundle.schema.middle[None]
+    together = _attempt(bundle.decode, noisy_code, like=middle)
+    if together is not None:
+        return together
+    alone = (_attempt(bundle.decode, each[None], like=middle) for each in noisy_code)
+    return np.concatenate([middle if each is None else each for each in alone])
+
+
+def _attempt(work: Callable[..., Floats], *given: NDArray[Any], like: Floats) -> Floats | None:
+    """A row like the one in `like` for each row of what is given last, or None; the reason could quote a sample."""
+    try:
+        with np.errstate(all="ignore"):
+            made = np.asarray(work(*given), dtype=np.float64)
+    except Exception:
+        return None
+    return made if made.shape == (len(given[-1]), *like.shape[1:]) else None
 
 
 def stream(
@@ -216,7 +260,7 @@ def _decode(
     }
     there = {place: each for place, each in enumerate(kept) if each is not None}
     for bundle, places in _by_bundle(requests, there):
-        windows = bundle.decode(_joined([there[place] for place in places]))
+        windows = windows_of(bundle, _joined([there[place] for place in places]))
         for place, some in zip(places, _parted(windows, [len(there[place]) for place in places]), strict=True):
             answers[place] = Released(some, there[place], ~np.asarray(paid[place], dtype=bool))
     return [answers[place] for place in range(len(requests))]

@@ -1,7 +1,9 @@
 """Episodes of a live stream: which windows inform which draw, and what leaves when; each window informs one at most.
 
 A file's episode is drawn from its own windows once it is whole. Live, nobody wants to wait so long: a draw looks at the
-beginning of its episode, or at the end of the one before. docs/claims.md#draws-of-a-live-stream
+beginning of its episode, or at the end of the one before. Which draw a window may inform follows from its number alone,
+so it is the same after a restart, for a message that is sent again, and in another process.
+docs/claims.md#draws-of-a-live-stream
 """
 
 from collections import Counter, deque
@@ -11,9 +13,9 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from deeprotect.errors import BudgetError, InputError, ReleasedBeforeError
+from deeprotect.errors import BudgetError, InputError, NotDrawnError, ReleasedBeforeError
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.release.engine import Pipeline, Released, Request
+from deeprotect.release.engine import Pipeline, Released, Request, windows_of
 from deeprotect.release.ledger.ledger import Ledger
 from deeprotect.signals import Run
 from deeprotect.signals.schema import Floats
@@ -30,8 +32,8 @@ LISTEN = 3
 class Observing:
     """Which of an episode's windows a draw looks at: so many, of the whole, of its beginning, or of what was before.
 
-    A named promise rests on counts of codes as files make them, and a script says what happened when: then a draw looks
-    at a whole episode, in the same way. Any other promise is kept by arithmetic, whatever the code is made of.
+    A script says what happened when, so its draw looks at a whole episode. The promise is the same whatever a code is
+    made of.
     """
 
     observe: Observe
@@ -39,11 +41,9 @@ class Observing:
 
     @classmethod
     def of(cls, bundle: Pipeline, observe: Observe, listen: int | None) -> Self:
-        hold, whole = bundle.hold, looks_at_whole(bundle)
-        if listen is not None and bundle.mechanism.scripts is not None:
-            raise InputError("a script is drawn from its whole episode; leave listen out")
+        hold, whole = bundle.hold, bundle.mechanism.scripts is not None
         if listen is not None and whole:
-            raise InputError("a named promise rests on draws that listen as the policy says; leave listen out")
+            raise InputError("a script is drawn from its whole episode; leave listen out")
         if listen is not None and not 1 <= listen <= hold.windows:
             raise InputError(f"listen = {listen} must be between 1 and the {hold.windows} windows of an episode")
         if whole:
@@ -51,21 +51,19 @@ class Observing:
         return cls("beginning" if hold.windows == 1 else observe, listen or min(hold.listen, hold.windows))
 
 
-def looks_at_whole(bundle: Pipeline) -> bool:
-    """Whether a draw has to wait for the end of its episode."""
-    return bundle.mechanism.event.guarantee == "named" or bundle.mechanism.scripts is not None
-
-
 def live_observing(bundle: Pipeline) -> Observing:
     """As the gateway draws: at the beginning of an episode from what was before, so that no window waits."""
     hold = bundle.hold
-    is_stated = looks_at_whole(bundle) or hold.listen < hold.windows
+    is_stated = bundle.mechanism.scripts is not None or hold.listen < hold.windows
     return Observing.of(bundle, "before", None if is_stated else min(LISTEN, hold.windows))
 
 
 @dataclass(eq=False)
 class Episode:
-    """Windows that share one draw; those that wait have a ticket each, which they leave with."""
+    """Windows that share one draw; those that wait have a ticket each, which they leave with.
+
+    One that is due and has observed nothing asks for what was drawn before, and is never drawn anew.
+    """
 
     part: int
     number: int
@@ -80,26 +78,25 @@ class Episode:
         if self.observed:
             self.state = "due"
 
-    def look(self, window: Floats | None, *, enough: int) -> bool:
-        """At one window more, if it still does; whether it did.
+    def look(self, window: Floats | None, *, enough: int) -> None:
+        """At one window more, if it still does.
 
         A window that lacks samples before the draw is made leaves less to draw from than was promised: then the
         episode is given up. After the draw no window is looked at, so none can lack anything.
         """
         if self.state != "observing":
-            return False
+            return
         if window is None:
             self.give_up()
-            return False
+            return
         self.observed.append(window)
         if len(self.observed) == enough:
             self.state = "due"
-        return True
 
     def end(self) -> None:
-        """Nothing more comes: what there is of it is drawn from."""
+        """No window more may inform it: what there is of it is drawn from."""
         if self.state == "observing":
-            self.state = "due" if self.observed else "given up"
+            self.state = "due"
 
     def show(self, windows: Floats, *, placeholder: bool) -> None:
         self.state, self.windows, self.placeholder, self.observed = "drawn", windows, placeholder, []
@@ -118,24 +115,25 @@ class Leaving:
 
 
 class Episodes:
-    """Windows of one stream for one account, in order of their number; a gap, or a clock set back, begins anew.
+    """Windows of one stream for one account, in order of their number; a gap begins anew.
 
-    Where there is nothing before an episode to look at, it is drawn from its own first windows.
+    Where there is nothing before an episode to look at, it is drawn from its own first windows; its last ones are for
+    the next. Where only last ones came, it shows what was drawn for it before, if anything was.
     """
 
     def __init__(self, bundle: Pipeline, ledger: Ledger, observing: Observing, *, fill_gaps: bool = False) -> None:
         self.bundle, self._ledger, self._observing, self._fill_gaps = bundle, ledger, observing, fill_gaps
         hold, windows = bundle.hold.windows, observing.windows
-        # One window at least is left for the next episode, or every episode would wait for its own windows.
-        self._own = min(windows, hold - 1) if observing.observe == "before" else windows
+        # Places before the border may inform the episode's own draw, the others that of the next; one at least each.
+        self._border = max(1, hold - windows) if observing.observe == "before" else hold
         self._open: deque[Episode] = deque()
         self._before: list[Floats] = []  # the last windows, for the next episode
         self._last: tuple[int, int] | None = None  # part and number of the window that came last
         self.withheld: Counter[str] = Counter()  # windows that came and do not leave, by the reason
 
-    def take(self, ticket: Any, samples: Floats | None, *, part: int, number: int) -> None:
-        """One window more, (time, channel) in units; None where samples are missing."""
-        hold, enough = self.bundle.hold.windows, self._observing.windows
+    def take(self, ticket: Any, samples: Floats | None, *, number: int, part: int = 0) -> None:
+        """One window more, (time, channel) in units; None where samples are missing. Numbers of a part increase."""
+        hold, border = self.bundle.hold.windows, self._border
         follows = self._last is None or self._last == (part, number - 1)
         self._last = part, number
         place = number % hold
@@ -143,12 +141,14 @@ class Episodes:
         if self.bundle.mechanism.scripts is not None and not episode.waiting and samples is not None:
             episode.observed = [samples] * place  # a script is of the whole episode: what came first stands for before
         episode.waiting.append((place, ticket))
-        looked = episode.look(samples if follows or not episode.observed else None, enough=self._own)
-        if place == hold - 1:
+        if place < border:
+            whole = samples if follows or not episode.observed else None
+            episode.look(whole, enough=min(self._observing.windows, border))
+        if place >= border - 1:
             episode.end()
         if not follows or samples is None:
             self._before = []
-        if self._observing.observe == "before" and samples is not None and not looked and place >= hold - enough:
+        if place >= border and samples is not None:
             self._before.append(samples)
 
     def end(self) -> None:
@@ -161,17 +161,22 @@ class Episodes:
         return [(episode, self._request(episode)) for episode in self._open if episode.state == "due"]
 
     def _request(self, episode: Episode) -> Request:
-        observed, shown = np.stack(episode.observed), np.array([self.bundle.hold.windows])
+        shown, runs = np.array([self.bundle.hold.windows]), (Run(str(episode.part), episode.number, 1),)
+        if not episode.observed:
+            schema = self.bundle.schema
+            nothing = np.zeros((1, schema.window, len(schema.channels)))
+            return Request(self.bundle, self._ledger, runs, nothing, np.ones(1, dtype=np.int64), shown, only_kept=True)
+        observed = np.stack(episode.observed)
         if self._observing.observe == "whole":
             observed = observed[self.bundle.hold.heard(np.array([len(observed)]))[0]]
-        runs = (Run(str(episode.part), episode.number, 1),)
         return Request(self.bundle, self._ledger, runs, observed, np.array([len(observed)]), shown)
 
     @staticmethod
     def settle(episode: Episode, answer: Released | BudgetError) -> None:
         """What became of a draw; a refusal gives the episode up."""
         if isinstance(answer, BudgetError):
-            episode.why = REPEATED if isinstance(answer, ReleasedBeforeError) else SPENT
+            whys = {NotDrawnError: GAP, ReleasedBeforeError: REPEATED}
+            episode.why = whys.get(type(answer), SPENT)
             episode.give_up()
         else:
             episode.show(answer.windows, placeholder=bool(answer.placeholder[0]))
@@ -225,4 +230,5 @@ class Episodes:
     def _nothing(self, entropy: SystemEntropy) -> Floats:
         """An episode of no window: it costs nothing."""
         mechanism, shown = self.bundle.mechanism, np.array([self.bundle.hold.windows])
-        return self.bundle.decode(mechanism.repeat(mechanism.placeholders(1, entropy=entropy), shown, entropy=entropy))
+        nothing = mechanism.repeat(mechanism.placeholders(1, entropy=entropy), shown, entropy=entropy)
+        return windows_of(self.bundle, nothing)

@@ -76,6 +76,11 @@ class Schema:
     def high(self) -> Floats:
         return np.array([channel.high for channel in self.channels])
 
+    @cached_property
+    def middle(self) -> Floats:
+        """The window (time, channel) in units that says nothing: the middle of the public range."""
+        return self.unscale(np.full((self.window, len(self.channels)), 0.5))
+
     def scale(self, samples: Floats) -> Floats:
         """Clip to the public range and map it to [0, 1]."""
         scaled = np.clip(samples, self.low, self.high)

@@ -9,11 +9,12 @@ import re
 import secrets
 import shutil
 import stat
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, Any, BinaryIO
 
 from deeprotect.errors import InputError
 
@@ -42,6 +43,36 @@ def refuse_homeless(path: Path) -> None:
     """No folder is made for a file."""
     if not path.parent.is_dir():
         raise InputError(f"{path}: the folder {path.parent} does not exist; create it first")
+
+
+def lock(stream: IO[Any], where: Path) -> None:
+    """One run at a time; the system unlocks what belonged to a process that was killed."""
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InputError(f"{where}: another run is writing there; wait for it, or choose another name") from None
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """The only run that writes a file, from the first look at it to the last; a second one is refused at once."""
+    refuse_homeless(path)
+    if sys.platform == "win32":
+        yield
+        return
+    mark = path.with_name(f".{path.name}.lock")
+    with mark.open("a") as stream:
+        lock(stream, path)
+        if not os.fstat(stream.fileno()).st_nlink:  # of a run that has just ended
+            raise InputError(f"{path}: another run was writing there; look at what it wrote, or choose another name")
+        try:
+            yield
+        finally:
+            mark.unlink()
 
 
 @contextmanager

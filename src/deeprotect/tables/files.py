@@ -1,4 +1,4 @@
-"""One file or standard input as a source: CSV, Parquet, Arrow, Excel; closed when reading ends, however it ends."""
+"""One file, a phone export or standard input as a source: CSV, Parquet, Arrow, Excel, zip; always closed in the end."""
 
 import csv
 import io
@@ -19,6 +19,7 @@ from deeprotect.errors import InputError, TableError, printable
 from deeprotect.tables.addresses import is_address, reading, size_of, suffix_of
 from deeprotect.tables.csv_reader import TEXT, Batches, CsvRequest, read_csv
 from deeprotect.tables.fields import LONGEST_CELL, is_text, refuse_long
+from deeprotect.tables.phone_export import folder_files, is_export, joined, zipped_files
 from deeprotect.tables.roles import MOST_LISTED
 from deeprotect.tables.source import Scan, Source, rows_at_a_time
 
@@ -37,6 +38,9 @@ def open_path(path: str, request: CsvRequest) -> Iterator[Source]:
             raise TableError("standard input is closed; give a file, or a pipe to read from")
         with _csv(sys.stdin.buffer, request, STANDARD_INPUT, size=0) as source:
             yield source
+        return
+    if not is_address(path) and is_export(path):
+        yield _of_phone(folder_files(path), path)
         return
     kind = kind_of(path)
     if kind not in READERS:
@@ -173,6 +177,22 @@ def _write_sheet(rows: Iterable[tuple[Any, ...]], text: BinaryIO) -> None:
 
 
 @contextmanager
+def _zip(stream: BinaryIO, _: CsvRequest, where: str, *, size: int) -> Iterator[Source]:
+    del size  # the files inside are bounded, not the archive
+    yield _of_phone(zipped_files(stream, where), where)
+
+
+def _of_phone(files: dict[str, bytes], where: str) -> Source:
+    table, note = joined(files, where)
+
+    def scan(names: Sequence[str] | None) -> Batches:
+        chosen = table if names is None else table.select(list(names))
+        yield from chosen.to_batches(max_chunksize=rows_at_a_time(chosen.column_names))
+
+    return Source(where, table.schema, scan, note=note)
+
+
+@contextmanager
 def closed_in_the_end(scan: Callable[[Sequence[str] | None], Batches]) -> Iterator[Scan]:
     """Whatever was read is closed with the source, be it half-way."""
     with ExitStack() as opened:
@@ -224,4 +244,5 @@ READERS = dict.fromkeys(TEXT, _csv) | {
     ".arrow": _arrow,
     ".feather": _arrow,
     ".xlsx": _excel,
+    ".zip": _zip,
 }

@@ -28,10 +28,11 @@ def refuse_folder(path: Path, inputs: Iterable[str | Path], *, force: bool) -> N
     refuse_unwritable_folder(path)
 
 
-def refuse_existing(path: str | Path) -> None:
+def refuse_existing(path: str | Path, *, forcible: bool = True) -> None:
     """What is there is somebody's work."""
     if str(path) != STANDARD and (is_there(str(path)) if is_address(path) else os.path.lexists(path)):
-        raise InputError(f"{path}: it exists already; choose another name, or overwrite it with --force")
+        force = ", or overwrite it with --force" if forcible else ""
+        raise InputError(f"{path}: it exists already; choose another name{force}")
 
 
 def refuse_input(path: str | Path, inputs: Iterable[str | Path]) -> None:

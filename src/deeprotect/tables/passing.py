@@ -25,6 +25,7 @@ class Passing:
 
     recording: Literal["named", "numbered"] = "numbered"
     time: Literal["absolute", "relative"] = "absolute"
+    after: int = 0  # the number that was given last: one release of many files counts on
 
     @property
     def untouched(self) -> tuple[str, ...]:
@@ -56,8 +57,13 @@ class BesideCells:
     _time: "_RelativeTime" = field(init=False)
 
     def __post_init__(self) -> None:
-        self._numbers = _RecordingNumbers()
+        self._numbers = _RecordingNumbers(self.passing.after)
         self._time = _RelativeTime(self.columns.timeline())
+
+    @property
+    def last_number(self) -> int:
+        """The number that was given last."""
+        return self._numbers.last
 
     def of(self, rows: Rows) -> pa.Table:
         """Rows must come in order, and checked: their time advances, and no recording comes back."""
@@ -77,15 +83,15 @@ class BesideCells:
 
 @dataclass
 class _RecordingNumbers:
+    last: int
     _current: object = field(default_factory=object)
-    _number: int = 0
 
     def of(self, names: Any, kind: pa.DataType) -> pa.Array:
         new = np.zeros(len(names), dtype=np.int64)
         new[starts(names)] = 1
         new[0] = names[0] != self._current
-        numbers = self._number + np.cumsum(new)
-        self._current, self._number = names[-1], int(numbers[-1])
+        numbers = self.last + np.cumsum(new)
+        self._current, self.last = names[-1], int(numbers[-1])
         return from_numpy(numbers).cast(kind)
 
 

@@ -15,6 +15,7 @@ from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.csv_reader import Batches, CsvRequest
 from deeprotect.tables.fields import plain_field
 from deeprotect.tables.files import READERS, closed_in_the_end, kind_of, open_path
+from deeprotect.tables.phone_export import is_export
 from deeprotect.tables.roles import roles_of
 from deeprotect.tables.source import Source
 
@@ -33,7 +34,7 @@ def paths_of(table: str | Path | Sequence[str | Path]) -> list[str]:
     if is_address(table):
         kinds = [*READERS]
         return [each for each in addresses_of(str(table)) if each == table or kind_of(each) in kinds]
-    if str(table) == "-" or (_is_folder(Path(table)) and kind_of(table)):
+    if str(table) == "-" or (_is_folder(Path(table)) and kind_of(table)) or is_export(table):
         return [str(table)]
     return [str(path) for path in files_at(str(table))[1]]
 
@@ -41,11 +42,17 @@ def paths_of(table: str | Path | Sequence[str | Path]) -> list[str]:
 def files_at(given: str, *, deep: bool = False) -> tuple[Path, list[Path]]:
     """The file, those of a folder (`deep`: and of all in it), or those that match a pattern; and the folder around."""
     path, marks = Path(given), re.compile(r"[*?\[]")
+    if is_export(path):
+        return path.parent, [path]
     if _is_folder(path):
         kinds = [kind for kind in READERS if deep or kind != ".txt"]  # beside tables, that is a note on them
         inside = sorted(path.rglob("*") if deep else path.iterdir())
+        exports = {each for each in inside if each.is_dir() and is_export(each)}
         files = [
-            each for each in inside if kind_of(each) in kinds and is_own(each.relative_to(path)) and each.is_file()
+            each
+            for each in inside
+            if is_own(each.relative_to(path))
+            and (each in exports or (kind_of(each) in kinds and each.is_file() and not exports & {*each.parents}))
         ]
         if not files:
             raise TableError(f"{given}: the folder holds no table; it looks for {', '.join(kinds)}")

@@ -74,6 +74,8 @@ def as_arrow(table: Any) -> pa.Table:
         return pa.Table.from_batches([table])
     if isinstance(table, pa.Table):
         return table
+    if type(table).__name__ == "Series":  # of pandas or polars: one column, whose name a table would need
+        raise TableError("a Series is one column; give the whole table, or make one of it: series.to_frame()")
     if hasattr(table, "__arrow_c_stream__"):
         try:
             return pa.table(table)

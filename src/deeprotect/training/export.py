@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from torch import Tensor, nn
 
-from deeprotect.bundle.layers.layer import EXACT_FLOAT32, EXACT_FLOAT64, Array, Layer, Reach
+from deeprotect.bundle.layers.erasing import MIDDLE, WINDOW_BITS, Erase
+from deeprotect.bundle.layers.layer import EXACT_FLOAT32, EXACT_FLOAT64, Array, Bounds, Layer
 from deeprotect.bundle.layers.products import Affine, Convolution, Product, Spectrum, Statistics
-from deeprotect.bundle.layers.rounding import Bounds, Quantise, Round, Scale, Table
+from deeprotect.bundle.layers.rounding import Clip, Quantise, Round, Scale, Table
 from deeprotect.bundle.layers.structure import Concatenation, Flatten, Residual, Unflatten
 from deeprotect.bundle.network import STEPS, Network
 from deeprotect.signals.schema import Floats
@@ -26,7 +27,8 @@ from deeprotect.training.networks import BITS
 
 MOST_ROWS = 2048
 """Sample rows, evenly spread, that show how large values get."""
-WINDOW_BITS = STEPS.bit_length() - 1
+PROJECTION_BITS = 14
+"""Of a projection, whose entries are at most 1."""
 TABLED, TABLE_BITS, FURTHEST = 9, 12, 8
 """Activations from tables: steps of 2^-9 up to ±8, values in steps of 2^-12."""
 WAVE_BITS = 7
@@ -77,23 +79,23 @@ class LayerBuilder:
     """Layers in the making; `rows` are what sample rows really are by then, which the layers so far give times
     2^exponent: whole numbers after rounding."""
 
-    def __init__(self, rows: Floats, precision: Precision, *, reach: Reach | None = None) -> None:
+    def __init__(self, rows: Floats, precision: Precision, *, bounds: Bounds | None = None) -> None:
         self.layers: list[Layer] = []
         self.rows, self.precision, self._inputs = rows, precision, rows.shape[1]
-        self.reach = Reach.anything(rows.shape[1]) if reach is None else reach
+        self.bounds = Bounds.anything(rows.shape[1]) if bounds is None else bounds
         self._rounded: Array = rows.T.astype(np.float32)
         self.exponent = 0
         self._pending: _Pending | None = None
 
     def branch(self) -> Self:
         """Another chain from here."""
-        other = type(self)(self.rows, self.precision, reach=self.reach)
+        other = type(self)(self.rows, self.precision, bounds=self.bounds)
         other.exponent, other._rounded = self.exponent, self._rounded
         return other
 
     def append(self, layer: Layer, rows: Floats | None = None) -> None:
-        prepared = layer.prepare(replace(self.reach, ours=False))
-        self.reach, self._rounded = prepared.reach, prepared.step(self._rounded, None)
+        prepared = layer.prepare(replace(self.bounds, ours=False))
+        self.bounds, self._rounded = prepared.bounds, prepared.step(self._rounded, None)
         self.layers.append(layer)
         self.rows = self.rows if rows is None else rows
 
@@ -120,6 +122,17 @@ class LayerBuilder:
         nothing = np.zeros(values, dtype=np.int32)
         self.append(Affine(Product(_whole(whole), nothing, 0, nothing)), self.rows @ whole)
 
+    def erase(self, layer: Erase, projection: Floats) -> None:
+        """As `EraseDirections`, before anything else: without the directions, and back among windows."""
+        self.append(layer)
+        values = layer.values
+        middle, shift = np.full(values, MIDDLE >> BITS // 2, dtype=np.int32), np.full(values, PROJECTION_BITS)
+        product = Product(_whole(np.ldexp(projection, PROJECTION_BITS)), middle, BITS // 2 + PROJECTION_BITS, shift)
+        self.append(Affine(product), 0.5 + (self.rows - 0.5) @ projection)
+        self.exponent = WINDOW_BITS
+        self.to_grid(WINDOW_BITS, low=0.0, high=1.0)
+        self.rows = np.clip(self.rows, 0.0, 1.0)
+
     def relu(self, *, exponent: int | None = None) -> None:
         self.rows = np.maximum(self.rows, 0.0)
         self.to_grid(exponent, low=0.0)
@@ -135,35 +148,35 @@ class LayerBuilder:
     def to_grid(self, exponent: int | None = None, *, low: float | None = None, high: float | None = None) -> None:
         """Round to a grid, between bounds; those that are not given come from the sample rows."""
         exponent = int(_fitting(self._most, self.precision.values)) if exponent is None else exponent
-        bounds = self._bounds(exponent, low=low, high=high)
+        clip = self._clip(exponent, low=low, high=high)
         self._move(exponent)
-        self.append(Round(bounds))
+        self.append(Round(clip))
 
     @property
     def _most(self) -> float:
         return max(float(np.abs(self.rows).max()), 2.0**-20)
 
-    def _bounds(self, exponent: int, *, low: float | None = None, high: float | None = None) -> Bounds:
+    def _clip(self, exponent: int, *, low: float | None = None, high: float | None = None) -> Clip:
         # A power of two: the largest value itself would be a participant's.
         top = 1 << min(max(0, math.ceil(math.log2(self._most) + exponent)), BITS)
-        return Bounds(
+        return Clip(
             -top if low is None else int(np.ldexp(low, exponent)),
             top if high is None else int(np.ldexp(high, exponent)),
         )
 
-    def quantise(self, shift: Floats, factor: Floats, *, bounds: Bounds, exponent: int, rows: Floats) -> None:
+    def quantise(self, shift: Floats, factor: Floats, *, clip: Clip, exponent: int, rows: Floats) -> None:
         """(x − shift) · factor for real x, (copy, value), onto a grid; `rows` is what comes out."""
         given = self._settled()
         shifts, shift_scale = _integers(np.ldexp(shift, given))
         factors, factor_scale = _integers(np.ldexp(factor, exponent - given))
         factors = np.where(factors == 0, 1, factors)
-        self.append(Quantise(shifts, shift_scale, factors, factor_scale, bounds), rows)
+        self.append(Quantise(shifts, shift_scale, factors, factor_scale, clip), rows)
         self.exponent = exponent
 
     def restore(self, scale: Floats, mean: Floats) -> None:
         """x · scale + mean inside [0, 1], on the grid of windows."""
         rows = np.clip(self.rows * scale + mean, 0.0, 1.0)
-        self.quantise((-mean / scale)[None], scale[None], bounds=Bounds(0, STEPS), exponent=WINDOW_BITS, rows=rows)
+        self.quantise((-mean / scale)[None], scale[None], clip=Clip(0, STEPS), exponent=WINDOW_BITS, rows=rows)
         self._move(0)
 
     def clip(self) -> None:
@@ -193,7 +206,7 @@ class LayerBuilder:
         found = np.ldexp(np.abs(np.fft.rfft(self.rows, axis=1)), -root)
         layer = Spectrum(cosine, sine, WAVE_BITS + root + self.exponent - exponent)
         self.append(layer, found.reshape(len(found), -1))
-        self.append(Round(self._bounds(exponent, low=0.0)))
+        self.append(Round(self._clip(exponent, low=0.0)))
         self.exponent = exponent
 
     def concatenate(self, branches: Sequence["LayerBuilder"]) -> None:
@@ -213,7 +226,7 @@ class LayerBuilder:
 
     def _require_whole(self) -> None:
         self._settled()
-        if not self.reach.whole:
+        if not self.bounds.whole:
             self.to_grid()
 
     def _settled(self) -> int:
@@ -235,7 +248,7 @@ class LayerBuilder:
         assert self._pending is not None
         weights, bias = self._pending.weights, self._pending.bias
         largest = np.abs(weights).max(axis=tuple(range(weights.ndim - 1)))
-        sums = _sums(np.abs(weights), self.reach) + np.ldexp(np.abs(bias), self.exponent)
+        sums = _sums(np.abs(weights), self.bounds) + np.ldexp(np.abs(bias), self.exponent)
         within = np.floor(np.log2(0.99 * self.precision.sums / np.maximum(sums, TINY)))
         return np.minimum(_fitting(largest, self.precision.weights - 1), np.minimum(within, BITS)).astype(np.int32)
 
@@ -252,7 +265,7 @@ class LayerBuilder:
             product = Product(whole, _whole(np.ldexp(exact, -bias_shift)), bias_shift, natural - moved)
             return Convolution(product, stride, padding) if stride else Affine(product)
 
-        given = layer(exact).prepare(replace(self.reach, ours=False)).step(self._rounded, None)
+        given = layer(exact).prepare(replace(self.bounds, ours=False)).step(self._rounded, None)
         # What rounding has moved on average goes back into the bias (Nagel et al. 2019).
         off = (np.ldexp(wanted, moved) - np.moveaxis(given, -1, 0)).mean(axis=tuple(range(wanted.ndim - 1)))
         self._pending = None
@@ -274,11 +287,11 @@ def root_of(samples: int) -> int:
 _SMOOTH: dict[str, Callable[[Floats], Floats]] = {"tanh": np.tanh, "sigmoid": expit}
 
 
-def _sums(weights: Floats, reach: Reach) -> Floats:
-    """The largest sums of products with whole numbers of that reach."""
+def _sums(weights: Floats, given: Bounds) -> Floats:
+    """The largest sums of products with whole numbers within those bounds."""
     if weights.ndim == 2:
-        return np.asarray(reach.most @ weights)
-    return np.asarray(weights.sum(axis=0).T @ reach.most.max(axis=0))
+        return np.asarray(given.most @ weights)
+    return np.asarray(weights.sum(axis=0).T @ given.most.max(axis=0))
 
 
 def _fitting(most: Any, bits: int) -> NDArray[np.int32]:
@@ -328,7 +341,7 @@ def _standardise(module: networks.Standardise, builder: LayerBuilder) -> None:
     rows = (builder.rows - mean) / scale
     exponent = int(_fitting(np.quantile(np.abs(rows), SEEN), INPUT_BITS))
     top = 2**INPUT_BITS - 1
-    builder.quantise(mean[None], 1 / scale[None], bounds=Bounds(-top, top), exponent=exponent, rows=rows)
+    builder.quantise(mean[None], 1 / scale[None], clip=Clip(-top, top), exponent=exponent, rows=rows)
 
 
 def array(values: Tensor | None) -> Floats:

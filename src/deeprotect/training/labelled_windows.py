@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from deeprotect.errors import InputError, TableError
 from deeprotect.policy import Policy
-from deeprotect.policy.usual_names import PERSON
+from deeprotect.policy.usual_names import PERSON, is_person
 from deeprotect.signals import Hold, Windows, cut
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.column_map import ColumnMap
@@ -28,6 +28,11 @@ def segment_numbers(*columns: NDArray[Any]) -> Indices:
     """The number of each row's segment, from 0; a segment ends where any of the columns changes."""
     changes = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     return np.concatenate([[0], np.cumsum(changes)])[: len(columns[0])].astype(np.int64)
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """A number for each name, in their order."""
+    return [f"{number:0{len(str(len(names)))}d}" for number in range(1, len(names) + 1)]
 
 
 def place_in(segment: Indices) -> Indices:
@@ -63,9 +68,6 @@ class Targets:
         columns = [(codes, classes) for codes, classes in columns if len(classes) > 1]
         codes = np.stack([codes for codes, _ in columns], axis=1) if columns else np.empty((rows, 0), np.int64)
         return cls(codes, tuple(classes for _, classes in columns))
-
-    def __getitem__(self, rows: NDArray[Any]) -> Self:
-        return replace(self, codes=self.codes[rows])
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -133,12 +135,21 @@ class LabelledWindows:
     place: Indices | None = None  # number of each window in its table; neighbours in time have neighbouring numbers
     group: Indices | None = None  # what a split must keep together, where the caller names a column for it
     position: Indices | None = None  # number of each window in its recording, from which episodes are counted
+    recorded: Indices | None = None  # samples of each window that were recorded; the rest repeat the last of them
 
     @property
     def followed(self) -> NDArray[np.bool_]:
         """Whether the next window here is the one right after it in its recording."""
         place = np.arange(len(self)) if self.place is None else self.place
         return np.append((np.diff(place) == 1) & (np.diff(self.recording) == 0), False)
+
+    @property
+    def worth_keeping(self) -> NDArray[np.bool_]:
+        """A tail that is mostly padding teaches nothing, unless it is all there is of its recording."""
+        if self.recorded is None:
+            return np.ones(len(self), dtype=bool)
+        alone = np.bincount(self.recording)[self.recording] == 1
+        return np.asarray(alone | (2 * self.recorded >= self.samples.shape[1]))
 
     @property
     def people(self) -> Indices:
@@ -174,6 +185,7 @@ class LabelledWindows:
 
     def __getitem__(self, chosen: Indices | NDArray[np.bool_]) -> Self:
         given = {"person": self.person, "place": self.place, "group": self.group, "position": self.position}
+        given["recorded"] = self.recorded
         kept: Any = {name: None if each is None else each[chosen] for name, each in given.items()}
         labels = {name: column[chosen] for name, column in self.labels.items()}
         return replace(self, samples=self.samples[chosen], labels=labels, recording=self.recording[chosen], **kept)
@@ -195,16 +207,14 @@ class LabelledWindows:
 
     def numbers(self, inference: str) -> list[str]:
         """What stands for its classes in a bundle, in their order: classes of a sensitive inference may be people."""
-        count = len(self.classes(inference))
-        return [f"{number:0{len(str(count))}d}" for number in range(1, count + 1)]
+        return numbered(self.classes(inference))
 
-    def numbered(self, inferences: Iterable[str]) -> Self:
-        """The same windows with numbers for the classes of these inferences, as a bundle knows them."""
-        labels = dict(self.labels)
-        for name in inferences:
-            number = dict(zip(self.classes(name), self.numbers(name), strict=True))
-            labels[name] = np.array([number.get(each) for each in self.labels[name]], dtype=object)
-        return replace(self, labels=labels)
+    def may_be_people(self, inference: str) -> bool:
+        """Whether some class is one person's alone; where nobody says who people are, by the column's name."""
+        if self.person is None:
+            return is_person(inference)
+        labels, known = self.labels[inference], self.labelled(inference) & (self.person >= 0)
+        return any(len(np.unique(self.person[known & (labels == each)])) < 2 for each in self.classes(inference))
 
     def targets(self, inferences: Iterable[str]) -> Labels:
         """Label columns side by side, (window, inference)."""
@@ -218,11 +228,13 @@ def read_windows(
     group: str | None = None,
     mapped: Mapping[str, str] | None = None,
     columns: Sequence[str] | None = None,
+    tails: bool = False,
 ) -> LabelledWindows:
     """Cut a whole table into windows; a window has a label only where all its rows agree on it.
 
-    `group` names a column whose values a split keeps together. `mapped` says for this table which columns are meant
-    (`{"time": "Timestamp"}`), and `columns` names those of a text file that has no names.
+    A last window that is mostly padding is left out, unless `tails` are wanted as well. `group` names a column whose
+    values a split keeps together. `mapped` says for this table which columns are meant (`{"time": "Timestamp"}`), and
+    `columns` names those of a text file that has no names.
     """
     schema, inferences = policy.schema(), [*policy.inferences.useful, *policy.inferences.sensitive]
     mapping = ColumnMap.of(policy, mapped)
@@ -241,7 +253,8 @@ def read_windows(
     labels = pa.Table.from_batches([each.batch for each in rows])
     codes = {name: _codes(labels.column(name)) for name in inferences}
     person, grouped = (None if name is None else _codes(labels.column(name))[0] for name in (people, group))
-    return _assemble(batches, codes, _numbers(rows), person=person, group=grouped, scale=schema.scale)
+    windows = _assemble(batches, codes, _numbers(rows), person=person, group=grouped, scale=schema.scale)
+    return windows if tails else windows[windows.worth_keeping]
 
 
 def _check_labels(schema: pa.Schema, inferences: Iterable[str], where: str) -> None:
@@ -289,7 +302,7 @@ def _assemble(
         fingerprint.update(name.encode() + row_codes.tobytes())
         lowest, highest = np.minimum.reduceat(row_codes, starts), np.maximum.reduceat(row_codes, starts)
         labels[name] = names[np.where(lowest == highest, lowest, -1)]
-    whole = LabelledWindows(
+    return LabelledWindows(
         scale(samples),
         labels,
         numbers[starts],
@@ -299,11 +312,5 @@ def _assemble(
         np.arange(len(starts)),
         None if group is None else group[starts],
         place_in(numbers[starts]),
+        lengths,
     )
-    return whole[_worth_keeping(lengths, whole.recording, samples.shape[1])]
-
-
-def _worth_keeping(lengths: Indices, recording: Indices, window: int) -> NDArray[np.bool_]:
-    """A tail that is mostly padding teaches nothing, unless it is all there is of its recording."""
-    alone = np.bincount(recording)[recording] == 1
-    return np.asarray(alone | (2 * lengths >= window))

@@ -47,7 +47,7 @@ class Exposed:
             Network(layers[:-1], protection.encoder.inputs),  # the last one takes the largest score
             shift,
             1 / factor,
-            np.concatenate([low, low[-1:] + bins.bounds.high / slope[-1:]]),
+            np.concatenate([low, low[-1:] + bins.clip.high / slope[-1:]]),
             table.windows.reshape(len(classes), channel.variants, -1),
             channels,
         )

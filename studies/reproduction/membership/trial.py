@@ -19,7 +19,7 @@ from studies.reproduction.membership.guessing import Members, attacks
 from studies.reproduction.membership.scores import SCORES, Candidate
 from studies.reproduction.membership.success import Success, auc, measure
 
-PRIVACY = {"guarantee": "named", "epsilon": 2.0, "ldp_ceiling": 5.0}
+PRIVACY = {"guarantee": "ldp", "epsilon": 2.0}
 SHUFFLES = 100
 """Memberships dealt anew, to see what the best of so many attacks reaches where there is nothing to find."""
 SETTINGS = ("own", "later")

@@ -1,6 +1,7 @@
 """Each layer computes what it says, of one row at a time, whatever the numbers; and nothing outside the vocabulary."""
 
 import warnings
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -8,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeprotect.bundle.layers.layer import Reach
+from deeprotect.bundle.layers.erasing import Erase
+from deeprotect.bundle.layers.layer import Bounds
 from deeprotect.bundle.layers.products import Affine, Convolution, Product, Spectrum, Statistics
-from deeprotect.bundle.layers.rounding import Argmax, Bounds, Quantise, Round, Scale, Table
+from deeprotect.bundle.layers.rounding import Argmax, Clip, Quantise, Round, Scale, Table
 from deeprotect.bundle.layers.structure import OPS, Concatenation, Flatten, Residual, Unflatten, prepare, read_layers
 from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
 from deeprotect.bundle.network import Network
@@ -28,9 +30,9 @@ def product(*shape, shift=0):
     return Product(integers(*shape), integers(outputs), 2, np.full(outputs, shift, np.int32))
 
 
-def quantise(copies=1, values=6, *, bounds=(-2000, 2000), factor=300):
+def quantise(copies=1, values=6, *, clip=(-2000, 2000), factor=300):
     steep = np.abs(integers(copies, values, most=factor)) + 1
-    return Quantise(integers(copies, values), 8, steep.astype(np.int32), 0, Bounds(*bounds))
+    return Quantise(integers(copies, values), 8, steep.astype(np.int32), 0, Clip(*clip))
 
 
 def waves(samples):
@@ -43,23 +45,25 @@ def spectrum(samples=3, shift=7):
 
 
 FIRST = quantise()
-AFFINE, RELU = Affine(product(6, 4, shift=9)), Round(Bounds(0, 1000))
+AFFINE, RELU = Affine(product(6, 4, shift=9)), Round(Clip(0, 1000))
 CONVOLUTION = Convolution(product(3, 2, 4, shift=8), stride=2, padding=1)
 SAME = Convolution(product(3, 2, 2, shift=9), stride=1, padding=1)
+ERASE = Erase(np.array([1, 4], np.int32), integers(2, 4, most=1 << 14))
 CODES = np.arange(8, dtype=np.int32)[::-1].copy()
 CHAINS = {
     "affine": (FIRST, AFFINE),
-    "affine in float64": (quantise(bounds=(-(1 << 22), 1 << 22), factor=30_000), Affine(product(6, 4)), RELU),
+    "affine in float64": (quantise(clip=(-(1 << 22), 1 << 22), factor=30_000), Affine(product(6, 4)), RELU),
+    "erase": (ERASE,),
     "quantise": (FIRST,),
-    "ramps": (FIRST, quantise(5, bounds=(0, 64))),
+    "ramps": (FIRST, quantise(5, clip=(0, 64))),
     "convolution": (FIRST, Unflatten(2), CONVOLUTION, Flatten()),
     "rounded": (FIRST, AFFINE, RELU),
     "table": (FIRST, AFFINE, Table(integers(401), -200)),
     "scale": (FIRST, Scale(11)),
     "statistics": (FIRST, Unflatten(2), Statistics()),
-    "statistics of large numbers": (quantise(bounds=(-(1 << 20), 1 << 20), factor=9999), Unflatten(2), Statistics()),
+    "statistics of large numbers": (quantise(clip=(-(1 << 20), 1 << 20), factor=9999), Unflatten(2), Statistics()),
     "spectrum": (FIRST, Unflatten(2), spectrum()),
-    "spectrum in float64": (quantise(bounds=(-(1 << 22), 1 << 22), factor=30_000), Unflatten(2), spectrum()),
+    "spectrum in float64": (quantise(clip=(-(1 << 22), 1 << 22), factor=30_000), Unflatten(2), spectrum()),
     "concatenation": (FIRST, Concatenation(((), (AFFINE,), (AFFINE, RELU)))),
     "branches that share rows": (
         FIRST,
@@ -85,7 +89,8 @@ def back(chain):
 
 
 def run(chain, rows, *, ours=False):
-    given = Reach(np.full(rows.shape[:-1], np.abs(rows).max()), whole=True, ours=ours)
+    most = np.abs(rows).max()
+    given = replace(Bounds.between(-most, most, rows.shape[:-1]), ours=ours)
     return prepare(chain, given).step(rows, None)
 
 
@@ -147,12 +152,13 @@ def test_no_window_touches_another(name, place, values):
 
 @pytest.mark.parametrize("name", CHAINS)
 @given(st.lists(st.sampled_from(WIDE), min_size=6, max_size=6))
-def test_no_number_makes_a_layer_fail_or_warn_or_leave_its_reach(name, values):
+def test_no_number_makes_a_layer_fail_or_warn_or_leave_its_bounds(name, values):
     """A failure would be an exact bit about the window."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = network(name)(np.array([values]))
-    assert (np.abs(found) <= network(name).reach.most.reshape(1, -1)).all()
+    bounds = network(name).bounds
+    assert ((bounds.low.ravel() <= found) & (found <= bounds.high.ravel())).all()
 
 
 @pytest.mark.parametrize("name", CHAINS)
@@ -193,13 +199,13 @@ def test_statistics_are_means_deviations_least_and_largest_values():
 
 def test_ramps_fill_bin_after_bin():
     whole = np.array([[0], [1]], np.int32), np.array([[2], [1]], np.int32)
-    layer = Quantise(whole[0], 0, whole[1], -1, Bounds(0, 4))
+    layer = Quantise(whole[0], 0, whole[1], -1, Clip(0, 4))
     assert run((layer,), np.array([[-1.0, 0.5, 2.0, 9.0]], np.float32)).tolist() == [[0, 2, 4, 4], [0, 0, 2, 4]]
 
 
 def test_of_two_whole_numbers_the_even_one_is_next():
     halves = np.array([[-1.5, -0.5, 0.5, 1.5, 2.5]], np.float32)
-    assert run((Round(Bounds(-9, 9)),), halves).tolist() == [[-2, 0, 0, 2, 2]]
+    assert run((Round(Clip(-9, 9)),), halves).tolist() == [[-2, 0, 0, 2, 2]]
 
 
 def test_a_table_stands_for_a_function_of_whole_numbers():
@@ -227,7 +233,7 @@ UNFIT = {
     "a kernel longer than the window": (FIRST, Unflatten(2), Convolution(product(9, 2, 2), stride=1, padding=0)),
     "padding beyond the kernel": (FIRST, Unflatten(2), Convolution(product(3, 2, 2), stride=1, padding=10**9)),
     "no stride": (FIRST, Unflatten(2), Convolution(product(3, 2, 2), stride=0, padding=1)),
-    "ramps that do not rise": (Quantise(*[np.zeros((1, 6), np.int32), 0] * 2, Bounds(0, 1)),),
+    "ramps that do not rise": (Quantise(*[np.zeros((1, 6), np.int32), 0] * 2, Clip(0, 1)),),
     "a way around of another shape": (FIRST, Residual((AFFINE, RELU))),
     "codes for other classes": (FIRST, Argmax((3, 3), np.arange(8, dtype=np.int32))),
     "a negative code": (FIRST, Argmax((2, 4), -np.arange(8, dtype=np.int32))),
@@ -243,7 +249,7 @@ INEXACT = {
     "a product of a product that was not rounded": (FIRST, AFFINE, UNROUNDED),
     "sums beyond 2^52": (FIRST, *(Affine(Product(integers(6, 6) + 30_000, integers(6), 0, integers(6, most=0))),) * 4),
     "a way around beyond 2^24": (FIRST, *(Residual(()),) * 20),
-    "branches in float64": (quantise(bounds=(-(1 << 22), 1 << 22)), Concatenation(((Affine(product(6, 4)),),))),
+    "branches in float64": (quantise(clip=(-(1 << 22), 1 << 22)), Concatenation(((Affine(product(6, 4)),),))),
 }
 
 
@@ -253,20 +259,20 @@ def test_layers_that_do_not_fit_or_could_round_a_sum_are_refused_before_they_run
         Network((UNFIT | INEXACT)[name], 6)
 
 
-@pytest.mark.parametrize("bounds", [(1, 1), (2, 1), (0, 1 << 24), (-(1 << 24), 0)])
-def test_bounds_are_a_range_that_float32_holds(bounds):
+@pytest.mark.parametrize("ends", [(1, 1), (2, 1), (0, 1 << 24), (-(1 << 24), 0)])
+def test_a_clip_is_a_range_that_float32_holds(ends):
     with pytest.raises(BundleError, match="no range"):
-        Bounds(*bounds)
+        Clip(*ends)
 
 
 def test_work_counts_what_goes_in_and_what_comes_out():
     """Statistics give few numbers of many, ramps many of few."""
     for chain in ((FIRST, Unflatten(2), Statistics()), (FIRST, quantise(40))):
-        given = Reach.anything(6)
+        given = Bounds.anything(6)
         for layer in chain:
             prepared = layer.prepare(given)
-            assert isinstance(layer, Unflatten) or prepared.work >= max(given.most.size, prepared.reach.most.size)
-            given = prepared.reach
+            assert isinstance(layer, Unflatten) or prepared.work >= max(given.most.size, prepared.bounds.most.size)
+            given = prepared.bounds
 
 
 FOREIGN = [
@@ -302,6 +308,6 @@ def test_layers_without_end_are_refused():
 
 def test_the_vocabulary_is_closed():
     assert set(OPS) == {
-        "affine", "argmax", "concatenation", "convolution", "flatten", "quantise", "residual", "round", "scale",
-        "spectrum", "statistics", "table", "unflatten",
+        "affine", "argmax", "concatenation", "convolution", "erase", "flatten", "quantise", "residual", "round",
+        "scale", "spectrum", "statistics", "table", "unflatten",
     }  # fmt: skip

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from deeprotect.bundle.layers.products import Affine, Product
-from deeprotect.bundle.layers.rounding import Argmax, Bounds, Quantise, Round, Scale, Table
+from deeprotect.bundle.layers.rounding import Argmax, Clip, Quantise, Round, Scale, Table
 from deeprotect.bundle.layers.structure import Residual, Unflatten
 from deeprotect.bundle.network import Network
 
@@ -14,10 +14,10 @@ def whole(*values):
 
 
 def quantise(most=9):
-    return Quantise(whole([0, 0]), 0, whole([1, 1]), 0, Bounds(-most, most))
+    return Quantise(whole([0, 0]), 0, whole([1, 1]), 0, Clip(-most, most))
 
 
-ROUND = Round(Bounds(-5, 5))
+ROUND = Round(Clip(-5, 5))
 DECISION = Argmax((2,), whole(1, 0))
 NOTHING = [[np.nan, np.nan], [0.0, 0.0]]
 
@@ -54,4 +54,4 @@ def test_bounds_cover_what_sums_in_float32_are_rounded_by():
     adding = tuple(Residual((Scale(shift),)) for shift in range(1, 24) for _ in range(3))
     for top in range(1 << 20, (1 << 20) + 200):
         network = Network((quantise(top), *adding), 2)
-        assert (network(np.full((1, 2), np.inf)) <= network.reach.most).all()
+        assert (network(np.full((1, 2), np.inf)) <= network.bounds.high).all()

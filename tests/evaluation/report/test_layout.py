@@ -1,7 +1,5 @@
 """The layout: which row leads, which drawings stand, what is owned up to."""
 
-from dataclasses import replace
-
 import pytest
 from tests.evaluation import made_results
 from tests.evaluation.made_results import row
@@ -29,12 +27,10 @@ LDP = made_results.policy().privacy
 @pytest.mark.parametrize(
     ("asked", "leads"),
     [
-        ({"guarantee": "named"}, "channel named"),
-        ({"guarantee": "named", "mechanism": "channel"}, "channel named"),
         ({"guarantee": "ldp"}, "channel ldp"),
         ({"guarantee": "ldp", "mechanism": "laplace"}, "laplace"),
-        ({"guarantee": "named", "mechanism": "laplace"}, "laplace"),  # whose ldp keeps named, too
-        ({"guarantee": "rldp", "mechanism": "subspace"}, "subspace"),
+        ({"guarantee": "rldp"}, "channel rldp"),
+        ({"guarantee": "rldp", "mechanism": "paper"}, "paper rldp"),
     ],
 )
 def test_what_the_policy_asks_for_leads(asked: dict, leads: str) -> None:
@@ -43,20 +39,20 @@ def test_what_the_policy_asks_for_leads(asked: dict, leads: str) -> None:
 
 
 def test_where_that_was_not_measured_the_strongest_promise_leads() -> None:
-    rows = [each for each in made_results.rows() if each.mechanism != "subspace"]
-    wanted = made_results.policy(guarantee="rldp", mechanism="subspace").privacy
+    rows = [each for each in made_results.rows() if each.guarantee != "rldp"]
+    wanted = made_results.policy(guarantee="rldp", mechanism="channel").privacy
     assert layout.leading(rows, 5.0, wanted).guarantee == "ldp"
 
 
 def test_the_promise_of_the_leading_row_is_said_as_a_card_says_it() -> None:
-    named = made_results.policy(guarantee="named", confidence=0.9, ldp_ceiling=5.0)
-    leads = replace(layout.leading(made_results.rows(), 5.0, named.privacy), ldp_ceiling=5.0)
-    promised, not_covered = layout.opening_of(leads, named)
+    policy = made_results.policy(guarantee="ldp")
+    leads = layout.leading(made_results.rows(), 5.0, policy.privacy)
+    promised, not_covered = layout.opening_of(leads, policy)
     assert "stretch of 1 second" in promised
-    assert "90 % confidence" in promised
-    assert "(where the factor is 149)" in not_covered
+    assert "at most a factor of 149" in promised
+    assert "several stretches together" in not_covered
     nothing = row("features", "none", None, app=0.5, attack=0.1)
-    assert layout.opening_of(nothing, named) == ()
+    assert layout.opening_of(nothing, policy) == ()
 
 
 def test_a_useful_row_whose_attacker_gains_more_does_not_lead() -> None:
@@ -72,7 +68,7 @@ def test_an_epsilon_that_was_not_measured_falls_back_to_those_that_were() -> Non
 
 def test_references_lead_only_where_nothing_else_was_measured() -> None:
     reference = row("elsewhere", "ldp", 5.0, app=0.99, attack=0.01)
-    mine = row("subspace", "rldp", 5.0, app=0.5, attack=0.1)
+    mine = row("paper", "rldp", 5.0, app=0.5, attack=0.1)
     assert layout.leading([reference, mine], 5.0, LDP) is mine
     assert layout.leading([reference], 5.0, LDP) is reference
 

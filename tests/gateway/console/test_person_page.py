@@ -51,7 +51,7 @@ def test_it_tells_which_app_may_infer_what_what_left_and_how_long_the_budget_las
     text = stranger.get(link).text
     assert draws > 0
     assert 'May infer: <span class="tag">activity</span>' in text
-    assert f'<b class="figures">{draws}</b> readings released in the last 24 hours (ε = {5 * draws})' in text
+    assert f'<b class="figures">{draws}</b> draws about you in the last 24 hours (ε = {5 * draws})' in text
     assert re.search(r"\d+ s at this rate", text)
     assert str(escape(HOSTILE)) in text
     assert "<script" not in text

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom
+from scipy.stats import beta, binom
+from tests.recordings import correlated
 
 from deeprotect.privacy.channel.betting import UNIT, least_end, lower_ends, needed, upper_ends
 
@@ -61,3 +62,29 @@ def test_needed_recordings_bring_what_was_never_seen_below_a_half_and_one_fewer_
     assert least_end(needed(miss), miss=miss) < UNIT // 2 <= least_end(needed(miss) - 1, miss=miss)
     # No bound can do with fewer than log2(1/miss): so often are as many recordings alike though half of all are not.
     assert np.log2(1 / miss) <= needed(miss) <= np.log2(1 / miss) + 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("correlation", [0.0, 0.03, 0.1, 0.3, 0.9])
+def test_an_end_is_too_small_as_seldom_as_stated_however_windows_of_a_recording_go_together(correlation):
+    rng, missed, trials = np.random.default_rng(7), 0, 2000
+    for _ in range(trials):
+        shares = correlated(rng, [0.9, 0.1], recordings=30, windows=27, correlation=correlation)[:, 1:]
+        missed += upper_ends(shares, miss=0.05)[0] < 0.1 * UNIT
+    assert missed <= 0.05 * trials
+
+
+def test_windows_counted_as_if_independent_would_not_hold():
+    """Why recordings are counted: intervals of 810 windows miss most of the time."""
+    rng, missed = np.random.default_rng(2), 0
+    for _ in range(300):
+        wrong = round(810 * correlated(rng, [0.9, 0.1], recordings=30, windows=27, correlation=0.3)[:, 1].mean())
+        ends = beta.ppf([0.025, 0.975], [wrong, wrong + 1], [811 - wrong, 810 - wrong])
+        missed += not ends[0] <= 0.1 <= ends[1]
+    assert missed / 300 > 0.3
+
+
+def test_ends_are_far_below_hoeffdings_where_shares_are_small():
+    shares = np.random.default_rng(1).beta(1, 19, size=(60, 1))
+    hoeffding = shares.mean() + np.sqrt(np.log(1 / 1e-4) / 120)
+    assert shares.mean() < upper_ends(shares, miss=1e-4)[0] / UNIT < shares.mean() + 0.6 * (hoeffding - shares.mean())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
-from tests.privacy.channel.test_discrete_channel import Script, ldp, named, person
+from tests.privacy.channel.test_discrete_channel import Script, ldp
 
 from deeprotect.errors import InputError
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
@@ -13,9 +13,8 @@ from deeprotect.privacy.events import Event
 
 
 def test_each_word_gives_the_output_whose_interval_holds_it():
-    weights = ((3, 0, 5, WHOLE - 8), (0, WHOLE - 1, 0, 1), (0, 0, WHOLE, 0))
-    event, weak = Event("named", 99.0, inferences=("person",), confidence=0.95), person([[2, 2, 2]] * 2, 99.0)
-    channel = DiscreteChannel(event, weights, (1.0,) * 3, np.zeros((3, 4)), promises=tuple(weak))
+    weights = ((3, 0, 5, WHOLE - 8), (1, 0, WHOLE - 2, 1), (WHOLE - 9, 0, 1, 8))
+    channel = DiscreteChannel(Event("ldp", 99.0), weights, (1.0,) * 3, np.zeros((3, 4)))
     for code, row in enumerate(weights):
         start = 0
         for output, weight in enumerate(row):
@@ -28,7 +27,7 @@ def test_each_word_gives_the_output_whose_interval_holds_it():
 
 
 def test_frequencies_match_the_integers():
-    channel = named(0.8, variants=3)
+    channel = ldp(4, 0.8, variants=3)
     code = np.tile(np.arange(4.0), 30_000)[:, None]
     released = channel.privatise(code, entropy=SeededEntropy(7))[:, 0].astype(int)
     for z in range(4):
@@ -60,7 +59,7 @@ def test_any_number_is_answered_as_some_code():
 
 
 def test_released_indices_are_whole_and_within_the_table():
-    channel = named(variants=5)
+    channel = ldp(4, variants=5)
     for count in (0, 1, 1000):
         code = np.random.default_rng(0).integers(0, 4, (count, 1)).astype(np.float32)
         before = code.copy()

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 from tests.privacy.edited import edited
-from tests.recordings import promises
 
 from deeprotect.errors import BundleError
 from deeprotect.privacy.box import Box
@@ -14,12 +13,10 @@ from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.mechanisms.laplace import baseline, certified, paper_mode1, paper_mode2
 from deeprotect.privacy.mechanisms.mechanism import load
 from deeprotect.privacy.mechanisms.relaxed import basis
-from deeprotect.privacy.mechanisms.subspace import subspace
 from studies.features.expected_noise import expected_noise
 
 DIRECTIONS = basis(np.random.default_rng(0).normal(size=(12, 2)))
 WIDE = Box((-4.0,) * 3, (4.0,) * 3)
-SUBJECTS = promises([[40, 30, 20, 10], [10, 20, 30, 40]], inference="subject", classes=("ann", "bob"), epsilon=5.0)
 ALL_MECHANISMS = {
     "baseline": (baseline(12, 5.0), 12),
     "paper mode 1": (paper_mode1(Box.unit(3), 5.0, dim_x=12), 3),
@@ -29,9 +26,7 @@ ALL_MECHANISMS = {
     ),
     "laplace": (certified(Box.unit(3), 5.0), 3),
     "laplace, uneven": (certified(Box((0.0, 0.0, 0.0), (1.0, 2.0, 3.0)), 5.0), 3),
-    "subspace": (subspace(DIRECTIONS, 5.0, inferences=("subject",)), 12),
     "channel": (make(design(1.0 - np.eye(4), np.ones(4), ldp_epsilon=5.0), variants=3), 1),
-    "channel, named": (make(design(1.0 - np.eye(4), np.ones(4), promises=SUBJECTS, ldp_epsilon=5.0), variants=3), 1),
 }
 every = pytest.mark.parametrize(("mechanism", "width"), ALL_MECHANISMS.values(), ids=ALL_MECHANISMS.keys())
 
@@ -79,7 +74,6 @@ def test_the_private_code_is_left_as_it_was(mechanism, width):
         lambda epsilon: paper_mode1(Box.unit(3), epsilon, dim_x=12),
         lambda epsilon: paper_mode2(Box.unit(3), epsilon, directions=DIRECTIONS),
         lambda epsilon: certified(WIDE, epsilon),
-        lambda epsilon: subspace(DIRECTIONS, epsilon),
     ],
 )
 def test_twice_the_budget_means_half_the_noise(make):
@@ -149,10 +143,9 @@ WRONG = [
     broken(["scales"], ["-5/1", "1/1", "1/1"]),
     broken(["scales"], [3, 3, 3]),
     broken(["scales"], ["9007199254740993/1"] * 3),
-    broken(["scale"], ["1/1", "1/1"], "subspace"),
-    broken(["scale"], ["1/1"], "subspace"),
-    broken(["directions"], (2 * DIRECTIONS).tolist(), "subspace"),
-    broken(["event", "guarantee"], "ldp", "subspace"),
+    broken(["event", "erased"], "person"),
+    broken(["event", "erased"], ["person"] * 65),
+    broken(["kind"], "subspace-laplace"),
     [],
     "mechanism",
 ]

@@ -56,7 +56,7 @@ def test_several_directions_agree_with_vertex_enumeration(seed, size):
 
 
 @pytest.mark.parametrize(("dim", "rank"), [(5, 2), (6, 3), (7, 4), (9, 5)])
-def test_the_subspace_sensitivity_agrees_with_vertex_enumeration(dim, rank):
+def test_the_sensitivity_along_directions_agrees_with_vertex_enumeration(dim, rank):
     base = directions(dim, dim, rank)
     found = largest_l1(np.eye(rank), base)
     assert found.exact

@@ -17,6 +17,7 @@ class Asked:
     ledger: Any
     runs: Sequence[Run]
     shown: np.ndarray
+    only_kept: bool = False
 
 
 def opened(ledger, runs, draws, counts=None):

@@ -9,6 +9,4 @@ from deeprotect.release.ledger.limits import Limits
 
 
 def price(epsilon=5.0, **limits):
-    return Price(
-        Event("ldp", epsilon), Fraction(repr(epsilon)), "ldp", bundle="bundle", limits=Limits.of(Budget(**limits))
-    )
+    return Price(Event("ldp", epsilon), Fraction(repr(epsilon)), bundle="bundle", limits=Limits.of(Budget(**limits)))

@@ -1,25 +1,20 @@
 """What a draw is counted as: the strongest bound that adds up, exactly, and never less than the mechanism's own."""
 
+import json
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.recordings import promises
 
+from deeprotect.errors import BudgetError
 from deeprotect.policy.sections import Budget
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.design import design, make
+from deeprotect.privacy.events import Event
 from deeprotect.privacy.mechanisms.laplace import baseline, paper_mode2
-from deeprotect.privacy.mechanisms.subspace import subspace
 from deeprotect.release.ledger import Price
 from deeprotect.release.ledger.limits import Limits, down, up
 
-PERSON = promises([[90, 60, 30, 20], [40, 60, 50, 50]])
 DIRECTION = np.array([[0.6], [0.8]])
-
-
-def named(*, ceiling=None):
-    return make(design(1.0 - np.eye(4), np.ones(4), promises=PERSON, ldp_epsilon=ceiling))
 
 
 def test_an_ldp_draw_counts_as_its_epsilon_as_it_is_written():
@@ -27,39 +22,37 @@ def test_an_ldp_draw_counts_as_its_epsilon_as_it_is_written():
     assert (price.epsilon, price.counted_as) == (Fraction(1, 10), "ldp")
 
 
-def test_a_named_draw_counts_as_its_ldp_ceiling():
-    price = Price.of(named(ceiling=2.5))
-    assert (price.event.guarantee, price.event.epsilon) == ("named", 1.0)
-    assert (price.epsilon, price.counted_as) == (Fraction(5, 2), "ldp")
-
-
-def test_without_a_ceiling_the_ldp_epsilon_of_the_integers_counts_rounded_up():
-    channel = named()
-    price = Price.of(channel)
-    assert price.counted_as == "ldp"
-    assert Fraction(channel.ldp_epsilon) <= price.epsilon < Fraction(channel.ldp_epsilon) + Fraction(1, 10**9)
-
-
-def test_a_named_draw_without_any_ldp_bound_is_a_count_and_says_so():
-    channel = make(design(1.0 - np.eye(4), np.ones(4), promises=_easy()))
-    assert channel.certificate()["ldp_epsilon"] is None
-    assert (Price.of(channel).epsilon, Price.of(channel).counted_as) == (30, "named")
-
-
-def _easy():
-    return promises([[90, 60, 30, 20], [40, 60, 50, 50]], epsilon=30.0)
-
-
 def test_relaxed_draws_count_as_ldp_where_the_clip_box_gives_it():
     literal = paper_mode2(Box.unit(1), 2.0, directions=DIRECTION)
     assert Price.of(literal).counted_as == "ldp"
     assert Price.of(literal).epsilon >= literal.real_epsilon
-    assert Price.of(subspace(DIRECTION, 2.0)).counted_as == "rldp"
 
 
 def test_a_price_is_the_same_after_it_was_stored():
-    price = Price.of(named(), bundle="digest", limits=Limits.of(Budget(per_hour=10.1, in_all=30.0)))
+    relaxed, limits = paper_mode2(Box.unit(1), 2.0, directions=DIRECTION), Limits.of(Budget(per_hour=10.1, in_all=30.0))
+    price = Price.of(relaxed, bundle="digest", limits=limits)
     assert Price.from_json(price.to_json()) == price
+
+
+def stored(guarantee, *, counted_as, epsilon="5"):
+    """As earlier versions wrote prices."""
+    event = {"guarantee": guarantee, "epsilon": 3.0, "per": "window", "inferences": ["person"], "delta": 0.0}
+    event |= {"confidence": 0.95, "given": ["activity"]}
+    body = {"bundle": "digest", "event": event, "epsilon": epsilon, "counted_as": counted_as, "limits": {}}
+    return json.dumps(body)
+
+
+def test_a_stored_price_of_an_earlier_version_counts_as_it_did():
+    price = Price.from_json(stored("rldp", counted_as="ldp"))
+    assert (price.event, price.epsilon) == (Event("rldp", 3.0, inferences=("person",)), 5)
+    price = Price.from_json(stored("named", counted_as="ldp"))
+    assert (price.event, price.epsilon, price.counted_as) == (Event("ldp", 5.0), 5, "ldp")
+
+
+def test_a_stored_price_that_bounds_nothing_is_refused_with_the_way_out():
+    with pytest.raises(BudgetError, match="begin a new ledger") as refused:
+        Price.from_json(stored("named", counted_as="named"))
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

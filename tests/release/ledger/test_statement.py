@@ -4,14 +4,14 @@ import json
 import re
 from dataclasses import replace
 
-import pytest
 from sqlalchemy import Engine, event, func, select, text
 from tests.release.ledger.bookings import charge
 from tests.release.ledger.prices import price
 
-from deeprotect.privacy.events import Event
+from deeprotect.cli.budget import lines
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import charges, totals
+from deeprotect.release.ledger.limits import UNBOUNDED
 from deeprotect.release.ledger.statement import statement
 from deeprotect.signals import Run
 
@@ -64,36 +64,26 @@ def test_placeholders_are_told_and_cost_nothing(open_ledger, address, clock):
     assert (person.draws, person.lines[0].placeholders, person.spent("in_all").epsilon) == (3, 2, 15)
 
 
-@pytest.mark.parametrize(
-    ("kinds", "bound"),
-    [
-        (["ldp"], "ldp"),
-        (["ldp", "rldp for “a”"], "rldp for “a”"),
-        (["rldp for “a”", "rldp for “b”"], None),
-        (["named for “a”"], None),
-        (["ldp", "named for “a”"], None),
-    ],
-)
-def test_a_total_says_what_it_bounds(open_ledger, address, clock, kinds, bound):
-    for kind in kinds:
-        guarantee, _, inference = kind.partition(" for ")
-        promised = Event(guarantee, 5.0, inferences=(inference.strip("“”"),) if inference else ())
-        counted = replace(price(), event=promised, counted_as=guarantee)
-        charge(open_ledger(kind, person="ann", at=counted), run(0, 2), count=2)
-    (person,) = statement(Database.existing(address), clock=clock).people
-    assert (person.counted_as, person.bound) == (tuple(kinds), bound)
-    assert person.spent("in_all").epsilon == 10 * len(kinds)
+def test_with_one_draw_that_has_no_ldp_bound_nothing_bounds_the_total_and_it_says_so(open_ledger, address, clock):
+    charge(open_ledger("watch", person="ann"), run(0, 2), count=2)
+    assert statement(Database.existing(address), clock=clock).people[0].unbounded == 0
+    unbounded = replace(price(), epsilon=UNBOUNDED)
+    charge(open_ledger("phone", person="ann", at=unbounded), run(0, 1), count=1)
+    found = statement(Database.existing(address), clock=clock)
+    (person,) = found.people
+    assert (person.counted_as, person.unbounded) == (("ldp", "no LDP bound"), 1)
+    assert [person.spent(name).epsilon for name in ("per_hour", "in_all")] == [UNBOUNDED] * 2
+    assert {line.stream: line.spent["in_all"].epsilon for line in person.lines} == {"phone": UNBOUNDED, "watch": 10}
+    (body,) = json.loads(json.dumps(found.to_json(), allow_nan=False))["people"]
+    assert (body["spent"]["all"], body["draws_without_ldp"]) == (None, 1)
+    said = list(lines(found))
+    assert "ann: ε = ∞ in all, ∞ in the last day" in said[0]
+    assert "3 draws, 1 of them without an LDP bound: nothing bounds them together" in said[0]
 
 
-def test_two_bundles_that_hide_directions_of_one_name_have_no_bound_together(open_ledger, address, clock):
-    promised = Event("rldp", 5.0, inferences=("a",))
-    for bundle in ("one", "other"):
-        ledger = open_ledger(
-            bundle, person="ann", bundle=bundle, at=replace(price(), event=promised, counted_as="rldp")
-        )
-        charge(ledger, run(0, 2), count=2)
-    (person,) = statement(Database.existing(address), clock=clock).people
-    assert (person.counted_as, person.bound) == (("rldp for “a”",), None)
+def test_placeholders_of_draws_without_an_ldp_bound_cost_nothing():
+    unbounded = replace(price(), epsilon=UNBOUNDED)
+    assert unbounded.cost(0) == unbounded.counted(0) == 0
 
 
 def test_running_totals_are_what_the_charges_add_up_to(open_ledger, address, clock):

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pyarrow.csv as pa_csv
@@ -13,10 +14,16 @@ from tests.conftest import walk
 from tests.mutations import protectors
 
 from deeprotect import Protector
-from deeprotect.errors import BudgetError, DeeprotectError
+from deeprotect.cli.budget import remembered
+from deeprotect.errors import BudgetError, DeeprotectError, ReleasedBeforeError
 from deeprotect.privacy.channel.design import design, make
+from deeprotect.release import engine
+from deeprotect.release.ledger import Account, Price
+from deeprotect.release.ledger.archive import archive_charges, forget_draws
 from deeprotect.release.ledger.database import Database
+from deeprotect.release.ledger.ledger import utc_now
 from deeprotect.release.ledger.statement import statement
+from deeprotect.release.ledger.stored import StoredLedger
 
 CODES = protectors.CODES
 WINDOWS = 6  # of walk(23): 12 rows and 11 rows in windows of 4
@@ -85,16 +92,16 @@ def test_frames_and_standard_input_have_no_name_and_are_charged_each_time(protec
 @pytest.mark.long
 def test_a_release_that_failed_half_way_is_paid_once(protector, release, address, tmp_path, monkeypatch):
     source = write(walk(200_000, recordings=1), tmp_path / "in.csv")
-    decode, calls = type(protector.bundle).decode, []
+    decode, calls = engine._decode, []
 
-    def failing(self, noisy_code):
-        calls.append(len(noisy_code))
+    def failing(requests, kept, paid):
+        calls.append(sum(map(len, kept)))
         if len(calls) == 2:
             raise DeeprotectError("planted")
-        return decode(self, noisy_code)
+        return decode(requests, kept, paid)
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(protector.bundle), "decode", failing)
+        patch.setattr(engine, "_decode", failing)
         with pytest.raises(DeeprotectError, match="planted"):
             release(source)
     assert not (tmp_path / "out.csv").exists()
@@ -238,3 +245,33 @@ def test_a_release_that_is_killed_leaves_nothing_of_the_batch_that_it_was_at(bun
     summary = protector.protect(source, tmp_path / "out.csv", ledger=protector.ledger(ledger, stream="walk"))
     assert 0 < before == summary.draws.repeated
     assert statement(Database.existing(str(ledger))).people[0].draws == 25_000
+
+
+@pytest.mark.parametrize("kind", ["forget", "archive"])
+def test_what_was_forgotten_is_refused_and_by_another_way_it_is_a_second_draw_that_is_charged_and_said(
+    protector, address, tmp_path, kind
+):
+    """The file itself, and a copy, are known by their content; the same windows in other bytes are not."""
+    database, month = Database.existing_or_new(address), timedelta(days=30)
+    source = write(walk(23), tmp_path / "in.csv")
+    before = lambda: utc_now() - 2 * month  # noqa: E731
+    old = StoredLedger(database, Account("walk"), Price.of_bundle(protector.bundle), clock=before)
+    first = protector.protect(source, ledger=old).table
+    if kind == "forget":
+        assert forget_draws(database, older_than=month) > 0
+    else:
+        archive_charges(database, tmp_path / "old.csv", older_than=month)
+    for again in (source, shutil.copy(source, tmp_path / "copy.csv")):
+        with pytest.raises(ReleasedBeforeError, match="never drawn a second time"):
+            protector.protect(again, tmp_path / "out.csv", ledger=address, stream="walk")
+        assert not (tmp_path / "out.csv").exists()
+    assert statement(database).people[0].draws == WINDOWS
+    other = tmp_path / "other.csv"
+    other.write_bytes(source.read_bytes() + b"\n")
+    ways = ((other, {}), (walk(23), {}), (source, {"app": "maps"}))
+    for number, (table, who) in enumerate(ways, start=2):
+        release = protector.protect(table, ledger=address, stream="walk", **who)
+        assert not release.table.equals(first)
+        said = "\n".join(remembered(release.draws, address, ["walk"]))
+        assert f": {WINDOWS} draws charged\n" in said
+        assert f"ε = {5 * WINDOWS * number} in all" in said

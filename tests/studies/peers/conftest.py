@@ -30,3 +30,4 @@ def texts(windows: LabelledWindows, name: str) -> np.ndarray:
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few steps show form and repetition as well as many."""
     monkeypatch.setattr("studies.peers.adversarial.STEPS", 20)
+    monkeypatch.setattr("studies.peers.conditional.STEPS", 20)

@@ -26,7 +26,7 @@ SMALL = Size(
     attackers=("ridge",),
     app="ridge",
 )
-CHEAP = (Method("baseline", "ldp"), Method("laplace", "ldp"), Method("subspace", "rldp"), Method("channel", "named"))
+CHEAP = (Method("baseline", "ldp"), Method("laplace", "ldp"), Method("channel", "rldp"), Method("channel", "ldp"))
 BESIDE_PROJECT = Path(__file__).parents[3] / "shared" / "datasets"
 
 

@@ -3,10 +3,14 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from deeprotect.datasets.dataset import Dataset
 from deeprotect.datasets.fetching import load
+from deeprotect.datasets.registry import entry
 from deeprotect.errors import DatasetError, PolicyError
+from deeprotect.signals import Channel
 from deeprotect.training.labelled_windows import LabelledWindows
 from studies.printing import study_lines
 from studies.reproduction.known_tables import STUDIES, run_study, select_studies
@@ -50,3 +54,19 @@ def test_classes_that_a_study_does_not_hide_lose_their_label_and_keep_their_wind
     eve = windows.labels["person"] == "eve"
     assert hidden.labelled("person").tolist() == (~eve).tolist()
     assert (hidden.labels["activity"] == windows.labels["activity"]).all()
+
+
+def test_recordings_of_the_tested_trials_are_tested_and_a_magnitude_is_a_channel(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    names = ["p01-walking-7"] * 3 + ["p02-walking-11"] * 2 + ["p01-sitting-13"] * 2
+    axes = {f"{sensor}_{axis}": np.arange(7.0) for sensor in ("user_acc", "gyro") for axis in "xyz"}
+    table = pa.table({"recording": names, **axes, "trial": [name.rpartition("-")[2] for name in names]})
+    channels = tuple(Channel(name, "g", -2.0, 2.0) for name in axes)
+    made = Dataset("motionsense", table, channels, ("trial",), 50.0, entry("motionsense"))
+    monkeypatch.setattr("studies.reproduction.study.load", lambda *_, **__: made)
+    (study,) = select_studies(["motionsense-4-magnitudes-gender"])
+    data = study.load(tmp_path)
+    assert study.split_of(data).tested == (1, 2)
+    assert np.allclose(data.table["gyro"], np.sqrt(3) * np.arange(7))
+    assert [*study.policy(data).stream.channels] == ["user_acc", "gyro"]

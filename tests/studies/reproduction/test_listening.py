@@ -56,7 +56,7 @@ def test_several_speakers_say_several_digits(samples):
     assert {(each.digit, each.speaker) for each in samples} == {(d, s) for d in "37" for s in ("ann", "bob")}
     ways = listening.ways(samples)
     assert ways[:2] == [listening.RAW, listening.THROUGH]
-    assert {"baseline", "subspace", "channel named"} <= set(ways)
+    assert {"baseline", "channel rldp", "channel ldp"} <= set(ways)
 
 
 def test_released_sounds_are_valid_wav_files(samples, tmp_path):

@@ -156,7 +156,7 @@ def test_half_right_is_what_a_constant_guess_gives():
 
 @pytest.fixture(scope="module")
 def small():
-    privacy = {"guarantee": "named", "epsilon": 2.0}
+    privacy = {"guarantee": "ldp", "epsilon": 2.0}
     policy = Policy.from_tables(POLICY).vary(privacy=privacy, training={"max_epochs": 1})
     return run(read_windows(gym(people=4, seconds=12), policy), policy, bundles=4)
 

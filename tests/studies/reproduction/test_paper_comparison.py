@@ -74,7 +74,7 @@ def test_the_papers_autoencoder_is_called_lower_only_where_it_is(experiment):
 
 
 def test_the_papers_noise_is_called_guessing_only_where_it_is(experiment):
-    rows = [row("baseline", 0.5, 0.5), row("laplace", 0.55, 0.5), row("channel named", 0.8, 0.5)]
+    rows = [row("baseline", 0.5, 0.5), row("laplace", 0.55, 0.5), row("channel ldp", 0.8, 0.5)]
     lost = sentences(experiment, [*rows, row("paper rldp", 0.51, 0.5)])
     assert "leaves guessing" in lost
     assert "is 16 in mode 1" in lost  # √7 · 30 / 5
@@ -84,20 +84,20 @@ def test_the_papers_noise_is_called_guessing_only_where_it_is(experiment):
 
 
 def test_what_an_attacker_gains_follows_its_interval(experiment):
-    assert "gains nothing" in sentences(experiment, [row("channel named", 0.85, 0.51)])
-    assert "still gains 10.0 points over 50.0 %" in sentences(experiment, [row("channel named", 0.85, 0.6)])
+    assert "gains nothing" in sentences(experiment, [row("channel ldp", 0.85, 0.51)])
+    assert "still gains 10.0 points over 50.0 %" in sentences(experiment, [row("channel ldp", 0.85, 0.6)])
 
 
 def test_the_papers_level_is_kept_missed_or_never_there(experiment):
-    assert "keeps more than the paper's 80.0 %" in sentences(experiment, [row("channel named", 0.85, 0.5)])
-    assert "falls 10 points short" in sentences(experiment, [row("channel named", 0.7, 0.5)])
-    poor = row("channel named", 0.7, 0.5)
+    assert "keeps more than the paper's 80.0 %" in sentences(experiment, [row("channel ldp", 0.85, 0.5)])
+    assert "falls 10 points short" in sentences(experiment, [row("channel ldp", 0.7, 0.5)])
+    poor = row("channel ldp", 0.7, 0.5)
     poor = replace(poor, useful={"owner": replace(poor.useful["owner"], clean=0.72)})
     assert "below the paper's level on raw windows already (72.0 %)" in sentences(experiment, [poor])
 
 
 def test_the_papers_chance_level_is_put_right(experiment):
-    text = sentences(experiment, [row("channel named", 0.85, 0.5)])
+    text = sentences(experiment, [row("channel ldp", 0.85, 0.5)])
     assert "1/20 is the chance for 20 people" in text
     assert "of these 3 classes" in text
 

@@ -192,3 +192,10 @@ def test_a_first_look_reads_no_further(tmp_path):
     with pytest.raises(TableError, match="no such file"):
         first_look(tmp_path / "none.csv", mapping=ColumnMap(), columns=None)
     assert kinds(check(path)) == {"ragged": 1}
+
+
+@pytest.mark.parametrize("rows", [2000, 2999])
+def test_a_run_in_metres_is_not_in_g_however_hard_it_shakes(rows):
+    shaken = np.random.default_rng(0).normal([0.5, 1.0, 9.8], 6.0, (rows, 3))
+    table = pa.table({"time": np.arange(rows) / 50} | {f"acc_{axis}": shaken[:, n] for n, axis in enumerate("xyz")})
+    assert "look like m/s²" in str(check(table))

@@ -54,14 +54,6 @@ def test_an_episode_has_one_code_and_is_read_no_worse_than_a_window(models, held
     assert right[1] >= right[0]
 
 
-def test_a_named_promise_counts_recordings_of_episodes(held, short_recordings):
-    named = held.vary(privacy={"guarantee": "named", "epsilon": 3.0, "confidence": 0.5}, training={"max_epochs": 2})
-    protector = learn(FittedModels(short_recordings(5), HOLD), named)
-    (promise,) = protector.mechanism.promises
-    assert promise.recordings == 9  # half of six of each activity
-    assert protector.mechanism.event.per == "episode"
-
-
 def test_a_protector_releases_as_many_windows_as_it_was_given(models, held, gym_windows):
     from deeprotect.privacy.entropy import SeededEntropy
     from deeprotect.signals.episodes import run_lengths

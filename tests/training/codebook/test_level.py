@@ -17,7 +17,7 @@ CHANNELS = 2
 @pytest.fixture(scope="module")
 def coder(gym_windows):
     policy = Policy.from_tables(POLICY).vary(training={"orientation": "unknown"})
-    data = CoderData.of(gym_windows, Targets.read(gym_windows.targets(["activity"]), len(gym_windows)))
+    data = CoderData.of(gym_windows, Targets.read(gym_windows.targets(["activity"]), len(gym_windows)), policy)
     rotation = Rotation.of(policy)
     assert rotation is not None
     assert rotation.unknown

@@ -68,10 +68,10 @@ def test_the_owner_is_known_on_windows_that_the_coder_did_not_see(gym_windows, l
 
 
 def test_a_protector_of_it_is_an_ordinary_channel_of_two_codes(gym_windows, policy, learnt):
-    models = FittedModels(learnt.windows, _codes=[learnt])
+    models = FittedModels(learnt.windows, _codes={(): learnt})
     protector = learn(models, policy)
     assert protector.mechanism.codes == ("other", "owner")
-    assert protector.mechanism.ldp_epsilon <= 5.0
+    assert protector.mechanism.certificate()["ldp_epsilon"] <= 5.0
     assert set(np.unique(protector.encode(gym_windows.flat))) <= {0.0, 1.0}
 
 

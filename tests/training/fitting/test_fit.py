@@ -13,10 +13,9 @@ OPTIONS = [
     ("paper", "ldp", "paper"),
     ("paper", "rldp", "paper"),
     ("laplace", "ldp", "default"),
-    ("laplace", "named", "pca"),
-    ("subspace", "rldp", "default"),
+    ("laplace", "ldp", "pca"),
     ("channel", "ldp", "default"),
-    ("channel", "named", "default"),
+    ("channel", "rldp", "default"),
 ]
 
 

@@ -1,11 +1,11 @@
 // The popup: what this site may infer, its switch, the price and what is left of it, and whether it is sealed.
-import { type Bundle, NO_BUDGET, NO_CHARGES, spending, stricter } from "deeprotect";
+import { type Bundle, NO_BUDGET, NO_CHARGES, type Status, spending, stricter } from "deeprotect";
 import { loadExported } from "../files";
-import { CHANGED, type FromWorker } from "../messages";
+import { CHANGED, type FromWorker, STATUS } from "../messages";
 import { type Reports, allowed, sealOf } from "../seal";
 import { DEFAULTS, type Settings, holdOf, isOff, mayHoldLonger, whenSpentOf, withSite } from "../settings";
 import { get, put } from "../store";
-import { budgetLine, duration, holdSeconds, mayInfer, perDay, price, secondsLeft, short } from "./words";
+import { budgetLine, duration, holdSeconds, mayInfer, perDay, price, secondsLeft, short, statusLine } from "./words";
 
 const HOLDS_S = [10, 30, 60, 300];
 
@@ -22,7 +22,7 @@ async function siteOfTab(): Promise<string | null> {
 
 async function change(changed: (settings: Settings, bundle: Bundle) => Settings): Promise<void> {
   const bundle = await loadExported();
-  await put("settings", changed((await get("settings")) ?? DEFAULTS, bundle));
+  await put("settings", changed({ ...DEFAULTS, ...(await get("settings")) }, bundle));
   const channel = new BroadcastChannel("settings");
   channel.postMessage("changed");
   channel.close();
@@ -32,7 +32,7 @@ async function change(changed: (settings: Settings, bundle: Bundle) => Settings)
 }
 
 async function show(): Promise<void> {
-  const [bundle, settings, site] = [await loadExported(), (await get("settings")) ?? DEFAULTS, await siteOfTab()];
+  const [bundle, settings, site] = [await loadExported(), { ...DEFAULTS, ...(await get("settings")) }, await siteOfTab()];
   showPromise(bundle, settings);
   showSite(settings, site);
   await showBudget(bundle, settings);
@@ -56,6 +56,7 @@ function showPromise(bundle: Bundle, settings: Settings): void {
   hold.replaceChildren(...choices.map((windows) => new Option(duration(windows * one), String(windows))));
   hold.value = String(windowsHeld(bundle, settings));
   element<HTMLSelectElement>("uncovered").value = settings.uncovered;
+  element<HTMLInputElement>("tell").checked = settings.tell;
   const spent = element<HTMLSelectElement>("spent");
   spent.value = whenSpentOf(bundle, settings);
   spent.disabled = bundle.policy.whenSpent === "nothing"; // as the policy says
@@ -93,7 +94,7 @@ function showSeal(reports: Reports, site: string | null): void {
     ? "Open or reload a site to see."
     : sealed
       ? "The browser itself keeps raw motion from this site."
-      : "The extension keeps raw motion from this site, but not from its offline pages and some pop-ups: those still leak.";
+      : "Not protected against a site that wants raw motion: its offline pages and its pop-ups still leak.";
   element("sealed").textContent = open.length ? `${text} It still gives it to ${open.join(", ")}.` : text;
   element("guide").hidden = sealed && !open.length;
   element("seal").dataset["shown"] = "yes"; // the last thing that is shown
@@ -103,6 +104,9 @@ element("on").addEventListener("change", async () => {
   const site = await siteOfTab();
   const state = element<HTMLInputElement>("on").checked ? "on" : "off";
   if (site) await change((settings) => withSite(settings, site, state));
+});
+element("tell").addEventListener("change", () => {
+  return change((settings) => ({ ...settings, tell: element<HTMLInputElement>("tell").checked }));
 });
 element("hold").addEventListener("change", () => {
   return change((settings, bundle) => {
@@ -126,4 +130,15 @@ element("hours").addEventListener("change", () => {
   });
 });
 element("guide").addEventListener("click", () => void chrome.tabs.create({ url: "guide.html" }));
+/** The document that reads answers, where there is one. */
+function watchStatus(): void {
+  const channel = new BroadcastChannel(STATUS);
+  channel.onmessage = ({ data }: MessageEvent<Status | null>) => {
+    if (data) element("status").textContent = statusLine(data);
+  };
+  element("status").textContent = statusLine(null);
+  channel.postMessage(null);
+}
+
+watchStatus();
 void show();

@@ -1,5 +1,5 @@
 // What the popup says, from the bundle's own numbers and the ledger's.
-import type { Budget, Bundle, Spending } from "deeprotect";
+import type { Budget, Bundle, Spending, Status } from "deeprotect";
 
 /** Seconds for which one draw lasts. */
 export function holdSeconds(bundle: Bundle, windows: number): number {
@@ -9,13 +9,10 @@ export function holdSeconds(bundle: Bundle, windows: number): number {
 
 /** What a site may infer, and what it may not. */
 export function mayInfer(bundle: Bundle): { may: string; hidden: string } {
-  const { useful, sensitive } = bundle.policy;
+  const { useful } = bundle.policy;
   const event = bundle.promise;
   const factor = event.epsilon < 14 ? short(Math.exp(event.epsilon)) : `e^${short(event.epsilon)}`;
-  const hidden =
-    event.guarantee === "named"
-      ? `${quoted(sensitive)}: a reading makes one answer look at most ${factor} times as likely as another (${short(100 * event.confidence)} % confidence). Many readings together can tell more.`
-      : `Everything else: a reading makes anything you did look at most ${factor} times as likely as anything else. Many readings together can tell more.`;
+  const hidden = `Everything else: a reading makes anything you did look at most ${factor} times as likely as anything else. Many readings together can tell more.`;
   return { may: quoted(useful), hidden: event.noiseless ? `${hidden} What it may learn is given without noise.` : hidden };
 }
 
@@ -27,8 +24,7 @@ function quoted(names: readonly string[]): string {
 /** What a reading costs, and how long it lasts. */
 export function price(bundle: Bundle, windows: number): string {
   const event = bundle.promise;
-  const bound = event.guarantee === "ldp" ? "" : event.ldpCeiling === null ? " (no bound for anything else)" : ` (${short(event.ldpCeiling)} for anything else)`;
-  return `ε = ${short(event.epsilon)}${bound} for every ${duration(holdSeconds(bundle, windows))} that sites read`;
+  return `ε = ${short(event.epsilon)} for every ${duration(holdSeconds(bundle, windows))} that sites read`;
 }
 
 /** What is left of the budget as time with a site that reads motion; null where no budget is set. */
@@ -61,4 +57,22 @@ export function duration(seconds: number): string {
 
 export function short(value: number): string {
   return String(Number(value.toPrecision(3)));
+}
+
+/** What the stream is doing now; null where nothing reads. */
+export function statusLine(status: Status | null): string {
+  if (!status) return "No page reads motion now.";
+  const { state, secondsToFirstWindow: seconds, reason } = status;
+  const lines: { readonly [state in Status["state"]]: string } = {
+    stopped: "No page reads motion now.",
+    starting: `Starting: the first reading comes in ${duration(Math.ceil(seconds ?? 0))}.`,
+    live: "Live.",
+    placeholder: "Made-up motion: no readings come from the sensors.",
+    "sensor-missing": "A sensor that the protector needs gives no readings.",
+    "budget-spent": "The budget is used up.",
+    "store-failed": "Stopped: the budget cannot be stored.",
+    "clock-moved": "Starting again: the clock was set back.",
+    failed: `Stopped by an error: ${reason ?? "unknown"}`,
+  };
+  return lines[state];
 }

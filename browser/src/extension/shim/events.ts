@@ -1,142 +1,158 @@
-// devicemotion, deviceorientation and deviceorientationabsolute with released values.
+// devicemotion, deviceorientation and deviceorientationabsolute with released values. A page's listeners are never
+// registered with the browser under these names, so that its own events reach none of them.
 import type { Reading, Vector } from "deeprotect";
-import { type Feature, allowedByPage } from "../header";
+import { allowedByPage } from "../policy";
+import { handlerOf, setHandler } from "./handlers";
 import type { Giver } from "./link";
-import { type Listener, addNative, dispatchNative, replace, replaceAccessor, stopNative } from "./natives";
+import { EVENTS, type MotionEvent, isMotion } from "./motion";
+import { addNative, bare, defineProperty, dispatchNative, isWindow, replace, replaceAccessor, typeOfEvent } from "./natives";
 
-type Type = "devicemotion" | "deviceorientation" | "deviceorientationabsolute";
-
-/** By event: what the page's policy must allow for it to fire at all. */
-const NEEDS: { readonly [type in Type]: readonly Feature[] } = {
-  devicemotion: ["accelerometer", "gyroscope"],
-  deviceorientation: ["accelerometer", "gyroscope"],
-  deviceorientationabsolute: ["accelerometer", "gyroscope", "magnetometer"],
-};
-const TYPES = Object.keys(NEEDS) as Type[];
+/** Taken before a page could replace them. */
+const { DeviceMotionEvent: Motion, DeviceOrientationEvent: Orientation } = window;
+const OUR = "deeprotect-";
 
 interface Registered {
-  readonly type: Type;
-  readonly callback: Listener;
+  readonly type: MotionEvent;
+  readonly callback: unknown;
   readonly capture: boolean;
   readonly once: boolean;
 }
 
-/** Mirrors who listens, so that the stream runs only while somebody does; the events go the browser's own way. */
+interface Flags {
+  readonly capture: boolean;
+  readonly once: boolean;
+  readonly passive: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** Mirrors who listens, so that the stream runs only while somebody does; the browser itself calls them. */
 export class Events {
   /** Milliseconds between events, as they say it. */
   interval = 16;
   private registered: Registered[] = [];
-  private readonly last = new Map<Type, string>();
+  private readonly last = new Map<MotionEvent, string>();
 
   constructor(private readonly giver: Giver) {
-    replace(EventTarget.prototype, "addEventListener", (self, args, native) => {
-      this.adding(self, args);
-      return native();
-    });
-    replace(EventTarget.prototype, "removeEventListener", (self, args, native) => {
-      if (isWindow(self)) this.removing(args);
-      return native();
-    });
-    TYPES.forEach((type) => this.watchHandler(type));
+    replace(EventTarget.prototype, "addEventListener", (self, args, native) => this.add(self, args, native));
+    replace(EventTarget.prototype, "removeEventListener", (self, args, native) => this.remove(self, args, native));
+    replace(EventTarget.prototype, "dispatchEvent", (self, args, native) => this.dispatched(self, args, native));
+    for (const type of Object.keys(EVENTS) as MotionEvent[]) this.watchHandler(type);
   }
 
   dispatch(reading: Reading): void {
     const { acceleration, accelerationIncludingGravity, rotationRate, orientation } = reading;
     this.fire("devicemotion", () => {
       const init = { acceleration: xyz(acceleration), accelerationIncludingGravity: xyz(accelerationIncludingGravity) };
-      return new DeviceMotionEvent("devicemotion", { ...init, rotationRate: angles(rotationRate), interval: this.interval });
+      return new Motion(`${OUR}devicemotion`, { ...init, rotationRate: angles(rotationRate), interval: this.interval });
     });
     for (const type of ["deviceorientation", "deviceorientationabsolute"] as const) {
       const key = String(orientation);
       if (this.last.get(type) === key || !this.wants(type)) continue; // as the platform: on change only
       this.last.set(type, key);
       const absolute = type === "deviceorientationabsolute";
-      this.fire(type, () => new DeviceOrientationEvent(type, { ...angles(orientation), absolute }));
+      this.fire(type, () => new Orientation(OUR + type, { ...angles(orientation), absolute }));
     }
   }
 
-  private wants(type: Type): boolean {
+  private wants(type: MotionEvent): boolean {
     return this.registered.some((each) => each.type === type);
   }
 
-  private fire(type: Type, make: () => Event): void {
-    if (!this.wants(type) || !allowedByPage(...NEEDS[type])) return;
+  private fire(type: MotionEvent, make: () => Event): void {
+    if (!this.wants(type) || !allowedByPage(...EVENTS[type])) return;
+    this.call(type, make());
+  }
+
+  private call(type: MotionEvent, event: Event): boolean {
     const once = this.registered.filter((each) => each.type === type && each.once);
-    dispatchNative(window, make());
+    defineProperty(event, "type", bare({ value: type, configurable: true }));
+    const kept = dispatchNative(window, event);
     this.registered = this.registered.filter((each) => !once.includes(each));
     this.changed(type);
+    return kept;
   }
 
-  /** The name is made a text once: what is asked twice may answer twice. */
-  private adding(self: unknown, args: unknown[]): void {
-    if (typeof args[0] === "object" && args[0] !== null) args[0] = `${args[0] as unknown as string}`;
-    const [name, callback, options] = args;
-    const type = typeOf(name);
-    if (!type || !callback) return;
-    this.guard(isWindow(self) ? window : (self as EventTarget), type);
-    if (!isWindow(self)) return;
-    const { capture, once, signal } = flags(options);
+  /** What a page gives is made a text and flags once, and these are what the browser gets. */
+  private add(self: unknown, args: unknown[], native: (args?: unknown[]) => unknown): unknown {
+    if (args.length < 2) return native();
+    const type = typeof args[0] === "string" ? args[0] : `${args[0] as string}`;
+    args[0] = type;
+    if (!isMotion(type) || !(isOurs(self) || isWindow(self))) return native(args);
+    const flags = flagsOf(args.length > 2 ? args[2] : undefined);
+    const result = native([OUR + type, args[1], flags]);
+    if (isOurs(self) && args[1]) this.added(type, args[1], flags);
+    return result;
+  }
+
+  private added(type: MotionEvent, callback: unknown, { capture, once, signal }: Flags): void {
     const known = this.registered.some((each) => same(each, type, callback, capture));
     if (known || signal?.aborted) return;
-    this.registered.push({ type, callback: callback as Listener, capture, once });
-    if (signal) addNative(signal, "abort", () => this.removing([type, callback, capture]), { once: true });
+    this.registered.push({ type, callback, capture, once });
+    if (signal) addNative(signal, "abort", () => this.removed(type, callback, capture), { once: true });
     this.changed(type);
   }
 
-  private removing([name, callback, options]: unknown[]): void {
-    const type = typeOf(String(name));
-    if (!type) return;
-    const { capture } = flags(options);
+  private remove(self: unknown, args: unknown[], native: (args?: unknown[]) => unknown): unknown {
+    if (args.length < 2) return native();
+    const type = typeof args[0] === "string" ? args[0] : `${args[0] as string}`;
+    args[0] = type;
+    if (!isMotion(type) || !(isOurs(self) || isWindow(self))) return native(args);
+    const { capture } = flagsOf(args.length > 2 ? args[2] : undefined);
+    const result = native([OUR + type, args[1], capture]);
+    if (isOurs(self)) this.removed(type, args[1], capture);
+    return result;
+  }
+
+  private removed(type: MotionEvent, callback: unknown, capture: boolean): void {
     this.registered = this.registered.filter((each) => !same(each, type, callback, capture));
     this.changed(type);
   }
 
-  private changed(type: Type): void {
+  /** An event that the page made itself: its listeners hear a copy, which is made from it. */
+  private dispatched(self: unknown, args: unknown[], native: () => unknown): unknown {
+    const kept = native() as boolean;
+    const event = args[0] as Event;
+    const type = typeOfEvent(event);
+    if (!isMotion(type) || !isOurs(self)) return kept;
+    const Kind = type === "devicemotion" ? Motion : Orientation;
+    return this.call(type, new Kind(OUR + type, event as DeviceMotionEventInit)) && kept;
+  }
+
+  private changed(type: MotionEvent): void {
     if (!this.wants(type)) this.last.delete(type);
     this.giver.interest(type, this.wants(type) ? "on" : "off");
   }
 
-  /** Events that the browser itself sends stop here: nulls where it is sealed, raw values where it is not. */
-  private guard(target: EventTarget, type: Type): void {
-    addNative(target, type, this.stop, true); // once, unless a document that was opened again has lost it
-  }
-
-  private readonly stop = (event: Event): void => {
-    if (!event.isTrusted) return;
-    if (this.giver.intercept !== null) this.giver.intercept(event);
-    stopNative(event);
-  };
-
-  private watchHandler(type: Type): void {
+  private watchHandler(type: MotionEvent): void {
+    const name = `on${type}`;
     const marker = () => {};
-    replaceAccessor(window, `on${type}`, {
-      set: (_, [handler], native) => {
-        const some = typeof handler === "function" || (typeof handler === "object" && handler !== null);
-        if (some) this.adding(window, [type, marker]);
-        else this.removing([type, marker]);
-        return native();
+    replaceAccessor(window, name, {
+      get: (self, _, native) => (isOurs(self) ? handlerOf(window, name) : native()),
+      set: (self, args, native) => {
+        if (!isOurs(self)) return isWindow(self) ? undefined : native();
+        setHandler(window, name, OUR + type, args[0]);
+        if (handlerOf(window, name)) this.added(type, marker, flagsOf(undefined));
+        else this.removed(type, marker, false);
+        return undefined;
       },
     });
   }
 }
 
-/** By comparison alone: a page may have changed what looks into lists. */
-function typeOf(name: unknown): Type | null {
-  return name === "devicemotion" || name === "deviceorientation" || name === "deviceorientationabsolute" ? name : null;
-}
-
-function isWindow(self: unknown): boolean {
+function isOurs(self: unknown): self is Window {
   return self === window || self === undefined || self === null;
 }
 
-function flags(options: unknown): { capture: boolean; once: boolean; signal: AbortSignal | null } {
-  if (typeof options !== "object" || options === null) return { capture: Boolean(options), once: false, signal: null };
-  const given = options as AddEventListenerOptions;
-  const signal = given.signal instanceof AbortSignal ? given.signal : null;
-  return { capture: Boolean(given.capture), once: Boolean(given.once), signal };
+function flagsOf(options: unknown): Flags {
+  if (options === null || (typeof options !== "object" && typeof options !== "function")) {
+    return bare({ capture: Boolean(options), once: false, passive: false });
+  }
+  const { capture, once, passive, signal } = options as AddEventListenerOptions;
+  const flags = { capture: Boolean(capture), once: Boolean(once), passive: Boolean(passive) };
+  return bare(signal === undefined ? flags : { ...flags, signal }); // the browser refuses what is none
 }
 
-function same(each: Registered, type: Type, callback: unknown, capture: boolean): boolean {
+function same(each: Registered, type: MotionEvent, callback: unknown, capture: boolean): boolean {
   return each.type === type && each.callback === callback && each.capture === capture;
 }
 

@@ -2,11 +2,6 @@
 
 export type Frame = "device" | "screen";
 
-/** The browser has already refused what is neither. */
-export function frameOf(options: unknown): Frame {
-  return (options as { referenceFrame?: unknown } | undefined)?.referenceFrame === "screen" ? "screen" : "device";
-}
-
 /** Three axes, or a quaternion, as they are seen from a frame. */
 export function seenFrom(frame: Frame, values: readonly number[], angle = screen.orientation.angle): readonly number[] {
   return frame === "device" || angle === 0 ? values : values.length === 4 ? turnedQuaternion(values, angle) : turnedAxes(values, angle);

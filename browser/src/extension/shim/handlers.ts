@@ -1,18 +1,23 @@
-// Event handler attributes (onreading and its kin) of sensors that are of our making.
+// Event handler attributes (onreading, ondevicemotion and the like) that we keep ourselves.
 import { addNative, apply } from "./natives";
 
 export const HANDLERS = ["onreading", "onactivate", "onerror"];
-type Handler = ((event: Event) => unknown) | null;
-const kept = new WeakMap<object, Map<string, Handler>>();
+type Handler = (event: Event) => unknown;
+const kept = new WeakMap<object, Map<string, Handler | null>>();
 
-export function handlerOf(sensor: object, name: string): Handler {
-  return kept.get(sensor)?.get(name) ?? null;
+export function handlerOf(target: object, name: string): Handler | null {
+  return kept.get(target)?.get(name) ?? null;
 }
 
-/** Keeps the place in the order of listeners that it had when it was first set. */
-export function setHandler(sensor: EventTarget, name: string, given: unknown): void {
-  const handlers = kept.get(sensor) ?? new Map<string, Handler>();
-  kept.set(sensor, handlers);
-  if (!handlers.has(name)) addNative(sensor, name.slice(2), (event) => { const handler = handlers.get(name); if (handler) apply(handler, sensor, [event]); });
-  handlers.set(name, typeof given === "function" ? (given as Handler) : null);
+/** It keeps the place in the order of listeners that it had when it was first set. */
+export function setHandler(target: EventTarget, name: string, type: string, given: unknown): void {
+  const handlers = kept.get(target) ?? new Map<string, Handler | null>();
+  kept.set(target, handlers);
+  const call = (event: Event): void => {
+    const handler = handlers.get(name);
+    if (typeof handler === "function") apply(handler, target, [event]);
+  };
+  if (!handlers.has(name)) addNative(target, type, call);
+  const isHandler = typeof given === "function" || (typeof given === "object" && given !== null);
+  handlers.set(name, isHandler ? (given as Handler) : null);
 }

@@ -1,23 +1,25 @@
 // What motion sensors are to the page from now on.
-import { NOTHING } from "deeprotect";
-import type { Feature } from "../header";
+import { NOTHING, type Status } from "deeprotect";
 import type { Said } from "../messages";
+import { decide } from "../policy";
 import { Events } from "./events";
 import type { Giver } from "./link";
+import { bare, defineProperty, dispatchNative } from "./natives";
 import { answerPermissions } from "./permissions";
 import { Playing } from "./playing";
 import { Sensors } from "./sensors";
 
-/** `mayReplace` says whether sensors may be made where the browser refuses to. */
-export function install(giver: Giver, mayReplace: (...features: readonly Feature[]) => boolean): void {
+export function install(giver: Giver): void {
   const events = new Events(giver);
-  const sensors = new Sensors(giver, mayReplace);
+  const sensors = new Sensors(giver);
   const playing = new Playing((reading, timestamp) => {
     events.dispatch(reading);
     sensors.dispatch(reading, timestamp);
   }, () => giver.isAsked);
   answerPermissions(giver);
   giver.onSaid((said: Said) => {
+    if (said.kind === "allowed") decide(said.features);
+    if (said.kind === "status") showStatus(said.status);
     if (said.kind === "active") sensors.activate(said.available);
     if (said.kind === "unavailable" || said.kind === "denied") {
       sensors.fail(said.kind === "denied" ? "NotAllowedError" : "NotReadableError");
@@ -28,4 +30,10 @@ export function install(giver: Giver, mayReplace: (...features: readonly Feature
       playing.add(said);
     }
   });
+}
+
+/** A mark that a page may read where the person allows it: `navigator.deeprotect`, and an event when it changes. */
+function showStatus(status: Status): void {
+  defineProperty(navigator, "deeprotect", bare({ value: Object.freeze({ ...status }), configurable: true, enumerable: true }));
+  dispatchNative(window, new Event("deeprotectstatus"));
 }

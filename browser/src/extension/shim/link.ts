@@ -9,12 +9,9 @@ export interface Giver {
   interest(name: string, state: "on" | "off"): void;
   readonly isAsked: boolean;
   permission(): Promise<PermissionState>;
-  /** Sees an event of the browser itself before it is stopped; null but where raw readings are taken in the page. */
-  readonly intercept: ((event: Event) => void) | null;
 }
 
 export class Link implements Giver {
-  readonly intercept = null;
   private port: MessagePort | null = null;
   private listeners: ((said: Said) => void)[] = [];
   private readonly interests = new Set<string>();

@@ -1,8 +1,7 @@
 // Plays released windows by the clock: when a window came, or a raw reading, tells nothing.
 import type { Reading } from "deeprotect";
-import type { Said } from "../../platform/source";
+import type { Window } from "../../platform/stream";
 
-type Window = Extract<Said, { kind: "window" }>;
 const READY_MS = 50; // after a slot has begun its window plays: longer than a release takes
 
 export class Playing {
@@ -15,27 +14,29 @@ export class Playing {
   constructor(private readonly play: (reading: Reading, timestamp: number) => void, private readonly heard: () => boolean) {}
 
   add(window: Window): void {
-    this.windows = [...this.windows.filter(({ slot }) => slot === window.slot - 1), window];
+    this.windows = [...this.windows.filter(({ through }) => through >= window.slot - 1), window];
     if (this.timer !== undefined) return;
     const step = window.slotMs / window.readings.length;
-    const wait = startOf(window) - Date.now();
+    const wait = startOf(window.slot, window) - Date.now();
     const steps = Math.abs(wait) < window.slotMs ? Math.floor(wait / step) : 0; // at once, where clocks do not agree
     this.origin = performance.now() + (steps + 0.5) * step - window.slot * window.slotMs; // ticks are in the middle of steps
     this.timer = setInterval(() => this.tick(), step);
+    if (window.through > window.slot) this.tick(); // a phone at rest, at once: a page may wait half a second only
   }
 
   private tick(): void {
     const now = performance.now();
     const newest = this.windows.at(-1);
     const at = newest ? (now - this.origin) / newest.slotMs : 0;
-    if (!newest || !this.heard() || at > newest.slot + 2) return this.stop();
-    const playing = this.windows.find(({ slot }) => slot === Math.floor(at));
+    if (!newest || !this.heard() || at > newest.through + 2) return this.stop();
+    const slot = Math.floor(at);
+    const playing = this.windows.findLast((each) => each.slot <= slot && slot <= each.through);
     if (!playing || document.visibilityState !== "visible") return;
     const row = Math.floor((at % 1) * playing.readings.length);
-    const place = `${playing.slot} ${row}`;
+    const place = `${slot} ${row}`;
     if (place === this.last) return; // the timer came early
     this.last = place;
-    this.play(playing.readings[row]!, timestamp(playing, row, now));
+    this.play(playing.readings[row]!, timestamp(playing, { slot, row, now }));
   }
 
   private stop(): void {
@@ -46,12 +47,12 @@ export class Playing {
 }
 
 /** By the clock that everybody has. */
-function startOf({ slot, slotMs }: Window): number {
+function startOf(slot: number, { slotMs }: Window): number {
   return slot * slotMs + READY_MS;
 }
 
 /** When a reading was to be played, which is the same in all frames of a page. */
-function timestamp(window: Window, row: number, now: number): number {
-  const time = startOf(window) + (row * window.slotMs) / window.readings.length - performance.timeOrigin;
+function timestamp(window: Window, { slot, row, now }: { slot: number; row: number; now: number }): number {
+  const time = startOf(slot, window) + (row * window.slotMs) / window.readings.length - performance.timeOrigin;
   return Math.abs(time - now) < window.slotMs ? Math.min(time, now) : now;
 }

@@ -1,13 +1,14 @@
-// The Generic Sensor classes with released values: the browser's own objects, which never start the browser's sensors.
+// The Generic Sensor classes with released values. Their objects are ours: none of the browser's own is ever made.
 import type { Available, Reading } from "deeprotect";
-import type { Feature } from "../header";
+import { allowedByPage, maybeAllowed } from "../policy";
 import { hasFocus } from "./focus";
 import { HANDLERS, handlerOf, setHandler } from "./handlers";
 import type { Giver } from "./link";
-import { apply, construct, dispatchNative, inheritFrom, replace, replaceAccessor, replaceClass } from "./natives";
+import { CLASSES } from "./motion";
+import { construct, dispatchNative, freeze, getterOf, inheritFrom, replace, replaceAccessor, replaceClass } from "./natives";
 import { populate } from "./matrix";
 import { quaternion } from "./quaternion";
-import { type Frame, frameOf, seenFrom } from "./frame";
+import { type Frame, seenFrom } from "./frame";
 
 const RADIANS = Math.PI / 180;
 const FASTEST_HZ = 60;
@@ -16,27 +17,26 @@ const JITTER_MS = 4; // a tick of the stream may come early by so much
 
 interface Kind {
   readonly needs: keyof Available;
-  readonly features: readonly Feature[];
   values(reading: Reading): readonly number[] | null;
 }
 
 const KINDS: { [name: string]: Kind } = {
-  Accelerometer: { needs: "acceleration", features: ["accelerometer"], values: (reading) => reading.accelerationIncludingGravity },
-  LinearAccelerationSensor: { needs: "acceleration", features: ["accelerometer"], values: (reading) => reading.acceleration },
-  GravitySensor: { needs: "acceleration", features: ["accelerometer"], values: (reading) => reading.gravity },
-  Gyroscope: { needs: "rotationRate", features: ["gyroscope"], values: ({ rotationRate }) => rotationRate && rotationRate.map((each) => each * RADIANS) },
-  AbsoluteOrientationSensor: { needs: "orientation", features: ["accelerometer", "gyroscope", "magnetometer"], values: ({ orientation }) => orientation && quaternion(orientation) },
-  RelativeOrientationSensor: { needs: "orientation", features: ["accelerometer", "gyroscope"], values: ({ orientation }) => orientation && quaternion(orientation) },
+  Accelerometer: { needs: "acceleration", values: (reading) => reading.accelerationIncludingGravity },
+  LinearAccelerationSensor: { needs: "acceleration", values: (reading) => reading.acceleration },
+  GravitySensor: { needs: "acceleration", values: (reading) => reading.gravity },
+  Gyroscope: { needs: "rotationRate", values: ({ rotationRate }) => rotationRate && rotationRate.map((each) => each * RADIANS) },
+  AbsoluteOrientationSensor: { needs: "orientation", values: ({ orientation }) => orientation && quaternion(orientation) },
+  RelativeOrientationSensor: { needs: "orientation", values: ({ orientation }) => orientation && quaternion(orientation) },
 };
 
-type Class = new (...args: unknown[]) => object;
+const Target = EventTarget; // taken before a page could replace it
 
 class State {
   phase: "idle" | "activating" | "activated" = "idle";
   values: readonly number[] | null = null;
   timestamp: number | null = null;
 
-  constructor(readonly kind: Kind, readonly periodMs: number, readonly frame: Frame, readonly isNative: boolean) {}
+  constructor(readonly name: string, readonly kind: Kind, readonly periodMs: number, readonly frame: Frame) {}
 
   /** Nothing is kept of a stopped sensor. */
   clear(): void {
@@ -48,12 +48,15 @@ export class Sensors {
   private readonly states = new WeakMap<object, State>();
   private readonly running = new Set<object>();
   private available: Available | null = null;
+  private activated: (sensor: unknown) => unknown = () => false;
 
-  constructor(private readonly giver: Giver, private readonly mayReplace: (...features: readonly Feature[]) => boolean) {
+  constructor(private readonly giver: Giver) {
     if (!("Sensor" in window)) return;
     for (const [name, kind] of Object.entries(KINDS)) if (name in window) this.wrapClass(name, kind);
-    inheritFrom(window, "Accelerometer", ["LinearAccelerationSensor", "GravitySensor"]);
+    inheritFrom(window, "Accelerometer", "LinearAccelerationSensor");
+    inheritFrom(window, "Accelerometer", "GravitySensor");
     const sensor = prototypeOf("Sensor");
+    this.activated = getterOf(sensor, "activated");
     this.attribute(sensor, "activated", (state) => state.phase === "activated");
     this.attribute(sensor, "hasReading", (state) => state.phase === "activated" && state.values !== null);
     this.attribute(sensor, "timestamp", (state) => state.timestamp);
@@ -67,7 +70,7 @@ export class Sensors {
     });
     if (!("OrientationSensor" in window)) return;
     const orientation = prototypeOf("OrientationSensor");
-    this.attribute(orientation, "quaternion", (state) => state.values && Object.freeze([...state.values]));
+    this.attribute(orientation, "quaternion", (state) => state.values && freeze([...state.values]));
     this.method(orientation, "populateMatrix", (_, state, args) => populate(args, state.values));
   }
 
@@ -101,6 +104,7 @@ export class Sensors {
   private start(sensor: object, state: State): void {
     if (state.phase !== "idle") return;
     state.phase = "activating";
+    if (!maybeAllowed(...CLASSES[state.name]!)) return void setTimeout(() => this.refuse(sensor, "NotAllowedError"));
     this.running.add(sensor);
     this.giver.interest("sensors", "on");
     if (this.available) setTimeout(() => this.settle(sensor, state));
@@ -116,6 +120,7 @@ export class Sensors {
 
   private settle(sensor: object, state: State): void {
     if (state.phase !== "activating" || !this.available) return;
+    if (!allowedByPage(...CLASSES[state.name]!)) return this.refuse(sensor, "NotAllowedError");
     if (!this.available[state.kind.needs]) return this.refuse(sensor, "NotReadableError");
     state.phase = "activated";
     fire(sensor, new Event("activate"));
@@ -127,48 +132,37 @@ export class Sensors {
   }
 
   private wrapClass(name: string, kind: Kind): void {
+    const features = CLASSES[name]!;
     replaceClass(window, name, (native, args, self) => {
-      const [made, isNative] = this.construct(native, args, { self, kind });
-      this.states.set(made, new State(kind, periodOf(args[0]), frameOf(args[0]), isNative));
+      if (!maybeAllowed(...features)) return construct(native, args, self) as object; // the browser's own refusal
+      const { periodMs, frame } = optionsOf(args.length ? args[0] : undefined);
+      const made = construct(Target, [], self) as object;
+      this.states.set(made, new State(name, kind, periodMs, frame));
       return made;
     });
-  }
-
-  /** The browser's object; where our own header forbids that, one of our making. */
-  private construct(native: Class, args: unknown[], { self, kind }: { self: Class; kind: Kind }): [object, boolean] {
-    try {
-      return [construct(native, args, self) as object, true];
-    } catch (error) {
-      const forbidden = error instanceof DOMException && error.name === "SecurityError";
-      if (!forbidden || !this.mayReplace(...kind.features)) throw error;
-      return [construct(EventTarget, [], self) as object, false];
-    }
   }
 
   private attribute(holder: object, name: string, read: (state: State) => unknown): void {
     replace(holder, name, (self, _, native) => {
       const state = this.states.get(self as object);
-      if (state?.isNative !== false) native(); // whoever is no sensor gets the browser's own error
-      return state ? read(state) : null;
+      return state ? read(state) : native(); // whoever is no sensor gets the browser's own error
     });
   }
 
   private method(holder: object, name: string, run: (self: object, state: State, args: unknown[]) => unknown): void {
-    const activated = Object.getOwnPropertyDescriptor(prototypeOf("Sensor"), "activated")!.get!;
     replace(holder, name, (self, args) => {
       const state = this.states.get(self as object);
       if (state) return run(self as object, state, args);
-      apply(activated, self, []); // whoever is no sensor gets the browser's own error
-      if (name === "start") setTimeout(() => fail(self as object, "NotAllowedError")); // a stranger's never starts
+      this.activated(self); // whoever is no sensor gets the browser's own error
+      if (name === "start") setTimeout(() => fail(self as object, "NotAllowedError")); // another frame's never starts
       return undefined;
     });
   }
 
   private watchHandler(holder: object, name: string): void {
-    const ours = (self: unknown) => this.states.get(self as object)?.isNative === false;
     replaceAccessor(holder, name, {
-      get: (self, _, native) => (ours(self) ? handlerOf(self as object, name) : native()),
-      set: (self, [given], native) => (ours(self) ? setHandler(self as EventTarget, name, given) : native()),
+      get: (self, _, native) => (this.states.has(self as object) ? handlerOf(self as object, name) : native()),
+      set: (self, [given], native) => (this.states.has(self as object) ? setHandler(self as EventTarget, name, name.slice(2), given) : native()),
     });
   }
 }
@@ -187,9 +181,13 @@ function fail(sensor: object, name: string): void {
   fire(sensor, new made("error", { error: new DOMException(text, name) }));
 }
 
-/** Conversions are the browser's: it has thrown before this is asked. */
-function periodOf(options: unknown): number {
-  const frequency = Number((options as { frequency?: number } | undefined)?.frequency ?? FASTEST_HZ);
-  return 1000 / Math.min(frequency > 0 ? frequency : FASTEST_HZ, FASTEST_HZ);
+/** Refused as the browser refuses them. */
+function optionsOf(given: unknown): { periodMs: number; frame: Frame } {
+  if (given !== undefined && given !== null && typeof given !== "object" && typeof given !== "function") throw new TypeError("The provided value is not of type 'SensorOptions'.");
+  const { frequency, referenceFrame } = (given ?? {}) as { frequency?: unknown; referenceFrame?: unknown };
+  const hz = frequency === undefined ? FASTEST_HZ : Number(frequency);
+  if (!Number.isFinite(hz)) throw new TypeError("The provided double value is non-finite.");
+  const frame = referenceFrame === undefined ? "device" : `${referenceFrame as string}`;
+  if (frame !== "device" && frame !== "screen") throw new TypeError(`The provided value '${frame}' is not a valid enum value.`);
+  return { periodMs: 1000 / Math.min(hz > 0 ? hz : FASTEST_HZ, FASTEST_HZ), frame };
 }
-

@@ -7,7 +7,7 @@ exact in any order as long as no partial sum leaves the whole numbers that the t
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -54,26 +54,59 @@ class Footprint:
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
-    """What the values of a row can be: at most so large, without their sign, whole or not, and of which type.
+class Bounds:
+    """What the values of a row can be: each lies in its interval [low, high]; whole or not, and of which type.
 
-    Where they are `ours`, nobody else needs them, and the next layer may write over them.
+    A value with infinite ends can be anything, NaN included. Where values are `ours`, no other layer needs them, and
+    the next one may write over them. docs/claims.md#exact-networks
     """
 
-    most: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
     whole: bool
     kind: Kind = np.float32
     ours: bool = True
     footprint: Footprint = field(default_factory=Footprint)
 
     @classmethod
-    def anything(cls, values: int) -> "Reach":
+    def anything(cls, values: int) -> "Bounds":
         """Of what comes from outside."""
-        return cls(np.full(checked((values,), "input"), np.inf), whole=False)
+        high = np.full(checked((values,), "input"), np.inf)
+        return cls(-high, high, whole=False)
+
+    @classmethod
+    def between(cls, low: float, high: float, shape: Shape) -> "Bounds":
+        """Whole numbers in one interval, in float32."""
+        return cls(np.full(shape, float(low)), np.full(shape, float(high)), whole=True)
+
+    @classmethod
+    def rounded(cls, low: NDArray[np.float64], high: NDArray[np.float64]) -> "Bounds":
+        """Of results that are rounded to float32: one float32 further out at either end."""
+        infinity = np.float32(np.inf)
+        lower, higher = np.nextafter(low.astype(np.float32), -infinity), np.nextafter(high.astype(np.float32), infinity)
+        return cls(lower.astype(np.float64), higher.astype(np.float64), whole=False)
 
     @property
     def shape(self) -> Shape:
-        return self.most.shape
+        return self.low.shape
+
+    @property
+    def most(self) -> NDArray[np.float64]:
+        """The largest magnitude of each value."""
+        return np.maximum(-self.low, self.high)
+
+    @property
+    def hull(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of a series: the least and the largest value of each channel."""
+        return self.low.min(axis=0), self.high.max(axis=0)
+
+    def after(self, layer: "Prepared") -> "Bounds":
+        """What comes out of a layer; a value that could leave ±LARGEST can be anything."""
+        made = layer.bounds
+        known = made.most < LARGEST
+        low, high = np.where(known, made.low, -np.inf), np.where(known, made.high, np.inf)
+        self.footprint.spend(layer.work)
+        return replace(made, low=low, high=high, footprint=self.footprint)
 
     def require_whole(self, op: str) -> None:
         """Of what is added up."""
@@ -111,11 +144,11 @@ Step = Callable[[Array, Array | None], Array]
 
 @dataclass(frozen=True)
 class Prepared:
-    """A layer ready to run on rows of a known reach: what it does, what comes out, and roughly the multiplications and
+    """A layer ready to run on rows of known bounds: what it does, what comes out, and roughly the multiplications and
     passes for one row, without those of layers inside it, which have spent their own."""
 
     step: Step
-    reach: Reach
+    bounds: Bounds
     work: int
 
 
@@ -129,8 +162,8 @@ class Layer(ABC):
     op: ClassVar[str]
 
     @abstractmethod
-    def prepare(self, given: Reach) -> Prepared:
-        """For rows of the given reach; a BundleError where they do not fit, or where a sum could be inexact."""
+    def prepare(self, given: Bounds) -> Prepared:
+        """For rows of the given bounds; a BundleError where they do not fit, or where a sum could be inexact."""
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         return {"op": self.op, **stored(self, tensors)}

@@ -1,16 +1,18 @@
 """Layers that multiply and add whole numbers: affine maps, convolution in time, spectra."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.bundle.layers.layer import AS_THE_LAYER_SAYS, Array, Kind, Layer, Prepared, Reach, checked, handed
+from deeprotect.bundle.layers.layer import AS_THE_LAYER_SAYS, Array, Bounds, Kind, Layer, Prepared, checked, handed
 from deeprotect.bundle.layers.tensors import Integers
 from deeprotect.errors import BundleError
 
 LARGEST_SHIFT = 64
+ROUNDED_THRICE = 1 + 2.0**-21
+"""More than what a product, its square, their sum and its root grow by when each is rounded to float32."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +41,18 @@ class Product:
     def scaled(self, weights: NDArray[Any], kind: Kind) -> Array:
         return np.asarray(np.ldexp(weights, -self.shift), dtype=kind)
 
-    def reach(self, sums: NDArray[np.float64], kind: Kind) -> Reach:
-        return Reach(np.ldexp(sums, -self.shift), whole=bool((self.shift <= 0).all()), kind=kind)
+    def bounds(self, low: NDArray[np.float64], high: NDArray[np.float64], *, given: Bounds, op: str) -> Bounds:
+        """Of outputs (output,), where inputs (input,) lie between the ends at every step in time.
+
+        The middle of the interval and half its width are summed apart: one with the weights, one with their magnitudes.
+        All is exact, as sums are that run, or refused.
+        """
+        kernel, bias = self.weights if self.weights.ndim == 3 else self.weights[None], self.whole_bias
+        weights, sizes = kernel.sum(axis=0, dtype=np.float64), np.abs(kernel).sum(axis=0, dtype=np.float64)
+        kind = given.exact_type(float((np.maximum(-low, high) @ sizes + np.abs(bias)).max()), op)
+        middle, half = (low + high) / 2 @ weights + bias, (high - low) / 2 @ sizes
+        low, high = np.ldexp(middle - half, -self.shift), np.ldexp(middle + half, -self.shift)
+        return Bounds(low, high, whole=bool((self.shift <= 0).all()), kind=kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +62,13 @@ class Affine(Layer):
     product: Product = field(metadata={"axes": 2})
     op: ClassVar[str] = "affine"
 
-    def prepare(self, given: Reach) -> Prepared:
+    def prepare(self, given: Bounds) -> Prepared:
         given.require_whole(self.op)
         (inputs, outputs), bias = self.product.weights.shape, self.product.whole_bias
         if given.flat(self.op) != inputs:
             raise BundleError(f"layer {self.op}: {inputs} × {outputs} weights do not fit; train again")
-        sums = given.most @ np.abs(self.product.weights.astype(np.float64)) + np.abs(bias)
-        kind = given.exact_type(float(sums.max()), self.op)
+        bounds = self.product.bounds(given.low, given.high, given=given, op=self.op)
+        kind = bounds.kind
         weights = self.product.scaled(self.product.weights, kind).T
         added = self.product.scaled(bias, kind)[:, None]
 
@@ -64,7 +76,7 @@ class Affine(Layer):
             product = np.matmul(weights, rows.astype(kind, copy=False))
             return np.add(product, added, out=product if out is None else out, casting="same_kind")
 
-        return Prepared(step, self.product.reach(sums, kind), self.product.weights.size + inputs + outputs)
+        return Prepared(step, bounds, self.product.weights.size + inputs + outputs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +88,7 @@ class Convolution(Layer):
     padding: int
     op: ClassVar[str] = "convolution"
 
-    def prepare(self, given: Reach) -> Prepared:
+    def prepare(self, given: Bounds) -> Prepared:
         given.require_whole(self.op)
         (length, inputs), (width, _, outputs) = given.series(self.op), self.product.weights.shape
         padded = length + 2 * self.padding
@@ -89,12 +101,13 @@ class Convolution(Layer):
         steps = (padded - width) // self.stride + 1
         checked((steps, width * (inputs + 1)), self.op)
         checked((steps, outputs), self.op)
-        sums = np.abs(self.product.weights).sum(axis=0, dtype=np.float64).T @ given.most.max(axis=0)
-        sums += np.abs(self.product.whole_bias)
-        kind = given.exact_type(float(sums.max()), self.op)
-        reach = self.product.reach(np.broadcast_to(sums, (steps, outputs)), kind)
+        low, high = given.hull
+        if self.padding:
+            low, high = np.minimum(low, 0), np.maximum(high, 0)
+        each = self.product.bounds(low, high, given=given, op=self.op)
+        bounds = replace(each, low=np.tile(each.low, (steps, 1)), high=np.tile(each.high, (steps, 1)))
         work = steps * self.product.weights.size + padded * inputs
-        return Prepared(_Convolving(self, kind, steps), reach, work)
+        return Prepared(_Convolving(self, each.kind, steps), bounds, work)
 
 
 class _Convolving:
@@ -139,7 +152,7 @@ class Spectrum(Layer):
     shift: int
     op: ClassVar[str] = "spectrum"
 
-    def prepare(self, given: Reach) -> Prepared:
+    def prepare(self, given: Bounds) -> Prepared:
         given.require_whole(self.op)
         samples, channels = given.series(self.op)
         if self.cosine.shape != (samples,) or self.sine.shape != (samples,) or abs(self.shift) > LARGEST_SHIFT:
@@ -160,8 +173,8 @@ class Spectrum(Layer):
             power += products[frequencies:]
             return np.sqrt(power.reshape(frequencies * channels, -1), out=out)
 
-        most = np.ldexp(np.sqrt(np.square(sums).reshape(2, -1).sum(axis=0)), -self.shift)
-        return Prepared(step, Reach(most * (1 + 1e-6), whole=False), waves.size * channels)
+        most = np.ldexp(np.sqrt(np.square(sums).reshape(2, -1).sum(axis=0)), -self.shift) * ROUNDED_THRICE
+        return Prepared(step, Bounds.rounded(np.zeros_like(most), most), waves.size * channels)
 
 
 @dataclass(frozen=True)
@@ -173,12 +186,11 @@ class Statistics(Layer):
 
     op: ClassVar[str] = "statistics"
 
-    def prepare(self, given: Reach) -> Prepared:
+    def prepare(self, given: Bounds) -> Prepared:
         given.require_whole(self.op)
         samples, channels = given.series(self.op)
         checked((4 * channels,), self.op)
-        most = given.most.max(axis=0)
-        largest = float(samples) * float(most.max()) ** 2
+        largest = float(samples) * float(given.most.max()) ** 2
         given.exact_type(samples * largest, self.op)
         kind = np.int32 if largest < 1 << 31 else np.int64
 
@@ -193,4 +205,7 @@ class Statistics(Layer):
             values[2], values[3] = np.minimum.reduce(rows), np.maximum.reduce(rows)
             return values.reshape(4 * channels, -1)
 
-        return Prepared(step, Reach(np.tile(most, 4) * (1 + 1e-6), whole=False), 4 * samples * channels)
+        low, high = given.hull
+        half = (high - low) / 2  # no deviation is larger (Popoviciu 1935)
+        bounds = Bounds.rounded(np.concatenate([low, 0 * half, low, low]), np.concatenate([high, half, high, high]))
+        return Prepared(step, bounds, 4 * samples * channels)

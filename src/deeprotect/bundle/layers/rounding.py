@@ -1,13 +1,13 @@
 """Layers that round, values one by one onto whole numbers or through a table of them, and the one that decides."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.bundle.layers.layer import EXACT_FLOAT32, Array, Layer, Prepared, Reach, checked, handed
+from deeprotect.bundle.layers.layer import EXACT_FLOAT32, Array, Bounds, Layer, Prepared, checked, handed
 from deeprotect.bundle.layers.products import LARGEST_SHIFT
 from deeprotect.bundle.layers.tensors import Integers, TensorReader, TensorWriter
 from deeprotect.errors import BundleError
@@ -19,8 +19,8 @@ NO_SUPPORT = -(1 << 50)
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """Whole numbers between which rounded values are clipped; float32 holds all of them."""
+class Clip:
+    """Rounding to the nearest whole numbers, of two the even one, between ends that float32 holds."""
 
     low: int
     high: int
@@ -29,19 +29,20 @@ class Bounds:
         if not -EXACT_FLOAT32 < self.low < self.high < EXACT_FLOAT32:
             raise BundleError(f"a layer clips to [{self.low}, {self.high}], which is no range below 2^24; train again")
 
-    @property
-    def most(self) -> float:
-        return float(max(-self.low, self.high))
+    def bounds(self, given: Bounds) -> Bounds:
+        """Where values end up: a clip lifts what lies below it, and lowers what lies above."""
+        low, high = (np.clip(np.rint(end), self.low, self.high) for end in (given.low, given.high))
+        return Bounds(low, high, whole=True)
 
-    def rounding(self, given: Reach) -> Callable[[Array, Array], Array]:
-        """To the nearest whole numbers, of two the even one, into the second argument; no number counts as 0."""
+    def step(self, given: Bounds) -> Callable[[Array, Array], Array]:
+        """Of values within the bounds, into the second argument; NaN counts as 0."""
         low, high = np.array(self.low, np.float32), np.array(self.high, np.float32)  # clip is slow to take scalars
         finite, zero = bool(np.isfinite(given.most).all()), min(max(0, self.low), self.high)
 
         def rounded(values: Array, out: Array) -> Array:
             np.rint(values, out=out, casting="same_kind")
             out.clip(low, high, out=out)
-            if not finite and np.isnan(np.vdot(out, out)):  # the soonest way to know that some are no numbers
+            if not finite and np.isnan(np.vdot(out, out)):  # the soonest way to know that some are NaN
                 np.copyto(out, zero, where=np.isnan(out))
             return out
 
@@ -60,17 +61,17 @@ class Quantise(Layer):
     shift_scale: int
     factor: Integers = field(metadata={"axes": 2})
     factor_scale: int
-    bounds: Bounds
+    clip: Clip
     op: ClassVar[str] = "quantise"
 
-    def prepare(self, given: Reach) -> Prepared:
+    def prepare(self, given: Bounds) -> Prepared:
         copies, values = self.shift.shape
         if given.flat(self.op) != values or self.factor.shape != self.shift.shape or not self.factor.all():
             raise BundleError(f"layer {self.op}: {copies} × {values} factors do not fit; train again")
         if max(abs(self.shift_scale), abs(self.factor_scale)) > LARGEST_SHIFT:
             raise BundleError(f"layer {self.op}: a scale beyond 2^{LARGEST_SHIFT}; train again")
         checked((copies * values,), self.op)
-        shift, factor, rounded = *self.ramps, self.bounds.rounding(given)
+        shift, factor, rounded = *self.ramps, self.clip.step(given)
         reuse = given.ours and copies == 1
 
         def step(rows: Array, out: Array | None) -> Array:
@@ -80,8 +81,7 @@ class Quantise(Layer):
             moved = moved.reshape(copies * values, -1)
             return rounded(moved, moved if out is None else out)
 
-        most = np.full(copies * values, self.bounds.most)
-        return Prepared(step, Reach(most, whole=True), 4 * copies * values)
+        return Prepared(step, Bounds.between(self.clip.low, self.clip.high, (copies * values,)), 4 * copies * values)
 
     @property
     def ramps(self) -> tuple[Array, Array]:
@@ -94,19 +94,18 @@ class Quantise(Layer):
 class Round(Layer):
     """To the nearest whole number, clipped; with a lower bound of 0 it is a rectifier, too."""
 
-    bounds: Bounds
+    clip: Clip
     op: ClassVar[str] = "round"
 
-    def prepare(self, given: Reach) -> Prepared:
-        rounded, ours = self.bounds.rounding(given), given.ours
+    def prepare(self, given: Bounds) -> Prepared:
+        rounded, ours = self.clip.step(given), given.ours
 
         def step(rows: Array, out: Array | None) -> Array:
             if out is None:
                 out = rows if ours and rows.dtype == np.float32 else np.empty(rows.shape, np.float32)
             return rounded(rows, out)
 
-        most = np.floor(np.minimum(given.most + 1, self.bounds.most))
-        return Prepared(step, Reach(most, whole=True), 3 * most.size)
+        return Prepared(step, self.clip.bounds(given), 3 * given.low.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +119,8 @@ class Table(Layer):
     low: int
     op: ClassVar[str] = "table"
 
-    def prepare(self, given: Reach) -> Prepared:
-        rounded = Bounds(self.low, self.low + len(self.values) - 1).rounding(given)
+    def prepare(self, given: Bounds) -> Prepared:
+        rounded = Clip(self.low, self.low + len(self.values) - 1).step(given)
         values, low = self.values.astype(np.float32), np.int64(self.low)
 
         def step(rows: Array, out: Array | None) -> Array:
@@ -129,18 +128,21 @@ class Table(Layer):
             place -= low
             return handed(values.take(place), out)
 
-        most = np.full(given.shape, float(np.abs(values).max()))
-        return Prepared(step, Reach(most, whole=True), 5 * most.size)
+        bounds = Bounds.between(values.min(), values.max(), given.shape)
+        return Prepared(step, bounds, 5 * bounds.low.size)
 
 
 @dataclass(frozen=True)
 class Scale(Layer):
-    """Times 2^-shift, which is exact: the way from whole numbers to the units of a feature or a window."""
+    """Times 2^-shift, which is exact: the way from whole numbers to the units of a feature or a window.
+
+    What float32 has no normal number for is rounded as there, in float64, too: what runs on a device knows no types.
+    """
 
     shift: int
     op: ClassVar[str] = "scale"
 
-    def prepare(self, given: Reach) -> Prepared:
+    def prepare(self, given: Bounds) -> Prepared:
         if abs(self.shift) > LARGEST_SHIFT:
             raise BundleError(f"layer {self.op}: a scale beyond 2^{LARGEST_SHIFT}; train again")
         factor = np.float32(2.0**-self.shift)
@@ -148,7 +150,15 @@ class Scale(Layer):
         def step(rows: Array, out: Array | None) -> Array:
             return np.multiply(rows, factor, out=rows if out is None and given.ours else out, casting="same_kind")
 
-        return Prepared(step, Reach(np.ldexp(given.most, -self.shift), whole=False, kind=given.kind), given.most.size)
+        def step_in_float64(rows: Array, out: Array | None) -> Array:
+            made = rows * np.float64(factor)
+            narrow = made.astype(np.float32)
+            np.copyto(made, narrow, where=(np.abs(narrow) < np.finfo(np.float32).tiny) | np.isinf(narrow))
+            return handed(made, out)
+
+        bounds = Bounds.rounded(np.ldexp(given.low, -self.shift), np.ldexp(given.high, -self.shift))
+        exact = step if given.kind is np.float32 else step_in_float64
+        return Prepared(exact, replace(bounds, kind=given.kind), given.low.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +172,7 @@ class Argmax(Layer):
     codes: Integers
     op: ClassVar[str] = "argmax"
 
-    def prepare(self, given: Reach) -> Prepared:
+    def prepare(self, given: Bounds) -> Prepared:
         given.require_whole(self.op)
         given.require_float32(self.op)  # so that the sums of as many windows as an episode may have stay exact
         values, combinations = sum(self.classes), float(np.prod([float(count) for count in self.classes]))
@@ -174,7 +184,7 @@ class Argmax(Layer):
         def step(rows: Array, out: Array | None) -> Array:
             return handed(self.decide(rows)[None].astype(np.float32), out)
 
-        return Prepared(step, Reach(np.array([float(self.codes.max())]), whole=True), 4 * values)
+        return Prepared(step, Bounds.between(self.codes.min(), self.codes.max(), (1,)), 4 * values)
 
     def decide(self, scores: Array) -> NDArray[np.int64]:
         """Codes of scores (score, row)."""

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from deeprotect.bundle.layers.layer import LARGEST, Array, Layer, Prepared, Reach, Shape, Step, checked, handed
+from deeprotect.bundle.layers.erasing import Erase
+from deeprotect.bundle.layers.layer import Array, Bounds, Layer, Prepared, Shape, Step, checked, handed
 from deeprotect.bundle.layers.products import Affine, Convolution, Spectrum, Statistics
 from deeprotect.bundle.layers.rounding import Argmax, Quantise, Round, Scale, Table
 from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
@@ -22,7 +23,7 @@ class Unflatten(Layer):
     channels: int
     op: ClassVar[str] = "unflatten"
 
-    def prepare(self, given: Reach) -> Prepared:
+    def prepare(self, given: Bounds) -> Prepared:
         values = given.flat(self.op)
         if self.channels < 1 or values % self.channels:
             raise BundleError(f"layer {self.op}: {self.channels} channels do not divide a row; train again")
@@ -35,18 +36,18 @@ class Flatten(Layer):
 
     op: ClassVar[str] = "flatten"
 
-    def prepare(self, given: Reach) -> Prepared:
+    def prepare(self, given: Bounds) -> Prepared:
         time, channels = given.series(self.op)
         return _reshaped(given, (time * channels,))
 
 
-def _reshaped(given: Reach, shape: Shape) -> Prepared:
+def _reshaped(given: Bounds, shape: Shape) -> Prepared:
     """The same memory in another shape."""
 
     def step(rows: Array, out: Array | None) -> Array:
         return handed(rows.reshape(*shape, -1), out)
 
-    return Prepared(step, replace(given, most=given.most.reshape(shape)), 0)
+    return Prepared(step, replace(given, low=given.low.reshape(shape), high=given.high.reshape(shape)), 0)
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,11 @@ class Concatenation(Layer):
     branches: tuple[tuple[Layer, ...], ...]
     op: ClassVar[str] = "concatenation"
 
-    def prepare(self, given: Reach) -> Prepared:
+    def prepare(self, given: Bounds) -> Prepared:
         chains = [prepare(branch, replace(given, ours=False)) for branch in self.branches]
         for chain in chains:
-            chain.reach.require_float32(self.op)
-        ends = np.cumsum([chain.reach.flat(self.op) for chain in chains]).tolist()
+            chain.bounds.require_float32(self.op)
+        ends = np.cumsum([chain.bounds.flat(self.op) for chain in chains]).tolist()
         width = checked((ends[-1],), self.op)[0]
         parts = [(chain.step, slice(start, end)) for chain, start, end in zip(chains, [0, *ends], ends, strict=False)]
 
@@ -70,8 +71,9 @@ class Concatenation(Layer):
                 each(rows, values[place])
             return values
 
-        reach = Reach(np.concatenate([chain.reach.most for chain in chains]), all(c.reach.whole for c in chains))
-        return Prepared(step, reach, width)
+        made = [chain.bounds for chain in chains]
+        low, high = np.concatenate([each.low for each in made]), np.concatenate([each.high for each in made])
+        return Prepared(step, Bounds(low, high, whole=all(each.whole for each in made)), width)
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         branches = [[layer.to_json(tensors) for layer in branch] for branch in self.branches]
@@ -85,35 +87,33 @@ class Residual(Layer):
     layers: tuple[Layer, ...]
     op: ClassVar[str] = "residual"
 
-    def prepare(self, given: Reach) -> Prepared:
+    def prepare(self, given: Bounds) -> Prepared:
         chain = prepare(self.layers, replace(given, ours=False))
-        if chain.reach.shape != given.shape:
+        if chain.bounds.shape != given.shape:
             raise BundleError(f"layer {self.op}: what is added has another shape; train again")
-        whole = given.whole and chain.reach.whole
-        most = (given.most + chain.reach.most) * (1.0 if whole else 1 + 1e-6)  # sums that are not whole are rounded
-        reach = Reach(most, whole=whole)
-        for each in (given, chain.reach, reach):
+        low, high = given.low + chain.bounds.low, given.high + chain.bounds.high
+        whole = given.whole and chain.bounds.whole
+        bounds = Bounds(low, high, whole=True) if whole else Bounds.rounded(low, high)
+        for each in (given, chain.bounds, bounds):
             each.require_float32(self.op)
 
         def step(rows: Array, out: Array | None) -> Array:
             added = chain.step(rows, None)
             return np.add(rows, added, out=out, casting="same_kind")
 
-        return Prepared(step, reach, given.most.size)
+        return Prepared(step, bounds, given.low.size)
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         return {"op": self.op, "layers": [layer.to_json(tensors) for layer in self.layers]}
 
 
-def prepare(layers: Sequence[Layer], given: Reach) -> Prepared:
+def prepare(layers: Sequence[Layer], given: Bounds) -> Prepared:
     """All layers in turn as one."""
     steps = list[Step]()
     for layer in layers:
         prepared = layer.prepare(given)
         steps.append(prepared.step)
-        most = prepared.reach.most
-        given = replace(prepared.reach, most=np.where(most < LARGEST, most, np.inf), footprint=given.footprint)
-        given.footprint.spend(prepared.work)
+        given = given.after(prepared)
     return Prepared(partial(_run, tuple(steps)), given, 0)
 
 
@@ -125,7 +125,7 @@ def _run(steps: tuple[Step, ...], rows: Array, out: Array | None) -> Array:
     return steps[-1](rows, out)
 
 
-_LAYERS = (Affine, Argmax, Convolution, Flatten, Quantise, Round, Scale, Spectrum, Statistics, Table, Unflatten)
+_LAYERS = (Affine, Argmax, Convolution, Erase, Flatten, Quantise, Round, Scale, Spectrum, Statistics, Table, Unflatten)
 SIMPLE: dict[str, Callable[[JsonReader, TensorReader], Layer]] = {layer.op: layer.read for layer in _LAYERS}
 OPS = (*SIMPLE, Concatenation.op, Residual.op)
 MOST_LAYERS, DEEPEST = 256, 4

@@ -6,15 +6,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from deeprotect.bundle import consistency, signing
+from deeprotect.bundle import beyond, consistency, signing
 from deeprotect.bundle.bundle import Bundle
 from deeprotect.bundle.card import card_page
 from deeprotect.bundle.manifest import CARD_WORDING, FileDigest, Manifest, digest, read_body
 from deeprotect.bundle.network import Network
 from deeprotect.bundle.store import CARD, MANIFEST, file_of, files_of
-from deeprotect.errors import InputError, quoted_all
+from deeprotect.errors import InputError
 from deeprotect.privacy.events import Step
 from deeprotect.version import __version__
+
+_BELIEVE_NOTHING = "believe nothing in it, and read `deeprotect describe`"
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,9 @@ def verify(path: str | Path, *, key: Any = None) -> Report:
     manifest, whole = _manifest(content, where=str(path))
     files = files_of(path, manifest)
     bundle = Bundle(manifest, files)
-    outside = (
-        _files(manifest, files),
-        whole,
-        _signature(content, signing.signature(path), key=key),
-        _card(path, bundle),
-    )
+    card = _card(path, bundle)
+    outside = [_files(manifest, files), whole, _signature(content, signing.signature(path), key=key)]
+    outside.insert(len(outside) if card.holds else 0, card)
     return Report(_promise(bundle), (*outside, *steps(bundle)))
 
 
@@ -69,6 +68,9 @@ def steps(bundle: Bundle) -> Iterator[Step]:
     yield attempt("policy", lambda: _policy(bundle))
     yield attempt("certificate", lambda: _certificate(bundle))
     yield attempt("networks", lambda: _networks(bundle))
+    yield _beyond(bundle)
+    if bundle.mechanism.event.erased:
+        yield attempt("erased directions", lambda: consistency.check_erased(bundle.encoder))
     yield from bundle.mechanism.derive()
 
 
@@ -104,7 +106,8 @@ def _signature(content: bytes, signed: bytes | None, *, key: Any) -> Step:
 
 
 def _card(path: Path, bundle: Bundle) -> Step:
-    """The page for people, which nothing reads: what it says must be what the manifest gives."""
+    """The page for people, which nothing reads: what it says must be what the manifest gives. Where it is not, that
+    comes first: people may have read it by then."""
     made_with = bundle.manifest.made_with
     try:
         same = file_of(path, CARD) == card_page(bundle).encode()
@@ -115,8 +118,8 @@ def _card(path: Path, bundle: Bundle) -> Step:
     if same:
         return Step("card", holds=True, found=f"{CARD} says what the manifest says")
     if (made_with.get("deeprotect"), made_with.get("card")) != (__version__, CARD_WORDING):
-        return Step("card", holds=None, found=f"{CARD} is in the words of another version; read `deeprotect describe`")
-    return Step("card", holds=False, found=f"{CARD} does not say what the manifest says; read `deeprotect describe`")
+        return Step("card", holds=None, found=f"this version did not write {CARD}: {_BELIEVE_NOTHING}")
+    return Step("card", holds=False, found=f"{CARD} does not say what the manifest says: {_BELIEVE_NOTHING}")
 
 
 def _promise(bundle: Bundle) -> str:
@@ -126,25 +129,31 @@ def _promise(bundle: Bundle) -> str:
     except InputError:
         return "nothing"
     assumed, noiseless = certificate["assumes"], certificate.get("codes_without_noise")
-    stated = f"{mechanism.event}{_gaps(certificate)}"
+    stated = str(mechanism.event)
     promise = f"{stated}, assuming that {'; that '.join(assumed)}" if assumed else stated
+    promise = "; ".join(filter(None, [promise, beyond.assumed(bundle)]))
     return f"{promise}; noise: {certificate['noise']}" if noiseless else promise
-
-
-def _gaps(certificate: dict[str, Any]) -> str:
-    """For how many classes of a secret, or of their combinations with useful ones, something is promised."""
-    secrets = certificate.get("secrets", ())
-    without, promised = (sum(secret[key] for secret in secrets) for key in ("unpromised", "promised"))
-    cells = "combinations" if certificate.get("given") else "classes"
-    return f" in {promised} of {promised + without} {cells}" if without else ""
 
 
 def _policy(bundle: Bundle) -> str:
     consistency.check_promise(bundle.policy, bundle.mechanism)
-    consistency.check_counted(bundle.mechanism, bundle.manifest.training.classes)
     stated = bundle.policy.privacy
-    given = f" given {quoted_all(bundle.policy.inferences.useful)}" if stated.given == "useful" else ""
-    return f"asks for ε = {stated.epsilon:g} {stated.guarantee}{given}, mechanism {stated.mechanism}; kept"
+    return f"asks for ε = {stated.epsilon:g} {stated.guarantee}, mechanism {stated.mechanism}; kept"
+
+
+def _beyond(bundle: Bundle) -> Step:
+    """How much more often than by guessing: again from the counts of recordings kept aside, and from the channel."""
+    try:
+        found = bundle.certificate["beyond"]
+    except InputError as error:
+        return Step("beyond the label", holds=False, found=str(error))
+    if found is None:
+        return Step("beyond the label", holds=None, found="no recordings were kept aside, so nothing is stated")
+    stated = (bundle.manifest.certificate.get("beyond") or {}).get("draw")
+    counted = (
+        f"τ = {found['tau']:.6g}, {found['kept']} {found['of']} kept aside; {beyond.assumed(bundle) or 'no bound'}"
+    )
+    return Step("beyond the label", holds=stated == found["draw"], found=counted)
 
 
 def _certificate(bundle: Bundle) -> str:
@@ -158,6 +167,6 @@ def _networks(bundle: Bundle) -> str:
     they compute is clipped, or drawn through the channel, before it leaves."""
     fits = consistency.check_shapes(bundle.mechanism, bundle.encoder, bundle.decoder, dim=bundle.schema.dim)
     networks = [each for each in (bundle.encoder, bundle.decoder) if isinstance(each, Network)]
-    largest = max(network.reach.footprint.largest_sum for network in networks)
+    largest = max(network.bounds.footprint.largest_sum for network in networks)
     exact = f"sums up to 2^{math.log2(largest):.1f}, all exact" if largest else "no sums"
     return f"{fits}; {len(bundle.encoder.layers)} layers in the encoder, none is trusted; {exact}"

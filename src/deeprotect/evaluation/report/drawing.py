@@ -137,6 +137,16 @@ class Series:
         return np.maximum(0.0, [values - self.low, np.array(self.high) - values])
 
 
+@dataclass(frozen=True)
+class Band:
+    """What lies between two levels, in the colour of the line of that name; said below the drawing once."""
+
+    name: str
+    x: Sequence[float]
+    low: Sequence[float]
+    high: Sequence[float]
+
+
 @mpl.rc_context(STYLE)
 def lines(
     name: str,
@@ -147,8 +157,10 @@ def lines(
     levels: Mapping[str, float],
     caption: str,
     log_x: bool = False,
+    bands: Sequence[Band] = (),
+    band_label: str = "",
 ) -> Drawing:
-    """Shares against a number; `levels` are drawn across, with their names at the right."""
+    """Shares against a number; `levels` are drawn across, with their names at the right, and bands behind."""
     figure, axes = canvas(4.8, 3.0)
     look = looks([each.name for each in series])
     for place, each in enumerate(series):
@@ -156,6 +168,8 @@ def lines(
         x, (colour, marker) = np.array(each.x, dtype=float) * (1 + shift), look[each.name]
         sizes: Any = {"markersize": 5.5, "capsize": 2, "elinewidth": 1, "linewidth": 1.6}
         axes.errorbar(x, each.y, yerr=each.errors, color=colour, marker=marker, label=each.name, **sizes)
+    for place, band in enumerate(bands):
+        _draw_band(axes, band, look[band.name].colour, label=band_label if place == 0 else None)
     _levels(axes, levels)
     ticks = sorted({float(x) for each in series for x in each.x})
     if log_x:
@@ -164,8 +178,16 @@ def lines(
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.minorticks_off()
     axes.set_ylim(0, 1)
-    label_axes(figure, axes, names=len(series), xlabel=xlabel, ylabel=ylabel)
+    label_axes(figure, axes, names=len(series) + bool(bands), xlabel=xlabel, ylabel=ylabel)
     return Drawing(name, caption, figure)
+
+
+def _draw_band(axes: Axes, band: Band, colour: str, *, label: str | None) -> None:
+    """Over a single number it is a bar, so that it can be seen."""
+    ends, low, high = list(band.x), list(band.low), list(band.high)
+    if len(ends) == 1:
+        ends, low, high = [ends[0] / 1.12, ends[0] * 1.12], low * 2, high * 2
+    axes.fill_between(ends, low, high, color=colour, alpha=0.16, linewidth=0, zorder=0.4, label=label)
 
 
 def label_axes(figure: Figure, axes: Axes, *, names: int, xlabel: str, ylabel: str) -> None:

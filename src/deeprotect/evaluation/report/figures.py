@@ -21,6 +21,7 @@ from deeprotect.evaluation.report.drawing import (
     LOOKS,
     PERCENT,
     STYLE,
+    Band,
     Drawing,
     Series,
     canvas,
@@ -39,6 +40,7 @@ from deeprotect.tables.atomic import whole_file
 
 Role = Literal["useful", "sensitive"]
 _EPSILON = "ε per window (further right: less noise)"
+_BAND = "at most"
 _MET, _STRANGERS = "#56b4e9", "#0072b2"
 
 
@@ -53,7 +55,19 @@ def against_epsilon(rows: Sequence[Row], role: Role, inference: str, *, caption:
         for line, group in _by_line(curves(rows)).items()
     ]
     levels = {"raw": facts(rows[0]).raw, "guessing": facts(rows[0]).chance}
-    return lines(file_name(role, inference), series, xlabel=_EPSILON, levels=levels, caption=caption, log_x=True)
+    bands = [] if role == "useful" else _bands(curves(rows), inference)
+    more: Any = {"log_x": True, "bands": bands, "band_label": _BAND}
+    return lines(file_name(role, inference), series, xlabel=_EPSILON, levels=levels, caption=caption, **more)
+
+
+def _bands(rows: Sequence[Row], inference: str) -> list[Band]:
+    """From guessing by useful labels to what anyone reads at most from one draw, where a coder has codes."""
+    found = []
+    for line, group in _by_line([row for row in rows if row.sensitive[inference].at_most]).items():
+        facts = [row.sensitive[inference] for row in group]
+        low, high = [each.floor for each in facts], [each.at_most[1] for each in facts]
+        found.append(Band(line, [row.epsilon or 0.0 for row in group], low, high))
+    return found
 
 
 def _series(name: str, x: Sequence[float], facts: Sequence[Useful | Sensitive]) -> Series:
@@ -72,7 +86,16 @@ def pooled(rows: Sequence[Row], inference: str, *, caption: str) -> Drawing:
             series.append(_pools(row.line, {1: each.adaptive, **each.pooled}))
     levels = {"guessing": facts[0].chance}
     name, xlabel = file_name("pooled", inference), "windows of one recording that the attacker puts together"
-    return lines(name, series, xlabel=xlabel, levels=levels, caption=caption, log_x=True)
+    bands = [_pooled_band(row.line, each) for row, each in zip(rows, facts, strict=True) if each.at_most]
+    more: Any = {"log_x": True, "bands": bands, "band_label": _BAND}
+    return lines(name, series, xlabel=xlabel, levels=levels, caption=caption, **more)
+
+
+def _pooled_band(name: str, facts: Sensitive) -> Band:
+    """From guessing by the useful labels of so many draws to what anyone reads at most from them."""
+    sizes = sorted(facts.at_most)
+    low = [max(facts.floor, facts.pooled_blind.get(size, 0.0)) for size in sizes]
+    return Band(name, sizes, low, [facts.at_most[size] for size in sizes])
 
 
 @mpl.rc_context(STYLE)

@@ -7,7 +7,7 @@ from typing import cast, get_args
 
 from deeprotect.errors import InputError
 from deeprotect.evaluation.excerpt import Excerpt
-from deeprotect.evaluation.methods import BY_LINE, is_main
+from deeprotect.evaluation.methods import BY_LINE, is_ldp, is_main
 from deeprotect.evaluation.report import figures
 from deeprotect.evaluation.report.drawing import Drawing
 from deeprotect.evaluation.report.page import Group, Page
@@ -47,7 +47,6 @@ def lay_out(
         epsilon=epsilon,
         groups=[group for group in groups if group.drawings],
         excerpt=excerpt,
-        confidence=policy.privacy.confidence,
     )
 
 
@@ -71,15 +70,11 @@ def opening_of(row: Row, policy: Policy) -> tuple[str, ...]:
     """The leading row's promise as a card would open with it; nothing where nothing is promised."""
     if row.guarantee not in get_args(Guarantee) or row.epsilon is None:
         return ()
-    named = row.guarantee == "named"
-    event = Event(
-        cast(Guarantee, row.guarantee),
-        row.epsilon,
-        inferences=() if row.guarantee == "ldp" else policy.inferences.sensitive,
-        confidence=policy.privacy.confidence if named else 1.0,
-        given=tuple(row.given),
-    )
-    return opening(event, seconds=row.seconds_per_draw or policy.seconds_per_draw, ldp_epsilon=row.ldp_ceiling)
+    hidden = () if row.guarantee == "ldp" else policy.inferences.sensitive
+    event = Event(cast(Guarantee, row.guarantee), row.epsilon, inferences=hidden)
+    if is_ldp(row.mechanism, row.guarantee):
+        event = Event("ldp", row.epsilon, erased=hidden)
+    return opening(event, seconds=row.seconds_per_draw or policy.seconds_per_draw)
 
 
 def at(rows: Sequence[Row], epsilon: float) -> list[Row]:

@@ -46,8 +46,7 @@ class Page:
     """What the page says besides the results: the row to lead with, the drawings, and how to read them.
 
     `opening` is the promise of that row in two sentences; `epsilon` is the one at which rows are compared; `excerpt`
-    are windows of the table that are drawn; `reading` explains the numbers where the usual words do not; `confidence`
-    is that of named promises.
+    are windows of the table that are drawn; `reading` explains the numbers where the usual words do not.
     """
 
     title: str
@@ -58,13 +57,11 @@ class Page:
     opening: Sequence[str] = ()
     excerpt: Excerpt | None = None
     reading: Sequence[str] = ()
-    confidence: float = 1.0
 
     def render(self, results: Results) -> str:
         found = {row.guarantee for row in results.rows}
         guarantees = [name for name in STRONGEST_FIRST if name in found]
         sensitive = list(self.best.sensitive)
-        given = list(dict.fromkeys(name for row in results.rows for name in row.given))
         return template(__package__, "page.html").render(
             page=self,
             results=results,
@@ -72,7 +69,7 @@ class Page:
             best=self.best,
             names=WORDS,
             plain=PLAIN,
-            promises={name: promise(name, sensitive=sensitive, given=given) for name in guarantees},
+            promises={name: promise(name, sensitive=sensitive) for name in guarantees},
             sections=sections(results.rows),
             models={name: _models(results.rows, name) for name in sensitive},
             most={name: max(each.pooled, default=None) for name, each in self.best.sensitive.items()},

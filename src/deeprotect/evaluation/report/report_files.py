@@ -24,6 +24,7 @@ def tables(results: Results) -> dict[str, str]:
     rows = results.rows
     contents = {
         "results": [line for row in rows for line in _accuracies(row)],
+        "recall": [line for row in rows for line in _recalls(row)],
         "attackers": [line for row in rows for line in _attackers(row)],
         "pooled": [line for row in rows for line in _pooled(row)],
         "confusion": [line for row in rows for line in _confusions(row)],
@@ -45,8 +46,15 @@ def _accuracies(row: Row) -> Iterator[Line]:
     for name, each in row.sensitive.items():
         low, high = each.adaptive_ci
         facts = _only(each, "raw static adaptive") | {"adaptive_low": low, "adaptive_high": high}
-        facts |= _only(each, "best_attacker from_useful limit chance")
+        facts |= _only(each, "best_attacker from_useful limit chance") | {"at_most": each.at_most.get(1)}
         yield _head(row) | {"role": "sensitive", "inference": name} | facts
+
+
+def _recalls(row: Row) -> Iterator[Line]:
+    for name, facts in row.useful.items():
+        for each in facts.recall:
+            read = {"windows": each.windows, "clean": each.clean, "app": each.app}
+            yield _head(row) | {"inference": name, "class": each.name} | read
 
 
 def _only(facts: Useful | Sensitive, names: str) -> Line:
@@ -63,6 +71,7 @@ def _pooled(row: Row) -> Iterator[Line]:
     for name, facts in row.sensitive.items():
         for size in sorted({*facts.pooled, *facts.pooled_raw}):
             both = {"accuracy": facts.pooled.get(size), "raw": facts.pooled_raw.get(size)}
+            both |= {"blind": facts.pooled_blind.get(size), "at_most": facts.at_most.get(size)}
             yield _head(row) | {"inference": name, "windows": size} | both
 
 

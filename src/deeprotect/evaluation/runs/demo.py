@@ -9,7 +9,7 @@ from deeprotect.datasets.fetching import load
 from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.excerpt import Excerpt, one_recording
 from deeprotect.evaluation.experiment import Plan, RunResult, by_line, release_question, rows_question, sum_up
-from deeprotect.evaluation.methods import FEATURES, MAIN_METHODS, Method, Setting, grid
+from deeprotect.evaluation.methods import ERASED, FEATURES, MAIN_METHODS, Method, Setting, grid
 from deeprotect.evaluation.report import layout
 from deeprotect.evaluation.report import report_files as files
 from deeprotect.evaluation.report.page import aim
@@ -33,7 +33,11 @@ class DemoPlan:
     shown_epsilon: float = 5.0
     holds: tuple[str, ...] = ("5 s", "10 s")
     features: int = 3  # noise grows with every feature; three tell seven exercises apart
-    methods: tuple[Method, ...] = (*MAIN_METHODS, Method(FEATURES, "none"))
+    methods: tuple[Method, ...] = (
+        *MAIN_METHODS,
+        Method(ERASED, "none"),
+        Method(FEATURES, "none"),
+    )
     max_epochs: int | None = 40  # of every network; more read a little better and take longer
     # Extremely randomised trees: on these windows a stronger attacker than a forest, in half the time.
     setup: Setup = field(default_factory=lambda: Setup(attackers=("ridge", "extra_trees")))

@@ -28,7 +28,7 @@ from deeprotect.evaluation.methods import Method, Setting, check_seed, grid, sel
 from deeprotect.evaluation.report import layout
 from deeprotect.evaluation.report import report_files as files
 from deeprotect.evaluation.report.page import aim
-from deeprotect.evaluation.results import FormCheck, Results, Row
+from deeprotect.evaluation.results import FormCheck, Results, Row, may_be_people
 from deeprotect.evaluation.runner import FittedFold, Progress, seeded
 from deeprotect.evaluation.workers import Jobs
 from deeprotect.policy import Policy
@@ -125,6 +125,7 @@ class EvaluateRequest:
     quick: bool = False
     seed: int = 0
     show_raw: bool = False
+    show_names: bool = False
     mapped: Mapping[str, str] | None = None
     columns: Sequence[str] | None = None
     command: str = "deeprotect evaluate"
@@ -169,6 +170,10 @@ class EvaluateRequest:
             found = Columns.of(source.schema, policy.schema(), mapping=mapping, where=source.where)
             return pa.Table.from_batches([next(source.only(found.kept).batches)])
 
+    def shown(self, results: Results, windows: LabelledWindows) -> Results:
+        """Classes that may be people leave as numbers, unless names are asked for."""
+        return results if self.show_names else results.numbered(may_be_people(results, windows))
+
     @property
     def choose(self) -> Choose:
         """What is drawn: an average, unless raw samples are asked for."""
@@ -198,17 +203,17 @@ def evaluate(
         choose=request.choose,
         progress=lambda share: progress(MEASURED * share),
     )
-    rows, same = _once(found.rows)
     people, unmet = strangers_rows(dict(zip(apart, others, strict=False)))
     results = Results(
-        rows=rows,
+        rows=_once(found.rows),
         holds=[row for each in others[len(apart) :] for row in each.rows],
         strangers=people,
         form=_form(table, windows, policy, request),
-        left_out=[*left_out, *found.left_out, *same, *unmet],
+        left_out=[*left_out, *found.left_out, *unmet],
         run=described(request, plan, windows, found) | {"policy": _asked(policy)},
         seconds=found.seconds,
     )
+    results = request.shown(results, windows)
     title = f"{' and '.join(policy.inferences.useful)}: what a protected stream still tells"
     nearest = plan.nearest(policy.privacy.epsilon)
     page = layout.lay_out(results, policy, title=title, lead=aim(policy), excerpt=found.excerpt, epsilon=nearest)
@@ -217,19 +222,17 @@ def evaluate(
     return results
 
 
-def _once(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
-    """One row for each release, the policy's own before others; and what was asked for that came to the same."""
+def _once(rows: Sequence[Row]) -> list[Row]:
+    """One row for each release, the policy's own before others."""
     found: dict[Any, Row] = {}
     for row in rows:
         found.setdefault((row.mechanism, row.guarantee, row.epsilon, row.seconds_per_draw, row.slots), row)
-    shown = list(found.values())
-    same = [row for row in rows if row.asked and not any(row.line == each.line for each in shown)]
-    return shown, list(dict.fromkeys(f"{row.line}: {row.note}" for row in same))
+    return list(found.values())
 
 
 def _form(table: Any, windows: LabelledWindows, policy: Policy, request: EvaluateRequest) -> list[FormCheck]:
     """Of the cheapest protector that the policy could get: form is the pipe's doing, whatever the mechanism."""
-    plain = {"mechanism": "baseline", "guarantee": "ldp", "ldp_ceiling": None, "given": None, **ONE_WINDOW}
+    plain = {"mechanism": "baseline", "guarantee": "ldp", **ONE_WINDOW}
     wanted = policy.vary(privacy=plain)
     bundle = export(learn(FittedModels(windows), wanted), wanted, windows=windows, results=[])
     return check_form(request.beginning(table, policy), bundle, mapping=ColumnMap.of(policy, request.mapped))
@@ -237,8 +240,7 @@ def _form(table: Any, windows: LabelledWindows, policy: Policy, request: Evaluat
 
 def _asked(policy: Policy) -> str:
     privacy = policy.privacy
-    surely = f", confidence {privacy.confidence:g}" if privacy.guarantee == "named" else ""
-    return f"guarantee {privacy.guarantee}, mechanism {privacy.mechanism}, ε = {privacy.epsilon:g}{surely}"
+    return f"guarantee {privacy.guarantee}, mechanism {privacy.mechanism}, ε = {privacy.epsilon:g}"
 
 
 def described(request: EvaluateRequest, plan: Plan, windows: LabelledWindows, found: RunResult) -> dict[str, Any]:
@@ -266,7 +268,7 @@ OTHER_WINDOWS = (
 def _shipped(fold: FittedFold, _: Setting, *, bundle: Bundle) -> FoldRelease:
     """The bundle's own release, with evaluation noise that repeats; nothing is learnt on the fold."""
     protector = TrainedProtector(bundle.mechanism, bundle.encoder, bundle.decoder, {}, bundle.hold)
-    return seeded(protector, fold.evaluator.setup.seed)
+    return seeded(protector, fold.evaluator.setup.seed, useful=fold.policy.inferences.useful)
 
 
 def evaluate_bundle(
@@ -283,7 +285,7 @@ def evaluate_bundle(
             "--data is the table that the bundle was trained on, and would flatter it; give recordings that were held "
             "back from training"
         )
-    plan = request.plan_of([Setting(Method(bundle.mechanism.name, event.guarantee), event.epsilon)])
+    plan = request.plan_of([Setting(Method(bundle.mechanism.name, event.policy_guarantee), event.epsilon)])
     shares = lambda share: progress(MEASURED * share)  # noqa: E731
     found = run(
         windows, policy, plan, choose=request.choose, release_of=partial(_shipped, bundle=bundle), progress=shares
@@ -295,6 +297,7 @@ def evaluate_bundle(
         run=described(request, plan, windows, found) | origin,
         seconds=found.seconds,
     )
+    results = request.shown(results, windows)
     title = f"{quoted_all(policy.inferences.useful)}: what the shipped protector still tells"
     lead = aim(policy, below="Below, a bundle as it is shipped releases windows; an app reads them, and attackers try.")
     page = layout.lay_out(results, policy, title=title, lead=lead, excerpt=found.excerpt, epsilon=event.epsilon)
@@ -305,7 +308,6 @@ def evaluate_bundle(
 
 def _as_kept(bundle: Bundle) -> Policy:
     """The policy with the promise that the mechanism keeps, which may be a stronger one than was asked for."""
-    event, privacy = bundle.mechanism.event, bundle.policy.privacy
-    named = {"ldp_ceiling": privacy.ldp_ceiling, "given": privacy.given}
-    kept = {"guarantee": event.guarantee, "epsilon": event.epsilon, "mechanism": bundle.mechanism.name}
-    return bundle.policy.vary(privacy=kept | (named if event.guarantee == "named" else dict.fromkeys(named)))
+    event = bundle.mechanism.event
+    kept = {"guarantee": event.policy_guarantee, "epsilon": event.epsilon, "mechanism": bundle.mechanism.name}
+    return bundle.policy.vary(privacy=kept)

@@ -20,10 +20,10 @@ from deeprotect.gateway.operation.health import in_words
 from deeprotect.gateway.registration.addresses import shown_address
 from deeprotect.gateway.registration.device_registry import App, Device
 from deeprotect.gateway.registration.directory import Directory
-from deeprotect.gateway.streams.session import AppStatus, State, StreamStatus
+from deeprotect.gateway.streams.session import BEHIND, AppStatus, State, StreamStatus
 from deeprotect.privacy.guarantees import span
 from deeprotect.release.ledger.ledger import utc_now
-from deeprotect.release.ledger.limits import Limit, Limits, exact, moment, up
+from deeprotect.release.ledger.limits import Epsilon, Limit, Limits, ldp_epsilon, moment, up
 from deeprotect.release.ledger.statement import Person, statement
 
 BundleOf = Callable[[App], Bundle | None]
@@ -67,12 +67,12 @@ def person_view(name: str, found: Person | None, apps: Sequence[App], *, live: b
     return PersonView(name, spent, parts, tuple(_gauges(found, bundles, rate, live=live)), _kind(found))
 
 
-def rate_of(bundle: Bundle) -> Fraction:
-    """ε in a second while a stream runs; counted at the stated ε, as the ledger counts ldp."""
-    return exact(bundle.mechanism.event.epsilon) / (bundle.hold.windows * bundle.policy.stream.window_seconds)
+def rate_of(bundle: Bundle) -> Epsilon:
+    """ε in a second while a stream runs, as the ledger counts it."""
+    return ldp_epsilon(bundle.mechanism) / (bundle.hold.windows * bundle.policy.stream.window_seconds)
 
 
-def lasts(limit: Limit, left: Fraction, rate: Fraction) -> timedelta | None:
+def lasts(limit: Limit, left: Epsilon, rate: Epsilon) -> timedelta | None:
     """How long what is left of a limit is enough at so much ε in a second; None: at that rate it never runs out.
 
     In a span that rolls, old charges leave it meanwhile: then it lasts at least so long.
@@ -82,7 +82,7 @@ def lasts(limit: Limit, left: Fraction, rate: Fraction) -> timedelta | None:
     return timedelta(seconds=float(min(left / rate, Fraction(10**12))))
 
 
-def _gauges(found: Person | None, bundles: Sequence[Bundle], rate: Fraction, *, live: bool) -> Iterator[Gauge]:
+def _gauges(found: Person | None, bundles: Sequence[Bundle], rate: Epsilon, *, live: bool) -> Iterator[Gauge]:
     """Those that hold for the person; before anything was charged, the tightest that the bundles ask for."""
     held = Limits() if found is None else found.limits
     if found is None or not found.draws:
@@ -90,14 +90,14 @@ def _gauges(found: Person | None, bundles: Sequence[Bundle], rate: Fraction, *, 
     return (_gauge(limit, found, rate, live=live) for limit in held)
 
 
-def _gauge(limit: Limit, found: Person | None, rate: Fraction, *, live: bool) -> Gauge:
-    spent = _spent(found, limit.name)
+def _gauge(limit: Limit, found: Person | None, rate: Epsilon, *, live: bool) -> Gauge:
+    spent = Fraction(0) if found is None else found.spent(limit.name).counted
     left, share = max(limit.epsilon - spent, Fraction(0)), float(min(spent / limit.epsilon, Fraction(1)))
     text = _text(limit, left, rate, found=found, live=live)
     return Gauge(limit.name, _SPANS[limit.name], up(limit.epsilon), up(spent), share, text)
 
 
-def _text(limit: Limit, left: Fraction, rate: Fraction, *, found: Person | None, live: bool) -> str:
+def _text(limit: Limit, left: Epsilon, rate: Epsilon, *, found: Person | None, live: bool) -> str:
     frees = None if found is None else found.spent(limit.name).frees(limit.span)
     if not left:
         return "spent; it never frees" if frees is None else f"spent; more from {moment(frees)}"
@@ -107,7 +107,7 @@ def _text(limit: Limit, left: Fraction, rate: Fraction, *, found: Person | None,
     return f"{lasting(time)} at this rate" if live else f"{lasting(time)} of streaming"
 
 
-def _spent(found: Person | None, name: str) -> Fraction:
+def _spent(found: Person | None, name: str) -> Epsilon:
     return Fraction(0) if found is None else found.spent(name).epsilon
 
 
@@ -116,9 +116,9 @@ def _kind(found: Person | None) -> str:
     if found is None or not found.draws:
         return "nothing was released yet"
     draws = f"{found.draws:,} draws"
-    if found.bound is not None:
-        return f"{draws}; the sum is a bound ({found.bound}), also for apps that compare what they got"
-    return f"{draws}; the sum is a count of {' and '.join(found.counted_as)}: nothing bounds them together"
+    if not found.unbounded:
+        return f"{draws}; the sum is a bound (ldp), also for apps that compare what they got"
+    return f"{draws}, {found.unbounded:,} of them without an LDP bound: nothing bounds them together"
 
 
 Heard = Mapping[str, State]
@@ -236,7 +236,11 @@ async def overview(desk: Desk, search: Search) -> Overview:
     counts = {state: counted[state] for state in STATES}
     heard_from = sum(counted[state] for state in ("live", "refused"))
     health = in_words(
-        desk.gateway.health.trouble, live=heard_from, streams=len(every), withheld=desk.gateway.mediator.reasons()
+        desk.gateway.health.unpaid,
+        live=heard_from,
+        streams=len(every),
+        withheld=desk.gateway.mediator.reasons(),
+        others=desk.gateway.health.others,
     )
     return Overview(shown.streams, shown.people, health, counts, replace(search, page=first // PAGE + 1), len(found))
 
@@ -275,6 +279,8 @@ def _stream(desk: Desk, found: StreamStatus, heard: Heard, *, now: datetime) -> 
     device, state = directory.device(found.stream), _state(directory, found.stream, found.person, heard)
     trouble = [f"waits for {listed(found.missing)}" if state in ("live", "refused") and found.missing else ""]
     trouble.append(f"{found.late:,} readings came too late" if found.late else "")
+    trouble.append(f"the last ones {found.behind:.1f} s: {BEHIND}" if found.behind else "")
+    trouble.append(f"no window can be whole: {found.apart}" if found.apart else "")
     last = "not sending" if found.last_reading is None else f"heard {ago(found.last_reading, now)}"
     since, told = "" if device is None else f"{device.created:%Y-%m-%d}", "; ".join(filter(None, trouble))
     return StreamView(found.stream, found.person, state, last, f"{found.windows:,}", told, since, apps)

@@ -30,7 +30,7 @@ PAUSES = {"1 hour": timedelta(hours=1), "8 hours": timedelta(hours=8), "until I 
 
 async def overview_page(request: Request, desk: TheDesk, session: Admin) -> Response:
     found = await overview(desk, Search.of(request))
-    return page(request, "overview.html", session=session, found=found)
+    return page(request, "overview.html", session=session, found=found, clock=desk.gateway.clock.trouble)
 
 
 async def stream_page(request: Request, desk: TheDesk, session: Admin) -> Response:
@@ -199,13 +199,13 @@ def _app(desk: Desk, app: App, found: Person | None) -> dict[str, Any]:
     bundle = desk.bundle_of(app)
     lines = [line for line in found.lines if (line.stream, line.app) == (app.stream, app.name)] if found else []
     day = sum((line.spent["per_day"] for line in lines), Spent())
-    draws = sum(int(line.spent["per_day"].epsilon / line.price.epsilon) for line in lines if line.price.epsilon)
     return {
         "name": app.name,
         "stream": app.stream,
         "infers": () if bundle is None else tuple(bundle.policy.inferences.useful),
         "promise": "" if bundle is None else card_of(bundle).opening.promised,
-        "draws": draws,
+        "beyond": "" if bundle is None else card_of(bundle).beyond,
+        "draws": day.draws,
         "epsilon": up(day.epsilon),
         "last": ago(max(line.last for line in lines), utc_now()) if lines else "",
     }

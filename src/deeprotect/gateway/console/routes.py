@@ -31,6 +31,7 @@ ACTIONS: dict[str, Endpoint] = {
     "/console/link": actions.make_link,
     "/console/revoke-link": actions.revoke_link,
     "/console/resume": actions.resume,
+    "/console/confirm-clock": actions.confirm_clock,
 }
 """Pages and forms of the admin's: each of these functions asks for the admin's session, or for a form of it."""
 OPEN: dict[tuple[str, str], Endpoint] = {

@@ -26,14 +26,14 @@ from deeprotect.signals.ticks import SECOND
 LineForm = Literal["line-protocol", "json"]
 MOST_BYTES = 1 << 20  # of a line
 RATE_STEPS = 50  # that tell the rate of what comes
-SET_BACK_SECONDS = 3.0  # a clock that goes back by more was set anew; by less, a line came late
+LATE = "readings that came late, or twice, were left out; if the clock was set back, start the filter again"
 _MOST_TOLD = 100  # different mistakes; each is told once
 _Row = dict[str, float]
 
 
 @dataclass
 class Filter:
-    """Readings of one stream, in order of time; a gap or a clock that was set ends a recording and begins the next."""
+    """Readings of one stream, in order of time, each time once; a gap ends a recording and begins the next."""
 
     live: LiveStream
     schema: Schema
@@ -72,9 +72,13 @@ class Filter:
         return "".join(self._reading(stamp, row) for stamp, row in _rows(sent))
 
     def finish(self) -> str:
-        """What still waits; the next line begins a new recording."""
+        """What still waits: the input is over."""
         self._close()
-        self._last, self._steps = None, []
+        return self._end()
+
+    def _end(self) -> str:
+        """The recording is over: what still waits leaves."""
+        self._steps = []
         return self._through(self.live.finish)
 
     def _reading(self, stamp: int, row: _Row) -> str:
@@ -98,11 +102,13 @@ class Filter:
 
     def _whole(self, stamp: int, values: list[float]) -> str:
         step = None if self._last is None else stamp - self._last
-        if step is not None and -SET_BACK_SECONDS * SECOND < step <= 0:
-            self._refuse("readings that came late, or twice, were left out")
+        if step is not None and step <= 0:
+            self._refuse(LATE)
             return ""
-        rest = self.finish() if step is not None and not 0 < step <= self._longest else ""
-        self._keep_rate(stamp)
+        is_gap = step is not None and step > self._longest
+        rest = self._end() if is_gap else ""
+        self._keep_rate(None if is_gap else step)
+        self._last = stamp
         self._waiting.append(stamp)
         return rest + self._through(lambda: self.live.push(values))
 
@@ -110,15 +116,14 @@ class Filter:
     def _longest(self) -> float:
         return (GAP_STEPS + SLACK) * SECOND / self.schema.rate_hz
 
-    def _keep_rate(self, stamp: int) -> None:
+    def _keep_rate(self, step: int | None) -> None:
         """Windows of another rate would be read as another motion."""
-        if self._last is not None and len(self._steps) < RATE_STEPS and self.settings.time != "arrival":
-            self._steps.append(stamp - self._last)
+        if step is not None and len(self._steps) < RATE_STEPS and self.settings.time != "arrival":
+            self._steps.append(step)
             rate_hz = SECOND / median(np.array(self._steps, dtype=float))
             if len(self._steps) == RATE_STEPS and abs(rate_hz / self.schema.rate_hz - 1) > RATE_TOLERANCE:
                 policy = f"the policy is for {self.schema.rate_hz:g} Hz"
                 raise InputError(f"readings arrive at {rate_hz:.3g} Hz, but {policy}; resample them first")
-        self._last = stamp
 
     def _through(self, step: Callable[[], Floats]) -> str:
         """Released rows as lines; when anything fails, all that waited is gone, and nothing of it leaves."""

@@ -94,6 +94,7 @@ class Bridge:
     async def run(self) -> None:
         """Until it is cancelled."""
         wait, known = self._waits[0], False
+        self._tell(f"the broker {self._broker} is not connected yet")
         while True:
             try:
                 async with self._new_client(known=known) as client:
@@ -101,6 +102,7 @@ class Bridge:
                     known, wait = True, self._waits[0]
                     self._client = client
                     self._log.tell(None, broker=str(self._broker))
+                    self._tell(None)
                     self._connected.set()
                     async with beside(self._follow_topics(client)):  # a lost connection is noticed by who listens
                         await self._listen(client)
@@ -111,10 +113,15 @@ class Bridge:
             finally:
                 self._client = None
                 self._connected.clear()
+                self._tell(f"the broker {self._broker} is gone: nothing comes or leaves by it")
                 for app in self._gateway.directory.apps():  # what is drawn now may wait too long
                     self._gateway.mediator.readers.answers(app, is_so=False)
             await asyncio.sleep(wait)
             wait = min(2 * wait, self._waits[1])
+
+    def _tell(self, reason: str | None) -> None:
+        self._gateway.health.tell("broker", reason)
+        self._gateway.metrics.broker.set(float(reason is None))
 
     async def follow(self, app: App) -> None:
         """Publish what an app gets, in order; a window that the broker has not confirmed is sent again.

@@ -103,8 +103,8 @@ class Push:
     async def follow(self, app: App) -> None:
         """Post what an app gets, in order, until it is revoked.
 
-        Nothing is drawn before something listens there; nor, beyond a grace, after it has not taken a window, until it
-        takes that one.
+        Nothing is drawn before something listens there, nor from the first try at which it did not take a window until
+        it takes that one.
         """
         readers, body = self._gateway.mediator.readers, b""
         async for window in brought(self._gateway, app, most=MOST_WAITING, every=self._knock):
@@ -126,6 +126,7 @@ class Push:
             problem, again = await self._posted(app, body)
             if problem is None or not again:
                 break
+            self._gateway.mediator.readers.answers(app, is_so=False)
         self._log[app].tell(problem, stream=app.stream, app=app.name)
         return problem is None
 

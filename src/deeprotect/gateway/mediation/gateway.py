@@ -15,16 +15,19 @@ from deeprotect.bundle.store import MANIFEST
 from deeprotect.errors import BundleError, DeeprotectError, InputError, printable
 from deeprotect.gateway.mediation.fleet import BEAT_SECONDS, Fleet, Told
 from deeprotect.gateway.mediation.mediator import BUSY, WINDOWS_A_SECOND, Mediator
+from deeprotect.gateway.operation.clock import TrustedClock, clock_of
 from deeprotect.gateway.operation.health import Health, Metrics
+from deeprotect.gateway.operation.load import Load
 from deeprotect.gateway.operation.log import Trouble, beside, event, event_seldom, failure, unkept
 from deeprotect.gateway.registration import events
 from deeprotect.gateway.registration.addresses import GatewayPlace
 from deeprotect.gateway.registration.device_registry import Device, Registry
 from deeprotect.gateway.registration.directory import REFRESH_SECONDS, Directory
 from deeprotect.gateway.streams.releaser import Releaser
-from deeprotect.gateway.streams.session import Answer, State, StreamStatus
+from deeprotect.gateway.streams.session import FAILING, Answer, State, StreamStatus
 from deeprotect.gateway.wire import formats
 from deeprotect.gateway.wire.message import Message
+from deeprotect.gateway.wire.requests import GZIP, unzipped
 from deeprotect.gateway.wire.times import check_not_ahead
 from deeprotect.release.ledger.archive import check_age, forget_draws
 from deeprotect.release.ledger.database import Database
@@ -44,6 +47,7 @@ class Settings:
     key: Path | None = None  # the public key that must have signed them
     host: str = "127.0.0.1"
     port: int = 8765
+    proxies: tuple[str, ...] = ()  # addresses that may say for whom they ask
     names: tuple[str, ...] = ()  # host names under which the console may be asked for, beside addresses
     place: GatewayPlace = field(default_factory=GatewayPlace)  # among those that share the database
     tls_certificate: Path | None = None
@@ -51,8 +55,8 @@ class Settings:
     mqtt: str | None = None  # mqtt://user@host:port or mqtts://
     mqtt_password: Path | None = None  # a file
     mqtt_ca: Path | None = None  # certificates that the broker's is checked against, if not the system's
-    grace: float = 5.0  # seconds that draws go on after the last reader of an app has gone
     keep_draws: timedelta | None = None  # older ones are removed, and never made again; None: all are kept
+    most_delay: float = 5.0  # seconds that a message may wait: more are refused before it comes to that
     most_bytes: int = 1 << 20  # of one message
     most_messages: int = 500  # of one device in a second,
     most_bytes_a_second: int = 4 << 20  # and of all of them together
@@ -120,7 +124,7 @@ def _limited(device: Device, status: int, text: str) -> Answer:
 class Gateway:
     """Everything that routes, feeds and pages need."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, clock: TrustedClock | None = None) -> None:
         """Bundles are loaded and checked, the database is opened or made; wrong input is refused here."""
         self.settings = settings
         key = signing.public_key(settings.key) if settings.key else None
@@ -129,19 +133,24 @@ class Gateway:
         self.bundles, self.metrics = Bundles(settings.bundles, key=key), Metrics()
         self.database = Database.existing_or_new(settings.database, wait_seconds=WAIT_SECONDS, keep_connections=True)
         self.registry = Registry(self.database)
-        self.directory, self.health = Directory(self.registry), Health(partial(pay, self.database))
+        self.clock = clock or TrustedClock()
+        self._confirmed: int | None = None  # the operator's last word on the clock before it jumped
+        self.directory, self.health = Directory(self.registry), Health(partial(pay, self.database, clock=self.clock))
+        self.metrics.clock.set_function(lambda: self.clock.ahead.total_seconds())
+        self.load = Load(settings.most_delay)
+        self.metrics.delay.set_function(lambda: self.load.delay)
         self.metrics.ready.set_function(lambda: float(self.health.trouble is None))
         self.mediator = Mediator(
             self.directory,
             lambda app: self.bundles.get(app.bundle),
-            releaser=Releaser(self.database),
+            releaser=Releaser(self.database, clock=self.clock),
             metrics=self.metrics,
             health=self.health,
-            grace=settings.grace,
-            place=settings.place,
+            load=self.load,
         )
         self.fleet = Fleet(self.database, settings.place)
         self._schema = self.bundles.channels()
+        self._clock_log = Trouble("the clock jumped; nothing is released", "the clock is trusted again")
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -149,11 +158,22 @@ class Gateway:
         self.mediator.start()
         await self.health.look()
         try:
-            async with beside(self._keep(), self._beat(), self._forget(), self.health.watch()):
+            async with beside(self._keep(), self._beat(), self._forget(), self.health.watch(), self._watch_load()):
                 yield
         finally:
             await self.mediator.stop()
             self.database.disconnect()
+
+    async def _watch_load(self) -> None:
+        await self.load.watch(partial(self.health.tell, "load"))
+
+    def refusal(self) -> Answer | None:
+        """Before anything of a message is looked at: whether more would wait than may."""
+        if (reason := self.load.refusal()) is None:
+            return None
+        event_seldom("overloaded", reason=reason)
+        self.metrics.messages.labels(str(FAILING)).inc()
+        return Answer(FAILING, reason)
 
     async def take(self, device: Device, body: bytes) -> Answer:
         """What comes in by HTTP, WebSocket or MQTT: whatever is wrong with it is said in one line that quotes nothing.
@@ -175,6 +195,9 @@ class Gateway:
             most = f"{messages} messages, {most_bytes} bytes, {WINDOWS_A_SECOND} windows"
             return _limited(device, 429, f"at most {most} a second; send it again, later or in smaller parts")
         try:
+            if body.startswith(GZIP):
+                body = unzipped(body, self.settings.most_bytes)
+                self.mediator.allowance.owe(device.stream, len(body) / most_bytes)
             answer = await self.mediator.read(device, partial(self._read, device, body), size=len(body))
         except InputError as error:
             return Answer(422, str(error))
@@ -214,6 +237,7 @@ class Gateway:
             try:
                 told = await asyncio.to_thread(self._tell_replaced, told)
                 await asyncio.to_thread(self.keep_events)
+                await asyncio.to_thread(self.look_at_clock)
                 await asyncio.to_thread(self.directory.refresh)
                 await self.mediator.end_idle()
                 registry.tell(None)
@@ -241,12 +265,26 @@ class Gateway:
         older_than = self.settings.keep_draws
         while older_than is not None:
             try:
-                removed = await asyncio.to_thread(forget_draws, self.database, older_than=older_than)
+                removed = await asyncio.to_thread(forget_draws, self.database, older_than=older_than, clock=self.clock)
                 if removed:
                     event("old draws removed", charges=removed)
             except DeeprotectError as error:
                 event("old draws cannot be removed", reason=str(error))
             await asyncio.sleep(FORGET_SECONDS)
+
+    def look_at_clock(self) -> None:
+        """Where it jumped: whether the operator has confirmed it since, or the database's clock agrees with it."""
+        trouble = self.clock.trouble
+        self._clock_log.tell(trouble)
+        if trouble is None:
+            self._confirmed = None
+            return
+        self.clock.compare(clock_of(self.database))
+        confirmed = events.last(self.database, events.CLOCK_CONFIRMED)
+        if self._confirmed is None:
+            self._confirmed = confirmed
+        elif confirmed > self._confirmed:
+            self.clock.confirm()
 
     def keep_events(self) -> None:
         """What happened, for the console's list; later, where the database cannot take it now."""

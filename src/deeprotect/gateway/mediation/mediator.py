@@ -15,13 +15,14 @@ from deeprotect.bundle import Bundle
 from deeprotect.errors import BundleError, InputError
 from deeprotect.gateway.mediation.turns import Allowance, Turns
 from deeprotect.gateway.operation.health import Health, Metrics
-from deeprotect.gateway.operation.log import event, failure
-from deeprotect.gateway.registration.addresses import GatewayPlace
+from deeprotect.gateway.operation.load import Load
+from deeprotect.gateway.operation.log import event, event_seldom, failure
 from deeprotect.gateway.registration.device_registry import App, Device
 from deeprotect.gateway.registration.directory import Directory
 from deeprotect.gateway.streams.hub import MOST_WAITING, Hub, Kind, Readers, Subscription, topic_of
 from deeprotect.gateway.streams.releaser import BROKEN, NO_ACCOUNT, UNPAID, Order, Releaser
 from deeprotect.gateway.streams.session import (
+    BEHIND,
     FAILING,
     LIVE_SECONDS,
     OK,
@@ -33,13 +34,13 @@ from deeprotect.gateway.streams.session import (
     State,
     StreamStatus,
 )
-from deeprotect.gateway.streams.track import LONGEST_SECONDS, Track
+from deeprotect.gateway.streams.track import LONGEST_SECONDS
 from deeprotect.gateway.wire.message import Message, ReleasedWindow
 from deeprotect.signals.schema import Schema
 from deeprotect.signals.ticks import SECOND
 
 BATCH_SECONDS = (0.005, 0.1)  # that windows of other streams are waited for: as long as the last batch took
-IDLE_SECONDS = 30.0  # after which a session that sends nothing is over
+IDLE_SECONDS = 30.0  # after which a session that sends nothing new is over
 STAY_SECONDS = 1.0  # that readers stay after the last message where another gateway has the stream now
 MOST_SESSIONS = 4  # of one stream; the one that was silent longest ends when there would be more
 AT_ONCE = MOST_WAITING // 4  # windows that are handed on before those who read them have their turn
@@ -67,16 +68,16 @@ class Mediator:
         releaser: Releaser,
         metrics: Metrics,
         health: Health,
-        grace: float,
-        place: GatewayPlace,
+        load: Load,
     ) -> None:
         self._directory, self._bundle_of, self._releaser = directory, bundle_of, releaser
-        self._metrics, self._health, self.allowance, self._turns = metrics, health, Allowance(), Turns()
+        self._metrics, self._health, self._load = metrics, health, load
+        self.allowance, self._turns = Allowance(), Turns(load.reading)
+        metrics.waiting.set_function(lambda: float(len(self._queue)))
         # Two hubs: no name of a stream or an app leads from one to the other.
         self._hub, self._raw = Hub(metrics.lost.labels("slow").inc), Hub()
-        self.readers, self._place = Readers(grace, self._hub.heard), place
+        self.readers = Readers(self._hub.heard)
         self._sessions: dict[tuple[str, str], Session] = {}
-        self._clocks: dict[str, dict[Schema, Track]] = {}  # of sessions without a name that are over, by the stream
         self._tallies: dict[tuple[str, str], AppStatus] = {}
         self._queue: _Queue = []
         self._queued = asyncio.Event()
@@ -109,7 +110,7 @@ class Mediator:
         """Take a message of so many bytes in; the answer comes when all that it made due is released, or refused."""
         if len(self._queue) > MOST_QUEUED or self._turns.is_full(device.stream):
             return BUSY
-        came = time.monotonic()
+        came = time.monotonic() - self._load.loop.longest  # as long as that, it may have waited at its socket
         async with self._turns.of(device.stream):
             if self.allowance.left(device.stream) < -1.0:  # what came before it cost more than was known
                 return BUSY
@@ -130,9 +131,15 @@ class Mediator:
         self.allowance.owe(device.stream, windows / WINDOWS_A_SECOND)
         is_long = size > SHORT_BYTES or windows > SHORT_WINDOWS
         due = await self._turns.work(lambda: session.take(message, schemas), is_long=is_long)
-        session.last_seen = time.monotonic()
         session.note()
+        session.last_seen = time.monotonic()
+        if not session.behind:
+            session.last_new = session.last_seen
+        else:
+            event_seldom("readings come late", stream=device.stream, seconds=round(session.behind, 1), why=BEHIND)
         self._show_raw(session, due)
+        if session.apart_then:
+            event_seldom("readings are too far apart", stream=device.stream, why=session.apart_then)
         names = dict.fromkeys(name for schema in schemas for name in schema.names)
         # What no app of this stream reads can never leave.
         readings = sum(len(each) for each in message.readings if not names.keys().isdisjoint(each.channels))
@@ -141,17 +148,22 @@ class Mediator:
         self._metrics.late.inc(late)
         whole = any(each.samples is not None for windows in due.values() for each in windows)
         waits = f"readings of {', '.join(missing)}" if missing and not whole else None
+        if session.apart_then:
+            waits = f"readings that are closer: {session.apart_then}"
+        if session.behind:
+            waits = f"readings that are newer: these came {session.behind:.1f} s late; {BEHIND}"
         answer = Answer(SPENT if refused else OK, refused or "", max(0, readings - late), waits)
         return answer, ordered + self._order(session, apps, due)
 
     async def end_idle(self) -> None:
-        """Sessions that have been silent for long, or whose device was revoked; one that is worked on is not silent."""
+        """Sessions to which nothing new has come for long, or whose device was revoked; not one that is worked on.
+
+        What comes next begins anew where its stamps are: of draws that were made before, none is made again.
+        """
         oldest = time.monotonic() - IDLE_SECONDS
         idle = [each for each in self._sessions.values() if not self._turns.is_taken(each.stream)]
-        over = [each for each in idle if each.last_seen < oldest or self._directory.device(each.stream) is None]
+        over = [each for each in idle if each.last_new < oldest or self._directory.device(each.stream) is None]
         await asyncio.gather(*(future for each in over for future in self._end(each)))
-        for stream in [each for each in self._clocks if self._directory.device(each) is None]:
-            del self._clocks[stream]
 
     def close_revoked(self, has: Callable[[str, float], bool] = lambda *_: True) -> None:
         """Subscriptions of apps that are no more, or whose stream another gateway has and this one has none of."""
@@ -202,7 +214,7 @@ class Mediator:
         for order in orders:
             order.is_read = self.readers.are_there(order.app)
         try:
-            with self._metrics.batch.time():
+            with self._metrics.batch.time(), self._load.releasing.one():
                 await asyncio.get_running_loop().run_in_executor(self._thread, self._releaser.run, orders)
         except Exception as error:
             failure("release failed", error)
@@ -234,6 +246,7 @@ class Mediator:
         tally.released += 1
         tally.placeholders += int(window.placeholder)
         self._metrics.windows.inc()
+        self._metrics.age.observe(max(0.0, time.time() - window.times_ns[-1] / SECOND))
         if not any(map(self._hub.heard, topics[:2])):
             self.lose(app, "absent")
             self._hub.keep(topics[0], window)
@@ -291,11 +304,8 @@ class Mediator:
         if key in self._sessions:
             return self._sessions[key], []
         own = self._sessions_of(device)
-        # Without a name the next session goes by the same clock: if that was set back, its draws are new ones.
-        clocks = {} if name else self._clocks.pop(device.stream, {})
-        session = self._sessions[key] = Session(device, name, time.monotonic(), tracks=clocks)
-        for app in () if self._place.owns(device.stream) else self._directory.apps_of(device.stream):
-            self.readers.expect(app)
+        now = time.monotonic()
+        session = self._sessions[key] = Session(device, name, now, now)
         self._metrics.sessions.set(len(self._sessions))
         most = len(own) >= MOST_SESSIONS
         return session, self._end(min(own, key=lambda each: each.last_seen)) if most else []
@@ -315,10 +325,7 @@ class Mediator:
         if self._directory.device(session.stream) is None:
             return []
         apps, _ = self._served(session)
-        due = session.finish()
-        if not session.name:
-            self._clocks[session.stream] = session.tracks
-        return self._order(session, apps, due, over=True)
+        return self._order(session, apps, session.finish(), over=True)
 
     def status(self, streams: Collection[str]) -> list[StreamStatus]:
         """Of those that are registered."""
@@ -351,6 +358,8 @@ class Mediator:
             sum(each.late_then for each in sessions),
             sum(app.released for app in told),
             tuple(told),
+            max((each.behind_then for each in sessions), default=0.0),
+            next((each.apart_then for each in sessions if each.apart_then), ""),
         )
 
     def _tally(self, app: App) -> AppStatus:

@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
+from deeprotect.gateway.operation.load import Waits
+
 Found = TypeVar("Found")
 MOST_WAITING = 64  # messages of one stream
 
@@ -18,7 +20,8 @@ class Turns:
     No stream has more than one piece before it, so that each waits for one of every other's.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, waits: Waits) -> None:
+        self._waits = waits
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="reading")
         self._locks: dict[str, asyncio.Lock] = {}
         self._there: Counter[str] = Counter()  # who waits or has the turn
@@ -43,7 +46,18 @@ class Turns:
 
     async def work(self, piece: Callable[[], Found], *, is_long: bool) -> Found:
         """A short piece takes less time than to hand it over."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, piece) if is_long else piece()
+        if not is_long:
+            return piece()
+        begins = self._waits.begin()
+
+        def work() -> Found:
+            begins()
+            return piece()
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        finally:
+            begins()
 
     def close(self) -> None:
         self._thread.shutdown(wait=True)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from deeprotect.errors import DeeprotectError
 from deeprotect.gateway.operation.log import Trouble, failure
 
-_SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+_SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 600.0)
 
 
 class Metrics:
@@ -26,13 +26,21 @@ class Metrics:
         self.lost = Counter("lost_windows", "Released windows that a slow or absent app did not get", ["why"], **of)
         self.withheld = Counter("withheld_windows", "Windows that came and did not leave", ["why"], **of)
         self.sessions = Gauge("sessions", "Sessions that are going on", **of)
-        self.ready = Gauge("ready", "1 while a draw can be paid for", **of)
+        self.ready = Gauge("ready", "1 while all is well", **of)
+        self.clock = Gauge(
+            "clock_ahead_seconds", "Of the machine's clock, by time that has passed since the start", **of
+        )
         self.batch = Histogram(
             "batch_seconds", "Encoding, charging, drawing and decoding a batch", buckets=_SECONDS, **of
         )
         self.latency = Histogram(
-            "latency_seconds", "From a message to the release of windows that it made due", buckets=_SECONDS, **of
+            "latency_seconds", "From a message at the socket to the release of what it made due", buckets=_SECONDS, **of
         )
+        self.age = Histogram("age_seconds", "Of released windows, by their last stamp", buckets=_SECONDS, **of)
+        self.delay = Gauge("delay_seconds", "That a message which comes now would wait", **of)
+        self.waiting = Gauge("waiting_orders", "Windows of an app that wait for their batch, counted by message", **of)
+        self.broker = Gauge("broker_connected", "1 while the broker is connected, or none is asked for", **of)
+        self.broker.set(1.0)
 
     def text(self) -> bytes:
         return generate_latest(self._registry)
@@ -44,7 +52,10 @@ DRAWS_SECONDS = 10.0  # that a draw which could not be paid for counts, unless o
 
 
 class Health:
-    """Pays on an account that is nobody's, unless draws were paid for just now; what they say goes before it."""
+    """Pays on an account that is nobody's, unless draws were paid for just now; what they say goes before it.
+
+    And keeps what other parts say of themselves.
+    """
 
     def __init__(self, pay: Callable[[], None], *, now: Callable[[], float] = time.monotonic) -> None:
         self._pay, self._now = pay, now
@@ -52,9 +63,30 @@ class Health:
         self._asked: float | None = None  # when the payment began that is on its way
         self._paid = self._unpaid = -DRAWS_SECONDS
         self._log = Trouble("not ready", "ready")
+        self._told: dict[str, str] = {}
 
     @property
     def trouble(self) -> str | None:
+        """Why not all is well; None while it is."""
+        return self.unpaid or next(iter(self.others), None)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """What is wrong beside the ledger."""
+        return tuple(self._told.copy().values())
+
+    def tell(self, part: str, reason: str | None) -> None:
+        """What is wrong with a part; None: nothing."""
+        if self._told.get(part) == reason:
+            return
+        if reason is None:
+            del self._told[part]
+        else:
+            self._told[part] = reason
+        self._log.tell(self.trouble)
+
+    @property
+    def unpaid(self) -> str | None:
         """Why no draw can be paid for; None while one can."""
         now = self._now()
         if self._asked is not None and now - self._asked > PATIENCE_SECONDS:
@@ -96,13 +128,22 @@ class Health:
             self._asked = None
 
 
-def in_words(trouble: str | None, *, live: int, streams: int, withheld: Mapping[str, int]) -> str:
+def in_words(
+    unpaid: str | None, *, live: int, streams: int, withheld: Mapping[str, int], others: Sequence[str] = ()
+) -> str:
     """The state of a gateway in a line; `withheld` are apps that get nothing now, by the reason."""
-    if trouble is not None:
-        return f"Nothing leaves: no draw can be paid for. {trouble[:1].upper()}{trouble[1:]}."
+    more = "".join(f" {_sentence(each)}" for each in others)
+    if unpaid is not None:
+        return f"Nothing leaves: no draw can be paid for. {_sentence(unpaid)}{more}"
     heard = f"{live:,} of {streams:,} streams are heard from" if streams else "nothing is registered yet"
     apps = sum(withheld.values())
     if not apps:
-        return f"All is well: draws are paid for, and {heard}."
+        return f"{'Not all' if more else 'All'} is well: draws are paid for, and {heard}.{more}"
     reasons = ", ".join(f"{why} ({count:,})" for why, count in sorted(withheld.items()))
-    return f"Draws are paid for, and {heard}; {apps:,} {'app gets' if apps == 1 else 'apps get'} nothing: {reasons}."
+    return (
+        f"Draws are paid for, and {heard}; {apps:,} {'app gets' if apps == 1 else 'apps get'} nothing: {reasons}.{more}"
+    )
+
+
+def _sentence(reason: str) -> str:
+    return f"{reason[:1].upper()}{reason[1:]}."

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Table, and_, delete, inse
 from deeprotect.errors import InputError, printable
 from deeprotect.gateway.registration import registry_tables as tables
 from deeprotect.gateway.registration.addresses import check_address, new_token, token_hash
-from deeprotect.gateway.registration.events import record
+from deeprotect.gateway.registration.events import CLOCK_CONFIRMED, record
 from deeprotect.gateway.registration.registry_tables import (
     admins,
     apps,
@@ -238,6 +238,11 @@ class Registry:
             if halted:
                 self._changed(connection, f"resumed by the {'operator' if by_operator else 'person'}", person=person)
         return halted
+
+    def confirm_clock(self) -> None:
+        """The operator says that this machine's clock is right: gateways that withhold because it jumped go on."""
+        with self.database.writing(_LOCK) as connection:
+            record(connection, CLOCK_CONFIRMED, at=self._now())
 
     def new_admin(self) -> str:
         """The admin's token, shown this once; it replaces the one before."""

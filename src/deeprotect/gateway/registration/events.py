@@ -13,6 +13,7 @@ from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.ledger import microseconds, moment_of
 
 MOST_KEPT = 10_000
+CLOCK_CONFIRMED = "the clock was confirmed by the operator"
 _LOCK = "deeprotect: events"
 
 
@@ -54,3 +55,9 @@ def read(database: Database, *, most: int, skip: int = 0, about: str = "") -> Se
         )
     with database.reading() as connection:
         return [OperatorEvent(moment_of(row.at), row.what, json.loads(row.facts)) for row in connection.execute(asked)]
+
+
+def last(database: Database, what: str) -> int:
+    """The number of the newest event of this kind; 0 if there is none."""
+    with database.reading() as connection:
+        return connection.execute(select(func.max(events.c.id)).where(events.c.what == what)).scalar() or 0

@@ -120,35 +120,21 @@ def topic_of(app: App, kind: Kind = "reads") -> Topic:
 
 
 class Readers:
-    """Connections that are open, and places that took the last thing that was brought there.
+    """Connections that are open, and places that took the last thing that was brought there. Nobody else counts."""
 
-    Whoever was there a moment ago still counts, for so many seconds of grace.
-    """
-
-    def __init__(
-        self, grace: float, is_heard: Callable[[Topic], bool], *, now: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._grace, self._is_heard, self._now = grace, is_heard, now
+    def __init__(self, is_heard: Callable[[Topic], bool]) -> None:
+        self._is_heard = is_heard
         self._answering: set[str] = set()  # by the apps' keys with their streams
-        self._seen: dict[str, float] = {}
         self._wanted: set[str] = set()
 
     def is_here(self, app: App) -> bool:
-        """Now, without any grace."""
         return _name(app) in self._answering or self._is_heard(topic_of(app))
 
     def are_there(self, app: App) -> bool:
         """Whether a draw may be made; where not, somebody may want to look for a reader."""
-        name, now = _name(app), self._now()
-        if self.is_here(app):
-            self._seen[name] = now
-        there = name in self._seen and now - self._seen[name] <= self._grace
-        (self._wanted.discard if there else self._wanted.add)(name)
+        there = self.is_here(app)
+        (self._wanted.discard if there else self._wanted.add)(_name(app))
         return there
-
-    def expect(self, app: App) -> None:
-        """It was there a moment ago, at another gateway that is gone."""
-        self._seen[_name(app)] = self._now()
 
     def answers(self, app: App, *, is_so: bool) -> None:
         """An address that took what was posted, or a topic that somebody has subscribed to; or not any more."""
@@ -162,7 +148,6 @@ class Readers:
         names = set(map(_name, apps))
         self._answering &= names
         self._wanted &= names
-        self._seen = {name: seen for name, seen in self._seen.items() if name in names}
 
 
 def _name(app: App) -> str:

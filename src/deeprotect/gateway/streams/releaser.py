@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.network import one_thread
-from deeprotect.errors import BudgetError, DeeprotectError, LedgerError, LedgerUnavailableError
+from deeprotect.errors import BudgetError, DeeprotectError, LedgerError, LedgerUnavailableError, NotDrawnError
 from deeprotect.gateway.operation.log import event_seldom, failure
 from deeprotect.gateway.registration.device_registry import App
 from deeprotect.gateway.streams.session import Session
@@ -17,6 +17,7 @@ from deeprotect.release.engine import release
 from deeprotect.release.episodes import Episodes, Leaving, live_observing
 from deeprotect.release.ledger import Account, Price
 from deeprotect.release.ledger.database import Database
+from deeprotect.release.ledger.ledger import Clock, utc_now
 from deeprotect.release.ledger.stored import StoredLedger
 
 _Key = tuple[str, str, str, str]
@@ -67,7 +68,7 @@ class Order:
         for window in self.windows:
             if self.over and window.samples is None:  # its end was never sent: the draw is made from what came before
                 self.episodes.end()
-            self.episodes.take(window, window.samples, part=window.part, number=window.number)
+            self.episodes.take(window, window.samples, number=window.number)
         if self.over:
             self.episodes.end()
 
@@ -83,8 +84,8 @@ class Order:
 class Releaser:
     """Keeps one ledger for each app and price; a session's episodes keep the bundle that it began with."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
+        self._database, self._clock = database, clock
         self._entropy = SystemEntropy()
         self._ledgers: dict[_Key, StoredLedger] = {}
 
@@ -135,7 +136,9 @@ class Releaser:
         new = {order.key: order for order in orders if order.key not in self._ledgers}
         asked = [(Account(*key[:3]), Price.of_bundle(order.bundle)) for key, order in new.items()]
         try:
-            opened = dict(zip(new, StoredLedger.several(self._database, asked) if asked else (), strict=True))
+            opened = dict(
+                zip(new, StoredLedger.several(self._database, asked, clock=self._clock) if asked else (), strict=True)
+            )
         except DeeprotectError as error:  # the ledger's own trouble, and no account's
             return dict.fromkeys(new, LedgerUnavailableError(str(error)))
         self._ledgers |= {key: each for key, each in opened.items() if isinstance(each, StoredLedger)}
@@ -175,5 +178,5 @@ def _draw(orders: Sequence[Order], *, entropy: SystemEntropy) -> None:
     for (order, episode, _), answer in zip(asked, answers, strict=True):
         Episodes.settle(episode, answer)
         order.is_paid |= not isinstance(answer, BudgetError)
-        if isinstance(answer, BudgetError):
+        if isinstance(answer, BudgetError) and not isinstance(answer, NotDrawnError):
             order.refuse(episode.why, f"{episode.why}: {answer}")

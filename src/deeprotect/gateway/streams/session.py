@@ -24,14 +24,17 @@ class Session:
     that releases; what is told of it is of its last message, for the next may be in work."""
 
     device: Device
-    name: str  # the producer's
+    name: str  # the producer's; without one, a device has one session at a time, and all of them one clock
     last_seen: float
+    last_new: float = 0.0  # something came that was not late: without it for long, a session is over
     released_as: str = field(default_factory=lambda: str(uuid.uuid4()))  # nothing of the producer's own name
     tracks: dict[Schema, Track] = field(default_factory=dict)
     bundles: dict[str, Bundle] = field(default_factory=dict)  # by the app's key
     episodes: dict[str, Episodes] = field(default_factory=dict)  # by the app's key
     numbers: dict[str, int] = field(default_factory=dict)  # messages that left, by app
     late_then: int = 0
+    behind_then: float = 0.0
+    apart_then: str = ""
     missing_then: tuple[str, ...] = ()
 
     @property
@@ -54,6 +57,21 @@ class Session:
         """What has begun and will not go on."""
         return {schema: track.finish() for schema, track in self.tracks.items()}
 
+    @property
+    def behind(self) -> float:
+        """Seconds by which all of the last message came after what is over; 0 if any of it was in time."""
+        return min((track.behind for track in self.tracks.values()), default=0.0)
+
+    @property
+    def apart(self) -> str:
+        """What is wrong with stamps that are too far apart for any window to be whole; empty while nothing is."""
+        found = [(track.apart, schema) for schema, track in self.tracks.items() if track.apart]
+        if not found:
+            return ""
+        apart, schema = found[0]
+        finer = "; send finer stamps than whole seconds, or use --time arrival" if apart % 1 == 0 else ""
+        return f"they are {apart:g} s apart by their stamps, and the policy is for {schema.rate_hz:g} Hz{finer}"
+
     def next_number(self, app: str) -> int:
         self.numbers[app] = self.numbers.get(app, -1) + 1
         return self.numbers[app]
@@ -66,8 +84,10 @@ class Session:
         """What may be told from now on; while nobody works on it."""
         missing = (name for track in self.tracks.values() for name in track.missing)
         self.late_then, self.missing_then = self.late, tuple(dict.fromkeys(missing))
+        self.behind_then, self.apart_then = self.behind, self.apart
 
 
+BEHIND = "they were sent before, or the device's clock was set back: then begin a new session, or use --time arrival"
 LIVE_SECONDS = 10.0
 """A stream that was heard from no longer ago is live."""
 State = Literal["live", "quiet", "refused"]
@@ -100,6 +120,8 @@ class StreamStatus:
     late: int
     windows: int
     apps: tuple[AppStatus, ...]
+    behind: float = 0.0  # seconds by which all of the last message was late
+    apart: str = ""  # what is wrong with stamps that are too far apart
 
 
 OK, SPENT, FAILING = 200, 499, 503

@@ -4,6 +4,7 @@ Each reading belongs to one window, by its own stamp, and a window is made of it
 docs/claims.md#draws-of-the-gateway
 """
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,12 +19,13 @@ from deeprotect.signals.schema import Floats, Schema
 from deeprotect.signals.ticks import SECOND, Nanoseconds, Ticks
 
 JUMP_SECONDS = 3.0
-"""A step of the stamps by more than this, either way, is a gap or a clock set anew: nothing is bridged across it."""
+"""A step of the stamps by more than this is a gap: nothing is bridged across it."""
 LONGEST_SECONDS = 600
 """That one message may cover, so that nobody makes a gateway count through years,"""
 LONGEST_TICKS = 1 << 19
 """or through a minute of sound."""
 GRACE_SECONDS = 2.0  # that a window waits for what is missing, by the stamps of what comes after it
+STEPS = 16  # between stamps, that tell how far apart readings are
 GAP = int(GAP_STEPS)  # ticks from one reading to the next at most; a file's rows may lie as far apart
 LARGEST = 1e300
 """No sensor reads as much; a mean beyond it might be no number, and what is there would depend on what is read."""
@@ -45,6 +47,9 @@ class OnTicks:
     def times_ns(self) -> Nanoseconds:
         return self.readings[0].times_ns
 
+    def __len__(self) -> int:
+        return len(self.ticks) * len(self.readings)
+
     def where(self, chosen: NDArray[np.bool_] | _Counted | slice) -> "OnTicks":
         """Some of them."""
         return OnTicks(tuple(each.where(chosen) for each in self.readings), self.ticks[chosen])
@@ -64,7 +69,6 @@ class ClockWindow:
     times_ns: Nanoseconds  # of its ticks
     samples: Floats | None  # (tick, channel) in units
     own: tuple[OnTicks, ...]  # the producer's readings; ticks are counted from the window's first
-    part: int = 0  # how often the clock had been set back before it: its draws are not those of before
 
     def with_values(self, released: Floats, channels: Sequence[str]) -> Iterator[Readings]:
         """The same readings with values of a released window (tick, channel)."""
@@ -76,15 +80,21 @@ class ClockWindow:
 
 
 class Track:
-    """Takes messages as they come; gives windows, in order inside each part, cut `phase` ticks after the clock's."""
+    """Takes messages as they come; gives windows in order, each once, cut `phase` ticks after the clock's.
+
+    What belongs to a window that is over counts as late, however far back it lies and however often it comes: it was
+    sent before, or the device's clock was set back, and no guess is made.
+    """
 
     def __init__(self, schema: Schema, *, phase: int = 0) -> None:
         self._schema, self._ticks = schema, Ticks.of(schema.rate_hz, offset=phase)
         self._jump = self._ticks.ticks_in(JUMP_SECONDS)
         self._stretch: _Stretch | None = None
-        self._newest: int | None = None  # tick that the clock has shown, also after the stretch ended
-        self._part = 0
-        self._late = 0
+        self._next = 0  # the first window that is not over, also after a stretch has ended
+        self._late, self._newest = 0, 0  # the newest stamp so far
+        self._closest: deque[int] = deque(maxlen=STEPS)  # nanoseconds, of the last messages
+        self.apart = 0.0  # seconds between stamps, while they are too far apart for a window to be whole
+        self.behind = 0.0  # seconds from the last message to the newest reading, if all of it was late
 
     @property
     def late(self) -> int:
@@ -99,21 +109,43 @@ class Track:
         """Windows that are due now."""
         there = (each.only(self._schema.names).numbers() for each in message.readings)
         readings = self._on_ticks(each for each in there if each.channels and len(each))
+        self.behind = 0.0
         if not readings:
             return []
         every = np.sort(np.concatenate([each.times_ns for each in readings]))
         longest = min(LONGEST_SECONDS, LONGEST_TICKS * self._ticks.seconds // self._ticks.count)
         if every[-1] - every[0] > longest * SECOND:
             raise InputError(f"a message covers at most {longest} s; send smaller ones")
-        return [window for piece in _pieces(readings, every) for window in self._through(piece)]
+        late, self._newest = self.late, self._note_steps(every)
+        windows = [window for piece in _pieces(readings, every) for window in self._through(piece)]
+        if self._stretch and self.late - late == sum(len(each) for each in readings):
+            newest = int(self._ticks.times(np.array([self._stretch.newest]))[0])
+            self.behind = (newest - int(every[-1])) / SECOND
+        if windows:
+            self.apart = 0.0 if any(each.samples is not None for each in windows) else self._far_apart()
+        return windows
+
+    def _note_steps(self, every: Nanoseconds) -> int:
+        """How close stamps are, by what is new; the newest of all."""
+        steps = np.diff(every[every > self._newest], prepend=self._newest) if self._newest else np.diff(every)
+        if (steps > 0).any():
+            self._closest.append(int(steps[steps > 0].min()))
+        return max(self._newest, int(every[-1]))
+
+    def _far_apart(self) -> float:
+        """Seconds, if none of the last steps was short enough to be bridged."""
+        closest = min(self._closest, default=0)
+        is_far = len(self._closest) > 2 and closest > GAP * self._ticks.seconds * SECOND // self._ticks.count
+        return closest / SECOND if is_far else 0.0
 
     def finish(self) -> list[ClockWindow]:
         """What has begun and will not go on."""
         stretch, self._stretch = self._stretch, None
         if stretch is None:
             return []
-        self._late += stretch.late
-        return list(stretch.due(closing=True))
+        windows = list(stretch.due(closing=True))
+        self._late, self._next = self._late + stretch.late, stretch.next
+        return windows
 
     def _on_ticks(self, readings: Iterable[Readings]) -> list[OnTicks]:
         """By their array of times, in the order of their first; the same times in two arrays count as different."""
@@ -127,15 +159,12 @@ class Track:
         ]
 
     def _through(self, readings: list[OnTicks]) -> Iterator[ClockWindow]:
-        first, last = min(int(each.ticks[0]) for each in readings), max(int(each.ticks[-1]) for each in readings)
-        stretch = self._stretch
-        if stretch is None or first > stretch.newest + self._jump or last < stretch.newest - self._jump:
+        first, stretch = min(int(each.ticks[0]) for each in readings), self._stretch
+        if stretch is None or first > stretch.newest + self._jump:
             yield from self.finish()
-            self._part += int(self._newest is not None and last < self._newest - self._jump)
-            stretch = self._stretch = _Stretch(self._schema, self._ticks, first_tick=first, part=self._part)
+            stretch = self._stretch = _Stretch(self._schema, self._ticks, first_tick=first, over=self._next)
         for each in readings:
             stretch.push(each)
-        self._newest = stretch.newest
         yield from stretch.due()
 
 
@@ -145,11 +174,12 @@ class _Stretch:
     When a window comes out is told by stamps alone, those of later readings included: no value has a say in it.
     """
 
-    def __init__(self, schema: Schema, ticks: Ticks, *, first_tick: int, part: int) -> None:
-        self._schema, self._ticks, self._part = schema, ticks, part
+    def __init__(self, schema: Schema, ticks: Ticks, *, first_tick: int, over: int) -> None:
+        self._schema, self._ticks = schema, ticks
         self._place = {name: place for place, name in enumerate(schema.names)}
         self._grace = ticks.ticks_in(GRACE_SECONDS)
-        self._next = self._first = -(-first_tick // schema.window)  # comes out next: the first that can be whole
+        self._begun = max(first_tick, over * schema.window)  # what comes before it is late
+        self.next = self._first = max(over, -(-first_tick // schema.window))  # the first that can be whole
         self._came: list[OnTicks] = []  # of which the open windows may have some
         self._early: set[str] = set()  # channels that came before the first window begins
         self.newest = first_tick
@@ -157,14 +187,16 @@ class _Stretch:
 
     @property
     def _start(self) -> int:
-        return self._next * self._schema.window
+        return self.next * self._schema.window
 
     def push(self, each: OnTicks) -> None:
         """Those that belong to a window that is closed are counted, and nothing else."""
         own = each.between(self._start, int(each.ticks[-1]) + 1)
-        if self._next == self._first and len(own.ticks) < len(each.ticks):
+        is_new = self.next == self._first
+        if is_new and len(own.ticks) < len(each.ticks):
             self._early.update(name for readings in each.readings for name in readings.channels)
-        self.late += len(each.ticks) - len(own.ticks) if self._next > self._first else 0
+        over = self._begun if is_new else self._start
+        self.late += int(np.searchsorted(each.ticks, over)) * len(each.readings)
         if len(own.ticks):
             self.newest = max(self.newest, int(own.ticks[-1]))
             self._came.append(own)
@@ -178,14 +210,14 @@ class _Stretch:
                 return
             own = self._own()
             times = self._ticks.times(self._start + np.arange(length, dtype=np.int64))
-            yield ClockWindow(self._next, times, window_samples(own, self._place, window=length), own, self._part)
-            self._next += 1
+            yield ClockWindow(self.next, times, window_samples(own, self._place, window=length), own)
+            self.next += 1
             self._came = [each for each in self._came if each.ticks[-1] >= self._start]
 
     def missing(self) -> tuple[str, ...]:
         """Channels of which nothing has come in the window that is open."""
         there = {name for each in self._own() for readings in each.readings for name in readings.channels}
-        there |= self._early if self._next == self._first else set()
+        there |= self._early if self.next == self._first else set()
         return tuple(name for name in self._schema.names if name not in there)
 
     def _is_whole(self) -> bool:

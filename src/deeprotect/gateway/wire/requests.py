@@ -2,9 +2,12 @@
 
 import asyncio
 import ipaddress
+import zlib
 from urllib.parse import urlsplit
 
 from starlette.requests import ClientDisconnect, Request
+
+from deeprotect.errors import WireError
 
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -38,6 +41,24 @@ def address_of(host: str) -> Address | None:
         return None
     mapped = getattr(found, "ipv4_mapped", None)
     return mapped or found
+
+
+GZIP = b"\x1f\x8b"
+"""How a compressed body begins, by whatever door it comes; no text does."""
+
+
+def unzipped(body: bytes, most: int) -> bytes:
+    """What is in it, and hardly more than `most` bytes are made of it to find out that there is too much."""
+    stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    try:
+        found = stream.decompress(body, most + 1)
+    except zlib.error:
+        raise WireError("the message begins like gzip and is none; send it again, or without compression") from None
+    if len(found) > most:
+        raise WireError(f"a message holds at most {most} bytes, also once it is unpacked; send smaller ones")
+    if not stream.eof or stream.unused_data:
+        raise WireError("a compressed message is one whole gzip stream; send it again")
+    return found
 
 
 BODY_SECONDS = 30.0

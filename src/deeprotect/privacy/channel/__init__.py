@@ -1,1 +1,1 @@
-"""The discrete channel: its design as a linear programme, its integers, and what its promises rest on."""
+"""The discrete channel: its design as a linear programme, and its integers."""

@@ -20,7 +20,7 @@ _MARGIN = 2.0**-20  # asked for beyond 1/miss, as a logarithm: far more than sum
 _HALF = UNIT // 2
 
 
-def upper_ends(shares: Floats, *, miss: float, times: int = 1) -> Integers:
+def upper_ends(shares: Floats, *, miss: float, times: int | Integers = 1) -> Integers:
     """Of the mean of each column of shares (recording, column), in units of 2^-30 and rounded up.
 
     Each is too small with probability `miss` at most, whatever distributions the recordings have; `times` is how many
@@ -56,9 +56,9 @@ def needed(miss: float) -> int:
     return recordings
 
 
-def _log_capital(shares: Floats, mean: Integers, times: int) -> Floats:
+def _log_capital(shares: Floats, mean: Integers, times: int | Integers) -> Floats:
     """ln Σ_c w_c Π_i (1 − c + c (1 − x_i) / (1 − m)), for each column."""
     with np.errstate(divide="ignore"):
         gain = (1.0 - shares) / np.maximum(1.0 - mean / UNIT, 2.0**-60) - 1.0
-        logs = times * np.log1p(_STAKES[:, None, None] * gain).sum(axis=1)
+        logs = (np.reshape(times, (-1, 1)) * np.log1p(_STAKES[:, None, None] * gain)).sum(axis=1)
     return np.asarray(np.logaddexp.reduce(logs + np.log(_CAPITAL)[:, None], axis=0))

@@ -2,9 +2,8 @@
 
 import hashlib
 import json
-import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,26 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.errors import BundleError, InputError, PolicyError
-from deeprotect.privacy.channel import promises
 from deeprotect.privacy.channel.betting import Floats, Integers
-from deeprotect.privacy.channel.promises import LONGEST_CODE, NamedPromise, Unpromised
-from deeprotect.privacy.channel.ratios import WHOLE, Weights, ldp_ratio, log_up, named_ratio
+from deeprotect.privacy.channel.ratios import WHOLE, Weights, ldp_ratio, log_up
 from deeprotect.privacy.entropy import Entropy, Words
 from deeprotect.privacy.events import Event, Step
 from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.sampling import below
-from deeprotect.privacy.size_limits import MOST_CODES, MOST_TABLES, MOST_VARIANTS, check_names
+from deeprotect.privacy.size_limits import LONGEST_CODE, MOST_CODES, MOST_VARIANTS, check_names
 
 KIND = "channel"
 _ROW = re.compile(r"[0-9]{1,20}(?: [0-9]{1,20})*")
 _RARELY = WHOLE // 1_000_000  # a code that leaves otherwise less often than this leaves without noise
 _OTHERWISE = "but for less than one window in a million"
-_CEILING = "an LDP bound of ε = 5 (ldp_ceiling) would add noise"
+_SMALLER = "a smaller ε would add noise"
 
 
-def _alike(weights: Weights) -> bool:
-    """Whether some output is all that ever comes, whatever the code."""
-    return any(WHOLE - min(column) < _RARELY for column in zip(*weights, strict=True))
+def _always(column: Sequence[int]) -> bool:
+    """Whether this output is all that ever comes, whatever the code."""
+    return WHOLE - min(column) < _RARELY
 
 
 class ExactDraw:
@@ -70,9 +67,8 @@ class ExactDraw:
 class DiscreteChannel:
     """Code z becomes output j with probability `weights[z][j]` / 2^64, then a variant is drawn uniformly.
 
-    The released index is j * variants + variant. A channel whose epsilons, derived again from its own integers and
-    sets, exceed the stated ones cannot be made. docs/claims.md#channel-and-ldp and
-    docs/claims.md#channel-and-named-inferences
+    The released index is j * variants + variant. A channel whose ε, derived again from its own integers, exceeds the
+    stated one cannot be made. docs/claims.md#channel-and-ldp
     """
 
     event: Event
@@ -80,27 +76,21 @@ class DiscreteChannel:
     prior: tuple[float, ...]
     cost: Floats
     variants: int = 1
-    promises: tuple[NamedPromise, ...] = ()
-    ldp_ceiling: float | None = None
     codes: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
-    unpromised: tuple[Unpromised, ...] = ()
     name = "channel"
     dim = 1
-    takes_windows = False
     scripts = None
 
     def __post_init__(self) -> None:
         self._check_shape()
-        self._check_event()
-        if self.ldp_ceiling is not None and self.ldp_epsilon > self.ldp_ceiling:
-            raise PolicyError(f"the weights give ldp epsilon {self.ldp_epsilon:.6g}, above {self.ldp_ceiling:.6g}")
-        for each, derived in zip(self.promises, self.named_epsilons, strict=True):
-            if derived > each.epsilon:
-                raise PolicyError(
-                    f"the weights give epsilon {derived:.6g} for {each}, "
-                    f"above the stated {each.epsilon:.6g}; design the channel again"
-                )
+        if self.event.guarantee != "ldp" or self.event.delta:
+            raise PolicyError("a channel promises ldp with delta 0; state that")
+        if self.real_epsilon > self.event.epsilon:
+            raise PolicyError(
+                f"the weights give epsilon {self.real_epsilon:.6g}, above the stated {self.event.epsilon:.6g}; "
+                "design the channel again"
+            )
 
     def _check_shape(self) -> None:
         sizes = {len(row) for row in self.weights}
@@ -115,41 +105,12 @@ class DiscreteChannel:
             raise PolicyError("a channel needs one prior for each code and one cost for each code and output")
         if len(self.codes) not in (0, rows) or len(self.outputs) not in (0, columns):
             raise PolicyError("a channel's labels must be one for each code and one for each output, or none")
-        if any(len(each.low) != rows for each in self.promises):
-            raise PolicyError("the set of a sensitive inference must have one interval for each code")
-        if max(len(self.promises), len(self.unpromised)) > MOST_TABLES:
-            raise PolicyError(f"a channel has {MOST_TABLES} named promises at most; name fewer inferences")
         check_names((*self.codes, *self.outputs), "the name of a code", longest=LONGEST_CODE)
 
-    def _check_event(self) -> None:
-        """The event says no less than the integers are checked against."""
-        if self.promises:
-            named = tuple(dict.fromkeys(each.inference for each in self.promises))
-            stated = ("named", max(each.epsilon for each in self.promises), named)
-        else:
-            stated = ("ldp", self.ldp_ceiling or math.nan, ())
-        if stated != (self.event.guarantee, self.event.epsilon, self.event.inferences) or self.event.delta:
-            raise PolicyError("the event does not state what the channel is checked for; state the same epsilons")
-        if not self.promises and self.event.confidence != 1:
-            raise PolicyError("ldp holds with confidence 1; state it")
-        if self.promises and self.unpromised and self.ldp_ceiling is None:
-            raise PolicyError("classes without a promise need an ldp_ceiling, which holds for them; state one")
-        promises.check_promises(self.event, self.promises, self.unpromised, useful=self.outputs)
-
     @cached_property
-    def ldp_epsilon(self) -> float:
+    def real_epsilon(self) -> float:
         """ε-LDP of the integers, rounded up; infinite where an output is possible for some codes only."""
         return log_up(ldp_ratio(self.weights))
-
-    @cached_property
-    def named_epsilons(self) -> tuple[float, ...]:
-        """For each promise the ε over all conditionals in its set, rounded up."""
-        return tuple(log_up(named_ratio(self.weights, *each.box)) for each in self.promises)
-
-    @property
-    def real_epsilon(self) -> float:
-        """The ε that holds for the event's guarantee."""
-        return max(self.named_epsilons) if self.promises else self.ldp_epsilon
 
     @cached_property
     def codes_without_noise(self) -> int:
@@ -157,23 +118,28 @@ class DiscreteChannel:
 
         0 where that output is the same for all, because it tells nothing.
         """
-        return 0 if _alike(self.weights) else sum(WHOLE - max(row) < _RARELY for row in self.weights)
+        return 0 if self.only_output is not None else sum(WHOLE - max(row) < _RARELY for row in self.weights)
+
+    @property
+    def only_output(self) -> int | None:
+        """The output as which all windows leave, where there is one."""
+        return next((place for place, column in enumerate(zip(*self.weights, strict=True)) if _always(column)), None)
 
     @property
     def noise(self) -> str:
         """On which codes noise is added: the one sentence that `describe`, `verify` and `protect` print."""
         codes, silent = len(self.weights), self.codes_without_noise
-        if _alike(self.weights):
+        if self.only_output is not None:
             return f"not needed: all windows leave as one and the same output, {_OTHERWISE}"
         if silent == codes:
             return (
                 f"none: each code leaves as one fixed output, {_OTHERWISE}, "
-                f"so what is read from a window is released as it is; {_CEILING}"
+                f"so what is read from a window is released as it is; {_SMALLER}"
             )
         if not silent:
             return f"on each of {codes} codes"
         fixed = f"the others leave as one fixed output each, {_OTHERWISE}"
-        return f"on {codes - silent} of {codes} codes: {fixed}; {_CEILING}"
+        return f"on {codes - silent} of {codes} codes: {fixed}; {_SMALLER}"
 
     @property
     def probabilities(self) -> Floats:
@@ -214,39 +180,26 @@ class DiscreteChannel:
         return np.asarray(noisy_code[:, 0].astype(np.int64) // self.variants)
 
     def derive(self) -> Iterator[Step]:
-        """Every ε from integers and sets alone."""
+        """ε from integers alone."""
         whole = all(sum(row) == WHOLE and min(row) >= 0 for row in self.weights)
         sizes = f"{len(self.weights)} codes × {len(self.weights[0])} outputs"
         yield Step("integers", holds=whole, found=f"{sizes}, each row sums to 2^64")
-        yield self._derive_ldp()
+        epsilon, stated = log_up(ldp_ratio(self.weights)), self.event.epsilon
+        found = f"largest ratio of integers gives ε = {epsilon:.9g} ldp, stated {stated:g}"
+        yield Step("ε from integers", holds=epsilon <= stated, found=found)
         yield Step("noise", holds=None, found=self.noise)
-        yield from promises.derive(self.event, self.weights, self.promises, rest=self.unpromised)
-
-    def _derive_ldp(self) -> Step:
-        epsilon = log_up(ldp_ratio(self.weights))
-        found = f"largest ratio of integers gives ε = {epsilon:.9g} ldp"
-        if self.ldp_ceiling is None:
-            return Step("ε from integers", holds=None, found=f"{found}; none is stated")
-        holds = epsilon <= self.ldp_ceiling
-        return Step("ε from integers", holds=holds, found=f"{found}, stated {self.ldp_ceiling:g}")
 
     def expected_error(self) -> float:
         """The expected cost of one draw under the prior."""
         return float(np.array(self.prior) @ (self.probabilities * self.cost).sum(axis=1))
 
     def certificate(self) -> dict[str, Any]:
-        """The promise with everything it rests on, worked out from the channel's own integers and sets."""
-        finite = math.isfinite(self.ldp_epsilon)
+        """The promise with everything it rests on, worked out from the channel's own integers."""
         return self.event.certificate(
             mechanism=self.name,
             method="ratios of integers out of 2^64",
             derived_epsilon=self.real_epsilon,
-            ldp_epsilon=self.ldp_epsilon if finite else None,
-            neighbours=promises.neighbours(self.event),
-            assumes=promises.assumes(self.event),
-            ldp_ceiling=self.ldp_ceiling,
-            secrets=promises.certified(self.event, self.promises, self.unpromised, epsilons=self.named_epsilons),
-            unpromised=promises.unpromised_lines(self.event, self.promises, self.unpromised),
+            ldp_epsilon=self.real_epsilon,
             codes=len(self.weights),
             outputs=len(self.weights[0]),
             variants=self.variants,
@@ -256,8 +209,7 @@ class DiscreteChannel:
         )
 
     def _digest(self) -> str:
-        facts = [self._rows(), self.variants, promises.to_json(self.promises)]
-        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([self._rows(), self.variants]).encode()).hexdigest()
 
     def _rows(self) -> list[str]:
         return [" ".join(map(str, row)) for row in self.weights]
@@ -271,28 +223,21 @@ class DiscreteChannel:
             "prior": list(self.prior),
             "cost": self.cost.tolist(),
             "variants": self.variants,
-            "promises": promises.to_json(self.promises),
-            "unpromised": promises.to_json(self.unpromised),
-            "ldp_ceiling": [] if self.ldp_ceiling is None else [self.ldp_ceiling],
             "codes": list(self.codes),
             "outputs": list(self.outputs),
         }
 
     @classmethod
     def read(cls, record: JsonReader, event: Event) -> "DiscreteChannel":
-        rows, ceiling = record.texts("weights"), record.floats("ldp_ceiling")
-        if len(ceiling) > 1 or not all(_ROW.fullmatch(row) for row in rows):
-            raise BundleError(f"{record.name}: a channel needs rows of whole numbers and at most one ldp_ceiling")
-        named, rest = promises.read(record)
+        rows = record.texts("weights")
+        if not all(_ROW.fullmatch(row) for row in rows):
+            raise BundleError(f"{record.name}: a channel needs rows of whole numbers; restore the bundle")
         return cls(
             event,
             tuple(tuple(map(int, row.split(" "))) for row in rows),
             record.floats("prior"),
             record.matrix("cost"),
             record.integer("variants"),
-            named,
-            ceiling[0] if ceiling else None,
             record.texts("codes"),
             record.texts("outputs"),
-            rest,
         )

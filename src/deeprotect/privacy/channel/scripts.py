@@ -20,13 +20,19 @@ from numpy.typing import NDArray
 
 from deeprotect.errors import BundleError, InputError, PolicyError
 from deeprotect.privacy.channel.betting import Floats, Integers
-from deeprotect.privacy.channel.promises import LONGEST_CODE
 from deeprotect.privacy.channel.ratios import WHOLE, log_up
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event, Step
 from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.sampling import below
-from deeprotect.privacy.size_limits import MOST_CODES, MOST_SCRIPTS, MOST_SLOTS, MOST_VARIANTS, check_names
+from deeprotect.privacy.size_limits import (
+    LONGEST_CODE,
+    MOST_CODES,
+    MOST_SCRIPTS,
+    MOST_SLOTS,
+    MOST_VARIANTS,
+    check_names,
+)
 
 MOST_CHANGES = 8
 WASTED = 0.05
@@ -193,7 +199,6 @@ class ScriptResponse:
     outputs: tuple[str, ...] = ()
     name = "channel"
     dim = 1
-    takes_windows = False
 
     def __post_init__(self) -> None:
         labels = self.scripts.labels
@@ -202,8 +207,8 @@ class ScriptResponse:
         if len(self.prior) != labels or self.cost.shape != (labels, labels) or len(self.outputs) not in (0, labels):
             raise PolicyError("a script needs one prior, one row of costs and one name for each label")
         check_names(self.outputs, "the name of a code", longest=LONGEST_CODE)
-        if self.event.guarantee != "ldp" or self.event.delta or self.event.confidence != 1:
-            raise PolicyError("a script promises ldp, with delta 0 and confidence 1; state that")
+        if self.event.guarantee != "ldp" or self.event.delta:
+            raise PolicyError("a script promises ldp with delta 0; state that")
         if self.real_epsilon > self.event.epsilon:
             raise PolicyError(
                 f"the integers give epsilon {self.real_epsilon:.6g}, above the stated {self.event.epsilon:.6g}"
@@ -277,7 +282,6 @@ class ScriptResponse:
             method="a ratio of integers out of 2^64",
             derived_epsilon=self.real_epsilon,
             ldp_epsilon=self.real_epsilon,
-            ldp_ceiling=self.event.epsilon,
             scripts=self.scripts.count,
             labels=self.scripts.labels,
             slots=self.scripts.slots,

@@ -55,7 +55,6 @@ class GridLaplace(NoiseOnNumbers):
     event: Event
     box: Box
     scales: tuple[Fraction, ...]
-    takes_windows = False
     scripts = None
 
     def __post_init__(self) -> None:
@@ -198,7 +197,7 @@ def _literal(box: Box, event: Event, bound: float) -> GridLaplace:
         raise PolicyError(
             f"the features' clip box is {float(sum(box.widths)):.4g} wide in all, more than the paper's bound "
             f"{bound:.4g}; its noise would not be ε-{event.guarantee.upper()} whatever the encoder. Clip tighter, "
-            "or use mechanism = 'laplace' or 'subspace'"
+            "or use mechanism = 'laplace'"
         )
     return _calibrated("paper", event, box, at_least=Fraction(bound))
 

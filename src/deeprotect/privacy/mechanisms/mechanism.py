@@ -12,16 +12,16 @@ from deeprotect.privacy.channel import discrete_channel, scripts
 from deeprotect.privacy.entropy import Entropy
 from deeprotect.privacy.events import Event, Step
 from deeprotect.privacy.json_reader import JsonReader
-from deeprotect.privacy.mechanisms import laplace, subspace
+from deeprotect.privacy.mechanisms import laplace
 
 
 class Mechanism(Protocol):
     """Turns private codes (n, k) into noisy ones; the only step of a release where randomness meets data.
 
-    What others have to know of a mechanism it says itself: `derive` is its proof for `verify`, `takes_windows` that
-    nothing may stand before it, `public_outputs` how many indices it releases where it releases indices,
-    `output_of` which output a released index is a variant of, `placeholders` what leaves where no data may be looked
-    at, and `repeat` what the windows of a held draw are. Where codes are scripts of an episode, `scripts` says which.
+    What others have to know of a mechanism it says itself: `derive` is its proof for `verify`, `public_outputs` how
+    many indices it releases where it releases indices, `output_of` which output a released index is a variant of,
+    `placeholders` what leaves where no data may be looked at, and `repeat` what the windows of a held draw are. Where
+    codes are scripts of an episode, `scripts` says which.
     """
 
     def __hash__(self) -> int: ...
@@ -31,8 +31,6 @@ class Mechanism(Protocol):
     def event(self) -> Event: ...
     @property
     def dim(self) -> int: ...
-    @property
-    def takes_windows(self) -> bool: ...
     @property
     def public_outputs(self) -> int | None: ...
     @property
@@ -51,11 +49,9 @@ def load(fields: Mapping[str, Any]) -> Mechanism:
     record = JsonReader(fields)
     kind = record.text("kind")
     try:
-        event = _event(record.inner("event"))
+        event = _event(record)
         if kind == laplace.KIND:
             return laplace.GridLaplace.read(record, event)
-        if kind == subspace.KIND:
-            return subspace.Subspace.read(record, event)
         if kind == discrete_channel.KIND:
             return discrete_channel.DiscreteChannel.read(record, event)
         if kind == scripts.KIND:
@@ -65,8 +61,8 @@ def load(fields: Mapping[str, Any]) -> Mechanism:
     raise BundleError(f"mechanism: kind {quoted(kind)} is unknown; it may come from a newer version")
 
 
-def _event(record: JsonReader | None) -> Event:
-    if record is None:
+def _event(record: JsonReader) -> Event:
+    inner = record.inner("event")
+    if inner is None:
         raise BundleError("mechanism: 'event' is missing; restore the bundle or train again")
-    # Bundles were written before there was a promise given anything.
-    return JsonReader({"given": [], **record.fields}, record.name).build(Event)
+    return inner.build(Event)

@@ -16,7 +16,7 @@ from deeprotect.release.ledger import database_tables as schema
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import charges, draws, quarters, streams
 from deeprotect.release.ledger.ledger import Clock, microseconds, moment_of, utc_now
-from deeprotect.release.ledger.limits import LONGEST
+from deeprotect.release.ledger.limits import LONGEST, UNBOUNDED
 from deeprotect.release.ledger.people import PriceOf, prices_in
 from deeprotect.tables.sinks import open_sink
 
@@ -32,7 +32,7 @@ _EXPORTED = pa.schema(
         ("app", pa.string()),
         ("bundle", pa.string()),
         ("counted_as", pa.string()),
-        ("epsilon", pa.string()),  # of one draw, as a fraction: exactly
+        ("epsilon", pa.string()),  # LDP of one draw, as a fraction: exactly; null where nothing bounds it
         ("draws", pa.int64()),
         ("paid", pa.bool_()),
         ("key", pa.string()),  # and the first number under it: what a draw is known by
@@ -108,7 +108,8 @@ def _walk(connection: Connection, before: datetime | None, newest: int | None) -
 def _exported(row: Row[Any], price_of: PriceOf) -> tuple[Any, ...]:
     price = price_of(row.price)
     who = (row.id, moment_of(row.at), row.person, row.name, row.app)
-    what = (price.bundle, price.counted, str(price.epsilon), row.draws, bool(row.paid))
+    epsilon = None if price.epsilon == UNBOUNDED else str(price.epsilon)
+    what = (price.bundle, price.counted_as, epsilon, row.draws, bool(row.paid))
     return (*who, *what, bytes(row.key).hex(), row.first)
 
 

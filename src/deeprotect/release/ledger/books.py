@@ -18,7 +18,7 @@ from sqlalchemy import Connection, func, insert, select
 
 from deeprotect.errors import BudgetError, LedgerUnavailableError, ReleasedBeforeError
 from deeprotect.release.ledger import database_tables as schema
-from deeprotect.release.ledger.ledger import Booking, DrawCounts, Paid, microseconds
+from deeprotect.release.ledger.ledger import Booking, DrawCounts, Paid, microseconds, not_drawn
 from deeprotect.release.ledger.limits import LONGEST, Limits
 from deeprotect.release.ledger.people import StoredHistory, limits_of, parts, spent_by
 from deeprotect.signals.schema import Floats
@@ -79,6 +79,7 @@ class StoredBooks:
     def __init__(self, connection: Connection, bookings: Sequence[Booking], *, now: datetime) -> None:
         self._connection, self._now = connection, now
         self._ledgers: list[StoredLedger] = [booking.ledger for booking in bookings]
+        self._only_kept = [booking.only_kept for booking in bookings]
         self._pages: dict[tuple[int, bytes], Page] = {}
         self._pieces = self._laid_out(bookings)
         self._paid: list[Paid | BudgetError] = []
@@ -91,6 +92,9 @@ class StoredBooks:
         """Which draws of each booking may look at the data: charged now, or before; or why none is."""
         gone = (any(page.is_gone[place].any() for page, place, _ in pieces) for pieces in self._pieces)
         refused: dict[int, BudgetError] = {place: _released_before() for place, is_so in enumerate(gone) if is_so}
+        for place in (place for place, is_so in enumerate(self._only_kept) if is_so and place not in refused):
+            if not all(page.is_kept[own].all() for page, own, _ in self._pieces[place]):
+                refused[place] = not_drawn()
         for turn in self._turns():
             self._charge(turn, refused)
         none = np.empty(0, dtype=bool)

@@ -3,6 +3,7 @@
 And the ledger that forgets with the process: limits hold for one run, and every draw is a new one.
 """
 
+import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -16,10 +17,10 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.errors import BudgetError, InputError
+from deeprotect.errors import BudgetError, InputError, NotDrawnError
 from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.size_limits import check_names
-from deeprotect.release.ledger.limits import LONGEST, Price, covered
+from deeprotect.release.ledger.limits import LONGEST, Epsilon, Price, covered
 from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
 from deeprotect.signals.windowing import Run
@@ -32,6 +33,13 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+def steady_clock() -> Clock:
+    """A clock that begins now and goes on as time passes, whatever is done to the machine's own meanwhile."""
+    began, passed = utc_now(), time.monotonic
+    start = passed()
+    return lambda: began + timedelta(seconds=passed() - start)
 
 
 def microseconds(at: datetime) -> int:
@@ -127,7 +135,7 @@ class Ledger(ABC):
 
 
 class Booking(Protocol):
-    """Draws of one account: their numbers, and how many windows each shows."""
+    """Draws of one account: their numbers, how many windows each shows, and whether none of them may be a new one."""
 
     @property
     def ledger(self) -> Any: ...
@@ -135,6 +143,12 @@ class Booking(Protocol):
     def runs(self) -> Sequence[Run]: ...
     @property
     def shown(self) -> Counts: ...
+    @property
+    def only_kept(self) -> bool: ...
+
+
+def not_drawn() -> NotDrawnError:
+    return NotDrawnError("nothing was drawn for this before, and what came of it is too little to draw from")
 
 
 class Books(Protocol):
@@ -153,14 +167,17 @@ class Books(Protocol):
 
 
 class MemoryLedger(Ledger):
-    """Counts draws, in constant memory but for limits that roll; keys are not looked at."""
+    """Counts draws, in constant memory but for limits that roll; keys are not looked at.
+
+    Charges that are too old to count are dropped, so its own clock never jumps.
+    """
 
     person, loosen = "this run", "raise [privacy.budget] {}"
 
-    def __init__(self, price: Price, *, clock: Clock = utc_now) -> None:
-        super().__init__(price, clock)
+    def __init__(self, price: Price, *, clock: Clock | None = None) -> None:
+        super().__init__(price, clock or steady_clock())
         self._rolls = any(limit.span is not None for limit in price.limits)
-        self._recent: deque[tuple[datetime, Fraction]] = deque()
+        self._recent: deque[tuple[datetime, Epsilon]] = deque()
 
     def of_table(self, table: Any, columns: Sequence[str]) -> Self:
         del table, columns
@@ -173,28 +190,28 @@ class MemoryLedger(Ledger):
 
     def charge(self, count: int) -> Paid | BudgetError:
         """Whether each of so many new draws may look at the data; or why none may."""
-        now, epsilon = self._clock(), self.price.epsilon
+        now = self._clock()
         try:
-            room = covered(self.price.limits, count, epsilon, now=now, history=self)
+            room = covered(self.price.limits, count, self.price, now=now, history=self)
         except BudgetError as refusal:
             return refusal
         if self._rolls:
-            self._remember(now, room * epsilon)
+            self._remember(now, self.price.counted(room))
         self.tally += DrawCounts(charged=room, placeholders=count - room)
         return np.arange(count) < room
 
-    def _remember(self, now: datetime, epsilon: Fraction) -> None:
+    def _remember(self, now: datetime, epsilon: Epsilon) -> None:
         """For limits that roll, and no longer than the longest of them."""
         while self._recent and self._recent[0][0] <= now - LONGEST:
             self._recent.popleft()
         self._recent.append((now, epsilon))
 
-    def spent(self, since: datetime | None) -> Fraction:
+    def spent(self, since: datetime | None) -> Epsilon:
         if since is None:
-            return self.tally.charged * self.price.epsilon
+            return self.price.counted(self.tally.charged)
         return sum((epsilon for _, epsilon in self.charges(since)), Fraction(0))
 
-    def charges(self, since: datetime) -> list[tuple[datetime, Fraction]]:
+    def charges(self, since: datetime) -> list[tuple[datetime, Epsilon]]:
         """Oldest first, whatever the clock did."""
         return sorted(each for each in self._recent if each[0] > since)
 
@@ -206,7 +223,10 @@ class MemoryBooks:
         self._bookings = bookings
 
     def charge(self) -> list[Paid | BudgetError]:
-        return [booking.ledger.charge(len(booking.shown)) for booking in self._bookings]
+        return [
+            not_drawn() if booking.only_kept else booking.ledger.charge(len(booking.shown))
+            for booking in self._bookings
+        ]
 
     def record(self, drawn: Sequence[Floats | None]) -> list[Floats | None]:
         return list(drawn)

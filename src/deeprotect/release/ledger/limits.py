@@ -10,15 +10,18 @@ from functools import lru_cache
 from typing import Any, Protocol, Self
 
 from deeprotect.bundle import Bundle
-from deeprotect.errors import BudgetError, printable, quoted_all
+from deeprotect.errors import BudgetError, printable
 from deeprotect.policy.sections import Budget, WhenSpent
-from deeprotect.privacy.events import Event, Guarantee
+from deeprotect.privacy.events import Event
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
 
 SPANS = {"per_hour": timedelta(hours=1), "per_day": timedelta(days=1), "in_all": None}
 LONGEST = max(span for span in SPANS.values() if span is not None)
 _SHOWN = 10**6  # parts of ε that are shown: six decimals
 DECIMALS = 9  # of an epsilon that nobody stated but that was worked out
+Epsilon = Fraction | float
+"""A fraction, exactly; or infinity, which is the only float, where nothing bounds it."""
+UNBOUNDED = math.inf
 
 
 def exact(stated: float) -> Fraction:
@@ -82,46 +85,64 @@ class History(Protocol):
     def person(self) -> str: ...
     @property
     def loosen(self) -> str: ...
-    def spent(self, since: datetime | None) -> Fraction: ...
-    def charges(self, since: datetime) -> Sequence[tuple[datetime, Fraction]]:
+    def spent(self, since: datetime | None) -> Epsilon: ...
+    def charges(self, since: datetime) -> Sequence[tuple[datetime, Epsilon]]:
         """Oldest first."""
         ...
 
 
-def covered(limits: Limits, draws: int, epsilon: Fraction, *, now: datetime, history: History) -> int:
-    """How many draws of so much ε all limits leave room for; a refusal where the policy wants all or nothing."""
-    left = {limit: limit.epsilon - history.spent(limit.since(now)) for limit in limits}
-    room = min((max(0, math.floor(each / epsilon)) for each in left.values()), default=draws)
+def covered(limits: Limits, draws: int, price: "Price", *, now: datetime, history: History) -> int:
+    """How many draws all limits leave room for; a refusal where the policy wants all or nothing.
+
+    No limit has room for a draw without an LDP bound. Where the operator allowed it by name, no limit counts it.
+    """
+    if price.epsilon == UNBOUNDED:
+        if limits.epsilons and not price.allowed:
+            raise BudgetError(_unbounded(limits, person=history.person))
+        return draws
+    spent = {limit: history.spent(limit.since(now)) for limit in limits}
+    left = {limit: max(limit.epsilon - each, Fraction(0)) for limit, each in spent.items()}
+    room = min((math.floor(each / price.epsilon) for each in left.values()), default=draws)
     if room < draws and limits.when_spent == "refuse":
-        short = {limit: each for limit, each in left.items() if each < draws * epsilon}
-        raise BudgetError(_refusal(short, draws, draws * epsilon, now=now, history=history))
+        asked = Fraction(draws * price.epsilon)
+        short = {limit: spent[limit] for limit, each in left.items() if each < asked}
+        raise BudgetError(_refusal(short, draws, asked, now=now, history=history))
     return min(room, draws)
 
 
-def _refusal(short: dict[Limit, Fraction], draws: int, asked: Fraction, *, now: datetime, history: History) -> str:
+def _unbounded(limits: Limits, *, person: str) -> str:
+    stated = ", ".join(f"{limit.name} = {up(limit.epsilon)}" for limit in limits)
+    return (
+        f"a draw of this protector has no LDP bound, so no limit can count it, and '{printable(person)}' has {stated}; "
+        "use a protector with one, or let the operator allow it: --allow-without-ldp"
+    )
+
+
+def _refusal(short: dict[Limit, Epsilon], draws: int, asked: Fraction, *, now: datetime, history: History) -> str:
     """The limit that frees last is the one to tell about: what is never free is later than any time."""
-    frees = {limit: _frees(limit, asked - left, now, history=history) for limit, left in short.items()}
+    frees = {limit: _frees(limit, asked, now, history=history) for limit in short}
     limit = max(frees, key=lambda each: (frees[each] is None, frees[each] or now))
-    when, left, name = frees[limit], short[limit], printable(history.person)
+    when, spent, name = frees[limit], short[limit], printable(history.person)
     if when is not None:
         fix = f"it frees at {moment(when)}: wait, release less"
     else:
         fix = "it never frees: release less" if limit.span is None else "that is never left at once: release less"
     return (
-        f"'{name}' has spent ε = {up(limit.epsilon - left)} of {limit.name} = {up(limit.epsilon)}; {draws} "
-        f"draws ask for {up(asked)}, and {down(max(left, Fraction(0)))} is left; {fix}, or "
+        f"'{name}' has spent ε = {up(spent)} of {limit.name} = {up(limit.epsilon)}; {draws} "
+        f"draws ask for {up(asked)}, and {down(max(limit.epsilon - spent, Fraction(0)))} is left; {fix}, or "
         f"{history.loosen.format(limit.name)}"
     )
 
 
-def _frees(limit: Limit, missing: Fraction, now: datetime, *, history: History) -> datetime | None:
-    """When enough old charges will have left the span; None for never."""
+def _frees(limit: Limit, asked: Fraction, now: datetime, *, history: History) -> datetime | None:
+    """When the newest charge that leaves no room beside those after it will have left the span; None for never."""
     since = limit.since(now)
-    if limit.span is None or since is None:
+    together: Epsilon = asked
+    if limit.span is None or since is None or asked > limit.epsilon:
         return None
-    for at, epsilon in history.charges(since):
-        missing -= epsilon
-        if missing <= 0:
+    for at, epsilon in reversed(history.charges(since)):
+        together += epsilon
+        if together > limit.epsilon:
             return at + limit.span
     return None
 
@@ -131,12 +152,12 @@ def moment(at: datetime) -> str:
     return f"{(at + timedelta(microseconds=999_999)).replace(microsecond=0):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def up(value: Fraction) -> str:
+def up(value: Epsilon) -> str:
     """For people: what is spent is never shown as less than it is."""
-    return _text(math.ceil(value * _SHOWN))
+    return "∞" if value == UNBOUNDED else _text(math.ceil(value * _SHOWN))
 
 
-def down(value: Fraction) -> str:
+def down(value: Epsilon) -> str:
     """For people: what is left is never shown as more than it is."""
     return _text(math.floor(value * _SHOWN))
 
@@ -148,39 +169,55 @@ def _text(parts: int) -> str:
 
 @dataclass(frozen=True)
 class Price:
-    """ε of one draw, the guarantee under which such draws add up, and the limits that the policy sets.
+    """The LDP ε of one draw, infinite where it has none, and the limits that the policy sets.
 
-    Counted is the strongest bound that adds up over draws: LDP where there is one, whatever the event is about. A named
-    promise without it bounds nothing beyond one draw: its ε is then added up all the same, as a count and not a bound.
+    Only LDP adds up over draws of any bundles, whatever the event is about. `allowed`: draws without an LDP bound may
+    be made where there are limits, because the operator said so by name; limits do not count those.
     """
 
     event: Event
-    epsilon: Fraction
-    counted_as: Guarantee
+    epsilon: Epsilon
     bundle: str = ""  # digest
     limits: Limits = field(default_factory=Limits)
+    allowed: bool = False
 
     @classmethod
-    def of(cls, mechanism: Mechanism, *, bundle: str = "", limits: Limits | None = None) -> Self:
+    def of(
+        cls, mechanism: Mechanism, *, bundle: str = "", limits: Limits | None = None, allow_without_ldp: bool = False
+    ) -> Self:
         """The price of a mechanism's draws."""
-        return cls(mechanism.event, *counted_as(mechanism), bundle, limits or Limits())
+        epsilon = ldp_epsilon(mechanism)
+        return cls(
+            mechanism.event, epsilon, bundle, limits or Limits(), allowed=allow_without_ldp and epsilon == UNBOUNDED
+        )
 
     @classmethod
-    def of_bundle(cls, bundle: Bundle) -> Self:
+    def of_bundle(cls, bundle: Bundle, *, allow_without_ldp: bool = False) -> Self:
         """Of one draw, within the policy's limits."""
-        return cls.of(bundle.mechanism, bundle=bundle.digest, limits=Limits.of(bundle.policy.privacy.budget))
+        stated = Limits.of(bundle.policy.privacy.budget)
+        return cls.of(bundle.mechanism, bundle=bundle.digest, limits=stated, allow_without_ldp=allow_without_ldp)
+
+    def cost(self, draws: int) -> Epsilon:
+        """Of so many draws together."""
+        return self.epsilon * draws if draws else Fraction(0)
+
+    def counted(self, draws: int) -> Epsilon:
+        """What limits count of it."""
+        return Fraction(0) if self.allowed else self.cost(draws)
 
     @property
-    def counted(self) -> str:
-        """What is added up, in words: ldp is about everything, other promises about the inferences that they name."""
-        return "ldp" if self.counted_as == "ldp" else f"{self.counted_as} for {quoted_all(self.event.inferences, ', ')}"
+    def counted_as(self) -> str:
+        """What is added up, in words."""
+        if self.epsilon != UNBOUNDED:
+            return "ldp"
+        return "no LDP bound, allowed" if self.allowed else "no LDP bound"
 
     def to_json(self) -> str:
         """One text for one price: the ledger stores each once."""
         body = {
             "bundle": self.bundle,
             "event": self.event.to_json(),
-            "epsilon": str(self.epsilon),
+            "epsilon": None if self.epsilon == UNBOUNDED else str(self.epsilon),
             "counted_as": self.counted_as,
             "limits": self.limits.to_json(),
         }
@@ -188,25 +225,36 @@ class Price:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
+        """Versions before this one counted draws without an LDP bound at another ε: that bounds nothing."""
         body: dict[str, Any] = json.loads(text)
-        event = Event(**body["event"] | {"inferences": tuple(body["event"]["inferences"])})
-        limits = Limits.from_json(body["limits"])
-        return cls(event, Fraction(body["epsilon"]), body["counted_as"], body["bundle"], limits)
+        limits, counted = Limits.from_json(body["limits"]), body["counted_as"]
+        epsilon = Fraction(body["epsilon"]) if counted == "ldp" else UNBOUNDED
+        return cls(_event(body["event"], epsilon), epsilon, body["bundle"], limits, allowed=counted.endswith("allowed"))
+
+
+def _event(stored: Mapping[str, Any], epsilon: Epsilon) -> Event:
+    """As it was written; earlier versions said more, and those whose guarantee was "named" are what they count as."""
+    if stored["guarantee"] != "named":
+        return Event(
+            stored["guarantee"], stored["epsilon"], stored["per"], tuple(stored["inferences"]), stored["delta"]
+        )
+    if epsilon == UNBOUNDED:
+        raise BudgetError(
+            'the ledger has draws of an earlier version with guarantee = "named" and no LDP bound; keep it as a '
+            "record, and begin a new ledger"
+        )
+    return Event("ldp", float(epsilon), stored["per"])
 
 
 @lru_cache(maxsize=256)
-def counted_as(mechanism: Mechanism) -> tuple[Fraction, Guarantee]:
-    """ε of one draw, and what it is counted as; kept, for every request asks whether its ledger charges just that."""
-    bound = _ldp_bound(mechanism)
-    return (exact(mechanism.event.epsilon), mechanism.event.guarantee) if bound is None else (bound, "ldp")
+def ldp_epsilon(mechanism: Mechanism) -> Epsilon:
+    """Of one draw: stated, or worked out from the mechanism's numbers and rounded up; infinite where none holds.
 
-
-def _ldp_bound(mechanism: Mechanism) -> Fraction | None:
-    """ε-LDP of one draw: stated, or worked out from the mechanism's numbers and rounded up; None where none holds."""
+    Kept, for every request asks whether its ledger charges just that.
+    """
+    derived: float | None = mechanism.certificate()["ldp_epsilon"]
+    if derived is None or not math.isfinite(derived):
+        return UNBOUNDED
     if mechanism.event.guarantee == "ldp":
         return exact(mechanism.event.epsilon)
-    certificate = mechanism.certificate()
-    if certificate.get("ldp_ceiling") is not None:
-        return exact(certificate["ldp_ceiling"])
-    derived: float | None = certificate["ldp_epsilon"]
-    return None if derived is None else Fraction(math.ceil(Fraction(derived) * 10**DECIMALS), 10**DECIMALS)
+    return Fraction(math.ceil(Fraction(derived) * 10**DECIMALS), 10**DECIMALS)

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, FromClause, func, insert, sele
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import QUARTER, charges, limits, prices, quarters, streams, totals
 from deeprotect.release.ledger.ledger import Clock, microseconds, moment_of, utc_now
-from deeprotect.release.ledger.limits import SPANS, Limits, Price
+from deeprotect.release.ledger.limits import SPANS, Epsilon, Limits, Price
 
 PriceOf = Callable[[int], Price]
 Some = TypeVar("Some")
@@ -51,18 +51,18 @@ def later_than(at: int) -> tuple[tuple[FromClause, ColumnElement[bool]], ...]:
     return (quarters, quarters.c.quarter > quarter), (charges, own)
 
 
-def spent_by(connection: Connection, people: Collection[str], since: datetime | None) -> dict[str, Fraction]:
-    """ε of each person's paid draws over all streams and apps, in one question for many people; sums are exact.
+def spent_by(connection: Connection, people: Collection[str], since: datetime | None) -> dict[str, Epsilon]:
+    """What limits count of each person's draws over all streams and apps, in one question for many; sums are exact.
 
     It is running totals that say it, however many charges there are.
     """
-    spent, price_of = defaultdict[str, Fraction](Fraction), prices_in(connection)
+    spent, price_of = defaultdict[str, Epsilon](Fraction), prices_in(connection)
     for table, counts in ((totals, true()),) if since is None else later_than(microseconds(since)):
         who = (streams.c.person, table.c.price)
         asked = select(*who, func.sum(table.c.draws)).select_from(table.join(streams)).where(counts).group_by(*who)
         for part in parts(list(people)):
             for person, price, draws in connection.execute(asked.where(streams.c.person.in_(part))).all():
-                spent[person] += price_of(price).epsilon * int(draws)
+                spent[person] += price_of(price).counted(int(draws))
     return spent
 
 
@@ -72,17 +72,17 @@ class StoredHistory:
 
     connection: Connection
     person: str
-    spent_by_all: Callable[[datetime | None], Mapping[str, Fraction]]
+    spent_by_all: Callable[[datetime | None], Mapping[str, Epsilon]]
     loosen: ClassVar = "let the operator loosen it: deeprotect budget LEDGER --person NAME --limit {}=EPSILON"
 
-    def spent(self, since: datetime | None) -> Fraction:
+    def spent(self, since: datetime | None) -> Epsilon:
         return self.spent_by_all(since).get(self.person, Fraction(0))
 
-    def charges(self, since: datetime) -> list[tuple[datetime, Fraction]]:
+    def charges(self, since: datetime) -> list[tuple[datetime, Epsilon]]:
         row, price_of = charges.c, prices_in(self.connection)
         own = (streams.c.person == self.person, row.paid == 1, row.at > microseconds(since))
         dated = select(row.at, row.price, row.draws).select_from(charges.join(streams)).where(*own).order_by(row.at)
-        return [(moment_of(at), price_of(price).epsilon * n) for at, price, n in self.connection.execute(dated).all()]
+        return [(moment_of(at), price_of(price).counted(n)) for at, price, n in self.connection.execute(dated).all()]
 
 
 def limits_of(connection: Connection, people: Collection[str] | None = None) -> dict[str, Limits]:

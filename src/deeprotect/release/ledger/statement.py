@@ -5,30 +5,40 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy import ColumnElement, Connection, func, select, true
 
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import streams, totals
 from deeprotect.release.ledger.ledger import Clock, microseconds, moment_of, utc_now
-from deeprotect.release.ledger.limits import SPANS, Limit, Limits, Price
+from deeprotect.release.ledger.limits import SPANS, UNBOUNDED, Epsilon, Limit, Limits, Price
 from deeprotect.release.ledger.people import later_than, limits_of, prices_in
 
-SCHEMA = 2
+SCHEMA = 3
 _NAMES = {"per_hour": "hour", "per_day": "day", "in_all": "all"}
 
 
 @dataclass(frozen=True)
 class Spent:
-    """ε in one span of time, and when the oldest part of it will leave that span; in all, nothing ever does."""
+    """Draws in one span of time and their ε, and when the oldest of them will leave that span; in all, none ever does.
 
-    epsilon: Fraction = Fraction(0)
+    counted: the ε that limits count.
+    """
+
+    epsilon: Epsilon = Fraction(0)
+    counted: Epsilon = Fraction(0)
+    draws: int = 0
     oldest: datetime | None = None
+
+    @classmethod
+    def of(cls, price: Price, draws: int, oldest: datetime | None) -> Self:
+        return cls(price.cost(draws), price.counted(draws), draws, oldest)
 
     def __add__(self, other: "Spent") -> "Spent":
         known = [each.oldest for each in (self, other) if each.oldest is not None]
-        return Spent(self.epsilon + other.epsilon, min(known, default=None))
+        together = (self.epsilon + other.epsilon, self.counted + other.counted, self.draws + other.draws)
+        return Spent(*together, min(known, default=None))
 
     def frees(self, span: timedelta | None) -> datetime | None:
         return None if span is None or self.oldest is None else self.oldest + span
@@ -63,20 +73,13 @@ class Person:
 
     @property
     def counted_as(self) -> tuple[str, ...]:
-        """The promises that were added up."""
-        return tuple(sorted({line.price.counted for line in self.lines if line.draws}))
+        """What was added up: LDP, or what has no such bound."""
+        return tuple(sorted({line.price.counted_as for line in self.lines if line.draws}))
 
     @property
-    def bound(self) -> str | None:
-        """What the total bounds: LDP, or RLDP of one bundle; None where it is a count and no bound.
-
-        Another bundle hides other directions under the same names: windows that are neighbours for both are fewer.
-        """
-        prices = [line.price for line in self.lines if line.draws and line.price.counted_as != "ldp"]
-        weaker = {(price.counted_as, price.event.inferences, price.bundle) for price in prices}
-        if len(weaker) > 1 or (weaker and prices[0].counted_as == "named" and self.draws > 1):
-            return None
-        return prices[0].counted if prices else "ldp"
+    def unbounded(self) -> int:
+        """Draws without an LDP bound: with a single one, nothing bounds the total."""
+        return sum(line.draws for line in self.lines if line.price.epsilon == UNBOUNDED)
 
     def spent(self, name: str, *, app: str | None = None) -> Spent:
         """By the limit's name; of one app alone, where it is given."""
@@ -87,7 +90,7 @@ class Person:
         return tuple(sorted({line.app for line in self.lines}))
 
     def left(self, limit: Limit) -> Fraction:
-        return max(limit.epsilon - self.spent(limit.name).epsilon, Fraction(0))
+        return Fraction(max(limit.epsilon - self.spent(limit.name).counted, Fraction(0)))
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,7 @@ def _lines(connection: Connection, people: Sequence[str] | None, now: datetime) 
         counts = {name: found.get(account, (0, None)) for name, found in recent.items()} | {
             "in_all": (each.draws, None)
         }
-        spent = {name: Spent(price.epsilon * draws, oldest) for name, (draws, oldest) in counts.items()}
+        spent = {name: Spent.of(price, draws, oldest) for name, (draws, oldest) in counts.items()}
         yield Line(each.person, each.name, each.app, price, each.draws, each.placeholders, spent, moment_of(each.last))
 
 
@@ -173,7 +176,7 @@ def _person_json(person: Person) -> dict[str, Any]:
         "person": person.name,
         "draws": person.draws,
         "counted_as": list(person.counted_as),
-        "bound": person.bound,
+        "draws_without_ldp": person.unbounded,
         "spent": _spent_json(person.spent),
         "limits": [_limit_json(limit, person) for limit in person.limits],
         "apps": [{"app": app, "spent": _spent_json(partial(person.spent, app=app))} for app in person.apps],
@@ -187,8 +190,8 @@ def _line_json(line: Line) -> dict[str, Any]:
         "app": line.app,
         "bundle": line.price.bundle,
         "event": line.price.event.to_json(),
-        "epsilon": float(line.price.epsilon),
-        "counted_as": line.price.counted,
+        "epsilon": _number(line.price.epsilon),
+        "counted_as": line.price.counted_as,
         "draws": line.draws,
         "placeholders": line.placeholders,
         "last": line.last.isoformat(),
@@ -202,11 +205,15 @@ def _limit_json(limit: Limit, person: Person) -> dict[str, Any]:
     return {
         "limit": limit.name,
         "epsilon": float(limit.epsilon),
-        "spent": float(person.spent(limit.name).epsilon),
+        "spent": _number(person.spent(limit.name).counted),
         "left": float(person.left(limit)),
         "frees_at": None if frees is None else frees.isoformat(),
     }
 
 
-def _spent_json(spent: Callable[[str], Spent]) -> dict[str, float]:
-    return {short: float(spent(name).epsilon) for name, short in _NAMES.items()}
+def _spent_json(spent: Callable[[str], Spent]) -> dict[str, float | None]:
+    return {short: _number(spent(name).epsilon) for name, short in _NAMES.items()}
+
+
+def _number(epsilon: Epsilon) -> float | None:
+    return None if epsilon == UNBOUNDED else float(epsilon)

@@ -2,11 +2,12 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache, partial
+from functools import cache, cached_property, partial
+from pathlib import Path
 from typing import Any, cast
 
 from sqlalchemy import Connection, Table, delete, func, insert, select
@@ -51,10 +52,15 @@ class StoredLedger(Ledger):
         self._entry = found
 
     @classmethod
-    def several(cls, database: Database, asked: Sequence[tuple[Account, Price]]) -> "list[StoredLedger | LedgerError]":
+    def several(
+        cls, database: Database, asked: Sequence[tuple[Account, Price]], *, clock: Clock = utc_now
+    ) -> "list[StoredLedger | LedgerError]":
         """Many at once; an account that is refused leaves the others alone."""
         entries = zip(asked, _entries(database, asked), strict=True)
-        return [each if isinstance(each, LedgerError) else cls(database, *who, entry=each) for who, each in entries]
+        return [
+            each if isinstance(each, LedgerError) else cls(database, *who, clock=clock, entry=each)
+            for who, each in entries
+        ]
 
     def of_table(self, table: Any, columns: Sequence[str]) -> "StoredLedger":
         return self._of("\n".join((_source_of(table), *columns)))
@@ -112,7 +118,7 @@ class StoredLedger(Ledger):
             return 0
         price, new = self.price, self._states_new_limits(history.connection)
         held = price.limits.within(held) if new else replace(held, when_spent=price.limits.when_spent)
-        room = covered(held, asked, price.epsilon, now=now, history=history)
+        room = covered(held, asked, price, now=now, history=history)
         if new and room:
             enter_limits(history.connection, self.person, held, price=self._entry.price, now=now)
         return room
@@ -135,6 +141,30 @@ class StoredLedger(Ledger):
             "paid": int(page.paid[places[0]]),
             "at": microseconds(now),
         }
+
+
+class LaterLedger(Ledger):
+    """A ledger in a file that the first draw makes: what is refused before leaves none behind."""
+
+    def __init__(self, address: str, account: Account, price: Price) -> None:
+        super().__init__(price, utc_now)
+        self._address, self._account = address, account
+        if not Path(address).absolute().parent.is_dir() and "://" not in address:
+            raise LedgerError(f"{printable(address, 200)}: its folder does not exist; create it")
+
+    @property
+    def is_by_person(self) -> bool:
+        return self._account.person is None
+
+    @cached_property
+    def made(self) -> StoredLedger:
+        return StoredLedger(Database.existing_or_new(self._address), self._account, self.price)
+
+    def of_table(self, table: Any, columns: Sequence[str]) -> StoredLedger:
+        return self.made.of_table(table, columns)
+
+    def open(self, bookings: Sequence[Booking]) -> AbstractContextManager[StoredBooks]:
+        return self.made.open(bookings)
 
 
 def key_of(*parts: str) -> bytes:

@@ -1,11 +1,14 @@
 """`deeprotect check`: one pass over a table, and at the end all that is wrong with it, each with the fix."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from deeprotect.errors import TableError, printable
 from deeprotect.policy import Policy
@@ -25,7 +28,7 @@ from deeprotect.tables.checking.watches import (
 )
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import not_plain
-from deeprotect.tables.fields import check_names, is_number, stated_unit
+from deeprotect.tables.fields import check_names, is_number, plain, stated_unit
 from deeprotect.tables.numbers import NumberColumn, has_decimal_commas
 from deeprotect.tables.reader import Reader, Seen, unique_names
 from deeprotect.tables.roles import MOST_LISTED, Roles, roles_of
@@ -57,6 +60,24 @@ def first_look(table: Any, *, mapping: ColumnMap, columns: Sequence[str] | None)
     check_names(checker.source.schema, checker.source.where)
     checker.refuse_lost_channels()
     return checker.report()
+
+
+def count_classes(
+    table: Any, names: Sequence[str], *, window: int, mapping: ColumnMap, columns: Sequence[str] | None
+) -> dict[str, Counter[str]]:
+    """About how many windows each class of some label columns fills, by its runs of rows; the whole table is read."""
+    with open_source(table, numbers=(), columns=columns, mapping=mapping) as source:
+        wanted = [name for name in names if name in source.schema.names]
+        found = {name: Counter[str]() for name in wanted}
+        parts = [batch.select(wanted) for batch in source.only(set(wanted)).batches] if wanted else []
+    for name in wanted if parts else ():
+        cells = pa.chunked_array([plain(part.column(name)) for part in parts]).cast(pa.large_string())
+        runs = pc.run_end_encode(cells.combine_chunks())
+        ends = runs.run_ends.to_numpy()
+        for label, rows in zip(runs.values.to_pylist(), np.diff(ends, prepend=0).tolist(), strict=True):
+            if label:
+                found[name][label] += rows // window
+    return found
 
 
 @contextmanager

@@ -12,10 +12,14 @@ from deeprotect.tables.checking.report import Problem, problem
 from deeprotect.tables.reader import Seen
 
 # What a magnitude over three axes usually is, by unit: the median of it for gravity and the Earth's field.
+_GRAVITY = {"g": (0.8, 1.25), "m/s²": (7.8, 12.3), "mg": (800.0, 1250.0)}
 USUAL = {
-    "acc": {"g": (0.8, 1.25), "m/s²": (7.8, 12.3), "mg": (800.0, 1250.0)},
+    "acc": _GRAVITY,
+    "gravity": _GRAVITY,
     "mag": {"µT": (15.0, 100.0), "gauss": (0.15, 1.0)},
 }
+WITHOUT_GRAVITY = ("user", "linear")  # in the name of an acceleration that has no gravity in it
+SHAKEN = 2.0  # times the usual length of an acceleration, as the median of a run
 RAW_COUNTS = 50.0  # times the usual; an integer of the converter, in no unit
 FASTEST = {"rad/s": 45.0, "°/s": 2500.0}  # turns that 1 % of the samples may exceed
 SLOWEST = 12.0  # °/s; slower all the time, though the device moves, is rad/s
@@ -60,7 +64,8 @@ class UnitWatch:
         sensors = {name: found for name in channels if name in units and (found := recognise(name))}
         names = list(sensors)
         whole = [tuple(names[place] for place in triad) for triad in triads([bare(name) for name in names])]
-        return cls([Magnitudes(sensors[some[0]], some, units[some[0]]) for some in whole])
+        told = [some for some in whole if not any(word in some[0].lower() for word in WITHOUT_GRAVITY)]
+        return cls([Magnitudes(sensors[some[0]], some, units[some[0]]) for some in told])
 
     def see(self, seen: Seen, channels: tuple[str, ...]) -> None:
         for group in self.groups:
@@ -77,7 +82,9 @@ class UnitWatch:
         median = group.quantile(0.5)
         if group.unit not in usual or usual[group.unit][0] <= median <= usual[group.unit][1]:
             return None
-        fitting = [unit for unit, (low, high) in usual.items() if low <= median <= high]
+        # Motion adds to gravity, so a long vector may be longer than usual in a smaller unit.
+        more = SHAKEN if group.sensor.short == "acc" and median > usual[group.unit][1] else 1.0
+        fitting = [unit for unit, (low, high) in usual.items() if low <= median <= more * high]
         if not fitting and median > RAW_COUNTS * usual[group.unit][1]:
             return "raw counts"
         return fitting[0] if fitting else None

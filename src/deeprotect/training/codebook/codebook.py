@@ -1,26 +1,27 @@
 """The code book: windows become one of K public codes, codes become synthetic windows; and what misreadings cost."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from deeprotect.bundle.layers.layer import Layer
-from deeprotect.bundle.layers.rounding import Argmax, Bounds, Quantise
+from deeprotect.bundle.layers.rounding import Argmax, Clip, Quantise
 from deeprotect.bundle.network import EpisodeEncoder, Network
 from deeprotect.errors import TableError
 from deeprotect.policy import Policy
+from deeprotect.policy.draft import FEWEST_COUNTED
 from deeprotect.privacy.channel.scripts import Scripts
 from deeprotect.signals import Hold
 from deeprotect.signals.episodes import run_lengths
 from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.coder import LARGEST_SCORE, SCORE_BITS
-from deeprotect.training.codebook.coder_training import cross_fit, fit_apart
+from deeprotect.training.codebook.coder_training import cross_fit
 from deeprotect.training.codebook.synthesis import Outputs, synthesise
 from deeprotect.training.labelled_windows import MISSING, Indices, LabelledWindows, Targets
-from deeprotect.training.splits import ONE_WINDOW, Mask
+from deeprotect.training.splits import ONE_WINDOW
 from deeprotect.training.trainer import Progress
 
 Rows = Mapping[str, Mapping[str, float]]
@@ -52,7 +53,8 @@ def check_costs(windows: LabelledWindows, policy: Policy) -> None:
 
 
 MOST_CODES = 64
-FEWEST_WINDOWS = 8
+FEWEST_WINDOWS = FEWEST_COUNTED
+MOST_NAMED = 5  # in a message
 """Of a joint class, below which it gets no code of its own."""
 
 
@@ -63,9 +65,6 @@ class Joint:
     codes: Indices
     names: tuple[str, ...]
     table: Indices
-
-    def __getitem__(self, rows: Mask) -> "Joint":
-        return replace(self, codes=self.codes[rows])
 
     @property
     def count(self) -> int:
@@ -82,9 +81,11 @@ class Joint:
         kept = np.flatnonzero(windows >= FEWEST_WINDOWS)
         kept = np.sort(kept[np.argsort(-windows[kept], kind="stable")][:MOST_CODES])
         if len(kept) < 2:
+            order = np.argsort(windows)[:MOST_NAMED]
+            rare = ", ".join(f"'{_name(every[each], targets)}': {windows[each]}" for each in order)
             raise TableError(
-                f"only {len(kept)} combinations of the useful labels have {FEWEST_WINDOWS} windows or more; "
-                "record more, or make windows shorter"
+                f"a class needs {FEWEST_WINDOWS} windows to learn from, and fewer than two have as many ({rare}); "
+                "record more of the rare ones, or make windows shorter"
             )
         nearest = _nearest(every[kept], windows[kept], targets.counts)
         codes = np.full(len(targets.codes), -1, dtype=np.int64)
@@ -174,8 +175,8 @@ class Subclasses:
     def layers(self, codes: Indices, threshold: int) -> tuple[Layer, Argmax]:
         """The owner's score raised by the threshold; then the code of the likeliest person's class."""
         shift = np.where(np.arange(len(self.classes)) == self.owner, -(threshold >> THRESHOLD_BITS), 0)[None]
-        bounds = Bounds(-2 * FURTHEST, 2 * FURTHEST)
-        moved = Quantise(shift.astype(np.int32), -THRESHOLD_BITS, np.ones_like(shift, dtype=np.int32), 0, bounds)
+        clip = Clip(-2 * FURTHEST, 2 * FURTHEST)
+        moved = Quantise(shift.astype(np.int32), -THRESHOLD_BITS, np.ones_like(shift, dtype=np.int32), 0, clip)
         return moved, Argmax((len(self.classes),), codes[self.classes].astype(np.int32))
 
 
@@ -217,8 +218,7 @@ class CodeBook:
 class LearntCodes:
     """What books are made from: `windows`, and `scores` of each by a coder that did not learn from it.
 
-    Where it is `coder` itself, codes are counted as they will be released. With `subclasses` they are scores of people,
-    one of whom is a class by themselves.
+    With `subclasses` they are scores of people, one of whom is a class by themselves.
     """
 
     windows: LabelledWindows
@@ -286,19 +286,6 @@ def learn_codes(
     return LearntCodes(windows, tuple(policy.inferences.useful), targets, joint, coder, scores, outputs, subclasses)
 
 
-def learn_apart(
-    windows: LabelledWindows, policy: Policy, calibrating: Mask, *, progress: Progress = lambda _: None
-) -> LearntCodes:
-    """Learn a coder from the other recordings, and count what it makes of those that calibrate it."""
-    targets, joint = read_targets(windows, policy)
-    coder, scores = fit_apart(
-        windows, targets, policy, calibrating=calibrating, progress=lambda share: progress(FITTED * share)
-    )
-    outputs = outputs_of(windows, policy, joint, progress=lambda share: progress(FITTED + (1 - FITTED) * share))
-    useful, counted = tuple(policy.inferences.useful), joint[calibrating]
-    return LearntCodes(windows[calibrating], useful, targets[calibrating], counted, coder, scores, outputs)
-
-
 def read_targets(windows: LabelledWindows, policy: Policy) -> tuple[Targets, Joint]:
     """What the useful inferences say, and the codes that this makes."""
     # Targets leave out an inference of one class, and would no longer stand in the order of the useful ones.
@@ -307,6 +294,16 @@ def read_targets(windows: LabelledWindows, policy: Policy) -> tuple[Targets, Joi
             raise TableError(f"the training windows show fewer than two classes of '{name}'; record more of it")
     targets = Targets.read(windows.targets(policy.inferences.useful), len(windows))
     return targets, Joint.of(targets)
+
+
+def coded_classes(windows: LabelledWindows, policy: Policy) -> dict[str, list[str]]:
+    """By useful inference the classes that have a code; others leave as one of them."""
+    targets, joint = read_targets(windows, policy)
+    codes = targets.codes[joint.codes >= 0]
+    return {
+        name: targets.classes[place][np.unique(codes[:, place])].astype(str).tolist()
+        for place, name in enumerate(policy.inferences.useful)
+    }
 
 
 def outputs_of(

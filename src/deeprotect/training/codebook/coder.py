@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.fusion import fuse_linear_bn_eval
 
-from deeprotect.bundle.layers.rounding import Bounds
+from deeprotect.bundle.layers.rounding import Clip
 from deeprotect.training.export import WAVE_BITS, LayerBuilder, array, build, root_of, waves
 from deeprotect.training.networks import to_grid, window_samples
 
@@ -159,7 +159,7 @@ def _coder(module: Coder, builder: LayerBuilder) -> None:
     statistics.statistics()
     low, width, levels = array(module.encoding.low), array(module.encoding.width), statistics.rows[:, None, :]
     shares = np.clip((levels - low) / width, 0, 1).reshape(len(levels), -1)
-    statistics.quantise(low, 1 / width, bounds=Bounds(0, 1 << VALUE_BITS), exponent=VALUE_BITS, rows=shares)
+    statistics.quantise(low, 1 / width, clip=Clip(0, 1 << VALUE_BITS), exponent=VALUE_BITS, rows=shares)
     builder.concatenate([convolved, spectrum, statistics])
     build(fuse_linear_bn_eval(module.first, module.normalise), builder)
     builder.relu()

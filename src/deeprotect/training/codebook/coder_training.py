@@ -16,8 +16,9 @@ from deeprotect.policy.known_sensors import triads
 from deeprotect.signals import Channel, Hold
 from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.coder import WIDTH, Coder
+from deeprotect.training.erasing import EraseDirections, erasing
 from deeprotect.training.export import COARSE, to_network
-from deeprotect.training.labelled_windows import MISSING, LabelledWindows, Targets
+from deeprotect.training.labelled_windows import MISSING, LabelledWindows, Labels, Targets
 from deeprotect.training.networks import RemoveLevel, Standardise, initialise
 from deeprotect.training.splits import ONE_WINDOW, Mask, folds
 from deeprotect.training.trainer import Progress, Schedule, TrainingJob, train
@@ -91,16 +92,18 @@ BATCHES = 12
 class CoderData:
     """Windows (row, value) in the order of time, whether the next row continues each, what the useful inferences say.
 
-    All coders share it; each learns from some of its rows.
+    All coders share it; each learns from some of its rows. `erased` are labels whose linear directions it must not see.
     """
 
     windows: Tensor
     followed: Mask
     targets: Targets
+    erased: Sequence[Labels] = ()
 
     @classmethod
-    def of(cls, windows: LabelledWindows, targets: Targets) -> "CoderData":
-        return cls(torch.tensor(windows.flat, dtype=torch.float32), windows.followed, targets)
+    def of(cls, windows: LabelledWindows, targets: Targets, policy: Policy) -> "CoderData":
+        erased = [windows.labels[name] for name in policy.erased]
+        return cls(torch.tensor(windows.flat, dtype=torch.float32), windows.followed, targets, erased)
 
     @property
     def labelled(self) -> Mask:
@@ -177,8 +180,9 @@ def fit_coder(
     followed = torch.tensor(data.followed & np.append(chosen[1:], False))[rows]
     # Where nobody knows how a device lies, what its channels rest at is taken off before all else.
     level = RemoveLevel(channels) if rotation is not None and rotation.unknown else nn.Identity()
+    first = nn.Sequential(_without_directions(data, chosen), level)
     generator = torch.Generator().manual_seed(seed)
-    standardise = nn.Sequential(level, Standardise(level(windows.double()).numpy()))
+    standardise = nn.Sequential(first, Standardise(first(windows.double()).numpy()))
     coder = Coder(standardise(windows), channels, classes=sum(data.targets.counts))
     initialise(coder, generator)
     loss = CoderLoss(data.windows, standardise, coder, counts=data.targets.counts, rotation=rotation)
@@ -186,6 +190,14 @@ def fit_coder(
     size = min(max(32, len(rows) // BATCHES), schedule.batch_size)
     train(job, replace(schedule, batch_size=size), progress=progress)
     return nn.Sequential(standardise, coder).eval()
+
+
+def _without_directions(data: CoderData, chosen: Mask) -> nn.Module:
+    """Before all else: of the chosen rows, so that a coder of some windows knows nothing of the others."""
+    if not data.erased:
+        return nn.Identity()
+    windows = data.windows[torch.tensor(chosen)].double().numpy()
+    return EraseDirections(erasing(windows, [column[chosen] for column in data.erased]))
 
 
 FOLDS = 4
@@ -204,7 +216,7 @@ def cross_fit(
 
     All windows of an episode are scored by one coder, which learnt from none of them.
     """
-    data, seed = CoderData.of(windows, targets), policy.training.seed
+    data, seed = CoderData.of(windows, targets, policy), policy.training.seed
     parts = folds(windows, count=FOLDS, seed=seed, hold=hold)
     fit = _fitting(data, policy)
     coder = fit(data.labelled, seed=seed, progress=_part(progress, 0))
@@ -213,20 +225,6 @@ def cross_fit(
         other = fit(learnt & data.labelled, seed=seed + place, progress=_part(progress, place))
         scores[test] = other(windows.flat[test])
     return coder, scores
-
-
-def fit_apart(
-    windows: LabelledWindows,
-    targets: Targets,
-    policy: Policy,
-    *,
-    calibrating: Mask,
-    progress: Progress = lambda _: None,
-) -> tuple[Network, Floats]:
-    """A coder that learnt from other recordings than the calibrating ones, and its scores of the windows of those."""
-    data = CoderData.of(windows, targets)
-    coder = _fitting(data, policy)(data.labelled & ~calibrating, seed=policy.training.seed, progress=progress)
-    return coder, coder(windows.flat[calibrating])
 
 
 def _fitting(data: CoderData, policy: Policy) -> Callable[..., Network]:

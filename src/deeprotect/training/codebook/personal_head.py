@@ -50,7 +50,7 @@ class CoderParts:
 
     def with_head(self, weights: Floats, bias: Floats, hidden: Floats) -> Network:
         """The same coder with another head, in whole numbers; `hidden` are samples of what comes before it."""
-        builder = LayerBuilder(hidden, COARSE, reach=self.below.reach)
+        builder = LayerBuilder(hidden, COARSE, bounds=self.below.bounds)
         builder.affine(weights, bias)
         builder.to_grid(SCORE_BITS, low=-LARGEST_SCORE, high=LARGEST_SCORE)
         return Network((*self.below.layers, *builder.layers, self.decision), self.below.inputs)

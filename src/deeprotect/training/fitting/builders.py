@@ -1,42 +1,34 @@
 """Protections put together: for each mechanism its encoder, its noise and its decoder; and which one a policy gets."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import RidgeClassifier
 from torch import nn
 
 from deeprotect.bundle.network import Network, OutputTable
-from deeprotect.errors import PolicyError
 from deeprotect.policy import Policy
 from deeprotect.privacy.accuracy_bound import best_laplace_accuracy
 from deeprotect.privacy.box import Box
-from deeprotect.privacy.channel.calibration import Calibrated, RecordedShares
 from deeprotect.privacy.channel.design import design, make
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
-from deeprotect.privacy.channel.promises import NamedPromise, Unpromised
 from deeprotect.privacy.channel.scripts import ScriptResponse, Scripts
 from deeprotect.privacy.mechanisms import laplace
 from deeprotect.privacy.mechanisms.laplace import GridLaplace
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
-from deeprotect.privacy.mechanisms.relaxed import basis
-from deeprotect.privacy.mechanisms.subspace import subspace
 from deeprotect.signals.schema import Floats
-from deeprotect.training.codebook.calibration_recordings import CalibrationDraws, calibrating
-from deeprotect.training.codebook.codebook import CodeBook, Joint, price, read_targets
+from deeprotect.training.codebook.codebook import CodeBook, price
+from deeprotect.training.erasing import sensitive_directions
 from deeprotect.training.export import to_network
 from deeprotect.training.fitting.fitted_models import FittedModels, Validation
-from deeprotect.training.fitting.horizons import horizons
 from deeprotect.training.fitting.trained import TrainedProtector, released_of
-from deeprotect.training.labelled_windows import Indices, LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.networks import Clip, outward
-from deeprotect.training.splits import Mask, segments_of
+from deeprotect.training.splits import segments_of
 
 TRIM = 0.01  # share of training features beyond each end of the clip box: less noise, a little clipping
 NOISE_SEEN = 8.0  # noise is larger than so many scales once in three thousand draws
@@ -46,19 +38,14 @@ Build = Callable[[FittedModels, Policy], TrainedProtector]
 def baseline(models: FittedModels, policy: Policy) -> TrainedProtector:
     """Noise on every sample, nothing learnt."""
     dim = models.windows.flat.shape[1]
-    noise = laplace.baseline(dim, ldp_epsilon(policy))
+    noise = laplace.baseline(dim, policy.privacy.epsilon)
     return TrainedProtector(noise, Network((), dim), to_network(Clip(), models.windows.flat), {"name": "none"})
 
 
 def certified(models: FittedModels, policy: Policy) -> TrainedProtector:
     """Noise on the features, as much as their certified sensitivity needs."""
     windows, minimiser = models.windows, models.minimiser(policy)
-    return _on_features(laplace.certified(_box(windows, minimiser), ldp_epsilon(policy)), minimiser, windows)
-
-
-def ldp_epsilon(policy: Policy) -> float:
-    """Noise on samples or features promises ε-LDP, and with it the named promise: the smaller of the two rules."""
-    return min(policy.privacy.epsilon, policy.privacy.ldp_ceiling or policy.privacy.epsilon)
+    return _on_features(laplace.certified(_box(windows, minimiser), policy.privacy.epsilon), minimiser, windows)
 
 
 def paper(models: FittedModels, policy: Policy) -> TrainedProtector:
@@ -67,84 +54,42 @@ def paper(models: FittedModels, policy: Policy) -> TrainedProtector:
     epsilon, box = policy.privacy.epsilon, _box(windows, minimiser)
     if policy.privacy.guarantee != "rldp":
         return _on_features(laplace.paper_mode1(box, epsilon, dim_x=windows.flat.shape[1]), minimiser, windows)
-    directions, hidden = sensitive_directions(windows, policy), policy.inferences.sensitive
+    hidden = policy.inferences.sensitive
+    directions = sensitive_directions(windows.flat, [windows.labels[name] for name in hidden])
     noise = laplace.paper_mode2(box, epsilon, directions=directions, inferences=hidden)
     return _on_features(noise, minimiser, windows)
-
-
-def along_subspace(models: FittedModels, policy: Policy) -> TrainedProtector:
-    """Noise on the window along the sensitive directions; the minimiser comes after it: post-processing."""
-    windows, minimiser = models.windows, models.minimiser(policy)
-    directions = sensitive_directions(windows, policy)
-    noise = subspace(directions, policy.privacy.epsilon, inferences=policy.inferences.sensitive)
-    decoder = to_network(nn.Sequential(Clip(), minimiser.encoder(), minimiser.decoder(), Clip()), windows.flat)
-    return TrainedProtector(noise, Network((), windows.flat.shape[1]), decoder, _description(minimiser))
 
 
 def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
     """One of K codes through the channel of least cost, then a synthetic window of the code that came out."""
     if policy.slot_windows is not None:
         return through_scripts(models, policy, policy.slot_windows)
-    if policy.privacy.guarantee == "named":
-        return _calibrated(models, policy)
     return _channel(models.codes(policy).book(policy.hold), policy)
 
 
-def _calibrated(models: FittedModels, policy: Policy) -> TrainedProtector:
-    """With named promises, by a coder that did not learn from the recordings that it is calibrated on.
-
-    Where recordings are too few, LDP promises as much and needs none: all of it, unless the policy has a ceiling for
-    classes without a promise. That is known from labels, before anything is learnt.
-    """
-    windows = models.windows
-    chosen = calibrating(windows, policy.inferences.useful, seed=policy.training.seed)
-    _, joint = read_targets(windows, policy)
-    uncoded = np.zeros(int(chosen.sum()), dtype=np.int64)
-    recorded = partial(_recorded, windows, chosen, joint, policy=policy)
-    promises, rest = _promises(recorded(uncoded, codes=joint.count), policy)
-    missing = {*policy.inferences.sensitive} - {each.inference for each in promises}
-    if missing or (rest and policy.privacy.ldp_ceiling is None):
-        ldp = {"guarantee": "ldp", "epsilon": ldp_epsilon(policy), "given": None, "ldp_ceiling": None}
-        return _channel(models.codes(policy).book(policy.hold), policy.vary(privacy=ldp), unpromised=rest)
-    learnt = models.codes_apart(policy, chosen)
-    book = learnt.book(policy.hold)
-    shares = recorded(book.coded, codes=len(book.codes))
-    made = _channel(book, policy, *_promises(shares, policy))
-    assert isinstance(made.mechanism, DiscreteChannel)
-    found = [asdict(each) for one in shares for each in horizons(one, made.mechanism.probabilities)]
-    coded = np.full(len(windows), -1)
-    coded[chosen] = book.coded
-    return replace(made, made_of={**made.made_of, "horizon": found}, coded=coded)
-
-
-def _channel(
-    book: CodeBook, policy: Policy, promises: Sequence[NamedPromise] = (), unpromised: Sequence[Unpromised] = ()
-) -> TrainedProtector:
-    costs, misread, privacy = policy.training.cost_matrix, book.cost({}), policy.privacy
+def _channel(book: CodeBook, policy: Policy) -> TrainedProtector:
+    costs, misread = policy.training.cost_matrix, book.cost({})
     plan = design(
         book.cost(costs),
         book.prior,
-        ldp_epsilon=privacy.ldp_ceiling if promises else privacy.epsilon,
-        promises=promises,
-        confidence=privacy.confidence,
-        given=policy.inferences.useful if privacy.given == "useful" else (),
+        ldp_epsilon=policy.privacy.epsilon,
         # Of channels that cost the same: the one read rightly more, or the one that moves windows less.
         distortion=misread if costs else book.distortion,
     )
     outputs = book.outputs.samples
-    channel = make(plan, variants=outputs.shape[1], codes=book.codes, outputs=book.codes, unpromised=unpromised)
+    channel = make(plan, variants=outputs.shape[1], codes=book.codes, outputs=book.codes)
     expected = 1 - replace(plan, cost=misread).expected_cost
     return _of_book(book, channel, expected, plan.expected_cost if costs else None)
 
 
 def through_scripts(models: FittedModels, policy: Policy, slot: int) -> TrainedProtector:
     """One script for an episode by randomised response, then synthetic windows that change where it does."""
-    learnt, privacy, epsilon = models.codes(policy), policy.privacy, ldp_epsilon(policy)
+    learnt, privacy = models.codes(policy), policy.privacy
     slots = policy.hold.windows // slot
-    scripts = Scripts.fitting(learnt.joint.count, slots, changes=privacy.changes, windows=slot, epsilon=epsilon)
+    scripts = Scripts.fitting(learnt.joint.count, slots, changes=privacy.changes, windows=slot, epsilon=privacy.epsilon)
     book, costs = learnt.book(policy.hold, scripts), policy.training.cost_matrix
     facts = {"prior": tuple(book.prior.tolist()), "variants": book.outputs.samples.shape[1], "outputs": book.codes}
-    made = ScriptResponse.of(scripts, epsilon, cost=book.cost(costs), **facts)
+    made = ScriptResponse.of(scripts, privacy.epsilon, cost=book.cost(costs), **facts)
     expected = 1 - replace(made, cost=book.cost({})).expected_error()
     return _of_book(book, made, expected, made.expected_error() if costs else None)
 
@@ -155,28 +100,6 @@ def _of_book(book: CodeBook, mechanism: Mechanism, accuracy: float, cost: float 
     made_of |= {"expected_accuracy": accuracy} | ({} if cost is None else {"expected_cost": cost})
     table = OutputTable.of(outputs.reshape(-1, outputs.shape[2]))
     return TrainedProtector(mechanism, book.encoder, table, made_of, coded=book.coded)
-
-
-def _recorded(
-    windows: LabelledWindows, chosen: Mask, joint: Joint, coded: Indices, *, codes: int, policy: Policy
-) -> list[RecordedShares]:
-    """Of each sensitive inference, the codes of the chosen windows' draws, recording by recording."""
-    draws = CalibrationDraws.of(windows[chosen], coded, hold=policy.hold, codes=codes)
-    given: dict[str, Any] = {}
-    if policy.privacy.given == "useful":
-        given = {"useful": joint.codes[chosen], "names": joint.names}
-    return [
-        replace(
-            draws.shares(name, windows.classes(name), epsilon=policy.privacy.epsilon, **given),
-            classes=tuple(windows.numbers(name)),
-        )
-        for name in policy.inferences.sensitive
-    ]
-
-
-def _promises(recorded: Sequence[RecordedShares], policy: Policy) -> Calibrated:
-    found = [each.calibrated(confidence=policy.privacy.confidence, inferences=len(recorded)) for each in recorded]
-    return [promise for promises, _ in found for promise in promises], [few for _, rest in found for few in rest]
 
 
 def _on_features(noise: GridLaplace, minimiser: Minimiser, windows: LabelledWindows) -> TrainedProtector:
@@ -196,7 +119,6 @@ BUILDERS: dict[str, Build] = {
     "baseline": baseline,
     "laplace": certified,
     "paper": paper,
-    "subspace": along_subspace,
     "channel": through_channel,
 }
 
@@ -204,22 +126,9 @@ BUILDERS: dict[str, Build] = {
 def build(name: str, models: FittedModels, policy: Policy) -> TrainedProtector:
     """A mechanism for a policy, by name; what it promises is per episode where the policy holds draws."""
     made, hold = BUILDERS[name](models, policy.vary(privacy={"mechanism": name})), policy.hold
-    if hold.windows == 1:
-        return made
     mechanism: Any = made.mechanism
-    return replace(made, mechanism=replace(mechanism, event=replace(mechanism.event, per=hold.per)), hold=hold)
-
-
-def sensitive_directions(windows: LabelledWindows, policy: Policy) -> Floats:
-    """Basis of the span of the sensitive inferences' ridge classifiers, all classes of all of them (paper, mode 2)."""
-    if not policy.inferences.sensitive:
-        raise PolicyError('inferences.sensitive is empty; guarantee = "rldp" needs the inferences to hide')
-    weights = []
-    for name in policy.inferences.sensitive:
-        known = windows.labelled(name)
-        classifier = RidgeClassifier().fit(windows.flat[known], windows.labels[name][known].astype(str))
-        weights.append(np.atleast_2d(classifier.coef_).T)
-    return basis(np.hstack(weights))
+    event = replace(mechanism.event, per=hold.per, erased=policy.erased)
+    return replace(made, mechanism=replace(mechanism, event=event), hold=hold)
 
 
 def _box(windows: LabelledWindows, minimiser: Minimiser) -> Box:
@@ -229,8 +138,8 @@ def _box(windows: LabelledWindows, minimiser: Minimiser) -> Box:
     return Box(tuple(low.tolist()), tuple(high.tolist()))
 
 
-RIVALS = {"ldp": ("laplace",), "named": ("laplace",), "rldp": ("subspace", "laplace")}
-"""Of the channel, by guarantee; an ε-LDP release keeps the weaker promises, too."""
+RIVALS = ("laplace",)
+"""Of the channel."""
 Readings = Mapping[str, tuple[NDArray[np.str_], Floats]]
 """By useful inference its classes, and (window, class): how often an app reads each window as each class."""
 DRAWS = 4
@@ -246,10 +155,9 @@ def select(models: FittedModels, policy: Policy) -> TrainedProtector:
     that could not reach the channel whatever it does is not tried.
     """
     channel, costs = build("channel", models, policy), policy.training.cost_matrix
-    assert channel.coded is not None
-    validation = models.validation(policy, channel.coded)
+    validation = models.validation(policy)
     found = {"channel": Loss.of(_through_channel(channel, validation), validation.held_out, policy)}
-    for name in RIVALS[policy.privacy.guarantee]:
+    for name in RIVALS:
         if costs or _most(name, models.windows, policy) >= 1 - found["channel"].highest:
             found[name] = Loss.of(_through(name, validation, policy), validation.held_out, policy)
     best = min(found, key=lambda name: found[name].mean)
@@ -315,4 +223,4 @@ def _most(name: str, windows: LabelledWindows, policy: Policy) -> float:
         return 1.0
     labels = [windows.labels[useful][windows.labelled(useful)].astype(str) for useful in policy.inferences.useful]
     priors = [np.unique(each, return_counts=True)[1] for each in labels]
-    return float(np.mean([best_laplace_accuracy(ldp_epsilon(policy), each) for each in priors]))
+    return float(np.mean([best_laplace_accuracy(policy.privacy.epsilon, each) for each in priors]))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from deeprotect.bundle import Bundle
+from deeprotect.bundle.kept import Kept
 from deeprotect.bundle.layers.rounding import Argmax
 from deeprotect.bundle.manifest import ENROLLED, TrainingRecord
 from deeprotect.errors import BundleError, TableError, quoted_all
@@ -16,6 +17,7 @@ from deeprotect.training.codebook.codebook import check_costs
 from deeprotect.training.codebook.personal_head import personal
 from deeprotect.training.fitting.builders import build, select
 from deeprotect.training.fitting.fitted_models import HELD_OUT, FittedModels
+from deeprotect.training.fitting.kept_aside import count, kept_aside
 from deeprotect.training.fitting.trained import TrainedProtector, measure
 from deeprotect.training.labelled_windows import MISSING, Indices, LabelledWindows, read_windows
 from deeprotect.training.splits import measurable
@@ -34,16 +36,23 @@ def fit(
     columns: Sequence[str] | None = None,
     progress: Progress = lambda _: None,
 ) -> Bundle:
-    """Learn a protector; the last part of each recording only measures it."""
-    windows = read_windows(table, policy, mapped=mapped, columns=columns)
-    _check_classes(windows, policy)
+    """Learn a protector; the last part of each recording only measures it, and whole ones only count what it misreads.
+
+    Attackers do best on recordings that they have seen the beginning of; the coder errs most on recordings that it has
+    not seen at all.
+    """
+    every = read_windows(table, policy, mapped=mapped, columns=columns, tails=True)
+    _check_classes(every[every.worth_keeping], policy)
+    kept = kept_aside(every, policy)
+    windows = every[every.worth_keeping & ~kept]
     train, test = measurable(windows, held_out=HELD_OUT, seed=policy.training.seed, hold=policy.kept_together)
     progress(READ)
     models = FittedModels(windows[train], policy.kept_together, progress=lambda share: progress(READ + CODED * share))
     protection = learn(models, policy)
     progress(LEARNT)
     results = measure(protection, windows[train], windows[test], policy)
-    bundle = export(protection, policy, windows=windows, results=[results])
+    counted = count(protection, every[kept], windows[train], policy)
+    bundle = export(protection, policy, windows=every[every.worth_keeping], results=[results], kept=counted)
     progress(1.0)
     return bundle
 
@@ -52,15 +61,20 @@ def learn(models: FittedModels, policy: Policy) -> TrainedProtector:
     """The policy's protector, from models that the next policy on these windows can use again."""
     check_costs(models.windows, policy)
     with single_thread():
-        if policy.privacy.slots is not None:
-            return build("channel", models, policy)  # nothing else releases scripts
+        if policy.privacy.slots is not None or policy.erased:
+            return build("channel", models, policy)  # nothing else releases scripts, or learns behind an erasure
         if policy.privacy.mechanism == "auto":
             return select(models, policy)
         return build(policy.privacy.mechanism, models, policy)
 
 
 def export(
-    protection: TrainedProtector, policy: Policy, *, windows: LabelledWindows, results: list[dict[str, Any]]
+    protection: TrainedProtector,
+    policy: Policy,
+    *,
+    windows: LabelledWindows,
+    results: list[dict[str, Any]],
+    kept: Kept | None = None,
 ) -> Bundle:
     """The protection as a bundle, with what was learnt from and what was measured."""
     return Bundle.make(
@@ -73,6 +87,7 @@ def export(
         results=results,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         made_with={name: version(name) for name in ("torch", "scikit-learn", "numpy")},
+        kept=kept,
     )
 
 
@@ -127,11 +142,11 @@ def enrol(
 
 
 def _check_promise(bundle: Bundle) -> None:
-    """Counts behind a named promise are of the coder that was shipped with them."""
+    """No other proof does without the encoder."""
     if bundle.mechanism.event.guarantee != "ldp":
         raise BundleError(
-            f"the bundle's promise is {bundle.mechanism.event.guarantee}, which was counted on another coder; enrol "
-            'keeps ε-LDP only: train with guarantee = "ldp"'
+            f"the bundle's promise is {bundle.mechanism.event.guarantee}; enrol keeps ε-LDP only: train with "
+            'guarantee = "ldp"'
         )
 
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 from deeprotect.policy import Policy
 from deeprotect.signals import Hold
-from deeprotect.training.codebook.codebook import LearntCodes, learn_apart, learn_codes
+from deeprotect.training.codebook.codebook import LearntCodes, learn_codes
 from deeprotect.training.fitting.trained import Apps, fit_apps
-from deeprotect.training.labelled_windows import Indices, LabelledWindows
+from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.minimisers.autoencoder import Autoencoder
 from deeprotect.training.minimisers.minimiser import PCA, Minimiser
 from deeprotect.training.minimisers.paper_autoencoder import PaperAutoencoder
@@ -34,9 +34,8 @@ class FittedModels:
     longest: Hold = field(default_factory=Hold)
     progress: Progress = field(default=_ignore, repr=False)
     _minimisers: dict[str, Minimiser] = field(default_factory=dict, repr=False)
-    _codes: list[LearntCodes] = field(default_factory=list, repr=False)
-    _apart: list[LearntCodes] = field(default_factory=list, repr=False)
-    _validation: dict[bool, "Validation"] = field(default_factory=dict, repr=False)
+    _codes: dict[tuple[str, ...], LearntCodes] = field(default_factory=dict, repr=False)
+    _validation: list["Validation"] = field(default_factory=list, repr=False)
 
     def minimiser(self, policy: Policy) -> Minimiser:
         """The policy's, learnt from the useful inferences only."""
@@ -47,27 +46,19 @@ class FittedModels:
         return self._minimisers[name]
 
     def codes(self, policy: Policy) -> LearntCodes:
-        """Coder and synthetic windows, from which code books are made."""
-        if not self._codes:
-            self._codes.append(learn_codes(self.windows, policy, hold=self.longest, progress=self.progress))
-        return self._codes[0]
+        """Coder and synthetic windows, from which code books are made; another where directions are erased."""
+        if policy.erased not in self._codes:
+            learnt = learn_codes(self.windows, policy, hold=self.longest, progress=self.progress)
+            self._codes[policy.erased] = learnt
+        return self._codes[policy.erased]
 
-    def codes_apart(self, policy: Policy, calibrating: Mask) -> LearntCodes:
-        """The same by a coder that did not learn from the calibrating recordings, which it then counts."""
-        if not self._apart:
-            self._apart.append(learn_apart(self.windows, policy, calibrating, progress=self.progress))
-        return self._apart[0]
-
-    def validation(self, policy: Policy, coded: Indices) -> "Validation":
-        """Models of most of the windows, and the rest to measure them on: windows that have a code, `coded`."""
-        every = bool((coded >= 0).all())
-        if every not in self._validation:
-            hold, fit, rest = self.longest, coded < 0, coded >= 0
-            if every:
-                fit, rest = measurable(self.windows, held_out=HELD_OUT, seed=policy.training.seed, hold=hold)
-            models = FittedModels(self.windows[fit], hold)
-            self._validation[every] = Validation(models, self.windows[rest], rest, fit_apps(models.windows, policy))
-        return self._validation[every]
+    def validation(self, policy: Policy) -> "Validation":
+        """Models of most of the windows, and the rest to measure them on."""
+        if not self._validation:
+            fit, rest = measurable(self.windows, held_out=HELD_OUT, seed=policy.training.seed, hold=self.longest)
+            models = FittedModels(self.windows[fit], self.longest)
+            self._validation.append(Validation(models, self.windows[rest], rest, fit_apps(models.windows, policy)))
+        return self._validation[0]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """A protector that was just trained: the layers and mechanism that a bundle will hold, and a first measurement."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,8 +18,8 @@ from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.signals import Hold
 from deeprotect.signals.episodes import Counts, run_lengths
 from deeprotect.signals.schema import Floats
-from deeprotect.training.codebook.codebook import Costs, price
-from deeprotect.training.labelled_windows import Indices, LabelledWindows
+from deeprotect.training.codebook.codebook import Costs, coded_classes, price
+from deeprotect.training.labelled_windows import Indices, LabelledWindows, numbered
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class TrainedProtector:
     """Encoder, mechanism and decoder on flat scaled windows (window, value); `made_of` describes what was learnt.
 
     `coded`, where there is a code book: each training window's code, or its episode's, by a coder that did not learn
-    from it; -1 where there is none.
+    from it.
     """
 
     mechanism: Mechanism
@@ -40,7 +40,7 @@ class TrainedProtector:
     @property
     def schema(self) -> "_Scaled":
         """Windows are scaled already."""
-        return _Scaled()
+        return _Scaled(np.full(self.decoder.outputs, 0.5))
 
     def encode(self, private: Floats) -> Floats:
         """Code (window, coordinate) of each window, or evidence, where draws are held."""
@@ -66,7 +66,10 @@ class TrainedProtector:
         return one(rehearse([Request(bundle, ledger, (), private[heard], looked, shown)], entropy=entropy))
 
 
+@dataclass(frozen=True, eq=False)
 class _Scaled:
+    middle: Floats
+
     def scale(self, windows: Floats) -> Floats:
         return windows
 
@@ -86,12 +89,17 @@ def measure(
     event, sensitive = protection.mechanism.event, policy.inferences.sensitive
     seen = released_of(protection, train, policy) if sensitive else None
     apps, costs = fit_apps(train, policy), policy.training.cost_matrix
+    coded = {} if protection.coded is None else coded_classes(train, policy)
     return {
         "mechanism": protection.mechanism.name,
-        "guarantee": event.guarantee,
+        "guarantee": event.policy_guarantee,
         "epsilon": event.epsilon,
         "windows": len(test),
         "useful": {name: _app(app, name, test, released, costs=costs) for name, app in apps.items()},
+        "classes": {
+            name: list(_classes(app, name, train, test, released=released, coded=coded.get(name)))
+            for name, app in apps.items()
+        },
         "sensitive": {name: _attacker(name, train, test, seen=seen, released=released) for name in sensitive},
     }
 
@@ -115,11 +123,44 @@ def _app(
     if not len(truth):
         return {}
     read = app.predict(released[seen])
-    numbers = _accuracies(truth, clean=app.predict(test.flat[seen]), app=read)
+    clean = app.predict(test.flat[seen])
+    numbers = _accuracies(truth, clean=clean, app=read)
+    numbers |= {"clean_balanced": balanced(truth, clean), "app_balanced": balanced(truth, read)}
     if not costs:
         return numbers
     prices = [price(*pair, costs.get(name, {})) for pair in zip(truth, read, strict=True)]
     return numbers | {"app_cost": float(np.mean(prices))}
+
+
+def _classes(
+    app: RandomForestClassifier,
+    name: str,
+    train: LabelledWindows,
+    test: LabelledWindows,
+    *,
+    released: Floats,
+    coded: Collection[str] | None,
+) -> Iterator[dict[str, Any]]:
+    """Of each class its windows, and how often the app reads it right; under its number where it may be a person.
+
+    `coded` are classes with a code, None where there is no code book.
+    """
+    classes, seen = sorted({*train.classes(name), *test.classes(name)}), test.labelled(name)
+    names = numbered(classes) if train.may_be_people(name) else classes
+    truth = test.labels[name][seen].astype(str)
+    read = [app.predict(windows[seen]) if len(truth) else truth for windows in (test.flat, released)]
+    for shown, each in zip(names, classes, strict=True):
+        here = truth == each
+        clean, after = (float(np.mean(guess[here] == each)) if here.any() else None for guess in read)
+        learnt = int((train.labels[name] == each).sum())
+        yield {"name": shown, "learnt": learnt, "tested": int(here.sum()), "clean": clean, "app": after} | (
+            {} if coded is None else {"code": "own" if each in coded else "none"}
+        )
+
+
+def balanced(truth: Any, guess: Any) -> float:
+    """Recall, mean over the classes that are tested: a class counts, not its frequency."""
+    return float(np.mean([np.mean(guess[truth == each] == each) for each in np.unique(truth)]))
 
 
 def _attacker(

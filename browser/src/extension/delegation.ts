@@ -1,0 +1,36 @@
+// Frames of other origins ask the document around them what its `allow` attribute gives them: under our header the
+// browser denies motion to both. Content scripts speak to each other; a page could forge an answer for its own frames
+// only, and those it could as well allow.
+import type { Feature } from "./header";
+import { allowedByPage, decide, delegated, isUndecided } from "./policy";
+
+const QUESTION = "deeprotect: what may this frame read?";
+
+/** Resolves when this frame knows what it may read. */
+export const decided: Promise<void> = isUndecided() ? asked() : Promise.resolve();
+
+function asked(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = (event: MessageEvent<Feature[]>) => {
+      decide(event.data);
+      resolve();
+    };
+    window.parent.postMessage(QUESTION, "*", [port2]);
+  });
+}
+
+window.addEventListener("message", (event) => {
+  const [port] = event.ports;
+  if (event.data !== QUESTION || !port) return;
+  event.stopImmediatePropagation();
+  void decided.then(() => port.postMessage(given(event)));
+}, true);
+
+function given({ source, origin }: MessageEvent): Feature[] {
+  const frame = [...document.querySelectorAll("iframe")].find(({ contentWindow }) => contentWindow === source);
+  if (!frame) return [];
+  const src = frame.hasAttribute("srcdoc") || !frame.src ? window.origin : new URL(frame.src).origin;
+  const parts = delegated(frame.allow, { self: window.origin, src, origin });
+  return parts.filter((feature) => allowedByPage(feature));
+}

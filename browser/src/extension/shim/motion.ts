@@ -1,0 +1,29 @@
+// The browser's motion: its events and classes, and what of a page's policy each of them needs.
+import type { Feature } from "../header";
+
+export type MotionEvent = "devicemotion" | "deviceorientation" | "deviceorientationabsolute";
+
+const BOTH = ["accelerometer", "gyroscope"] as const;
+const ALL = ["accelerometer", "gyroscope", "magnetometer"] as const;
+
+export const EVENTS: { readonly [type in MotionEvent]: readonly Feature[] } = {
+  devicemotion: BOTH,
+  deviceorientation: BOTH,
+  deviceorientationabsolute: ALL,
+};
+
+export const CLASSES: { readonly [name: string]: readonly Feature[] } = {
+  Accelerometer: ["accelerometer"],
+  LinearAccelerationSensor: ["accelerometer"],
+  GravitySensor: ["accelerometer"],
+  Gyroscope: ["gyroscope"],
+  Magnetometer: ["magnetometer"],
+  UncalibratedMagnetometer: ["magnetometer"],
+  AbsoluteOrientationSensor: ALL,
+  RelativeOrientationSensor: BOTH,
+};
+
+/** Compared one by one: a page may have changed what looks into lists. */
+export function isMotion(type: string): type is MotionEvent {
+  return type === "devicemotion" || type === "deviceorientation" || type === "deviceorientationabsolute";
+}

@@ -1,0 +1,98 @@
+"""What leaves beyond the useful label, on tested windows: misread draws, and what they can tell at most.
+
+docs/claims.md#what-leaves-beyond-the-useful-label
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+
+import numpy as np
+
+from deeprotect.attack.predictions import Interval, clustered
+from deeprotect.privacy.channel.betting import UNIT
+from deeprotect.privacy.channel.beyond import Excess, apart, excesses, misread_draws
+from deeprotect.training.fitting.kept_aside import Coding, Readings
+from deeprotect.training.labelled_windows import MISSING, Indices, LabelledWindows
+from deeprotect.training.splits import Mask
+
+WHOLE = 1 << 40
+"""Draws of a stretch that is a whole recording."""
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """Of one row: the share of misread draws, and how much more often than by guessing anything else is named at most.
+
+    `at_most` is estimated on the tested windows, of one draw and of all of a recording; `surely` is its 95 % upper end
+    over recordings, where there are enough of them.
+    """
+
+    misread: float
+    ci: Interval
+    labelled: float  # share of draws that have a useful label; others count as misread
+    at_most: Mapping[str, float]
+    surely: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Misread:
+    """Of each slot that a release of tested windows shows, whether it is misread, and of which draw and recording."""
+
+    tau: Fraction
+    wrong: Mask
+    draw: Indices
+    recording: Indices
+    known: Mask
+
+    @classmethod
+    def of(cls, windows: LabelledWindows, *, coding: Coding, useful: Sequence[str]) -> Self | None:
+        """None for noise on features, which has no codes."""
+        tau = apart(coding.mechanism)
+        if tau is None:
+            return None
+        found = Readings.of(coding, windows, useful)
+        return cls(tau, found.misread, found.draw, found.recording, found.truth != MISSING)
+
+    def stretches(self, size: int) -> Iterator[tuple[int, np.ndarray[tuple[int], np.dtype[np.float64]]]]:
+        """Of each recording 1 − (1 − τ)^N for each of its stretches of so many slots."""
+        for recording in np.unique(self.recording):
+            here = self.recording == recording
+            counts = misread_draws(self.wrong[here], self.draw[here], length=size)
+            yield int(recording), excesses(self.tau, int(counts.max()))[counts] / UNIT
+
+
+def excess(folds: Sequence[Misread], size: int) -> float:
+    """The mean over all stretches of so many slots."""
+    return float(np.concatenate([part for fold in folds for _, part in fold.stretches(size)]).mean())
+
+
+def excess_of_labelled(folds: Sequence[Misread]) -> float:
+    """Of single draws that have a useful label."""
+    return float(np.concatenate([float(fold.tau) * fold.wrong[fold.known] for fold in folds]).mean())
+
+
+def sum_up(folds: Sequence[Misread]) -> Beyond:
+    """Over all folds; a recording that several of them test counts once."""
+    wrong = np.concatenate([fold.wrong for fold in folds])
+    recording = np.concatenate([fold.recording for fold in folds])
+    known = np.concatenate([fold.known for fold in folds])
+    sizes = {"1": 1, "recording": WHOLE}
+    return Beyond(
+        float(wrong.mean()),
+        clustered(wrong, recording),
+        float(known.mean()),
+        {name: excess(folds, size) for name, size in sizes.items()}
+        | ({"1, labelled": excess_of_labelled(folds)} if known.any() else {}),
+        {name: _surely(folds, size) for name, size in sizes.items()},
+    )
+
+
+def _surely(folds: Sequence[Misread], size: int) -> float | None:
+    found: dict[int, list[float]] = {}
+    for fold in folds:
+        for recording, parts in fold.stretches(size):
+            found.setdefault(recording, []).append(float(parts.mean()))
+    end = Excess.of([Fraction(min(1.0, float(np.mean(each)))) for each in found.values()]).end
+    return None if end is None else float(end)
