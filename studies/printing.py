@@ -63,18 +63,25 @@ def _promised(row: Row) -> str:
 
 
 def features_table(comparison: Comparison) -> None:
-    """Accuracy and informativeness per minimiser, then expected noise per mechanism, held against the code's spread."""
+    """Accuracy and informativeness of each feature extractor, then each mechanism's noise beside the code's spread."""
     console = Console()
-    table = Table("minimiser", "features", f"{comparison.study.useful}: ridge", "informativeness", "highest", box=None)
+    table = Table(
+        "feature_extractor", "features", f"{comparison.study.useful}: ridge", "informativeness", "highest", box=None
+    )
     for row in comparison.features:
         numbers = map(number, (row.accuracy, row.informativeness_mean, row.informativeness_max))
-        table.add_row(row.minimiser, str(row.features), *numbers)
+        table.add_row(row.feature_extractor, str(row.features), *numbers)
     console.print(table)
     table = Table("mechanism", "promise", "on", "noise ‖·‖₁", "spread ‖·‖₁", "noise / spread", box=None)
     for line in comparison.noise:
         share = f"{line.code_error / line.code_spread:.2f}"
         table.add_row(
-            line.mechanism, line.guarantee, line.minimiser, number(line.code_error), number(line.code_spread), share
+            line.mechanism,
+            line.guarantee,
+            line.feature_extractor,
+            number(line.code_error),
+            number(line.code_spread),
+            share,
         )
     console.print(table)
     table = Table("ρ", "weight of KL", "activity", "spread", f"{comparison.study.useful}: ridge", box=None)

@@ -58,7 +58,7 @@ def bundle(policy) -> Bundle:
         laplace.baseline(dim, policy.privacy.epsilon),
         encoder=Network((), dim),
         decoder=Network((), dim),
-        minimiser={"name": "none"},
+        feature_extractor={"name": "none"},
         training=TrainingRecord(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
         results=[],
         created="2026-01-01T00:00:00+00:00",
@@ -76,7 +76,7 @@ def channel_bundle(policy) -> Bundle:
         make(design(1.0 - np.eye(4), np.ones(4), ldp_epsilon=0.5)),
         encoder=largest(dim, np.arange(dim) % 4),
         decoder=OutputTable.of(np.full((4, dim), 0.5)),
-        minimiser={"name": "code book"},
+        feature_extractor={"name": "code book"},
         training=TrainingRecord(
             fingerprint="0" * 64,
             rows=320,
@@ -97,14 +97,14 @@ def _mode2(dim, epsilon):
 @pytest.fixture
 def relaxed_bundle(policy) -> Bundle:
     """The paper's noise for one direction of the person's, on the samples."""
-    privacy, training = {"mechanism": "paper", "guarantee": "rldp"}, {"minimiser": "paper"}
+    privacy, training = {"mechanism": "paper", "guarantee": "rldp"}, {"feature_extractor": "paper"}
     dim = policy.schema().dim
     return Bundle.make(
         policy.vary(inferences={"sensitive": ["person"]}, privacy=privacy, training=training),
         _mode2(dim, policy.privacy.epsilon),
         encoder=Network((), dim),
         decoder=Network((), dim),
-        minimiser={"name": "none"},
+        feature_extractor={"name": "none"},
         training=TrainingRecord(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
         results=[],
         created="2026-01-01T00:00:00+00:00",

@@ -30,7 +30,7 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     policy: a policy, its path or a dictionary; without one, a row is one channel with a public range of 0 to 1, and y
     is what may be inferred. The columns of y are the policy's useful inferences, so that an app behind it learns from
     the same y; those of `sensitive`, an argument of fit, its sensitive ones.
-    epsilon, mechanism, minimiser, max_epochs: instead of the policy's, for a search over them.
+    epsilon, mechanism, feature_extractor, max_epochs: instead of the policy's, for a search over them.
     ledger, stream, person, app: as for `Protector.protect`.
 
     Every transform draws anew and costs ε for each draw; where the policy holds draws, rows follow each other in time.
@@ -40,7 +40,7 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         >>> from deeprotect.sklearn import WindowProtector
         >>> windows = np.random.default_rng(0).random((80, 6))
         >>> labels = np.where(windows.mean(axis=1) > 0.5, "walk", "rest")
-        >>> step = WindowProtector(mechanism="laplace", minimiser="pca", random_state=0).fit(windows, labels)
+        >>> step = WindowProtector(mechanism="laplace", feature_extractor="pca", random_state=0).fit(windows, labels)
         >>> step.transform(windows).shape
         (80, 6)
         >>> step.protector_
@@ -53,7 +53,7 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         *,
         epsilon: float | None = None,
         mechanism: str | None = None,
-        minimiser: str | None = None,
+        feature_extractor: str | None = None,
         max_epochs: int | None = None,
         random_state: Any = None,
         ledger: Ledger | str | PathLike[str] | None = None,
@@ -64,7 +64,7 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         self.policy = policy
         self.epsilon = epsilon
         self.mechanism = mechanism
-        self.minimiser = minimiser
+        self.feature_extractor = feature_extractor
         self.max_epochs = max_epochs
         self.random_state = random_state
         self.ledger = ledger
@@ -105,7 +105,7 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         return np.asarray(release.table.reshape(rows.shape))
 
     def _policy(self, values: int) -> Policy:
-        keys = ("epsilon", "mechanism", "minimiser", "max_epochs")
+        keys = ("epsilon", "mechanism", "feature_extractor", "max_epochs")
         changed = {key: value for key in keys if (value := getattr(self, key)) is not None}
         if self.random_state is not None or self.policy is None:
             changed["seed"] = int(check_random_state(self.random_state).randint(2**31 - 1))

@@ -65,7 +65,7 @@ def protector(shape: Shape, *, every: str | None = None, listen: int | None = No
         mechanism,
         encoder=encoder(shape),
         decoder=OutputTable.of(public),
-        minimiser={"name": "code book"},
+        feature_extractor={"name": "code book"},
         training=TrainingRecord(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
         results=[],
         created="2026-01-01T00:00:00+00:00",

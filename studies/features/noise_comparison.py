@@ -16,7 +16,7 @@ from studies.features.expected_noise import expected_noise
 METHODS = (
     Method("baseline", "ldp"),
     Method("paper", "ldp"),
-    Method("laplace", "ldp", minimiser="paper"),
+    Method("laplace", "ldp", feature_extractor="paper"),
     Method("laplace", "ldp"),
     Method("paper", "rldp"),
 )
@@ -28,19 +28,19 @@ class NoiseRow:
 
     `code_error` is E‖noise‖₁ of the code by formula, `code_spread` how far codes lie from their mean: only their
     ratio compares codes of different scale. `window_error` and `window_spread` are the same, measured in released
-    windows of samples scaled to [0, 1]; `minimiser_error` is what is lost there without any noise.
+    windows of samples scaled to [0, 1]; `feature_extractor_error` is what is lost there without any noise.
     """
 
     mechanism: str
     guarantee: str
     epsilon: float
-    minimiser: str
+    feature_extractor: str
     dimensions: int
     code_error: float
     code_spread: float
     window_error: float
     window_spread: float
-    minimiser_error: float
+    feature_extractor_error: float
 
 
 def compare_noise(runner: Runner, epsilon: float, *, methods: Sequence[Method] = METHODS) -> list[NoiseRow]:
@@ -62,13 +62,13 @@ def _noise_row(fold: FittedFold, cell: EvaluationCell, *, epsilon: float) -> Noi
         mechanism=method.mechanism,
         guarantee=method.guarantee,
         epsilon=epsilon,
-        minimiser=method.made_of,
+        feature_extractor=method.made_of,
         dimensions=code.shape[1],
         code_error=expected_noise(protector.mechanism),
         code_spread=_spread(code),
         window_error=_mean_l1(released - without_noise),
         window_spread=_spread(without_noise),
-        minimiser_error=_mean_l1(without_noise - private),
+        feature_extractor_error=_mean_l1(without_noise - private),
     )
 
 
@@ -82,7 +82,7 @@ def _mean_l1(difference: Floats) -> float:
 
 def findings(rows: Sequence[NoiseRow]) -> str:
     """The comparison with the paper, in words, where its rows are there."""
-    found = {(row.mechanism, row.guarantee, row.minimiser): row for row in rows}
+    found = {(row.mechanism, row.guarantee, row.feature_extractor): row for row in rows}
     paper, ours = found.get(("paper", "ldp", "paper")), found.get(("laplace", "ldp", "paper"))
     if not (paper and ours and ours.code_error):
         return ""

@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 from torch import Tensor, nn
 from torch.nn import functional
 
+from deeprotect.training.feature_extractors.feature_extractor import FeatureExtractor, Floats, affine
 from deeprotect.training.labelled_windows import Targets
-from deeprotect.training.minimisers.minimiser import Floats, Minimiser, affine
 
 
 class SparseCode(nn.Module):
@@ -43,7 +43,7 @@ class SparseCode(nn.Module):
         return functional.relu(code - self.threshold) - functional.relu(-code - self.threshold)
 
 
-class BlindCompressiveSensing(Minimiser):
+class BlindCompressiveSensing(FeatureExtractor):
     """As many atoms as features; `alpha` weighs sparsity, in units of the windows' root mean square deviation.
 
     Examples:

@@ -6,7 +6,7 @@ import numpy as np
 import pywt
 from scipy.fft import dct
 
-from deeprotect.training.minimisers.minimiser import Floats, Linear
+from deeprotect.training.feature_extractors.feature_extractor import Floats, Linear
 from deeprotect.training.networks import window_samples
 
 

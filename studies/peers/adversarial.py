@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
+from deeprotect.training.feature_extractors.autoencoder import Loss, softmax, useful_loss
 from deeprotect.training.labelled_windows import LabelledWindows, Targets
-from deeprotect.training.minimisers.autoencoder import Loss, softmax, useful_loss
 from deeprotect.training.networks import Restore, Standardise, dense, initialise
 from deeprotect.training.trainer import single_thread
 from studies.peers.peer import PeerRelease, sensitive, targets

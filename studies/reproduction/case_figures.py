@@ -23,7 +23,7 @@ from deeprotect.evaluation.report.drawing import (
     looks,
 )
 from deeprotect.evaluation.results import Row
-from studies.features.minimiser_comparison import RAW
+from studies.features.extractor_comparison import RAW
 from studies.reproduction.feature_curves import SHOWN, CurvePoint
 
 EPSILON = "ε per window (further right: less noise)"
@@ -42,13 +42,13 @@ TRADE = {"channel ldp": Stroke("-", 1.0), "channel rldp": Stroke("--", 0.6), "pa
 
 def accuracy_of_features(part: str, points: Sequence[CurvePoint], useful: str) -> Drawing:
     """Ridge accuracy against the number of features, a line for each kind."""
-    few = [point for point in points if point.minimiser != RAW]
+    few = [point for point in points if point.feature_extractor != RAW]
     series = []
-    for name in dict.fromkeys(point.minimiser for point in few):
-        own = [point for point in few if point.minimiser == name]
+    for name in dict.fromkeys(point.feature_extractor for point in few):
+        own = [point for point in few if point.feature_extractor == name]
         low, high = zip(*(point.accuracy_ci for point in own), strict=True)
         series.append(Series(name, [point.features for point in own], [point.accuracy for point in own], low, high))
-    levels = {f"all {point.features} values": point.accuracy for point in points if point.minimiser == RAW}
+    levels = {f"all {point.features} values": point.accuracy for point in points if point.feature_extractor == RAW}
     levels |= {"guessing": points[0].chance}
     return lines(
         file_name("features", part),
@@ -63,7 +63,8 @@ def informativeness_of_features(part: str, points: Sequence[CurvePoint], useful:
     """Informativeness of each of the seven features, highest first."""
     shown = [point for point in points if point.informativeness]
     series = [
-        Series(point.minimiser, range(1, len(point.informativeness) + 1), point.informativeness) for point in shown
+        Series(point.feature_extractor, range(1, len(point.informativeness) + 1), point.informativeness)
+        for point in shown
     ]
     return bars(
         file_name("informativeness", part),

@@ -8,7 +8,7 @@ from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.results import Results
 from deeprotect.evaluation.runner import prepared
-from studies.features.minimiser_comparison import FeatureRow, compare_minimisers
+from studies.features.extractor_comparison import FeatureRow, compare_feature_extractors
 from studies.features.noise_comparison import NoiseRow, compare_noise, findings
 from studies.reproduction.known_tables import select_studies
 from studies.reproduction.sparsity import SparsityRow, compare_sparsity
@@ -31,16 +31,22 @@ class Comparison:
         return findings(self.noise)
 
     def to_json(self) -> dict[str, Any]:
-        parts: dict[str, list[Any]] = {"noise": self.noise, "minimisers": self.features, "sparsity": self.sparsity}
+        parts: dict[str, list[Any]] = {
+            "noise": self.noise,
+            "feature_extractors": self.features,
+            "sparsity": self.sparsity,
+        }
         rows = {name: [asdict(row) for row in part] for name, part in parts.items()}
         return {"study": self.study.name, **Results(rows=[], run=rows).to_json()["run"]}
 
 
 def compare(name: str, *, directory: Path | None = None, seed: int = 0) -> Comparison:
-    """Every minimiser on the windows of one study; its first useful inference is what the features should tell."""
+    """Every feature extractor on the windows of one study, whose first useful inference the features should carry."""
     (study,) = select_studies([name])
     data = study.load(directory)
     policy = study.policy(data)
     setup = Setup(app="ridge", attackers=("ridge",), pools=(), seed=seed)
     with prepared(study.windows(data, policy), policy, split=SplitSpec(), setup=setup) as runner:
-        return Comparison(study, compare_minimisers(runner), compare_noise(runner, EPSILON), compare_sparsity(runner))
+        return Comparison(
+            study, compare_feature_extractors(runner), compare_noise(runner, EPSILON), compare_sparsity(runner)
+        )

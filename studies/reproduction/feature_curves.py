@@ -13,8 +13,8 @@ from deeprotect.evaluation.methods import Setting
 from deeprotect.evaluation.runner import EvaluationCell, FittedFold, Progress, Question, Runner, split_into_tasks
 from deeprotect.signals.schema import Floats
 from studies.features.classical import KINDS, untrained
+from studies.features.extractor_comparison import RAW, features_of, read_with_ridge
 from studies.features.informativeness import informativeness
-from studies.features.minimiser_comparison import RAW, features_of, read_with_ridge
 from studies.reproduction.size import Size
 
 SHOWN = 7
@@ -32,7 +32,7 @@ class CurvePoint:
     where the paper shows it.
     """
 
-    minimiser: str
+    feature_extractor: str
     features: int
     accuracy: float
     accuracy_ci: Interval

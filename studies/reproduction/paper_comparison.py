@@ -7,7 +7,7 @@ import numpy as np
 
 from deeprotect.evaluation.results import Row, Sensitive, Useful
 from studies.features.classical import CLASSICAL
-from studies.features.minimiser_comparison import RAW
+from studies.features.extractor_comparison import RAW
 from studies.reproduction.case import SHOWN_EPSILON
 from studies.reproduction.case_result import ExperimentResult
 from studies.reproduction.feature_curves import SHOWN, CurvePoint
@@ -50,15 +50,15 @@ def compare_with_paper(result: ExperimentResult) -> list[PaperComparison]:
 
 
 def _features(result: ExperimentResult) -> Iterator[PaperComparison]:
-    at = {point.minimiser: point for point in result.points if point.features == SHOWN}
-    raw = next((point for point in result.points if point.minimiser == RAW), None)
+    at = {point.feature_extractor: point for point in result.points if point.features == SHOWN}
+    raw = next((point for point in result.points if point.feature_extractor == RAW), None)
     classical = [at[name] for name in CLASSICAL if name in at]
     if raw is None or not classical or "default" not in at or "paper" not in at:
         return
     best = max(classical, key=lambda point: point.accuracy)
     ours = (
         f"{share(at['default'].accuracy)} with {SHOWN} learnt features, {share(at['paper'].accuracy)} with the "
-        f"paper's own autoencoder, {share(best.accuracy)} with the best classical ones ({best.minimiser}), "
+        f"paper's own autoencoder, {share(best.accuracy)} with the best classical ones ({best.feature_extractor}), "
         f"{share(raw.accuracy)} with all {raw.features} values; guessing {share(raw.chance)}"
     )
     why = [*_floor(raw.chance), _gap(at["default"], best), *_literal(at), _kept(at["default"], raw)]
@@ -101,9 +101,9 @@ def _kept(learnt: CurvePoint, raw: CurvePoint) -> str:
 
 
 def _informativeness(learnt: CurvePoint, classical: Sequence[CurvePoint], useful: str) -> PaperComparison:
-    means = {point.minimiser: float(np.mean(point.informativeness)) for point in (learnt, *classical)}
-    name = max((point.minimiser for point in classical), key=means.__getitem__)
-    own, other = means[learnt.minimiser], means[name]
+    means = {point.feature_extractor: float(np.mean(point.informativeness)) for point in (learnt, *classical)}
+    name = max((point.feature_extractor for point in classical), key=means.__getitem__)
+    own, other = means[learnt.feature_extractor], means[name]
     ratio = own / other if other > 0 else float("inf")
     ours = f"{own:.3f} a feature on average against {other:.3f} ({name}): {ratio:.1f}×"
     reading = "At least as much as the paper's" if ratio >= 2 else "Higher, by less" if ratio > 1 else "Not higher here"

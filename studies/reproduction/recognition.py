@@ -59,7 +59,7 @@ def release(fold: FittedFold, setting: Setting) -> FoldRelease:
         group: seeded(each, seed + group, useful=fold.policy.inferences.useful).draw
         for group, each in enrolled(fold, setting).items()
     }
-    return EnrolledRelease(plain.draw, plain.hold, plain.mechanism, plain.event, own=own)
+    return EnrolledRelease(plain.draw, plain.hold, plain.mechanism, own=own)
 
 
 def enrolled(fold: FittedFold, setting: Setting) -> dict[int, TrainedProtector]:

@@ -7,11 +7,11 @@ import numpy as np
 from deeprotect.attack.predictions import Interval
 from deeprotect.evaluation.runner import EvaluationCell, FittedFold, Question, Runner
 from studies.features.classical import untrained
-from studies.features.minimiser_comparison import features_of, read_with_ridge
+from studies.features.extractor_comparison import features_of, read_with_ridge
 
 PAPER = "paper"
 WEAK, STRONG = 1e-3, 1.0
-"""The weight that the minimiser has elsewhere, and one at which units follow ρ."""
+"""The weight that the feature extractor has elsewhere, and one at which units follow ρ."""
 TRIED = ((0.5, WEAK), (0.05, WEAK), (0.5, STRONG), (0.2, STRONG), (0.05, STRONG))
 """ρ and the weight of the term. A sigmoid of small numbers is near one half, where ρ = 0.5 asks for nothing."""
 

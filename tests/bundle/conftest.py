@@ -31,7 +31,7 @@ guarantee = "{}"
 mechanism = "{}"
 [training]
 features = 3
-minimiser = "{}"
+feature_extractor = "{}"
 max_epochs = 2
 """
 KINDS = {

@@ -133,7 +133,7 @@ def test_networks_that_do_not_fit_the_windows_are_refused(policy, bundle):
             laplace.baseline(8, 5.0),
             encoder=affine(np.ones((8, 5))),
             decoder=Network((), 8),
-            minimiser={"name": "none"},
+            feature_extractor={"name": "none"},
             training=bundle.manifest.training,
             results=[],
             created="2026-01-01T00:00:00+00:00",

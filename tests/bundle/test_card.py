@@ -68,8 +68,8 @@ def test_the_card_names_the_users_costs_where_there_are_some(made):
     bundle = made("channel ldp")
     assert "Misreading" not in card(bundle)
     expected = {"chosen_for_expected_cost": {"channel": 0.1, "laplace": 0.3}}
-    chosen = bundle.manifest.minimiser.model_copy(update=expected)
-    text = card(with_costs(replace(bundle, manifest=bundle.manifest.model_copy(update={"minimiser": chosen}))))
+    chosen = bundle.manifest.feature_extractor.model_copy(update=expected)
+    text = card(with_costs(replace(bundle, manifest=bundle.manifest.model_copy(update={"feature_extractor": chosen}))))
     assert "- Misreading “activity” costs 0.2 to 0.2 in 1 cases that the policy lists, 1 in all others" in text
     assert "Chosen for the lowest expected cost of misreading: channel 0.100, laplace 0.300" in text
 

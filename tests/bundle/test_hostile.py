@@ -92,7 +92,9 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
-@pytest.mark.parametrize("place", ["policy__inferences__useful", "minimiser__name", "created", "training__classes"])
+@pytest.mark.parametrize(
+    "place", ["policy__inferences__useful", "feature_extractor__name", "created", "training__classes"]
+)
 def test_no_name_can_write_a_line_of_its_own(bundle, forge, name, place):
     value = {"policy__inferences__useful": [name], "training__classes": {"activity": [name]}}.get(place, name)
     path = forge(bundle, **{place: value})

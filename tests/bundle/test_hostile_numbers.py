@@ -47,7 +47,7 @@ def rewritten(bundle, folder, old, new):
 
 
 @pytest.mark.parametrize("number", ["1e400", "-1e400", str(HUGE), f"-{HUGE}"])
-@pytest.mark.parametrize("place", ['"rows": ', '"epsilon": ', '"minimiser": {"unknown": ', '"noise_scales": ['])
+@pytest.mark.parametrize("place", ['"rows": ', '"epsilon": ', '"feature_extractor": {"unknown": ', '"noise_scales": ['])
 def test_a_number_that_no_float_holds_is_refused_wherever_it_stands(made, tmp_path, number, place):
     opened = place.split("{", maxsplit=1)[0] + "{" if "{" in place else None
     old, new = (opened, f"{place}{number}, ") if opened else (place, f"{place}{number}, ")

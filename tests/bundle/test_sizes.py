@@ -97,7 +97,7 @@ def test_results_are_few(made, forge):
 def test_a_manifest_full_of_small_things_is_read_within_seconds(made, tmp_path, filler):
     made("laplace").save(tmp_path / "bundle")
     body = made("laplace").manifest.model_dump(mode="json")
-    body["minimiser"]["filler"] = [filler] * int(0.98 * LARGEST_MANIFEST / (len(json.dumps(filler)) + 2))
+    body["feature_extractor"]["filler"] = [filler] * int(0.98 * LARGEST_MANIFEST / (len(json.dumps(filler)) + 2))
     content = json.dumps({**body, "digest": digest(body)}).encode()
     assert len(content) < LARGEST_MANIFEST
     (tmp_path / "bundle" / "manifest.json").write_bytes(content)

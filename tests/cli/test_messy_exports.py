@@ -251,7 +251,12 @@ def test_people_are_not_pooled_in_silence(folder, deeprotect, policy, bundle, na
     """The policy names the column of people; the table at hand has it, and says nothing."""
     row = lambda n: f"{n % 20 / 10},{n // 20},{n % 3 / 2},{n % 4},henkilö {n // 20}"  # noqa: E731
     written(folder, "group.csv", "time,recording,acc_x,acc_y,henkilö", row)
-    made = {"minimiser": {"name": "none"}, "results": [], "created": "2026-01-01T00:00:00+00:00", "made_with": {}}
+    made = {
+        "feature_extractor": {"name": "none"},
+        "results": [],
+        "created": "2026-01-01T00:00:00+00:00",
+        "made_with": {},
+    }
     parts = {"encoder": bundle.encoder, "decoder": bundle.decoder, "training": bundle.manifest.training}
     Bundle.make(policy.vary(**names), bundle.mechanism, **parts, **made).save(folder / "trained")
     ledger = ("--ledger", "spent.db", "--stream", "walks")

@@ -42,7 +42,7 @@ def small_bundle(kind: str) -> Bundle:
         mechanism,
         encoder=encoder,
         decoder=decoder,
-        minimiser={"name": "none"},
+        feature_extractor={"name": "none"},
         training=TrainingRecord(
             fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={"activity": list(CLASSES)}
         ),

@@ -66,7 +66,13 @@ def sensitive(
 
 
 def row(
-    mechanism: str, guarantee: str, epsilon: float | None, *, app: float, attack: float, minimiser: str = "default"
+    mechanism: str,
+    guarantee: str,
+    epsilon: float | None,
+    *,
+    app: float,
+    attack: float,
+    feature_extractor: str = "default",
 ) -> Row:
     limit = None if guarantee in ("rldp", "none") else 0.94
     strength = 1 / (epsilon or 8)
@@ -74,7 +80,7 @@ def row(
         mechanism,
         guarantee,
         epsilon,
-        minimiser,
+        feature_extractor,
         {"exercise": useful(app), "pose": useful(min(1.0, app + 0.05), clean=0.97, classes=POSES)},
         {
             "person": _told_by_codes(mechanism, sensitive(attack, limit=limit)),
@@ -105,10 +111,12 @@ _MAIN = (
 
 def rows() -> list[Row]:
     found = []
-    for mechanism, guarantee, minimiser, apps, attack in _MAIN:
+    for mechanism, guarantee, feature_extractor, apps, attack in _MAIN:
         for epsilon, app in zip((1.0, 2.0, 5.0, 10.0), apps, strict=True):
             gained = attack * (1 + epsilon / 10)
-            found.append(row(mechanism, guarantee, epsilon, app=app, attack=gained, minimiser=minimiser))
+            found.append(
+                row(mechanism, guarantee, epsilon, app=app, attack=gained, feature_extractor=feature_extractor)
+            )
     return [*found, row("features", "none", None, app=0.88, attack=0.24)]
 
 

@@ -12,12 +12,12 @@ from deeprotect.errors import InputError, TableError
 from deeprotect.evaluation.evaluator import FoldRelease, Setup
 from deeprotect.evaluation.excerpt import average
 from deeprotect.evaluation.experiment import Plan, RunResult, measure_rows, run, strangers_rows
-from deeprotect.evaluation.methods import FEATURES, MAIN_METHODS, Method, Setting, grid
+from deeprotect.evaluation.methods import FEATURES, MAIN_METHODS, Method, Setting, grid, is_ldp
 from deeprotect.evaluation.results import Row
 from deeprotect.evaluation.runner import FittedFold, Runner
 from deeprotect.policy import Policy
+from deeprotect.training.feature_extractors.feature_extractor import FeatureExtractor
 from deeprotect.training.labelled_windows import LabelledWindows
-from deeprotect.training.minimisers.minimiser import Minimiser
 
 METHODS = (Method("baseline", "ldp"), Method("laplace", "ldp"), Method(FEATURES, "none"))
 PLAN = Plan(grid(METHODS, (1.0, 20.0)), Setup(attackers=("ridge",), pools=(1, 4)), SplitSpec(folds=2))
@@ -25,15 +25,15 @@ PLAN = Plan(grid(METHODS, (1.0, 20.0)), Setup(attackers=("ridge",), pools=(1, 4)
 
 @pytest.fixture(scope="module")
 def fits() -> Iterator[list[str]]:
-    """Which minimisers were fitted, in order."""
-    fit, fits = Minimiser.fit, []
+    """Which feature extractors were fitted, in order."""
+    fit, fits = FeatureExtractor.fit, []
 
-    def counted(self: Minimiser, X: Any, y: Any = None) -> Minimiser:
+    def counted(self: FeatureExtractor, X: Any, y: Any = None) -> FeatureExtractor:
         fits.append(type(self).__name__)
         return fit(self, X, y)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Minimiser, "fit", counted)
+        patch.setattr(FeatureExtractor, "fit", counted)
         yield fits
 
 
@@ -42,17 +42,17 @@ def rows(runner: Runner, *settings: Setting) -> list[Row]:
 
 
 @pytest.mark.long
-def test_every_mechanism_gives_a_row_and_minimisers_are_fitted_once(runner: Runner, fits: list[str]) -> None:
+def test_every_mechanism_gives_a_row_and_feature_extractors_are_fitted_once(runner: Runner, fits: list[str]) -> None:
     found = rows(runner, *grid(MAIN_METHODS, (1.0, 50.0)))
-    assert [(row.mechanism, row.asked or row.guarantee, row.epsilon) for row in found] == [
+    assert [(row.mechanism, row.guarantee, row.epsilon) for row in found] == [
         (method.mechanism, method.guarantee, epsilon) for method in MAIN_METHODS for epsilon in (1.0, 50.0)
     ]
     assert sorted(fits) == ["Autoencoder", "PaperAutoencoder"]
     for row in found:
-        assert (row.sensitive["person"].limit is None) is (row.guarantee == "rldp")
+        assert (row.sensitive["person"].limit is not None) is is_ldp(row.mechanism, row.guarantee)
         assert row.sensitive["person"].raw > 0.9
         assert row.promise
-    assert {row.minimiser for row in found if row.mechanism == "baseline"} == {"none"}
+    assert {row.feature_extractor for row in found if row.mechanism == "baseline"} == {"none"}
 
 
 def test_the_same_seed_gives_the_same_row(windows: LabelledWindows, policy: Policy) -> None:
@@ -61,7 +61,7 @@ def test_the_same_seed_gives_the_same_row(windows: LabelledWindows, policy: Poli
     assert first == second
 
 
-def test_an_unlimited_epsilon_releases_what_the_minimiser_releases(runner: Runner) -> None:
+def test_an_unlimited_epsilon_releases_what_the_feature_extractor_releases(runner: Runner) -> None:
     row, reference = rows(runner, *grid([Method("laplace", "ldp"), Method(FEATURES, "none")], [1e5]))
     # The clip box leaves out the farthest hundredth of the features: a small difference remains.
     assert row.useful["activity"].app == pytest.approx(reference.useful["activity"].app, abs=0.1)

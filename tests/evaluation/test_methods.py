@@ -42,7 +42,7 @@ def test_an_option_says_what_it_is_made_of() -> None:
     assert Method("baseline", "ldp").made_of == "none"
     assert Method("channel", "ldp").made_of == "code book"
     assert Method("paper", "ldp").made_of == "paper"
-    assert Method("laplace", "ldp", minimiser="pca").made_of == "pca"
+    assert Method("laplace", "ldp", feature_extractor="pca").made_of == "pca"
 
 
 def test_nothing_of_ours_is_learnt_or_held_for_a_peer(policy: Policy) -> None:

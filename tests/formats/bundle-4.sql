@@ -21,8 +21,8 @@ CREATE TABLE deeprotect_charges (
 	FOREIGN KEY(stream) REFERENCES deeprotect_streams (id), 
 	FOREIGN KEY(price) REFERENCES deeprotect_prices (id)
 );
-INSERT INTO "deeprotect_charges" VALUES(1,1,'fitness',1,X'12C7B31575B82D82B335F71053C478EC',0,4,1,1795039002668431);
-INSERT INTO "deeprotect_charges" VALUES(2,1,'fitness',1,X'6E56F4706E5556BF7FC24C1DA104B22F',0,3,1,1795039002668431);
+INSERT INTO "deeprotect_charges" VALUES(1,1,'fitness',1,X'90F07AACC4668E8EF3B1797FBEDA9F71',0,4,1,1795049274159965);
+INSERT INTO "deeprotect_charges" VALUES(2,1,'fitness',1,X'5806AF5C693F7885939157F06C34FE20',0,3,1,1795049274159965);
 CREATE TABLE deeprotect_closed (
 	stream INTEGER NOT NULL, 
 	"key" BLOB NOT NULL, 
@@ -38,8 +38,8 @@ CREATE TABLE deeprotect_draws (
 	PRIMARY KEY (charge, first), 
 	FOREIGN KEY(charge) REFERENCES deeprotect_charges (id)
 );
-INSERT INTO "deeprotect_draws" VALUES(1,0,4,X'0011060214');
-INSERT INTO "deeprotect_draws" VALUES(2,0,3,X'00011604');
+INSERT INTO "deeprotect_draws" VALUES(1,0,4,X'001013020C');
+INSERT INTO "deeprotect_draws" VALUES(2,0,3,X'00071504');
 CREATE TABLE deeprotect_ledger (
 	version INTEGER NOT NULL
 );
@@ -62,7 +62,7 @@ CREATE TABLE deeprotect_prices (
 	PRIMARY KEY (id), 
 	UNIQUE (digest)
 );
-INSERT INTO "deeprotect_prices" VALUES(1,X'2BC8FDCE24D00A1A1E018E45DB698C7F4FA487582459A736BD4E2EDD0467A893','{"bundle": "031669ceac64ea82a4850912dfdea1f0b43db8ddb13bde97a67959e324344749", "counted_as": "ldp", "epsilon": "5", "event": {"delta": 0.0, "epsilon": 5.0, "erased": [], "guarantee": "ldp", "inferences": [], "per": "window"}, "limits": {"when_spent": "refuse"}}');
+INSERT INTO "deeprotect_prices" VALUES(1,X'E996A390557478B043D714B02EE82DBB965FFF26F5F1EA8191579CA1E6E5724B','{"bundle": "315770432f3852358bd760025b7103e9cf56e933480fb8edf5cd02ab03df3a3a", "counted_as": "ldp", "epsilon": "5", "event": {"delta": 0.0, "epsilon": 5.0, "erased": [], "guarantee": "ldp", "inferences": [], "per": "window"}, "limits": {"when_spent": "refuse"}}');
 CREATE TABLE deeprotect_quarters (
 	stream INTEGER NOT NULL, 
 	quarter BIGINT NOT NULL, 
@@ -74,7 +74,7 @@ CREATE TABLE deeprotect_quarters (
 	FOREIGN KEY(stream) REFERENCES deeprotect_streams (id), 
 	FOREIGN KEY(price) REFERENCES deeprotect_prices (id)
 );
-INSERT INTO "deeprotect_quarters" VALUES(1,1994487,'fitness',1,7,1795039002668431);
+INSERT INTO "deeprotect_quarters" VALUES(1,1994499,'fitness',1,7,1795049274159965);
 CREATE TABLE deeprotect_streams (
 	id INTEGER NOT NULL, 
 	name TEXT NOT NULL, 
@@ -94,7 +94,7 @@ CREATE TABLE deeprotect_totals (
 	FOREIGN KEY(stream) REFERENCES deeprotect_streams (id), 
 	FOREIGN KEY(price) REFERENCES deeprotect_prices (id)
 );
-INSERT INTO "deeprotect_totals" VALUES(1,'fitness',1,7,0,1795039002668431);
+INSERT INTO "deeprotect_totals" VALUES(1,'fitness',1,7,0,1795049274159965);
 CREATE INDEX ix_deeprotect_streams_person ON deeprotect_streams (person);
 CREATE INDEX deeprotect_spent ON deeprotect_charges (stream, at, paid, price, draws);
 CREATE INDEX deeprotect_held ON deeprotect_limits (person, id);

@@ -53,7 +53,7 @@ def channel_bundle(policy: Policy | None = None, *, prior=(1.0, 1.0, 1.0, 1.0)) 
         replace(mechanism, event=replace(mechanism.event, per=policy.hold.per)),
         encoder=largest(dim, np.arange(dim) % codes),
         decoder=OutputTable.of(np.rint(np.linspace(4, 12, codes))[:, None] / 16 * np.ones((1, dim))),
-        minimiser={"name": "code book", "expected_accuracy": 0.9},
+        feature_extractor={"name": "code book", "expected_accuracy": 0.9},
         training=TrainingRecord(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),
         results=[],
         created="2026-01-01T00:00:00+00:00",

@@ -14,7 +14,7 @@ from tests.gateway.test_mediator import listening, made
 from deeprotect.errors import InputError
 from deeprotect.gateway.mediation import gateway as gateway_module
 from deeprotect.gateway.mediation.mediator import BATCH_WINDOWS, MOST_WINDOWS, count_windows, next_batch
-from deeprotect.gateway.mediation.turns import MOST_WAITING, Allowance
+from deeprotect.gateway.mediation.turns import MOST_WAITING, RateLimiter
 from deeprotect.gateway.streams.session import Session
 from deeprotect.gateway.wire import formats
 from deeprotect.gateway.wire.message import Message, Readings
@@ -44,7 +44,7 @@ def gateway(tmp_path):
     made_here = made(tmp_path)
     made_here.registry.add_device("other", person="bob")
     made_here.directory.refresh()
-    made_here.mediator.allowance = Allowance(now=lambda: 0.0)  # the second in which the test is played
+    made_here.mediator.allowance = RateLimiter(now=lambda: 0.0)  # the second in which the test is played
     return made_here
 
 
@@ -191,7 +191,7 @@ def test_a_batch_has_so_many_windows_of_each_stream_in_their_order():
 
 def test_an_allowance_is_a_second_in_each_second_and_debts_are_waited_for():
     now = [0.0]
-    allowance = Allowance(now=lambda: now[0])
+    allowance = RateLimiter(now=lambda: now[0])
     assert [allowance.spend("a", 0.25) for _ in range(5)] == [True] * 4 + [False]
     assert allowance.spend("b", 0.25)
     now[0] = 100.0

@@ -231,7 +231,7 @@ def _plant_release(patch: Patch, step: Callable[..., np.ndarray]) -> None:
         private[id(request)] = windows
         return request
 
-    def rehearse(requests, *, entropy, codes=None):
+    def simulate(requests, *, entropy, codes=None):
         del codes
         (request,) = requests
         own = private.pop(id(request))
@@ -241,7 +241,7 @@ def _plant_release(patch: Patch, step: Callable[..., np.ndarray]) -> None:
     patch.setattr(Request, "of", classmethod(noted))
     # `step` encodes for itself
     patch.setattr(engine, "encode", lambda requests: [np.zeros((len(each.counts), 1)) for each in requests])
-    patch.setattr(engine, "rehearse", rehearse)
+    patch.setattr(engine, "simulate", simulate)
 
 
 def _charge(request: Request) -> None:

@@ -57,7 +57,7 @@ def unchecked(mechanism, values, *, encoder=None, decoder=None, listen=None) -> 
         created="2026-01-01T00:00:00+00:00",
         made_with={},
         policy=policy(mechanism.event, values, listen=listen, slot=slot).to_json(),
-        minimiser={"name": "none"},
+        feature_extractor={"name": "none"},
         mechanism=mechanism.to_json(),
         certificate=mechanism.certificate(),
         training=TrainingRecord(fingerprint="0" * 64, rows=0, windows=0, recordings=0, classes={}),

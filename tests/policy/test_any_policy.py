@@ -69,7 +69,8 @@ KEYS = [
     ("stream", "channels", "acc_x"), ("stream", "channels", "acc_x", "range"),
     ("stream", "channels", "acc_x", "resolution"), ("inferences", "useful"), ("inferences", "sensitive"),
     ("privacy", "epsilon"), ("privacy", "guarantee"), ("privacy", "mechanism"), ("privacy", "every"),
-    ("training", "features"), ("training", "seed"), ("training", "minimiser"), ("strange",), ("stream", "strange"),
+    ("training", "features"), ("training", "seed"), ("training", "feature_extractor"), ("strange",),
+    ("stream", "strange"),
     ("training", "cost_matrix"), ("training", "cost_matrix", "activity"),
     ("training", "cost_matrix", "activity", "walk"), ("training", "cost_matrix", "activity", "walk", "stairs"),
 ]  # fmt: skip

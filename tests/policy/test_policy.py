@@ -77,20 +77,20 @@ def test_the_guarantee_is_ldp_with_and_without_sensitive_inferences() -> None:
 @pytest.mark.parametrize("mechanism", GUARANTEES)
 @pytest.mark.parametrize("guarantee", ["ldp", "rldp"])
 def test_a_mechanism_is_accepted_exactly_for_the_guarantees_it_keeps(mechanism: str, guarantee: str) -> None:
-    minimiser = "paper" if mechanism == "paper" else "default"
+    feature_extractor = "paper" if mechanism == "paper" else "default"
     changes = {"mechanism": mechanism, "guarantee": guarantee}
     policy = Policy.from_toml(TEXT)
     if guarantee in GUARANTEES[mechanism]:
-        varied = policy.vary(privacy=changes, training={"minimiser": minimiser})
+        varied = policy.vary(privacy=changes, training={"feature_extractor": feature_extractor})
         assert (varied.privacy.mechanism, varied.privacy.guarantee) == (mechanism, guarantee)
     else:
         with pytest.raises(PolicyError, match=f'mechanism = "{mechanism}" gives'):
-            policy.vary(privacy=changes, training={"minimiser": minimiser})
+            policy.vary(privacy=changes, training={"feature_extractor": feature_extractor})
 
 
 def test_the_paper_mechanism_brings_the_paper_autoencoder() -> None:
-    assert Policy.from_toml(changed(AUTO, 'mechanism = "paper"')).training.minimiser == "paper"
-    assert Policy.from_toml(TEXT).training.minimiser == "default"
+    assert Policy.from_toml(changed(AUTO, 'mechanism = "paper"')).training.feature_extractor == "paper"
+    assert Policy.from_toml(TEXT).training.feature_extractor == "default"
 
 
 def test_default_features_never_exceed_the_window() -> None:

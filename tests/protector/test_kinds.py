@@ -117,7 +117,7 @@ def test_a_series_is_no_table_and_one_line_says_how_to_make_one(protector, kind)
 
 def test_a_dry_run_gives_no_rows_and_draws_nothing(protector, table, monkeypatch):
     cost = protector.protect(table).cost
-    monkeypatch.setattr("deeprotect.release.engine.rehearse", None)
+    monkeypatch.setattr("deeprotect.release.engine.simulate", None)
     dry = protector.protect(table, dry_run=True)
     assert (dry.table, dry.cost) == (None, cost)
     assert protector.protect(array(), dry_run=True).cost.draws == 5

@@ -16,7 +16,7 @@ from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.statement import statement
 from deeprotect.sklearn import WindowProtector
 
-FAST = {"mechanism": "laplace", "minimiser": "pca", "random_state": 0}
+FAST = {"mechanism": "laplace", "feature_extractor": "pca", "random_state": 0}
 _DRAWN_ANEW = "it compares two transforms of the same rows, and each draws anew"
 EXPECTED_FAILURES = {"check_estimators_pickle": _DRAWN_ANEW, "check_fit_idempotent": _DRAWN_ANEW}
 

@@ -63,7 +63,7 @@ def protector(bundle, policy, request):
             mechanism,
             encoder=encoder,
             decoder=decoder,
-            minimiser=facts.minimiser,
+            feature_extractor=facts.feature_extractor,
             training=facts.training,
             results=[],
             created="2026-01-01T00:00:00+00:00",

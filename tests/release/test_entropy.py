@@ -105,7 +105,7 @@ def test_no_part_that_releases_names_seeded_entropy_or_reads_the_environment():
 APART = ("--no-site-packages", "--ignore-missing-imports")  # without numpy's types it takes a tenth of the time
 SNIPPET = """
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
-from deeprotect.release.engine import Pipeline, Request, rehearse, release, stream
+from deeprotect.release.engine import Pipeline, Request, simulate, release, stream
 from deeprotect.release.ledger import Ledger
 
 def use(bundle: Pipeline, ledger: Ledger, requests: list[Request]) -> None:
@@ -113,7 +113,7 @@ def use(bundle: Pipeline, ledger: Ledger, requests: list[Request]) -> None:
     stream([], bundle, ledger=ledger, entropy=SeededEntropy(0))
     release(requests, entropy=SystemEntropy())
     release(requests, entropy=SeededEntropy(0))
-    rehearse(requests, entropy=SeededEntropy(0))
+    simulate(requests, entropy=SeededEntropy(0))
 """
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
-from deeprotect.release.engine import PUBLIC_CODE, Request, codes_of, one, rehearse, stream
+from deeprotect.release.engine import PUBLIC_CODE, Request, codes_of, one, simulate, stream
 from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.release.streaming import LiveStream
 from deeprotect.signals import Frame, Windows
@@ -91,7 +91,7 @@ def test_a_failing_window_is_drawn_from_the_public_code(bundle, samples, deed):
 def test_a_window_that_cannot_be_decoded_is_the_middle_of_the_range(bundle, samples):
     hostile, counts = Hostile(bundle, "decode", raises), np.ones(40, np.int64)
     request = Request(hostile, book(bundle), (), samples, counts, counts)
-    found = one(rehearse([request], entropy=SeededEntropy(0)))
+    found = one(simulate([request], entropy=SeededEntropy(0)))
     failed = found.codes[:, 0] > 0.5
     assert 0 < failed.sum() < 40
     assert (found.windows[failed] == bundle.schema.middle).all()

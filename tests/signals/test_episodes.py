@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeprotect.signals import Cutter, Hold, cut
+from deeprotect.signals import Hold, Windower, cut
 from deeprotect.signals.episodes import run_lengths
 
 COUNTS = st.lists(st.integers(1, 9), min_size=1, max_size=20).map(np.array)
@@ -49,7 +49,7 @@ def test_episodes_are_counted_from_the_start_of_each_recording_however_rows_arri
 
 
 def test_nothing_leaves_before_its_episode_is_whole():
-    cutter = Cutter(2, 1, hold=3)
+    cutter = Windower(2, 1, hold=3)
     assert len(cutter.push(np.zeros((5, 1)))) == 0
     assert len(cutter.push(np.zeros((1, 1)))) == 3
     assert len(cutter.push(np.zeros((3, 1)))) == 0

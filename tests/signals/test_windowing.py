@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeprotect.signals import Cutter, cut
+from deeprotect.signals import Windower, cut
 
 RECORDINGS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 9)), min_size=1, max_size=8)
 
@@ -65,14 +65,14 @@ def test_a_live_stream_is_cut_like_a_file(recordings, window, sizes):
 
 
 def test_a_window_leaves_as_soon_as_it_is_full():
-    cutter = Cutter(3, 1)
+    cutter = Windower(3, 1)
     assert len(cutter.push(np.zeros((2, 1)))) == 0
     assert len(cutter.push(np.zeros((1, 1)))) == 1
     assert len(cutter.finish()) == 0
 
 
 def test_the_tail_is_padded_with_its_last_sample():
-    cutter = Cutter(4, 1)
+    cutter = Windower(4, 1)
     cutter.push(np.array([[1.0], [2.0]]))
     tail = cutter.finish()
     assert tail.samples[0, :, 0].tolist() == [1, 2, 2, 2]

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from deeprotect.signals import Channel, Schema
 from deeprotect.tables.columns import Columns
-from deeprotect.tables.passing import BesideCells, Passing
+from deeprotect.tables.passing import BesideCells, PassThrough
 from deeprotect.tables.rows import Rows
 
 SCHEMA = Schema((Channel("acc_x", "g", -4.0, 4.0),), 10.0, 4)
-NUMBERED, RELATIVE = Passing(), Passing(recording="named", time="relative")
+NUMBERED, RELATIVE = PassThrough(), PassThrough(recording="named", time="relative")
 
 
 def passed(table, passing, *, blocks=(None,)):
@@ -36,8 +36,8 @@ def table(**columns):
 
 def test_names_leave_only_where_that_is_said():
     given = table(recording=["anna", "anna", "bert"], time=[5.0, 5.1, 9.0])
-    assert passed(given, Passing()).to_pydict() == {"recording": ["1", "1", "2"], "time": [5.0, 5.1, 9.0]}
-    assert passed(given, Passing(recording="named")).equals(given.drop_columns(["acc_x"]))
+    assert passed(given, PassThrough()).to_pydict() == {"recording": ["1", "1", "2"], "time": [5.0, 5.1, 9.0]}
+    assert passed(given, PassThrough(recording="named")).equals(given.drop_columns(["acc_x"]))
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=6), st.data())

@@ -8,25 +8,28 @@ from torch import nn
 from deeprotect.bundle.layers.tensors import TensorWriter
 from deeprotect.training.codebook.coder import SCORE_BITS, Coder
 from deeprotect.training.export import COARSE, FINE, Precision, to_network
-from deeprotect.training.minimisers.autoencoder import Autoencoder
-from deeprotect.training.minimisers.minimiser import PCA, Minimiser
-from deeprotect.training.minimisers.paper_autoencoder import PaperAutoencoder
+from deeprotect.training.feature_extractors.autoencoder import Autoencoder
+from deeprotect.training.feature_extractors.feature_extractor import PCA, FeatureExtractor
+from deeprotect.training.feature_extractors.paper_autoencoder import PaperAutoencoder
 from deeprotect.training.networks import Standardise, initialise
 
 WINDOWS = np.random.default_rng(0).random((1000, 12))
 LABELS = WINDOWS[:, 0] > 0.5
-MINIMISERS: list[Minimiser] = [
+EXTRACTORS: list[FeatureExtractor] = [
     PCA(),
     PaperAutoencoder(max_iter=5, random_state=0),
     Autoencoder(max_epochs=2, random_state=0),
 ]
 
 
-@pytest.mark.parametrize("minimiser", MINIMISERS, ids=repr)
-def test_the_exported_networks_agree_with_the_estimator(minimiser: Minimiser) -> None:
-    features = minimiser.fit(WINDOWS, LABELS).transform(WINDOWS)
-    encoder, decoder = to_network(minimiser.encoder(), WINDOWS), to_network(minimiser.decoder(), features)
-    rebuilt = minimiser.inverse_transform(features)
+@pytest.mark.parametrize("feature_extractor", EXTRACTORS, ids=repr)
+def test_the_exported_networks_agree_with_the_estimator(feature_extractor: FeatureExtractor) -> None:
+    features = feature_extractor.fit(WINDOWS, LABELS).transform(WINDOWS)
+    encoder, decoder = (
+        to_network(feature_extractor.encoder(), WINDOWS),
+        to_network(feature_extractor.decoder(), features),
+    )
+    rebuilt = feature_extractor.inverse_transform(features)
     np.testing.assert_allclose(encoder(WINDOWS), features, atol=2e-3)
     np.testing.assert_allclose(decoder(features), rebuilt, atol=2e-3)
 

@@ -58,7 +58,7 @@ def test_no_sample_of_the_wild_participant_is_among_the_numbers_of_a_bundle(wind
 
 
 def test_ends_of_a_clip_box_are_coarse(windows, gym_policy):
-    privacy, training = {"mechanism": "laplace", "guarantee": "ldp"}, {"minimiser": "pca"}
+    privacy, training = {"mechanism": "laplace", "guarantee": "ldp"}, {"feature_extractor": "pca"}
     box = learn(FittedModels(windows), gym_policy.vary(privacy=privacy, training=training)).mechanism.box
     low, high = np.array(box.low), np.array(box.high)
     step = power_of_two(high - low) / 256

@@ -47,10 +47,10 @@ def replay(bundle: Pipeline, windows: Floats, *, marks: Marks | None, sizes: tup
         _note(notes, "encode", codes)
         if part is not None and part.any():
             only, words = Request.of(private, _Codes(bundle), ledger), SeededEntropy(2 * call + 1)
-            other = engine.rehearse([only], entropy=words, codes=[codes])
+            other = engine.simulate([only], entropy=words, codes=[codes])
             noted.instead = part, engine.one(other).codes
         entropy: Entropy = _OneWord() if part is None else SeededEntropy(2 * call)
-        _note(notes, "release", engine.one(engine.rehearse([request], entropy=entropy, codes=[codes])).windows)
+        _note(notes, "release", engine.one(engine.simulate([request], entropy=entropy, codes=[codes])).windows)
     return {step: np.concatenate(made) for step, made in notes.items()}
 
 

@@ -150,7 +150,7 @@ def _share(counted: Any) -> str:
 
 
 def _why_not(bundle: Bundle) -> str:
-    if bundle.manifest.minimiser.enrolled_windows:
+    if bundle.manifest.feature_extractor.enrolled_windows:
         return "this coder has learnt one person since then"
     if bundle.mechanism.name != "channel":
         return "noise on features has no codes to count"

@@ -267,12 +267,12 @@ def _work(bundle: Bundle) -> Iterator[str]:
         yield f"  {quoted(channel.name)}: [{channel.low:g}, {channel.high:g}] {quoted(channel.unit)}"
     if bundle.hold.windows > 1:
         yield _drawn(bundle)
-    yield f"Mechanism: {bundle.mechanism.name}; learnt: {bundle.manifest.minimiser.name}."
+    yield f"Mechanism: {bundle.mechanism.name}; learnt: {bundle.manifest.feature_extractor.name}."
     classes = certificate.get("outputs", 0)
     if certificate.get("codes", 0) > classes:
         yield f"  The coder abstains on a window that fits none of {classes} classes well; it leaves as one of them."
     for key, reason in _CHOSEN.items():
-        expected: dict[str, float] = getattr(bundle.manifest.minimiser, key)
+        expected: dict[str, float] = getattr(bundle.manifest.feature_extractor, key)
         if expected:
             yield f"  {reason}: {', '.join(f'{name} {value:.3f}' for name, value in expected.items())}."
     for name, rows in bundle.policy.training.cost_matrix.items():
@@ -297,7 +297,7 @@ def _origin(bundle: Bundle) -> Iterator[str]:
     manifest, training = bundle.manifest, bundle.manifest.training
     yield f"{training.rows} rows, {training.windows} windows, {training.recordings} recordings"
     yield f"Fingerprint of the training windows {training.fingerprint[:16]}…"
-    if enrolled := manifest.minimiser.enrolled_windows:
+    if enrolled := manifest.feature_extractor.enrolled_windows:
         yield (
             f"Enrolled: then trained on {enrolled} windows of one person, who can be recognised from it. Keep it on "
             "their device; nothing was measured after that."

@@ -89,7 +89,7 @@ class Measured(BaseModel):
     sensitive: dict[str, dict[Literal["raw", "adaptive", "chance"], Share]] = Field(default_factory=dict)
 
 
-class MinimiserRecord(BaseModel):
+class FeatureExtractorRecord(BaseModel):
     """What was learnt: its name, why it was chosen where the policy left the choice, and its parameters."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
@@ -122,7 +122,7 @@ class Manifest(BaseModel):
     created: Time
     made_with: dict[Package, Version]
     policy: Json
-    minimiser: MinimiserRecord
+    feature_extractor: FeatureExtractorRecord
     mechanism: Json
     certificate: Json
     encoder: list[Json]

@@ -83,7 +83,7 @@ def enrol(
         enrolled = found.enrol(table, **named(mapped, columns))
     enrolled.save(out, sign=sign, force=force)
     made = enrolled.bundle
-    windows = made.manifest.minimiser.enrolled_windows
+    windows = made.manifest.feature_extractor.enrolled_windows
     typer.echo(f"{out}: {made.mechanism.event}, as before; head learnt from {windows} windows", err=True)
 
 

@@ -14,7 +14,7 @@ from deeprotect.errors import TableError, printable
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.releasing import OpenSink, release_table
 from deeprotect.tables.fields import plain
-from deeprotect.tables.passing import Passing
+from deeprotect.tables.passing import PassThrough
 from deeprotect.tables.sinks import Sink
 
 AHEAD = 4
@@ -47,7 +47,7 @@ def release_into(open_sink: OpenSink, batches: Iterable[pa.RecordBatch], job: Jo
         mapping=job.mapping,
         ledger=job.ledger(),
         entropy=SystemEntropy(),
-        passing=Passing("named", job.passing.time),  # numbers are the job's: a worker has seen some recordings only
+        passing=PassThrough("named", job.passing.time),  # numbers are the job's: a worker has seen some recordings only
     )
 
 

@@ -17,7 +17,7 @@ from deeprotect.release.ledger import Ledger, MemoryLedger, Price
 from deeprotect.release.releasing import output_schema
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
-from deeprotect.tables.passing import Passing
+from deeprotect.tables.passing import PassThrough
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Job:
 
     bundle: Bundle
     mapping: ColumnMap
-    passing: Passing
+    passing: PassThrough
     source: pa.Schema
     place: LedgerPlace | None = None
     parts: Mapping[str, Part] = field(default_factory=dict)  # by name
@@ -53,7 +53,7 @@ class Job:
     ) -> Self:
         """On the driver: what can be seen to be wrong without a row is refused here."""
         loaded = bundle if isinstance(bundle, Bundle) else Bundle.load(bundle)
-        passing = Passing("named" if keep_names else "numbered", "relative" if relative_time else "absolute")
+        passing = PassThrough("named" if keep_names else "numbered", "relative" if relative_time else "absolute")
         job = cls(loaded, ColumnMap.of_release(loaded.policy, map), passing, source, place)
         job._check_order()
         return job

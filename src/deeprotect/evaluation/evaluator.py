@@ -19,7 +19,6 @@ from deeprotect.errors import TableError
 from deeprotect.evaluation.beyond import Misread
 from deeprotect.evaluation.results import Apps, Attacks, FoldPredictions
 from deeprotect.policy import Policy
-from deeprotect.privacy.events import Event
 from deeprotect.signals import Hold
 from deeprotect.signals.episodes import Counts, run_lengths
 from deeprotect.signals.schema import Floats
@@ -62,13 +61,12 @@ def _uncounted(_: LabelledWindows) -> None:
 class FoldRelease:
     """From private to released windows: `draw` takes flat windows and how many of them each episode has.
 
-    `mechanism` and `event` say what a protector came to promise; `count` what its coder misreads.
+    `mechanism` names the one that training chose; `count` returns what its coder misreads.
     """
 
     draw: Draw
     hold: Hold = field(default_factory=Hold)
     mechanism: str | None = None
-    event: Event | None = None
     count: Count = _uncounted
 
     def __call__(self, side: LabelledWindows) -> ReleasedRows:

@@ -37,7 +37,6 @@ from deeprotect.evaluation.workers import Jobs
 from deeprotect.policy import Policy
 from deeprotect.policy.sections import duration
 from deeprotect.privacy.channel.scripts import Scripts
-from deeprotect.privacy.events import Event
 from deeprotect.privacy.guarantees import promise
 from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import LabelledWindows
@@ -92,8 +91,7 @@ class CellMeasure(NamedTuple):
 
     predictions: FoldPredictions
     shown: Floats | None
-    mechanism: str | None = None  # that a protector came to have, and its promise
-    event: Event | None = None
+    mechanism: str | None = None  # that a protector came to have
     misread: Misread | None = None  # by a coder that has codes
 
 
@@ -184,30 +182,29 @@ def _release(fold: FittedFold, cell: EvaluationCell, *, windows: Floats) -> Floa
 def _measure(fold: FittedFold, cell: EvaluationCell, *, excerpt: Excerpt | None, release_of: ReleaseOf) -> CellMeasure:
     release, shown, setting = release_of(fold, cell.setting), None, cell.setting
     # Classical features are there for their numbers.
-    drawn = cell.fold == 0 and setting.method.minimiser is None
+    drawn = cell.fold == 0 and setting.method.feature_extractor is None
     if excerpt is not None and drawn and setting.epsilon in (excerpt.epsilon, None):
         shown = release.neighbours(excerpt.windows).windows
-    return CellMeasure(fold.predictions(release), shown, release.mechanism, release.event, release.count(fold.test))
+    return CellMeasure(fold.predictions(release), shown, release.mechanism, release.count(fold.test))
 
 
 def row_of(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> Row:
     """One line of the results, from all folds joined."""
-    method, epsilon, asked = _released(setting, several)
+    method = _released(setting, several)
     joined = FoldPredictions.join([each.predictions for each in several])
-    useful, sensitive = joined.sum_up(epsilon if is_ldp(method.mechanism, method.guarantee) else None)
+    useful, sensitive = joined.sum_up(setting.epsilon if is_ldp(method.mechanism, method.guarantee) else None)
     channels, misread = policy.schema().channels, [each.misread for each in several if each.misread is not None]
     counted = len(misread) == len(several)
     return Row(
         mechanism=method.mechanism,
         guarantee=method.guarantee,
-        epsilon=epsilon,
-        asked=asked,
+        epsilon=setting.epsilon,
         own=setting.own,
-        minimiser=method.made_of,
+        feature_extractor=method.made_of,
         useful=useful,
         sensitive={name: each.bounded(misread) for name, each in sensitive.items()} if counted else sensitive,
         beyond=sum_up_misread(misread) if counted else None,
-        promise=promise(method.guarantee, epsilon, sensitive=policy.inferences.sensitive).promised,
+        promise=promise(method.guarantee, setting.epsilon, sensitive=policy.inferences.sensitive).promised,
         signal={
             channel.name: float(error * (channel.high - channel.low))
             for channel, error in zip(channels, joined.error, strict=True)
@@ -218,16 +215,10 @@ def row_of(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> 
     )
 
 
-def _released(setting: Setting, several: Sequence[CellMeasure]) -> tuple[Method, float | None, str | None]:
-    """What was released, where folds agree on it; and what was asked for, where that is something else."""
-    method, events = setting.method, [each.event for each in several if each.event is not None]
-    if not events:
-        return method, setting.epsilon, None
-    mechanism = Counter(each.mechanism for each in several).most_common(1)[0][0] or method.mechanism
-    released = replace(method, mechanism=mechanism)
-    if {each.policy_guarantee for each in events} != {"ldp"} or method.guarantee == "ldp":
-        return released, setting.epsilon, None
-    return replace(released, guarantee="ldp"), max(each.epsilon for each in events), method.guarantee
+def _released(setting: Setting, several: Sequence[CellMeasure]) -> Method:
+    """The method, with the mechanism that most folds chose where it was left to training."""
+    chosen = Counter(each.mechanism for each in several if each.mechanism).most_common(1)
+    return replace(setting.method, mechanism=chosen[0][0]) if chosen else setting.method
 
 
 SECONDS = (5, 10, 20, 30, 60, 120)

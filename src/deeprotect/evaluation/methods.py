@@ -9,7 +9,7 @@ from deeprotect.policy import Policy
 from deeprotect.signals import Hold
 
 FEATURES = "features"
-"""The default minimiser without any noise: what minimisation alone does, and no promise."""
+"""The default feature extractor without any noise: what minimisation alone does, and no promise."""
 ERASED = "erased"
 """What a coder reads behind erased directions, without noise, as the paper draws its mode 2: only to compare."""
 SEVERAL_GUARANTEES = ("paper", "channel")
@@ -19,24 +19,24 @@ Family = Literal["mechanism", "reference", "peer"]
 
 @dataclass(frozen=True)
 class Method:
-    """A mechanism with the guarantee it is asked to give; `minimiser` only where it is not the mechanism's own.
+    """A mechanism with the guarantee it is asked to give; `feature_extractor` only where it is not the mechanism's own.
 
     A `peer` is what others do: nothing of ours is learnt for it.
     """
 
     mechanism: str
     guarantee: str
-    minimiser: str | None = None
+    feature_extractor: str | None = None
     peer: bool = False
 
     @property
     def learnt(self) -> str:
-        """The minimiser that a policy has to name."""
-        return self.minimiser or ("paper" if self.mechanism == "paper" else "default")
+        """The feature extractor that a policy has to name."""
+        return self.feature_extractor or ("paper" if self.mechanism == "paper" else "default")
 
     @property
     def made_of(self) -> str:
-        """What stands for the minimiser in a table."""
+        """What stands for the feature extractor in a table."""
         if self.mechanism in ("channel", ERASED):
             return "code book"
         return "none" if self.mechanism == "baseline" or self.peer else self.learnt
@@ -177,8 +177,8 @@ class Setting:
     @property
     def training(self) -> dict[str, Any]:
         """What the policy's part on training has to say."""
-        minimiser = {"minimiser": self.method.learnt}
-        return minimiser if self.features is None else minimiser | {"features": self.features}
+        feature_extractor = {"feature_extractor": self.method.learnt}
+        return feature_extractor if self.features is None else feature_extractor | {"features": self.features}
 
     @property
     def shared(self) -> str:

@@ -130,7 +130,7 @@ class Row:
     mechanism: str
     guarantee: str
     epsilon: float | None
-    minimiser: str
+    feature_extractor: str
     useful: Mapping[str, Useful]
     sensitive: Mapping[str, Sensitive]
     promise: str
@@ -139,7 +139,6 @@ class Row:
     slots: str | None = None  # of a script, where the draw is one
     enrolled: bool = False  # by coders that have learnt a head for each tested person
     own: bool = False  # what the policy itself asks for, made as training makes it
-    asked: str | None = None  # the guarantee that was asked for, where another one was released
     window: int | None = None  # samples, and seconds, where windows of several lengths are compared
     window_seconds: float | None = None
     beyond: Beyond | None = None  # of a coder with codes
@@ -158,15 +157,8 @@ class Row:
 
     @property
     def line(self) -> str:
-        """What it is compared as: the policy's own row by what was released, others by what was asked for."""
-        return line_name(self.mechanism, self.guarantee if self.own else self.asked or self.guarantee)
-
-    @property
-    def note(self) -> str:
-        """Said beside a row that is not what it was asked to be."""
-        if self.asked is None:
-            return ""
-        return f"{self.guarantee} was released although {self.asked} was asked for, which promises as much"
+        """The name of its curve in a picture."""
+        return line_name(self.mechanism, self.guarantee)
 
 
 @dataclass(frozen=True)
@@ -229,7 +221,7 @@ class Results:
     def to_json(self) -> dict[str, Any]:
         content = {
             "schema": SCHEMA,
-            "results": [asdict(row) | {"note": row.note} for row in self.rows],
+            "results": [asdict(row) for row in self.rows],
             "holds": [asdict(row) | {"epsilon_per_hour": row.epsilon_per_hour} for row in self.holds],
             "strangers": {name: asdict(row) for name, row in self.strangers.items()},
             "form": [asdict(check) for check in self.form],

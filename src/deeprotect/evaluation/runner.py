@@ -25,11 +25,11 @@ from deeprotect.signals import Hold
 from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.codebook import LearntCodes
+from deeprotect.training.feature_extractors.feature_extractor import FeatureExtractor
 from deeprotect.training.fitting.fit import learn
 from deeprotect.training.fitting.fitted_models import FittedModels
 from deeprotect.training.fitting.trained import TrainedProtector
 from deeprotect.training.labelled_windows import LabelledWindows, segment_numbers
-from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.splits import ONE_WINDOW
 from deeprotect.training.trainer import single_thread
 
@@ -76,7 +76,7 @@ class FittedFold:
         return self._predictions[released]
 
     def protector(self, setting: Setting) -> TrainedProtector:
-        """Fitted once; minimisers once for all protectors that use them."""
+        """Fitted once; feature extractors once for all protectors that use them."""
         if setting not in self._protectors:
             self._protectors[setting] = learn(self._models_with(setting.features), setting.policy(self.policy))
         return self._protectors[setting]
@@ -85,19 +85,21 @@ class FittedFold:
         """Coder and synthetic windows behind a setting's code book."""
         return self._models_with(setting.features).codes(setting.policy(self.policy))
 
-    def minimiser(self, name: str) -> Minimiser:
-        """The same minimisers by name, for those who want features and no noise."""
-        policy = self.policy.vary(privacy={"mechanism": "auto"}, training={"minimiser": name})
-        return self._models_with(None).minimiser(policy)
+    def feature_extractor(self, name: str) -> FeatureExtractor:
+        """The same feature extractors by name, for those who want features and no noise."""
+        policy = self.policy.vary(privacy={"mechanism": "auto"}, training={"feature_extractor": name})
+        return self._models_with(None).feature_extractor(policy)
 
     def _models_with(self, features: int | None) -> FittedModels:
         """Shared by settings of as many features; None is the policy's own number."""
         return self._models.setdefault(features, FittedModels(self.train, self.longest))
 
     def _features(self) -> FoldRelease:
-        minimiser = self.minimiser("default")
+        feature_extractor = self.feature_extractor("default")
         return FoldRelease(
-            lambda private, _: ReleasedRows(np.clip(minimiser.inverse_transform(minimiser.transform(private)), 0, 1))
+            lambda private, _: ReleasedRows(
+                np.clip(feature_extractor.inverse_transform(feature_extractor.transform(private)), 0, 1)
+            )
         )
 
     def _erased(self) -> FoldRelease:
@@ -126,7 +128,7 @@ def seeded(protector: TrainedProtector, seed: int, *, useful: Sequence[str]) -> 
         return ReleasedRows(released.windows, code, segment_numbers(np.repeat(np.arange(len(counts)), counts), code))
 
     count = partial(Misread.of, coding=protector, useful=useful)
-    return FoldRelease(draw, protector.hold, mechanism=mechanism.name, event=mechanism.event, count=count)
+    return FoldRelease(draw, protector.hold, mechanism=mechanism.name, count=count)
 
 
 T = TypeVar("T")

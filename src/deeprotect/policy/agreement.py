@@ -26,7 +26,7 @@ def settle_defaults(data: Any) -> Any:
         privacy.setdefault("guarantee", "ldp")
     if isinstance(training, dict):
         paper = _get(tables, "privacy", "mechanism") == "paper"
-        training.setdefault("minimiser", "paper" if paper else "default")
+        training.setdefault("feature_extractor", "paper" if paper else "default")
         training.setdefault("features", _default_features(tables))
     return tables
 
@@ -119,10 +119,10 @@ def _check_training(stream: Stream, privacy: Privacy, training: Training) -> Non
     features, dim = training.features, stream.dim
     if features > dim:
         raise ValueError(f"training.features = {features} exceeds the {dim} values of a window; use at most {dim}")
-    if privacy.mechanism == "paper" and training.minimiser != "paper":
+    if privacy.mechanism == "paper" and training.feature_extractor != "paper":
         raise ValueError(
-            f'training.minimiser = "{training.minimiser}" does not fit privacy.mechanism = "paper"; '
-            'use minimiser = "paper"'
+            f'training.feature_extractor = "{training.feature_extractor}" does not fit privacy.mechanism = "paper"; '
+            'use feature_extractor = "paper"'
         )
 
 

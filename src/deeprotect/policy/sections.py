@@ -165,7 +165,7 @@ class Stream(Section):
 
 Guarantee = Literal["ldp", "rldp"]
 Mechanism = Literal["auto", "channel", "laplace", "paper", "baseline"]
-Minimiser = Literal["default", "paper", "pca"]
+FeatureExtractor = Literal["default", "paper", "pca"]
 Loss = Literal["ridge", "softmax", "hinge"]
 WhenSpent = Literal["refuse", "placeholder"]
 Row = Annotated[dict[Name, Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
@@ -291,11 +291,11 @@ class Privacy(Section):
 
 
 class Training(Section):
-    """How the minimiser is learnt; nothing here touches the promise."""
+    """How the feature extractor is learnt; nothing here touches the promise."""
 
     features: Annotated[int, Field(ge=1, description="numbers kept from a window")] = 7
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
-    minimiser: Minimiser = "default"
+    feature_extractor: FeatureExtractor = "default"
     loss: Loss = "softmax"
     max_epochs: Annotated[int, Field(ge=1)] | None = None
     # free: how a device is worn carries nothing useful; unknown: nor does what channels rest at, gravity for instance

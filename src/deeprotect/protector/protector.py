@@ -35,7 +35,7 @@ from deeprotect.tables.output_checks import (
     refuse_output,
     refuse_unknown_kind,
 )
-from deeprotect.tables.passing import Passing
+from deeprotect.tables.passing import PassThrough
 from deeprotect.tables.several import paths_of
 from deeprotect.tables.sinks import Memory, open_pipe, open_sink
 from deeprotect.tables.sources import is_of_paths
@@ -108,7 +108,7 @@ class Protector:
         >>> from deeprotect import Policy, Protector
         >>> policy = Policy.of(
         ...     rate_hz=10, window=4, channels={"acc_x": {"unit": "g", "range": [-4.0, 4.0]}},
-        ...     useful=["activity"], epsilon=5.0, mechanism="laplace", minimiser="pca", features=2,
+        ...     useful=["activity"], epsilon=5.0, mechanism="laplace", feature_extractor="pca", features=2,
         ... )
         >>> table = pa.table({
         ...     "acc_x": [0.1, 0.2] * 40 + [0.1, 0.9] * 40,
@@ -262,7 +262,7 @@ class Protector:
         read: Any = {
             "mapping": ColumnMap.of_release(self.policy, map),
             "names": columns,
-            "passing": Passing("named" if keep_names else "numbered", "relative" if relative_time else "absolute"),
+            "passing": PassThrough("named" if keep_names else "numbered", "relative" if relative_time else "absolute"),
         }
         who: Any = {"stream": stream, "person": person, "app": app, "allowed": allow_without_ldp}
         given: Any = {

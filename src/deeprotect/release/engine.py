@@ -123,10 +123,10 @@ def release(
     All requests are charged, drawn and recorded in one transaction, and nothing is given back before it is on disk:
     when that fails nobody gets anything, and the same request finds what was kept for it, if anything was.
     """
-    return rehearse(requests, entropy=require_system(entropy), codes=codes)
+    return simulate(requests, entropy=require_system(entropy), codes=codes)
 
 
-def rehearse(
+def simulate(
     requests: Sequence[Request], *, entropy: Entropy, codes: Sequence[Floats] | None = None
 ) -> list[Released | BudgetError]:
     """The same with any randomness, to measure or to attack: never for what leaves."""

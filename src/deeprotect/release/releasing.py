@@ -27,12 +27,12 @@ from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.engine import Pipeline, accompanied
 from deeprotect.release.ledger import DrawCounts, Ledger, MemoryLedger
 from deeprotect.signals import Frame, Windows
-from deeprotect.signals.windowing import Cutter
+from deeprotect.signals.windowing import Windower
 from deeprotect.tables.atomic import LEFT_BEHIND, lock
 from deeprotect.tables.columns import BETWEEN, Columns
 from deeprotect.tables.data_set import DataSetPart
 from deeprotect.tables.fields import fresh_field, saturated
-from deeprotect.tables.passing import BesideCells, Passing
+from deeprotect.tables.passing import BesideCells, PassThrough
 from deeprotect.tables.rows import Rows, read_rows
 from deeprotect.tables.sinks import Sink
 from deeprotect.tables.sources import open_source
@@ -89,7 +89,7 @@ def release_table(
     ledger: Ledger,
     entropy: SystemEntropy,
     names: Sequence[str] | None = None,
-    passing: Passing | None = None,
+    passing: PassThrough | None = None,
     live: bool = False,
     dry_run: bool = False,
     workers: int = 1,
@@ -106,7 +106,7 @@ def release_table(
     lie.
     """
     numbers = [mapping.get(name, name) for name in bundle.schema.names]
-    passing = passing or Passing()
+    passing = passing or PassThrough()
     with open_source(table, numbers=numbers, columns=names, mapping=mapping) as source:
         by_person = ledger.is_by_person
         columns = Columns.of(source.schema, bundle.schema, mapping=mapping, where=source.where, by_person=by_person)
@@ -226,7 +226,7 @@ def _charges_said(accounts: _Accounts) -> Iterator[None]:
 def _batches(rows: Iterable[Rows], cells: BesideCells, bundle: Pipeline) -> Iterator[tuple[Windows, pa.Table]]:
     """Whole episodes as they fill, each with the cells that pass beside the engine, of the rows of its batch."""
     schema, held = bundle.schema, pa.Table.from_batches([], cells.schema)
-    cutter = Cutter(schema.window, len(schema.channels), hold=bundle.hold.windows)
+    cutter = Windower(schema.window, len(schema.channels), hold=bundle.hold.windows)
     for each in rows:
         held = pa.concat_tables([held, cells.of(each)])
         windows = cutter.push(each.samples, each.recording)

@@ -13,7 +13,7 @@ from deeprotect.privacy.entropy import SystemEntropy, require_system
 from deeprotect.release.engine import Pipeline, one, release
 from deeprotect.release.episodes import Episodes, Observing
 from deeprotect.release.ledger import Ledger
-from deeprotect.signals import Cutter, Windows
+from deeprotect.signals import Windower, Windows
 from deeprotect.signals.checks import largely_outside
 from deeprotect.signals.schema import Floats
 
@@ -106,7 +106,7 @@ class LiveStream:
 
     def _begin(self) -> None:
         schema = self._bundle.schema
-        self._cutter = Cutter(schema.window, len(schema.channels))
+        self._cutter = Windower(schema.window, len(schema.channels))
         self._part, self._next = self._part + 1, 0
         self._episodes = Episodes(self._bundle, self._ledger, self._observing)
 

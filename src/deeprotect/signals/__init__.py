@@ -2,6 +2,6 @@
 
 from deeprotect.signals.episodes import Hold
 from deeprotect.signals.schema import Channel, Schema
-from deeprotect.signals.windowing import Cutter, Frame, Run, Windows, cut
+from deeprotect.signals.windowing import Frame, Run, Windower, Windows, cut
 
-__all__ = ["Channel", "Cutter", "Frame", "Hold", "Run", "Schema", "Windows", "cut"]
+__all__ = ["Channel", "Frame", "Hold", "Run", "Schema", "Windower", "Windows", "cut"]

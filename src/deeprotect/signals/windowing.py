@@ -62,7 +62,7 @@ class Windows:
         return self.samples[np.arange(time) < self.frame.lengths[:, None]]
 
 
-class Cutter:
+class Windower:
     """Takes rows as they come and gives windows as their episode fills; a recording's last window is padded.
 
     An episode is `hold` windows counted from the recording's start; a recording's last one may be shorter.
@@ -138,7 +138,7 @@ def cut(
     rows: Iterable[tuple[Floats, NDArray[np.generic] | None]], *, window: int, channels: int, hold: int = 1
 ) -> Iterator[Windows]:
     """Windows of a whole source, batch by batch, the padded tail last."""
-    cutter = Cutter(window, channels, hold=hold)
+    cutter = Windower(window, channels, hold=hold)
     for samples, recording in rows:
         yield cutter.push(samples, recording)
     yield cutter.finish()

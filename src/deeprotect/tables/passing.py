@@ -20,7 +20,7 @@ _WIDE_ENOUGH = (pa.int32(), pa.uint32(), pa.int64(), pa.uint64(), pa.float32(), 
 
 
 @dataclass(frozen=True)
-class Passing:
+class PassThrough:
     """How names of recordings and time stamps leave: as they came, or as 1, 2, … and counted from 0."""
 
     recording: Literal["named", "numbered"] = "numbered"
@@ -51,7 +51,7 @@ class BesideCells:
     """The cells of one source that leave beside the pipe, batch by batch, in the columns of `schema`."""
 
     columns: Columns
-    passing: Passing
+    passing: PassThrough
     schema: pa.Schema
     _numbers: "_RecordingNumbers" = field(init=False)
     _time: "_RelativeTime" = field(init=False)

@@ -1,4 +1,4 @@
-"""Labelled windows, what minimisers, apps and attackers learn from; and their labels as numbers, some rows silent."""
+"""Labelled windows, from which extractors, apps and attackers learn; and their labels as numbers, some rows silent."""
 
 import hashlib
 import math

@@ -22,7 +22,7 @@ REQUEST = EvaluateRequest(quick=True)
 @pytest.fixture(scope="module")
 def shipped(table: pa.Table, policy: Policy) -> Bundle:
     wanted = policy.vary(
-        privacy={"mechanism": "laplace", "guarantee": "ldp", "epsilon": 20.0}, training={"minimiser": "pca"}
+        privacy={"mechanism": "laplace", "guarantee": "ldp", "epsilon": 20.0}, training={"feature_extractor": "pca"}
     )
     windows = read_windows(table, wanted)
     return export(learn(FittedModels(windows), wanted), wanted, windows=windows, results=[])
@@ -39,7 +39,7 @@ def test_the_row_is_the_bundles_own(shipped: Bundle, other: pa.Table, tmp_path: 
     monkeypatch.setattr(fitting, "learn", lambda *_: pytest.fail("a protector was learnt"))
     results = evaluate_bundle(shipped, other, tmp_path / "out", request=REQUEST)
     (row,) = results.rows
-    assert (row.mechanism, row.guarantee, row.epsilon, row.minimiser) == ("laplace", "ldp", 20.0, "PCA")
+    assert (row.mechanism, row.guarantee, row.epsilon, row.feature_extractor) == ("laplace", "ldp", 20.0, "PCA")
     assert row.useful["activity"].app > row.useful["activity"].chance + 0.2
     assert set(row.sensitive["person"].attackers) == {"ridge", "extra_trees"}
     assert all(check.holds for check in results.form)

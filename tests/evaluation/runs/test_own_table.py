@@ -108,23 +108,6 @@ def test_what_auto_chooses_is_measured_once(table: pa.Table, policy: Policy, tmp
     assert [row.mechanism for row in results.rows if row.epsilon == 5.0].count(chosen) == 1
 
 
-@pytest.mark.long
-def test_a_row_says_that_ldp_was_released_although_rldp_was_asked(
-    table: pa.Table, policy: Policy, tmp_path: Path
-) -> None:
-    relaxed = policy.vary(privacy={"guarantee": "rldp", "mechanism": "channel", "epsilon": 2.0})
-    results = evaluate(relaxed, table, tmp_path, request=EvaluateRequest(quick=True, epsilons=(1.0,)))
-    first = results.rows[0]
-    assert (first.guarantee, first.asked) == ("ldp", "rldp")
-    line = "ldp was released although rldp was asked for, which promises as much"
-    assert line == first.note
-    assert line[1:] in (tmp_path / "report.html").read_text()
-    assert results.to_json()["results"][0]["note"] == line
-    releases = [(row.mechanism, row.guarantee, row.epsilon) for row in results.rows]
-    assert len(set(releases)) == len(releases), "one row for one release, whichever promise was asked for"
-    assert {row.line for row in results.rows if row.mechanism == "channel"} == {"channel ldp"}, "one curve, too"
-
-
 def test_a_reading_beyond_what_epsilon_allows_does_not_hold(evaluated: Evaluated) -> None:
     row = evaluated.results.rows[0]
     assert evaluated.results.broken == []

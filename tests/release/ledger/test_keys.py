@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from deeprotect.release.ledger.stored import key_of
-from deeprotect.signals.windowing import Cutter
+from deeprotect.signals.windowing import Windower
 from deeprotect.tables.columns import names_of
 
 PAIRS = {
@@ -28,7 +28,7 @@ PAIRS = {
 
 def keys(names, *parts):
     """Of one window for each name."""
-    cutter = Cutter(2, 1)
+    cutter = Windower(2, 1)
     windows = [cutter.push(np.zeros((4, 1)), np.repeat(names_of(names), 2)), cutter.finish()]
     return [key_of(*parts, run.recording) for batch in windows for run in batch.frame.runs]
 

@@ -30,8 +30,8 @@ def row(line: str, app: float, attacker: float, *, chance: float = 0.5, width: f
     confusion = Confusion(("still", "stairs", "walk"), [[1, 0, 0]] * 3)
     ci = (attacker - width, attacker + width)
     sensitive = Sensitive(0.95, 0.5, attacker, ci, "ridge", {}, 0.5, 0.45, None, confusion=confusion)
-    minimiser = {"paper": "paper", "channel": "code book", "baseline": "none"}.get(mechanism, "default")
-    return Row(mechanism, guarantee or "ldp", 5.0, minimiser, {"owner": useful}, {"mode": sensitive}, "")
+    feature_extractor = {"paper": "paper", "channel": "code book", "baseline": "none"}.get(mechanism, "default")
+    return Row(mechanism, guarantee or "ldp", 5.0, feature_extractor, {"owner": useful}, {"mode": sensitive}, "")
 
 
 @pytest.fixture(scope="module")

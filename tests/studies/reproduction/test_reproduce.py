@@ -104,7 +104,7 @@ def test_the_same_seed_gives_the_same_results(written, cases, tmp_path):
 def test_rows_features_and_papers_numbers_are_all_there(written):
     (found,) = written["cases"]
     assert {row["mechanism"] for row in found["results"]} == {"baseline", "laplace", "channel"}
-    kinds = {(point["minimiser"], point["features"]) for point in found["features"]}
+    kinds = {(point["feature_extractor"], point["features"]) for point in found["features"]}
     assert kinds == {(name, count) for name in KINDS for count in (1, 7)} | {("raw", 8)}
     assert all(len(point["informativeness"]) == 7 for point in found["features"] if point["features"] == 7)
     assert len(written["paper"]) == 4  # two on features, one on mechanisms, one trade-off

@@ -64,7 +64,7 @@ def made(bundle):
     return {
         "encoder": bundle.encoder,
         "decoder": bundle.decoder,
-        "minimiser": facts.minimiser,
+        "feature_extractor": facts.feature_extractor,
         "training": facts.training,
         "results": [],
         "created": "2026-01-01T00:00:00+00:00",

@@ -87,7 +87,7 @@ def test_the_card_says_that_it_is_somebodys_own_and_what_was_measured_on_others_
     assert f"Enrolled: then trained on {WINDOWS} windows of one person" in card(enrolled.bundle)
     assert "Enrolled" not in card(protector.bundle)
     assert enrolled.bundle.manifest.results == []
-    assert "expected_accuracy" not in enrolled.bundle.manifest.minimiser.model_dump()
+    assert "expected_accuracy" not in enrolled.bundle.manifest.feature_extractor.model_dump()
 
 
 def test_classes_that_were_not_shown_keep_their_head(protector):
@@ -105,14 +105,14 @@ def test_classes_that_were_not_shown_keep_their_head(protector):
 def test_a_promise_that_is_not_ldp_is_refused(gym_policy, gym_table):
     relaxed = {"mechanism": "paper", "guarantee": "rldp"}
     plain = Protector.train(
-        gym_policy.vary(privacy=relaxed, training={"minimiser": "paper", "max_epochs": 2}), gym_table
+        gym_policy.vary(privacy=relaxed, training={"feature_extractor": "paper", "max_epochs": 2}), gym_table
     )
     with pytest.raises(BundleError, match="the bundle's promise is rldp; enrol keeps ε-LDP only"):
         plain.enrol(limping(seconds=6))
 
 
 def test_noise_on_features_has_no_head_to_learn(gym_policy, gym_table):
-    quick = {"minimiser": "pca"}
+    quick = {"feature_extractor": "pca"}
     plain = Protector.train(
         gym_policy.vary(privacy={"mechanism": "laplace", "guarantee": "ldp"}, training=quick), gym_table
     )
@@ -152,7 +152,7 @@ def test_windows_without_a_label_say_nothing(protector):
     )
     both = pa.concat_tables([table, none])
     # The last window now goes on into rows without a label.
-    assert enrol(protector.bundle, both).manifest.minimiser.enrolled_windows == WINDOWS - 1
+    assert enrol(protector.bundle, both).manifest.feature_extractor.enrolled_windows == WINDOWS - 1
 
 
 def test_the_less_is_shown_the_nearer_the_head_stays(protector):

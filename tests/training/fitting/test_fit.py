@@ -19,17 +19,19 @@ OPTIONS = [
 ]
 
 
-def asking_for(policy, mechanism, guarantee, minimiser):
-    training = {"minimiser": minimiser, "max_epochs": 3}
+def asking_for(policy, mechanism, guarantee, feature_extractor):
+    training = {"feature_extractor": feature_extractor, "max_epochs": 3}
     return policy.vary(privacy={"mechanism": mechanism, "guarantee": guarantee}, training=training)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("mechanism", "guarantee", "minimiser"), OPTIONS)
+@pytest.mark.parametrize(("mechanism", "guarantee", "feature_extractor"), OPTIONS)
 def test_every_mechanism_becomes_a_bundle_that_protects(
-    gym_table, gym_policy, tmp_path, mechanism, guarantee, minimiser
+    gym_table, gym_policy, tmp_path, mechanism, guarantee, feature_extractor
 ):
-    Protector.train(asking_for(gym_policy, mechanism, guarantee, minimiser), gym_table).save(tmp_path / "bundle")
+    Protector.train(asking_for(gym_policy, mechanism, guarantee, feature_extractor), gym_table).save(
+        tmp_path / "bundle"
+    )
     protector = Protector.load(tmp_path / "bundle")
     released = protector.protect(gym_table).table
     assert released.num_rows == gym_table.num_rows
@@ -53,7 +55,7 @@ def test_the_bundle_computes_what_the_laboratory_computes(gym_windows, gym_polic
 
 def test_auto_takes_the_mechanism_with_the_best_utility_to_be_expected_and_says_why(gym_table, gym_policy):
     protector = Protector.train(gym_policy.vary(privacy={"mechanism": "auto"}, training={"max_epochs": 15}), gym_table)
-    expected = protector.bundle.manifest.minimiser.chosen_for_expected_accuracy
+    expected = protector.bundle.manifest.feature_extractor.chosen_for_expected_accuracy
     assert "channel" in expected
     assert protector.bundle.mechanism.name == max(expected, key=expected.get)
     assert "Chosen for the highest expected app accuracy" in protector.describe()
@@ -65,10 +67,10 @@ def test_auto_takes_the_mechanism_of_least_cost_where_the_policy_gives_costs(gym
         privacy={"mechanism": "auto", "epsilon": 1.0}, training={"max_epochs": 3, "cost_matrix": costs}
     )
     bundle = Protector.train(policy, gym_table).bundle
-    expected = bundle.manifest.minimiser.chosen_for_expected_cost
+    expected = bundle.manifest.feature_extractor.chosen_for_expected_cost
     assert set(expected) == {"channel", "laplace"}
     assert bundle.mechanism.name == min(expected, key=expected.get)
-    assert not bundle.manifest.minimiser.chosen_for_expected_accuracy
+    assert not bundle.manifest.feature_extractor.chosen_for_expected_accuracy
     numbers = bundle.manifest.results[0].useful["activity"]
     assert 0 <= numbers["app_cost"] <= 1 - numbers["app"] + 1e-9
     assert bundle.policy.training.cost_matrix == costs

@@ -139,7 +139,7 @@ def test_recordings_kept_aside_teach_nothing_and_choose_nothing(gym_table, gym_p
     assert rows.any()
     changed = gym_table.set_column(0, "acc_x", [np.where(rows, 3.0, gym_table["acc_x"].to_numpy())])
     first, second = (Protector.train(policy, table).bundle for table in (gym_table, changed))
-    for part in ("mechanism", "encoder", "decoder", "minimiser"):
+    for part in ("mechanism", "encoder", "decoder", "feature_extractor"):
         assert getattr(first.manifest, part) == getattr(second.manifest, part)
     assert first.files == second.files
     one, other = (bundle.manifest.results[0] for bundle in (first, second))

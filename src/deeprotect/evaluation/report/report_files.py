@@ -35,7 +35,7 @@ def tables(results: Results) -> dict[str, str]:
 
 
 def _head(row: Row) -> Line:
-    return {name: getattr(row, name) for name in ("line", "mechanism", "guarantee", "asked", "epsilon", "minimiser")}
+    return {name: getattr(row, name) for name in ("line", "mechanism", "guarantee", "epsilon", "feature_extractor")}
 
 
 def _accuracies(row: Row) -> Iterator[Line]:

@@ -43,7 +43,7 @@ from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import decoded
 from deeprotect.tables.output_checks import refuse_unwritable_folder
-from deeprotect.tables.passing import Passing
+from deeprotect.tables.passing import PassThrough
 from deeprotect.tables.sinks import Memory
 from deeprotect.tables.sources import open_source
 from deeprotect.training.fitting.fit import export, learn
@@ -62,7 +62,7 @@ def check_form(table: pa.Table, bundle: Pipeline, *, mapping: Mapping[str, str])
     raw = table.slice(0, CHECKED_ROWS)
     memory = Memory()
     ledger = MemoryLedger(Price.of(bundle.mechanism))
-    named, entropy = Passing(recording="named"), SystemEntropy()
+    named, entropy = PassThrough(recording="named"), SystemEntropy()
     release_table(raw, memory.open, bundle, mapping=mapping, ledger=ledger, entropy=entropy, passing=named)
     released, columns = memory.table(), Columns.of(raw.schema, bundle.schema, mapping=mapping, where="the table")
     return [*_frame(raw, released, columns), *_values(released, columns, bundle.schema.channels)]
@@ -291,7 +291,7 @@ def evaluate_bundle(
         windows, policy, plan, choose=request.choose, release_of=partial(_shipped, bundle=bundle), progress=shares
     )
     results = Results(
-        rows=[replace(row, minimiser=manifest.minimiser.name, own=True) for row in found.rows],
+        rows=[replace(row, feature_extractor=manifest.feature_extractor.name, own=True) for row in found.rows],
         form=check_form(request.beginning(table, policy), bundle, mapping=ColumnMap.of(policy, request.mapped)),
         left_out=found.left_out,
         run=described(request, plan, windows, found) | origin,

@@ -13,7 +13,7 @@ from typing import get_args
 
 from deeprotect.bundle import Bundle
 from deeprotect.errors import BundleError, InputError
-from deeprotect.gateway.mediation.turns import Allowance, Turns
+from deeprotect.gateway.mediation.turns import RateLimiter, Turns
 from deeprotect.gateway.operation.health import Health, Metrics
 from deeprotect.gateway.operation.load import Load
 from deeprotect.gateway.operation.log import event, event_seldom, failure
@@ -72,7 +72,7 @@ class Mediator:
     ) -> None:
         self._directory, self._bundle_of, self._releaser = directory, bundle_of, releaser
         self._metrics, self._health, self._load = metrics, health, load
-        self.allowance, self._turns = Allowance(), Turns(load.reading)
+        self.allowance, self._turns = RateLimiter(), Turns(load.reading)
         metrics.waiting.set_function(lambda: float(len(self._queue)))
         # Two hubs: no name of a stream or an app leads from one to the other.
         self._hub, self._raw = Hub(metrics.lost.labels("slow").inc), Hub()

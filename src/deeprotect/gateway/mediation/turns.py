@@ -63,7 +63,7 @@ class Turns:
         self._thread.shutdown(wait=True)
 
 
-class Allowance:
+class RateLimiter:
     """The seconds of work that each stream has left: a second's worth in each second, and one at most.
 
     What only turns out later to cost more is owed.

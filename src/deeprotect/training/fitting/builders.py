@@ -23,10 +23,10 @@ from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.codebook import CodeBook, price
 from deeprotect.training.erasing import sensitive_directions
 from deeprotect.training.export import to_network
+from deeprotect.training.feature_extractors.feature_extractor import FeatureExtractor
 from deeprotect.training.fitting.fitted_models import FittedModels, Validation
 from deeprotect.training.fitting.trained import TrainedProtector, released_of
 from deeprotect.training.labelled_windows import LabelledWindows
-from deeprotect.training.minimisers.minimiser import Minimiser
 from deeprotect.training.networks import Clip, outward
 from deeprotect.training.splits import segments_of
 
@@ -44,20 +44,22 @@ def baseline(models: FittedModels, policy: Policy) -> TrainedProtector:
 
 def certified(models: FittedModels, policy: Policy) -> TrainedProtector:
     """Noise on the features, as much as their certified sensitivity needs."""
-    windows, minimiser = models.windows, models.minimiser(policy)
-    return _on_features(laplace.certified(_box(windows, minimiser), policy.privacy.epsilon), minimiser, windows)
+    windows, feature_extractor = models.windows, models.feature_extractor(policy)
+    return _on_features(
+        laplace.certified(_box(windows, feature_extractor), policy.privacy.epsilon), feature_extractor, windows
+    )
 
 
 def paper(models: FittedModels, policy: Policy) -> TrainedProtector:
     """The paper's λ on the features of the paper's autoencoder: mode 2 for rldp, otherwise mode 1."""
-    windows, minimiser = models.windows, models.minimiser(policy)
-    epsilon, box = policy.privacy.epsilon, _box(windows, minimiser)
+    windows, feature_extractor = models.windows, models.feature_extractor(policy)
+    epsilon, box = policy.privacy.epsilon, _box(windows, feature_extractor)
     if policy.privacy.guarantee != "rldp":
-        return _on_features(laplace.paper_mode1(box, epsilon, dim_x=windows.flat.shape[1]), minimiser, windows)
+        return _on_features(laplace.paper_mode1(box, epsilon, dim_x=windows.flat.shape[1]), feature_extractor, windows)
     hidden = policy.inferences.sensitive
     directions = sensitive_directions(windows.flat, [windows.labels[name] for name in hidden])
     noise = laplace.paper_mode2(box, epsilon, directions=directions, inferences=hidden)
-    return _on_features(noise, minimiser, windows)
+    return _on_features(noise, feature_extractor, windows)
 
 
 def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
@@ -102,17 +104,17 @@ def _of_book(book: CodeBook, mechanism: Mechanism, accuracy: float, cost: float 
     return TrainedProtector(mechanism, book.encoder, table, made_of, coded=book.coded)
 
 
-def _on_features(noise: GridLaplace, minimiser: Minimiser, windows: LabelledWindows) -> TrainedProtector:
-    encoder = to_network(minimiser.encoder(), windows.flat)
+def _on_features(noise: GridLaplace, feature_extractor: FeatureExtractor, windows: LabelledWindows) -> TrainedProtector:
+    encoder = to_network(feature_extractor.encoder(), windows.flat)
     features, reach = encoder(windows.flat), NOISE_SEEN * noise.noise_scales
     # What the decoder gets is mostly noise: values beyond these are clipped when it rounds.
     seen = np.vstack([features, features.max(axis=0) + reach, features.min(axis=0) - reach])
-    decoder = to_network(nn.Sequential(minimiser.decoder(), Clip()), seen)
-    return TrainedProtector(noise, encoder, decoder, _description(minimiser))
+    decoder = to_network(nn.Sequential(feature_extractor.decoder(), Clip()), seen)
+    return TrainedProtector(noise, encoder, decoder, _description(feature_extractor))
 
 
-def _description(minimiser: Minimiser) -> dict[str, Any]:
-    return {"name": type(minimiser).__name__, "parameters": minimiser.get_params()}
+def _description(feature_extractor: FeatureExtractor) -> dict[str, Any]:
+    return {"name": type(feature_extractor).__name__, "parameters": feature_extractor.get_params()}
 
 
 BUILDERS: dict[str, Build] = {
@@ -131,9 +133,9 @@ def build(name: str, models: FittedModels, policy: Policy) -> TrainedProtector:
     return replace(made, mechanism=replace(mechanism, event=event), hold=hold)
 
 
-def _box(windows: LabelledWindows, minimiser: Minimiser) -> Box:
+def _box(windows: LabelledWindows, feature_extractor: FeatureExtractor) -> Box:
     """Around the training features, with ends that are nobody's."""
-    box = Box.fit(minimiser.transform(windows.flat), trim=TRIM)
+    box = Box.fit(feature_extractor.transform(windows.flat), trim=TRIM)
     low, high = outward(np.array(box.low), np.array(box.high))
     return Box(tuple(low.tolist()), tuple(high.tolist()))
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from deeprotect.policy import Policy
 from deeprotect.signals import Hold
 from deeprotect.training.codebook.codebook import LearntCodes, learn_codes
+from deeprotect.training.feature_extractors.autoencoder import Autoencoder
+from deeprotect.training.feature_extractors.feature_extractor import PCA, FeatureExtractor
+from deeprotect.training.feature_extractors.paper_autoencoder import PaperAutoencoder
 from deeprotect.training.fitting.trained import Apps, fit_apps
 from deeprotect.training.labelled_windows import LabelledWindows
-from deeprotect.training.minimisers.autoencoder import Autoencoder
-from deeprotect.training.minimisers.minimiser import PCA, Minimiser
-from deeprotect.training.minimisers.paper_autoencoder import PaperAutoencoder
 from deeprotect.training.splits import Mask, measurable
 from deeprotect.training.trainer import Progress
 
@@ -24,7 +24,7 @@ def _ignore(_: float) -> None:
 
 @dataclass(frozen=True)
 class FittedModels:
-    """Models of one set of windows; policies that share them differ in privacy and minimiser alone.
+    """Models of one set of windows; policies that share them differ in privacy and feature extractor alone.
 
     `longest` is the longest hold among the policies that share them. `progress` is told of the longest work, the
     coders behind a code book.
@@ -33,17 +33,17 @@ class FittedModels:
     windows: LabelledWindows
     longest: Hold = field(default_factory=Hold)
     progress: Progress = field(default=_ignore, repr=False)
-    _minimisers: dict[str, Minimiser] = field(default_factory=dict, repr=False)
+    _feature_extractors: dict[str, FeatureExtractor] = field(default_factory=dict, repr=False)
     _codes: dict[tuple[str, ...], LearntCodes] = field(default_factory=dict, repr=False)
     _validation: list["Validation"] = field(default_factory=list, repr=False)
 
-    def minimiser(self, policy: Policy) -> Minimiser:
+    def feature_extractor(self, policy: Policy) -> FeatureExtractor:
         """The policy's, learnt from the useful inferences only."""
-        name = policy.training.minimiser
-        if name not in self._minimisers:
+        name = policy.training.feature_extractor
+        if name not in self._feature_extractors:
             useful = self.windows.targets(policy.inferences.useful)
-            self._minimisers[name] = untrained(policy).fit(self.windows.flat, useful)
-        return self._minimisers[name]
+            self._feature_extractors[name] = untrained(policy).fit(self.windows.flat, useful)
+        return self._feature_extractors[name]
 
     def codes(self, policy: Policy) -> LearntCodes:
         """Coder and synthetic windows, from which code books are made; another where directions are erased."""
@@ -71,13 +71,13 @@ class Validation:
     apps: Apps
 
 
-def untrained(policy: Policy) -> Minimiser:
-    """The policy's minimiser, before it has seen any window."""
+def untrained(policy: Policy) -> FeatureExtractor:
+    """The policy's feature extractor, before it has seen any window."""
     training = policy.training
-    model: Minimiser = Autoencoder(training.features)
-    if training.minimiser == "paper":
+    model: FeatureExtractor = Autoencoder(training.features)
+    if training.feature_extractor == "paper":
         model = PaperAutoencoder(training.features, max_iter=paper_steps(training.max_epochs))
-    elif training.minimiser == "pca":
+    elif training.feature_extractor == "pca":
         model = PCA(training.features)
     wanted = {"random_state": training.seed, "loss": training.loss, "max_epochs": training.max_epochs}
     known = {key: value for key, value in wanted.items() if key in model.get_params() and value is not None}

@@ -13,7 +13,7 @@ from deeprotect.bundle.network import EpisodeEncoder, Network
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import Entropy, SystemEntropy
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
-from deeprotect.release.engine import Released, Request, one, rehearse
+from deeprotect.release.engine import Released, Request, one, simulate
 from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.signals import Hold
 from deeprotect.signals.episodes import Counts, run_lengths
@@ -63,7 +63,7 @@ class TrainedProtector:
         heard, looked = self.hold.heard(shown)
         ledger: Any = MemoryLedger(Price.of(self.mechanism))
         bundle: Any = self
-        return one(rehearse([Request(bundle, ledger, (), private[heard], looked, shown)], entropy=entropy))
+        return one(simulate([Request(bundle, ledger, (), private[heard], looked, shown)], entropy=entropy))
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeprotect.training.minimisers.autoencoder import LOSSES, hinge, misread, ridge, softmax, useful_loss
+from deeprotect.training.feature_extractors.autoencoder import LOSSES, hinge, misread, ridge, softmax, useful_loss
 
 SCORES = torch.tensor([[2.0, -1.0, 0.5], [0.0, 0.0, 3.0]])
 CODES = torch.tensor([0, 1])

@@ -1,4 +1,4 @@
-"""The shared face of every minimiser, a window in, few features out, and a window back; and the linear ones."""
+"""The shared face of every feature extractor, a window in, few features out, and a window back; and the linear ones."""
 
 import copy
 from abc import abstractmethod
@@ -19,7 +19,7 @@ from deeprotect.training.networks import unset
 Floats = NDArray[np.float64]
 
 
-class Minimiser(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class FeatureExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Rows are windows scaled to [0, 1] and flattened (index = time * channels + channel).
 
     `n_features` beyond the window's own length is lowered to that length: more could not tell more.
@@ -47,7 +47,9 @@ class Minimiser(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_is_fitted(self)
         features = check_array(X, dtype=np.float64)
         if features.shape[1] != self._n_features_out:
-            raise InputError(f"{features.shape[1]} features were given; this minimiser has {self._n_features_out}")
+            raise InputError(
+                f"{features.shape[1]} features were given; this feature extractor has {self._n_features_out}"
+            )
         return _run(self.decoder_, features)
 
     def encoder(self) -> nn.Module:
@@ -88,7 +90,7 @@ def _run(module: nn.Module, rows: Floats) -> Floats:
         return np.asarray(module(torch.tensor(rows)).numpy())
 
 
-class Linear(Minimiser):
+class Linear(FeatureExtractor):
     """features = components (x - mean), x ≈ componentsᵀ features + mean; the components' rows are orthonormal."""
 
     components_: Floats
@@ -110,9 +112,9 @@ class PCA(Linear):
 
     Examples:
         >>> windows = np.random.default_rng(0).random((100, 30))  # (window, value), scaled to [0, 1]
-        >>> minimiser = PCA(n_features=7).fit(windows)
-        >>> features = minimiser.transform(windows)
-        >>> features.shape, minimiser.inverse_transform(features).shape
+        >>> feature_extractor = PCA(n_features=7).fit(windows)
+        >>> features = feature_extractor.transform(windows)
+        >>> features.shape, feature_extractor.inverse_transform(features).shape
         ((100, 7), (100, 30))
     """
 

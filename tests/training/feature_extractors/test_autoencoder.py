@@ -7,8 +7,8 @@ import pytest
 from sklearn.linear_model import RidgeClassifier
 
 from deeprotect.errors import InputError
-from deeprotect.training.minimisers.autoencoder import Autoencoder
-from deeprotect.training.minimisers.minimiser import PCA
+from deeprotect.training.feature_extractors.autoencoder import Autoencoder
+from deeprotect.training.feature_extractors.feature_extractor import PCA
 
 QUICK: dict[str, Any] = {"hidden": 32, "batch_size": 64, "max_epochs": 15, "random_state": 0}
 

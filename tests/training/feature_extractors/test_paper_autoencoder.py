@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deeprotect.training.minimisers.paper_autoencoder import (
+from deeprotect.training.feature_extractors.paper_autoencoder import (
     Constants,
     PaperAutoencoder,
     TiedLayer,

@@ -6,12 +6,12 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+from deeprotect.training.feature_extractors.feature_extractor import FeatureExtractor, Floats, affine
 from deeprotect.training.labelled_windows import Targets
-from deeprotect.training.minimisers.minimiser import Floats, Minimiser, affine
 
 
 @dataclass(eq=False, repr=False)
-class PaperAutoencoder(Minimiser):
+class PaperAutoencoder(FeatureExtractor):
     """Greedily stacked sigmoid layers with tied, orthonormal weights, supervised by ridge on the reconstruction.
 
     Per layer it minimises, by stochastic gradient descent with step `alpha`,

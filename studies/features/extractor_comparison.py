@@ -1,4 +1,4 @@
-"""The paper's comparison of minimisers: few features of each kind, one linear app, one useful inference."""
+"""The paper's comparison of feature extractors: few features of each kind, one linear app, one useful inference."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ RAW = "raw"
 class FeatureRow:
     """How well few features serve one useful inference: ridge accuracy, and I(f; y) / H(y) of the features."""
 
-    minimiser: str
+    feature_extractor: str
     features: int
     accuracy: float
     accuracy_ci: Interval
@@ -27,7 +27,7 @@ class FeatureRow:
     informativeness_max: float
 
 
-def compare_minimisers(runner: Runner, *, names: Sequence[str] = KINDS) -> list[FeatureRow]:
+def compare_feature_extractors(runner: Runner, *, names: Sequence[str] = KINDS) -> list[FeatureRow]:
     """Ridge accuracy on the policy's number of features for its first useful inference; last, on all raw values."""
     return list(runner.measure(features_question(names=names)).values.values())
 
@@ -38,7 +38,7 @@ def features_question(*, names: Sequence[str] = KINDS) -> Question[FeatureRow]:
 
 def features_of(name: str, *, count: int | None = None) -> Setting:
     """Features of one kind, without noise: as many as the policy says, or `count`."""
-    return Setting(Method(FEATURES, "none", minimiser=name), features=count)
+    return Setting(Method(FEATURES, "none", feature_extractor=name), features=count)
 
 
 def read_with_ridge(learn: LabelledRows, test: LabelledRows) -> Predictions:
@@ -56,7 +56,7 @@ def _feature_row(fold: FittedFold, cell: EvaluationCell) -> FeatureRow:
     right = read_with_ridge(learn, test).right
     shares = informativeness(test.rows, test.labels)
     return FeatureRow(
-        minimiser=name,
+        feature_extractor=name,
         features=test.rows.shape[1],
         accuracy=float(right.mean()),
         accuracy_ci=wilson(int(right.sum()), len(right)),

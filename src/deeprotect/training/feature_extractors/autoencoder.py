@@ -1,4 +1,4 @@
-"""The default minimiser: an autoencoder whose few bounded features carry the useful inferences."""
+"""The default feature extractor: an autoencoder whose few bounded features carry the useful inferences."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from deeprotect.errors import InputError
+from deeprotect.training.feature_extractors.feature_extractor import FeatureExtractor, Floats
 from deeprotect.training.labelled_windows import Targets
-from deeprotect.training.minimisers.minimiser import Floats, Minimiser
 from deeprotect.training.networks import Restore, Standardise, dense, initialise
 from deeprotect.training.trainer import Schedule, TrainingJob, hold_out, train
 
@@ -120,7 +120,7 @@ class Minimising(nn.Module):
 
 
 @dataclass(eq=False, repr=False)
-class Autoencoder(Minimiser):
+class Autoencoder(FeatureExtractor):
     """Features lie in [-1, 1]; the loss is reconstruction + mu * (useful labels unread in features and in windows).
 
     The reader of rebuilt windows is a classifier trained on raw windows and then frozen: it stands for the

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from deeprotect.training.minimisers.minimiser import PCA
+from deeprotect.training.feature_extractors.feature_extractor import PCA
 
 
 def test_principal_components_keep_a_plane_exactly() -> None:

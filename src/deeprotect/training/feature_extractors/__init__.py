@@ -1,0 +1,1 @@
+"""FeatureExtractors, one file each: a window in, few features out, and a window back."""

@@ -1,1 +1,0 @@
-"""Minimisers, one file each: a window in, few features out, and a window back."""
