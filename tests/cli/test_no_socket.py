@@ -25,6 +25,7 @@ COMMANDS = {
     "demo": "--out demo",
     "inferences": "",
     "datasets": "",
+    "protectors": "",
     "init": "walk.csv --useful activity --out new.toml",
     "check": "walk.csv policy.toml",
     "prepare": "walk.csv --out clean.csv",

@@ -1,5 +1,6 @@
 """A ledger that is locked, removed, full or on a server that stops: nothing leaves unpaid, and all goes on after it."""
 
+import functools
 import os
 import resource
 import shutil
@@ -22,10 +23,11 @@ def refused(gateway, first):
 
 
 def goes_on(gateway, app, first):
-    """Windows leave again."""
+    """Windows leave again; a gateway that has just waited for its ledger may ask the device to send once more."""
     before = len(app.windows)
     for place in range(3):
-        gateway.send("ann", first + 4 * place, 4)
+        sent = functools.partial(gateway.send, "ann", first + 4 * place, 4)
+        until(lambda sent=sent: sent().status_code == 200, "a message to be taken")
     app.wait_for(before + 3)
     until(gateway.ready, "the gateway to be ready")
     assert gateway.send("ann", first + 12, 4).status_code == 200

@@ -69,7 +69,7 @@ def one_line(error: ValidationError, model: type[BaseModel]) -> str:
     return printable(" ".join(_sentence(mistakes[0], model).split()), _LONGEST)
 
 
-RENAMED = {"cost": "loss", "costs": "cost_matrix"}  # keys of earlier versions
+RENAMED = {"cost": "loss", "costs": "cost_matrix", "minimiser": "feature_extractor"}  # keys of earlier versions
 _WRITE_LDP = 'write guarantee = "ldp", whose epsilon holds for every inference, named or not'
 _RETIRED = {
     "given": f"remove it; {_WRITE_LDP}",
