@@ -36,7 +36,7 @@ def reproduce(
     ] = None,
     app: Annotated[
         str, typer.Option(metavar="MODEL", help="With --study: what the app is, as svm, naive_bayes, ridge.")
-    ] = "random_forest",
+    ] = "extra_trees",
     features: Annotated[
         str | None, typer.Option(metavar="STUDY", help="Instead: features and noise compared as in the paper.")
     ] = None,

@@ -210,7 +210,7 @@ def select_studies(names: Sequence[str]) -> list[Study]:
     return [study for study in STUDIES if not names or study.name in names]
 
 
-def run_study(study: Study, *, directory: Path | None = None, seed: int = 0, app: str = "random_forest") -> StudyResult:
+def run_study(study: Study, *, directory: Path | None = None, seed: int = 0, app: str = "extra_trees") -> StudyResult:
     """What the channel keeps and hides on one table, with an app of that model; data that is not here is reported."""
     try:
         data = study.load(directory)

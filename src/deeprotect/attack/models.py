@@ -1,4 +1,7 @@
-"""Inference models by name: what an app runs, and what an attacker runs."""
+"""Inference models by name: what an app runs, and what an attacker runs.
+
+Trees learn from features of a window, as published recognition apps do; the others from its samples.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.kernel_approximation import Nystroem
@@ -26,6 +28,7 @@ from deeprotect.training.labelled_windows import Labels
 from deeprotect.training.networks import Standardise, initialise, unset, window_samples
 from deeprotect.training.trainer import Schedule, TrainingJob, single_thread
 from deeprotect.training.trainer import train as train_network
+from deeprotect.training.window_features import WindowFeatures
 
 FILTERS, HIDDEN = 32, 128
 KERNELS = (5, 3)
@@ -127,8 +130,6 @@ LEAST_VARIANCE = 1e-3
 """Added to each value's variance in a class, as a share of the largest: released windows of a class repeat."""
 BOOSTED_TREES, MOST_ROUNDS, FEWEST_ROUNDS = 600, 60, 5
 """Boosting grows a tree per class and round: many classes get fewer rounds, so that none takes minutes."""
-BOOSTED_VALUES = 120
-"""Values of a window that boosting looks at; its time grows with them."""
 PRIOR_SHARE = 0.01
 """Share of the prior in a posterior: a forest's zero means "seen in no leaf", it must not veto a pooled guess."""
 
@@ -138,7 +139,6 @@ class ModelSpec:
     """What a model may know before it sees its training windows."""
 
     rows: int
-    values: int
     channels: int
     classes: int
     seed: int
@@ -207,7 +207,6 @@ class KernelMachine:
 
 
 def _gradient_boosting(spec: ModelSpec) -> Any:
-    some = np.sort(np.random.default_rng(spec.seed).permutation(spec.values)[:BOOSTED_VALUES])
     boosting = HistGradientBoostingClassifier(
         max_iter=int(np.clip(BOOSTED_TREES // spec.classes, FEWEST_ROUNDS, MOST_ROUNDS)),
         learning_rate=0.15,
@@ -216,7 +215,11 @@ def _gradient_boosting(spec: ModelSpec) -> Any:
         early_stopping=False,  # it would cut a held-out part that a class with one window cannot be in
         random_state=spec.seed,
     )
-    return make_pipeline(make_column_transformer(("passthrough", some)), boosting)
+    return _on_features(boosting, spec)
+
+
+def _on_features(forest: Any, spec: ModelSpec) -> Any:
+    return make_pipeline(WindowFeatures(spec.channels), forest)
 
 
 MODELS: dict[str, Callable[[ModelSpec], Any]] = {
@@ -224,8 +227,8 @@ MODELS: dict[str, Callable[[ModelSpec], Any]] = {
     "kernel_ridge": _kernel_ridge,
     "svm": KernelMachine,
     "naive_bayes": lambda _: make_pipeline(StandardScaler(), GaussianNB(var_smoothing=LEAST_VARIANCE)),
-    "random_forest": lambda spec: RandomForestClassifier(TREES, random_state=spec.seed),
-    "extra_trees": lambda spec: ExtraTreesClassifier(TREES, random_state=spec.seed),
+    "random_forest": lambda spec: _on_features(RandomForestClassifier(TREES, random_state=spec.seed), spec),
+    "extra_trees": lambda spec: _on_features(ExtraTreesClassifier(TREES, random_state=spec.seed), spec),
     "gradient_boosting": _gradient_boosting,
     "cnn": lambda spec: ConvolutionalClassifier(spec.channels, seed=spec.seed),
     "code_table": lambda _: CodeTable(),
@@ -282,8 +285,7 @@ def train(name: str, windows: Floats, labels: Labels, *, seed: int, channels: in
         raise InputError("no training window has a label of this inference; label some rows or use a longer table")
     texts = labels.astype(str)
     classes, counts = np.unique(texts, return_counts=True)
-    rows, values = windows.shape
-    spec = ModelSpec(rows, values, channels=channels, classes=len(classes), seed=seed)
+    spec = ModelSpec(len(windows), channels=channels, classes=len(classes), seed=seed)
     # A single class cannot be told apart from anything, nor can windows that are all alike; most models refuse them.
     several = len(classes) > 1 and bool(np.ptp(windows, axis=0).any())
     estimator = MODELS[name](spec) if several else DummyClassifier()

@@ -178,7 +178,7 @@ def measured(bundle: Bundle) -> Iterator[str]:
         yield from _useful(result, bundle)
     yield from beyond.readings(bundle)
     if any(result.sensitive for result in bundle.manifest.results):
-        yield "Apps and attackers are random forests; attackers learn from released windows and their labels."
+        yield "Apps and attackers are forests on features of windows; attackers learn from released ones, with labels."
         yield "`deeprotect evaluate --bundle` also runs stronger attackers."
     else:
         yield "No attacker was run in training; `deeprotect evaluate --bundle` runs several."

@@ -91,7 +91,7 @@ class Setup:
     `retrained` is the model of an app that learns from released windows: the app's own, another, or none.
     """
 
-    app: str = "random_forest"
+    app: str = "extra_trees"
     attackers: tuple[str, ...] = (
         "ridge",
         "kernel_ridge",

@@ -25,6 +25,7 @@ from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.mixing import MIXED, Material, Mixtures, pairwise
 from deeprotect.training.labelled_windows import Indices, LabelledWindows, Labels, rank_in_group
 from deeprotect.training.trainer import Progress
+from deeprotect.training.window_features import VIEWS, WindowFeatures
 
 FIRST_SEED = 10_000
 """Surrogates count their seeds from here; evaluation counts from zero, so that no app judges what it chose."""
@@ -84,25 +85,31 @@ class SurrogateTask:
         # A code that several classes share is read as the most frequent of them.
         return cls(name, tuple(classes), targets, counts.argmax(axis=1))
 
-    def several_kinds(self, windows: Floats, allowed: NDArray[np.bool_], *, seed: int) -> SurrogateEnsemble:
-        """Forests, boosting, ridge and a small network that learn from the allowed flat windows."""
+    def several_kinds(
+        self, windows: Floats, allowed: NDArray[np.bool_], *, channels: int, seed: int
+    ) -> SurrogateEnsemble:
+        """Forests on samples, on features and on views of them; boosting, ridge and a small network.
+
+        They learn from the allowed flat windows.
+        """
         seed += FIRST_SEED
         rows = self._rows(allowed, MOST_WINDOWS, seed)
-        models = [
+        forests = [
             RandomForestClassifier(60, random_state=seed),
-            ExtraTreesClassifier(60, random_state=seed),
+            *(_on_features(channels, seed, view) for view in (None, *VIEWS)),
+        ]
+        others = [
             _boosting(windows.shape[1], len(self.classes), seed),
             make_pipeline(StandardScaler(), RidgeClassifier()),
             make_pipeline(StandardScaler(), _network(len(rows), seed)),
         ]
-        return self._fitted(models, windows[rows], self.targets[rows], forests=2)
+        return self._fitted([*forests, *others], windows[rows], self.targets[rows], forests=len(forests))
 
-    def forest(self, windows: Floats, *, seed: int) -> SurrogateEnsemble:
-        """One forest that learns from all flat windows: the app whose reading is reported."""
+    def forest(self, windows: Floats, *, channels: int, seed: int) -> SurrogateEnsemble:
+        """One forest that learns from features of all flat windows: the app whose reading is reported."""
         seed += FIRST_SEED
         rows = self._rows(np.ones(len(windows), dtype=bool), MOST_REPORTED, seed)
-        model = ExtraTreesClassifier(60, random_state=seed)
-        return self._fitted([model], windows[rows], self.targets[rows], forests=1)
+        return self._fitted([_on_features(channels, seed)], windows[rows], self.targets[rows], forests=1)
 
     def margin(self, windows: Floats, ensemble: SurrogateEnsemble) -> Floats:
         """By how much forests prefer each flat window's own class to the best other; -1 where it is unknown."""
@@ -122,6 +129,10 @@ class SurrogateTask:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the network is stopped by count, on purpose
             return SurrogateEnsemble(tuple(model.fit(windows, targets) for model in models), len(self.classes), forests)
+
+
+def _on_features(channels: int, seed: int, view: str | None = None) -> Any:
+    return make_pipeline(WindowFeatures(channels, view), ExtraTreesClassifier(60, random_state=seed))
 
 
 def _boosting(values: int, classes: int, seed: int) -> Any:
@@ -209,8 +220,10 @@ def synthesise(
     """
     tasks = [SurrogateTask.of(name, windows.labels[name], codes) for name in useful]
     sides, random = _sides(codes), np.random.default_rng(seed)
+    channels = windows.samples.shape[2]
     surrogates = [
-        [task.several_kinds(windows.flat, sides == side, seed=seed + side) for side in (0, 1)] for task in tasks
+        [task.several_kinds(windows.flat, sides == side, channels=channels, seed=seed + side) for side in (0, 1)]
+        for task in tasks
     ]
     clear = np.min([_margin(windows.flat, sides, each) for each in zip(tasks, surrogates, strict=True)], axis=0)
     chosen: list[Mixtures] = []
@@ -225,7 +238,8 @@ def synthesise(
         chosen.append(mixtures[_choose(mixtures.windows, scores, count=variants, apart=material.gaps[1])])
         progress((code + 1) / (int(codes.max()) + 1))
     samples = np.stack([each.windows for each in chosen])
-    read = {task.name: task.forest(windows.flat, seed=seed + 2).rates(samples) for task in tasks}
+    apps = {task.name: task.forest(windows.flat, channels=channels, seed=seed + 2) for task in tasks}
+    read = {name: app.rates(samples) for name, app in apps.items()}
     return Outputs(
         samples,
         read,

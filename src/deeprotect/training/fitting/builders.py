@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import Pipeline
 from torch import nn
 
 from deeprotect.bundle.network import Network, OutputTable
@@ -214,7 +214,7 @@ def _through(name: str, validation: Validation, policy: Policy) -> Readings:
     }
 
 
-def _read(app: RandomForestClassifier, windows: Floats) -> Floats:
+def _read(app: Pipeline, windows: Floats) -> Floats:
     """(window, class): 1 where the app reads it as that."""
     return np.asarray(app.predict(windows)[:, None] == app.classes_, dtype=np.float64)
 

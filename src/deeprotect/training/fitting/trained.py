@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from deeprotect.bundle.consistency import Decoder
 from deeprotect.bundle.network import EpisodeEncoder, Network
@@ -20,6 +21,7 @@ from deeprotect.signals.episodes import Counts, run_lengths
 from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.codebook import Costs, coded_classes, price
 from deeprotect.training.labelled_windows import Indices, LabelledWindows, numbered
+from deeprotect.training.window_features import WindowFeatures
 
 
 @dataclass(frozen=True)
@@ -74,14 +76,14 @@ class _Scaled:
         return windows
 
 
-Apps = Mapping[str, RandomForestClassifier]
-"""By useful inference, a forest that knows raw windows."""
+Apps = Mapping[str, Pipeline]
+"""By useful inference, a forest that knows features of raw windows."""
 
 
 def measure(
     protection: TrainedProtector, train: LabelledWindows, test: LabelledWindows, policy: Policy
 ) -> dict[str, Any]:
-    """Accuracy of a forest that knows raw windows, on raw and on released ones; of a retrained attacker; of guessing.
+    """Accuracy of a forest that knows features of raw windows, on raw and released ones; of a retrained attacker too.
 
     Where the policy gives costs, also what the misreadings of released windows cost on average.
     """
@@ -107,7 +109,9 @@ def measure(
 def fit_apps(train: LabelledWindows, policy: Policy) -> Apps:
     """Trained on raw windows."""
     known = {name: train.labelled(name) for name in policy.inferences.useful}
-    return {name: _forest().fit(train.flat[rows], train.labels[name][rows].astype(str)) for name, rows in known.items()}
+    return {
+        name: _forest(train).fit(train.flat[rows], train.labels[name][rows].astype(str)) for name, rows in known.items()
+    }
 
 
 def released_of(protection: TrainedProtector, windows: LabelledWindows, policy: Policy) -> Floats:
@@ -115,9 +119,7 @@ def released_of(protection: TrainedProtector, windows: LabelledWindows, policy: 
     return protection.release(windows.flat, counts, entropy=SystemEntropy()).windows
 
 
-def _app(
-    app: RandomForestClassifier, name: str, test: LabelledWindows, released: Floats, *, costs: Costs
-) -> dict[str, float]:
+def _app(app: Pipeline, name: str, test: LabelledWindows, released: Floats, *, costs: Costs) -> dict[str, float]:
     seen = test.labelled(name)
     truth = test.labels[name][seen].astype(str)
     if not len(truth):
@@ -133,7 +135,7 @@ def _app(
 
 
 def _classes(
-    app: RandomForestClassifier,
+    app: Pipeline,
     name: str,
     train: LabelledWindows,
     test: LabelledWindows,
@@ -173,8 +175,8 @@ def _attacker(
         return {}
     return _accuracies(
         truth,
-        raw=_forest().fit(train.flat[known], learnt).predict(test.flat[tested]),
-        adaptive=_forest().fit(seen[known], learnt).predict(released[tested]),
+        raw=_forest(train).fit(train.flat[known], learnt).predict(test.flat[tested]),
+        adaptive=_forest(train).fit(seen[known], learnt).predict(released[tested]),
     )
 
 
@@ -184,5 +186,6 @@ def _accuracies(truth: Any, **guesses: Any) -> dict[str, float]:
     return {name: float(np.mean(guess == truth)) for name, guess in guesses.items()} | {"chance": float(chance)}
 
 
-def _forest() -> RandomForestClassifier:
-    return RandomForestClassifier(100, n_jobs=-1, random_state=0)
+def _forest(windows: LabelledWindows) -> Pipeline:
+    forest = ExtraTreesClassifier(100, n_jobs=-1, random_state=0)
+    return make_pipeline(WindowFeatures(windows.samples.shape[2]), forest)
