@@ -5,7 +5,7 @@ Nothing else releases. Time, randomness and storage are arguments, so that audit
 
 import os
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -208,7 +208,7 @@ def accompanied(
     ledger_of: LedgerOf,
     entropy: SystemEntropy,
     workers: int = 1,
-) -> Iterator[tuple[Windows, Beside]]:
+) -> Generator[tuple[Windows, Beside], None, None]:
     """The same, and what goes beside each batch with it; each recording is charged to the ledger that it is of.
 
     `workers` threads encode, charging and sampling stay sequential.
