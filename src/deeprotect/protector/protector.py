@@ -24,7 +24,7 @@ from deeprotect.release.engine import encoding_threads
 from deeprotect.release.episodes import LISTEN
 from deeprotect.release.folders import plan_data_set, release_data_set
 from deeprotect.release.ledger import Account, Ledger, MemoryLedger, Price
-from deeprotect.release.streaming import ListenTo, LiveStream
+from deeprotect.release.live import ListenTo, LiveStream
 from deeprotect.release.tables import ReleasedTables, ReleaseSummary, released
 from deeprotect.tables.addresses import is_address
 from deeprotect.tables.atomic import alone

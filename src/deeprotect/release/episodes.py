@@ -7,7 +7,7 @@ docs/claims.md#draws-of-a-live-stream
 """
 
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from deeprotect.errors import BudgetError, InputError, NotDrawnError, ReleasedBeforeError
 from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.by_time import ClockWindow
 from deeprotect.release.engine import Pipeline, Released, Request, windows_of
 from deeprotect.release.ledger.ledger import Ledger
 from deeprotect.signals import Run
@@ -98,6 +99,15 @@ class Episode:
         if self.state == "observing":
             self.state = "due"
 
+    def settle(self, answer: Released | BudgetError) -> None:
+        """What became of its draw; a refusal gives the episode up."""
+        if isinstance(answer, BudgetError):
+            whys = {NotDrawnError: GAP, ReleasedBeforeError: REPEATED}
+            self.why = whys.get(type(answer), SPENT)
+            self.give_up()
+        else:
+            self.show(answer.windows, placeholder=bool(answer.placeholder[0]))
+
     def show(self, windows: Floats, *, placeholder: bool) -> None:
         self.state, self.windows, self.placeholder, self.observed = "drawn", windows, placeholder, []
 
@@ -151,6 +161,15 @@ class Episodes:
         if place >= border and samples is not None:
             self._before.append(samples)
 
+    def take_by_time(self, windows: Iterable[ClockWindow], *, over: bool = False) -> None:
+        """Windows of the clock, which are their own tickets; `over`: nothing comes after them."""
+        for window in windows:
+            if over and window.samples is None:  # its end was never sent: the draw is made from what came before
+                self.end()
+            self.take(window, window.samples, number=window.number)
+        if over:
+            self.end()
+
     def end(self) -> None:
         """The stream is over."""
         if self._open:
@@ -170,16 +189,6 @@ class Episodes:
         if self._observing.observe == "whole":
             observed = observed[self.bundle.hold.heard(np.array([len(observed)]))[0]]
         return Request(self.bundle, self._ledger, runs, observed, np.array([len(observed)]), shown)
-
-    @staticmethod
-    def settle(episode: Episode, answer: Released | BudgetError) -> None:
-        """What became of a draw; a refusal gives the episode up."""
-        if isinstance(answer, BudgetError):
-            whys = {NotDrawnError: GAP, ReleasedBeforeError: REPEATED}
-            episode.why = whys.get(type(answer), SPENT)
-            episode.give_up()
-        else:
-            episode.show(answer.windows, placeholder=bool(answer.placeholder[0]))
 
     def leaving(self, entropy: SystemEntropy) -> Iterator[Leaving]:
         """Windows that show something; of an episode that was given up, only where gaps are to be filled."""

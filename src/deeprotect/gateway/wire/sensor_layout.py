@@ -13,11 +13,11 @@ import numpy as np
 from pydantic import AfterValidator, Field, ValidationError, field_validator
 
 from deeprotect.errors import InputError, printable
-from deeprotect.gateway.wire.message import Readings
 from deeprotect.gateway.wire.times import TimeUnit
 from deeprotect.policy.known_sensors import SIZES, STANDARD_GRAVITY, axis_of, factor_of, recognise
 from deeprotect.policy.mistakes import meant_or, one_line
 from deeprotect.policy.sections import Name, Section
+from deeprotect.signals.readings import Readings
 from deeprotect.signals.schema import Channel, Floats, Schema
 from deeprotect.signals.ticks import Nanoseconds
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from deeprotect.errors import WireError
 from deeprotect.gateway.wire import strict_json
-from deeprotect.gateway.wire.message import Message, Readings, ReleasedWindow
+from deeprotect.gateway.wire.message import Message, ReleasedWindow
 from deeprotect.gateway.wire.sensor_layout import (
     ChannelGroup,
     Style,
@@ -19,6 +19,7 @@ from deeprotect.gateway.wire.sensor_layout import (
     total_of,
 )
 from deeprotect.gateway.wire.times import read_times
+from deeprotect.signals.readings import Readings
 from deeprotect.signals.schema import Floats, Schema
 from deeprotect.signals.ticks import Nanoseconds
 
