@@ -8,6 +8,7 @@ import hashlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ LARGEST = 1e300
 """No sensor reads as much; a mean beyond it might be no number, and what is there would depend on what is read."""
 MOST_PHASE = 1 << 20
 _Counted = NDArray[np.int64]
-_Sensor = tuple[str, tuple[str, ...]]
+_Sensor = tuple[Any, tuple[str, ...]]
 
 
 @dataclass(frozen=True, eq=False)

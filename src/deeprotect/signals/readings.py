@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,10 @@ from deeprotect.signals.ticks import Nanoseconds
 class Readings:
     """Channels of the policy that one sensor reads together; values is (reading, channel), in the policy's units.
 
-    `sensor` is the wire's own name for it, so that what is released goes out under the same name.
+    `sensor` is what the wire knows of it, hashable, so that what is released goes out under the same names.
     """
 
-    sensor: str
+    sensor: Any
     channels: tuple[str, ...]
     times_ns: Nanoseconds
     values: Floats
