@@ -15,9 +15,9 @@ from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.engine import Pipeline, accompanied
 from deeprotect.release.ledger import DrawCounts, Ledger, MemoryLedger
-from deeprotect.signals import Frame, Windows
+from deeprotect.signals import Frame, RecordingName, Windows
 from deeprotect.signals.windowing import Windower
-from deeprotect.tables.columns import BETWEEN, Columns
+from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import fresh_field, saturated
 from deeprotect.tables.passing import BesideCells, PassThrough
 from deeprotect.tables.rows import Rows, read_rows
@@ -96,7 +96,7 @@ def released(
         schema = passing.schema(output_schema(source.schema, columns), columns)
         cells = BesideCells(columns, passing, pa.schema([each for each in schema if each.name not in columns.channels]))
         source_columns = (*source.schema.names, *columns.channels, columns.recording_name or "")
-        accounts = _Accounts(lambda: ledger.of_table(table, source_columns), by_person=columns.person_name is not None)
+        accounts = _Accounts(lambda: ledger.of_table(table, source_columns))
         clipped, needed = dict[str, None](), source.only(columns.read)
         needed = needed if live else needed.by_rows()
         rows = read_rows(needed, columns, bundle.schema, outside=lambda channel, _: clipped.setdefault(channel.name))
@@ -184,8 +184,8 @@ class _Accounts:
     The ledger is asked when the first draw is due: a run that is refused before leaves nothing in it.
     """
 
-    def __init__(self, open_book: Callable[[], Ledger], *, by_person: bool) -> None:
-        self._open_book, self._by_person = open_book, by_person
+    def __init__(self, open_book: Callable[[], Ledger]) -> None:
+        self._open_book = open_book
         self._books: dict[str, Ledger] = {}
         self._named: dict[str, None] = {}
 
@@ -194,19 +194,18 @@ class _Accounts:
         book = self._open_book()
         return book, book.tally
 
-    def of(self, recording: str) -> Ledger:
+    def of(self, recording: str | RecordingName) -> Ledger:
         book, _ = self._book
-        if not self._by_person:
+        if not isinstance(recording, RecordingName):
             return book
-        person = recording.partition(BETWEEN)[0]
-        if person not in self._books:
-            self._books[person] = book.of_person(person)
-        return self._books[person]
+        if recording.person not in self._books:
+            self._books[recording.person] = book.of_person(recording.person)
+        return self._books[recording.person]
 
     def name(self, frame: Frame) -> None:
         """Who would be charged."""
-        if self._by_person:
-            self._named |= dict.fromkeys(run.recording.partition(BETWEEN)[0] for run in frame.runs)
+        recordings = (run.recording for run in frame.runs)
+        self._named |= dict.fromkeys(each.person for each in recordings if isinstance(each, RecordingName))
 
     @property
     def people(self) -> tuple[str, ...]:
