@@ -24,7 +24,7 @@ from deeprotect.engines.spark import arrow_schema, column, is_local
 from deeprotect.errors import LedgerError, StreamError, TableError, printable
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.by_time import LONGEST_SECONDS, ByTime, phase_of
-from deeprotect.release.episodes import Episodes, Leaving, live_observing
+from deeprotect.release.episodes import Episodes, Leaving
 from deeprotect.release.ledger import Account, Price
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.stored import StoredLedger
@@ -111,9 +111,7 @@ class DeviceState:
     @classmethod
     def new(cls, plan: StreamJob, device: str, ledger: StoredLedger) -> "DeviceState":
         bundle = plan.job.bundle
-        fill = bundle.policy.stream.when_missing == "placeholder"
-        episodes = Episodes(bundle, ledger, live_observing(bundle), fill_gaps=fill)
-        return cls(ByTime(bundle.schema, phase=phase_of(device)), episodes)
+        return cls(ByTime(bundle.schema, phase=phase_of(device)), Episodes.by_time(bundle, ledger))
 
     def take(self, times_ns: Any, values: Any, channels: tuple[str, ...]) -> bool:
         """Rows of one batch, in any order, as messages of the gateway; whether any of them was new."""
@@ -249,10 +247,7 @@ def step(stored: Stored, rows: Mapping[str, tuple[Any, Any]], plan: StreamJob, *
 def _drawn(live: Mapping[str, Episodes]) -> dict[str, list[Leaving]]:
     entropy = SystemEntropy()
     release_due(live.values(), entropy=entropy)
-    left = {name: [each for each in own.leaving(entropy) if each.ticket.own] for name, own in live.items()}
-    for episodes in live.values():
-        episodes.expire()
-    return left
+    return {name: episodes.leave_by_time(entropy) for name, episodes in live.items()}
 
 
 def _by_device(frames: list[Any], plan: StreamJob) -> Iterator[tuple[str, tuple[Any, Any]]]:

@@ -1,8 +1,8 @@
 """A protector: train or load one, then protect tables and arrays, or stream."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from os import PathLike
@@ -25,7 +25,7 @@ from deeprotect.release.episodes import LISTEN
 from deeprotect.release.folders import plan_data_set, release_data_set
 from deeprotect.release.ledger import Account, Ledger, MemoryLedger, Price
 from deeprotect.release.live import ListenTo, LiveStream
-from deeprotect.release.tables import ReleasedTables, ReleaseSummary, released
+from deeprotect.release.tables import Progress, ReleaseSummary, Releasing, released
 from deeprotect.tables.addresses import is_address
 from deeprotect.tables.atomic import alone
 from deeprotect.tables.column_map import ColumnMap
@@ -75,9 +75,6 @@ class Release(ReleaseSummary, Generic[T]):
 
 Path_ = str | PathLike[str]
 Paths = Path_ | Sequence[Path_]
-Progress = Callable[[float], None]
-Releasing = Callable[..., AbstractContextManager[ReleasedTables]]
-"""A release of which only the table is still open."""
 
 
 class ProtectOptions(TypedDict, total=False):

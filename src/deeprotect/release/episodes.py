@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from deeprotect.bundle import Bundle
 from deeprotect.errors import BudgetError, InputError, NotDrawnError, ReleasedBeforeError
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.by_time import ClockWindow
@@ -141,6 +142,12 @@ class Episodes:
         self._last: tuple[int, int] | None = None  # part and number of the window that came last
         self.withheld: Counter[str] = Counter()  # windows that came and do not leave, by the reason
 
+    @classmethod
+    def by_time(cls, bundle: Bundle, ledger: Ledger) -> Self:
+        """Of windows of the clock, as the policy says."""
+        fill_gaps = bundle.policy.stream.when_missing == "placeholder"
+        return cls(bundle, ledger, live_observing(bundle), fill_gaps=fill_gaps)
+
     def take(self, ticket: Any, samples: Floats | None, *, number: int, part: int = 0) -> None:
         """One window more, (time, channel) in units; None where samples are missing. Numbers of a part increase."""
         hold, border = self.bundle.hold.windows, self._border
@@ -205,6 +212,12 @@ class Episodes:
             if len(self._open) == 1:
                 return
             self._open.popleft()
+
+    def leave_by_time(self, entropy: SystemEntropy, *, over: bool = False) -> list[Leaving]:
+        """Windows of the clock that leave now, of those that hold a reading; draws whose time is over are given up."""
+        left = [each for each in self.leaving(entropy) if each.ticket.own]
+        self.expire(over=over)
+        return left
 
     def postpone(self, why: str) -> None:
         """Draws that are due cannot be made now; should their time pass, this is the reason."""

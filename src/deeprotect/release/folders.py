@@ -9,30 +9,22 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
 from deeprotect.bundle import Bundle
 from deeprotect.errors import DeeprotectError, InputError
 from deeprotect.privacy.accounting import Spending
 from deeprotect.release.ledger import DrawCounts
-from deeprotect.release.tables import Progress, ReleasedTables, ReleaseSummary
+from deeprotect.release.tables import Progress, ReleaseSummary, Releasing
 from deeprotect.tables.atomic import LEFT_BEHIND, lock
 from deeprotect.tables.data_set import DataSetPart
 from deeprotect.tables.passing import PassThrough
 from deeprotect.tables.sinks import open_sink
 
 UNFINISHED = ".deeprotect-unfinished.json"
-
-
-class Releasing(Protocol):
-    """A release of which the table is still open; its recordings are numbered on as `passing` says."""
-
-    def __call__(
-        self, source: str, /, *, passing: PassThrough, progress: Progress
-    ) -> AbstractContextManager[ReleasedTables]: ...
 
 
 def release_data_set(

@@ -1,7 +1,7 @@
 """Releasing a table: rows through the engine in constant memory, row for row, as somebody takes them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -176,6 +176,10 @@ class ReleasedTables(Iterator[pa.Table]):
         first_lengths = frame.lengths[(np.cumsum(counts) - counts)[begun]]
         self._short += int(np.count_nonzero(first_lengths < self._bundle.schema.window))
         self._progress()
+
+
+Releasing = Callable[..., AbstractContextManager[ReleasedTables]]
+"""`released` with its options, of which only the table, and what differs from file to file, is still open."""
 
 
 class _Accounts:

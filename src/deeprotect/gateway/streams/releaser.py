@@ -12,7 +12,7 @@ from deeprotect.gateway.streams.session import Session
 from deeprotect.gateway.wire.message import ReleasedWindow
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.by_time import ClockWindow
-from deeprotect.release.episodes import Episodes, Leaving, live_observing
+from deeprotect.release.episodes import Episodes, Leaving
 from deeprotect.release.ledger import Account, Price
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.ledger import Clock, utc_now
@@ -65,10 +65,9 @@ class Order:
     def leave(self, leaving: Leaving) -> None:
         """One window more that was released."""
         session, window, channels = self.session, leaving.ticket, self.episodes.bundle.schema.names
-        if window.own:
-            readings = tuple(window.with_values(leaving.window, channels))
-            named = (session.stream, session.released_as, session.next_number(self.app.name), channels)
-            self.released.append(ReleasedWindow(*named, window.times_ns, leaving.window, readings, leaving.placeholder))
+        readings = tuple(window.with_values(leaving.window, channels))
+        named = (session.stream, session.released_as, session.next_number(self.app.name), channels)
+        self.released.append(ReleasedWindow(*named, window.times_ns, leaving.window, readings, leaving.placeholder))
 
 
 class Releaser:
@@ -118,8 +117,7 @@ class Releaser:
 
     def _begin(self, order: Order) -> None:
         bundle, ledger = order.bundle, self._ledgers[order.key].of_session(order.session.name)
-        fill_gaps = bundle.policy.stream.when_missing == "placeholder"
-        order.session.episodes[order.app.key] = Episodes(bundle, ledger, live_observing(bundle), fill_gaps=fill_gaps)
+        order.session.episodes[order.app.key] = Episodes.by_time(bundle, ledger)
 
     def _open_ledgers(self, orders: Sequence[Order]) -> dict[_Key, DeeprotectError]:
         """Of accounts that were not met before, all in one transaction; why not, where one cannot be used."""
@@ -141,10 +139,8 @@ def release_orders(orders: Sequence[Order], *, entropy: SystemEntropy) -> None:
         order.episodes.take_by_time(order.windows, over=order.over)
     _draw(orders, entropy=entropy)
     for order in orders:
-        for leaving in order.episodes.leaving(entropy):
+        for leaving in order.episodes.leave_by_time(entropy, over=order.over):
             order.leave(leaving)
-    for order in orders:
-        order.episodes.expire(over=order.over)
         order.withheld.update(order.episodes.withheld)
         order.episodes.withheld.clear()
 
