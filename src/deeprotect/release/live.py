@@ -30,6 +30,8 @@ def release_due(
     When it fails, nothing was drawn, or what was drawn is in the ledger: the same draws are due again.
     """
     due = [(each, *draw) for each in streams for draw in each.due()]
+    if not due:  # of most rows that are pushed one by one
+        return []
     with one_thread():
         answers = release([request for *_, request in due], entropy=entropy)
     for (_, episode, _), answer in zip(due, answers, strict=True):
