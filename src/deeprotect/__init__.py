@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from deeprotect.errors import DeeprotectError
     from deeprotect.policy import Policy
     from deeprotect.protector import Protector, Release
-    from deeprotect.release.streaming import LiveStream
+    from deeprotect.release.live import LiveStream
     from deeprotect.verbs import audit, budget, check, evaluate, inferences, init, prepare, tune, verify
     from deeprotect.version import __version__
 
@@ -35,7 +35,7 @@ __all__ = [
 _HOMES = {
     "Bundle": "deeprotect.bundle",
     "DeeprotectError": "deeprotect.errors",
-    "LiveStream": "deeprotect.release.streaming",
+    "LiveStream": "deeprotect.release.live",
     "Policy": "deeprotect.policy",
     "Protector": "deeprotect.protector",
     "Release": "deeprotect.protector",

@@ -21,7 +21,7 @@ def pushes(bundle: str) -> Push:
     from deeprotect.bundle import Bundle
     from deeprotect.privacy.entropy import SystemEntropy
     from deeprotect.release.ledger import MemoryLedger, Price
-    from deeprotect.release.streaming import LiveStream
+    from deeprotect.release.live import LiveStream
 
     loaded = Bundle.load(bundle)
     ledger = MemoryLedger(Price.of(loaded.mechanism))

@@ -29,7 +29,7 @@ from deeprotect.release.ledger import Account, MemoryLedger, Price
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import charges, streams
 from deeprotect.release.ledger.stored import StoredLedger
-from deeprotect.release.streaming import LiveStream
+from deeprotect.release.live import LiveStream
 from deeprotect.signals.schema import Floats
 from deeprotect.signals.ticks import SECOND
 from deeprotect.signals.windowing import Run

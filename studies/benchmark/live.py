@@ -7,7 +7,7 @@ import numpy as np
 from deeprotect.bundle import Bundle
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.ledger import MemoryLedger, Price
-from deeprotect.release.streaming import LiveStream
+from deeprotect.release.live import LiveStream
 from deeprotect.signals.schema import Floats
 from studies.benchmark.made_up import RATE_HZ, Shape, protector
 from studies.benchmark.ratio import Clock, Ratio

@@ -162,10 +162,10 @@ def test_a_fault_of_ours_says_where_and_never_what_stood_in_a_cell(folder, deepr
     def fault(*_, **__):
         raise ValueError("could not convert 'Sekrit'")
 
-    monkeypatch.setattr("deeprotect.release.releasing.read_rows", fault)
+    monkeypatch.setattr("deeprotect.release.tables.read_rows", fault)
     done = deeprotect("protect", "protector", "walk.csv", "out.csv")
     assert (done.returncode, done.stderr.count("\n")) == (70, 1)
-    assert "a fault of deeprotect itself (ValueError at releasing.py:" in done.stderr
+    assert "a fault of deeprotect itself (ValueError at tables.py:" in done.stderr
     assert "Sekrit" not in done.stderr
 
 

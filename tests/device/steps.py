@@ -49,12 +49,12 @@ def _played(seed):
         step = {"part": part, "number": number, "whole": whole, "available": available, "observed": [], "left": []}
         for episode, request in machine.due():
             if request.only_kept:  # a device keeps nothing that could be shown again
-                Episodes.settle(episode, not_drawn())
+                episode.settle(not_drawn())
                 continue
             step["observed"].append(request.observed[:, 0, 0].astype(int).tolist())
             if available:
                 draws += 1
-                Episodes.settle(episode, _released(hold, draws))
+                episode.settle(_released(hold, draws))
         step["left"] = [[each.ticket, int(each.window[0, 0])] for each in machine.leaving(SystemEntropy())]
         machine.expire()
         steps.append(step)

@@ -185,19 +185,19 @@ def test_what_an_attempt_drew_that_was_given_up_is_never_under_the_outputs_name(
     paths, rows = whole
     job = files.planned(paths, bundle, loop, place=None)
     late: list[Callable[[], None]] = []
-    usual = files.release_into
+    usual = files.write_released
 
     def killed_then_stopped(work, each):
-        def stopped(open_sink, batches, job):
-            usual(open_sink, batches, job)
+        def stopped(path, batches, job):
+            usual(path, batches, job)
             raise KeyboardInterrupt
 
         for one in each:
             (one.attempts / f"{one.out.name}.killed").write_bytes(b"half a file")
-            monkeypatch.setattr(files, "release_into", stopped)
+            monkeypatch.setattr(files, "write_released", stopped)
             with suppress(KeyboardInterrupt):
                 work(one)
-            monkeypatch.setattr(files, "release_into", usual)
+            monkeypatch.setattr(files, "write_released", usual)
             attempt = files.first_stays(one.out, one.attempts)
             own = attempt.__enter__()
             shutil.copy(one.source, own)

@@ -9,9 +9,10 @@ from tests.gateway.channels import POLICY
 from tests.postgres import Cluster
 
 from deeprotect.bundle import Bundle
-from deeprotect.gateway.registration.addresses import phase_of
-from deeprotect.gateway.wire.message import Message, Readings
+from deeprotect.gateway.wire.message import Message
 from deeprotect.policy import Policy
+from deeprotect.release.by_time import phase_of
+from deeprotect.signals.readings import Readings
 
 STEP = 10**8
 EPOCH = 1_700_000_000 * 10**9  # windows of 0.4 s and episodes of 2 s begin there by the clock,

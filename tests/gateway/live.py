@@ -17,8 +17,8 @@ from sqlalchemy import select
 from tests.gateway.canary import canaries, leaking_files, leaks
 from tests.gateway.conftest import EPOCH, NAMES, STEP, channel_bundle
 
-from deeprotect.gateway.registration.addresses import phase_of
 from deeprotect.gateway.registration.device_registry import Registry
+from deeprotect.release.by_time import phase_of
 from deeprotect.release.ledger.books import from_bytes
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import NOBODY, charges, draws, streams

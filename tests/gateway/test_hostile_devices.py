@@ -11,7 +11,8 @@ from tests.gateway.test_mediator import draws, end_all, listening, made, run
 
 from deeprotect.gateway.mediation.mediator import MOST_SESSIONS
 from deeprotect.gateway.serving import HEAD_SECONDS, Silence
-from deeprotect.gateway.wire.message import Message, Readings
+from deeprotect.gateway.wire.message import Message
+from deeprotect.signals.readings import Readings
 
 EARLIEST, LATEST = 0, 2**62 - 1
 

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.gateway.conftest import NAMES, START, STEP, channel_bundle
 
-from deeprotect.gateway.registration.addresses import phase_of
-from deeprotect.gateway.streams import track as tracks
-from deeprotect.gateway.streams.track import Track
-from deeprotect.gateway.wire.message import Message, Readings
+from deeprotect.gateway.wire.message import Message
 from deeprotect.gateway.wire.sensor_layout import total_of
 from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release import by_time
+from deeprotect.release.by_time import ByTime, phase_of
 from deeprotect.release.engine import Released
 from deeprotect.release.episodes import Episodes, live_observing
 from deeprotect.release.ledger import MemoryLedger, Price
+from deeprotect.signals.readings import Readings
 
 PIPELINES = {"a draw for each window": channel_bundle(), "held draws": channel_bundle(every="2 s")}
 SECONDS = 6
@@ -36,17 +36,17 @@ class Overhearing:
         self.episodes.take(each, each.samples, number=each.number)
         for episode, request in self.episodes.due():
             self.made[episode.part, episode.number] = request.observed.tobytes()
-            Episodes.settle(episode, self.nothing)
+            episode.settle(self.nothing)
         list(self.episodes.leaving(SystemEntropy()))
         self.episodes.expire()
 
 
 def draw_inputs(pipeline, messages):
-    track, heard = Track(pipeline.schema, phase=phase_of("watch")), Overhearing(pipeline)
+    clock, heard = ByTime(pipeline.schema, phase=phase_of("watch")), Overhearing(pipeline)
     for message in messages:
-        for window in track.take(message):
+        for window in clock.push(message.readings):
             heard.take(window)
-    for window in track.finish():
+    for window in clock.finish():
         heard.take(window)
     return heard.made
 
@@ -150,7 +150,7 @@ def test_a_reading_of_gravity_goes_into_one_sum_at_most(moved, pulled, data):
 
 def test_a_window_that_looks_beyond_its_border_is_caught(monkeypatch):
     """Planted: the edge is bridged to the next window's first reading, as it once was."""
-    last, real = {}, tracks.window_samples
+    last, real = {}, by_time.window_samples
 
     def crossing(own, place, *, window):
         samples = real(own, place, window=window)
@@ -159,7 +159,7 @@ def test_a_window_that_looks_beyond_its_border_is_caught(monkeypatch):
             last["row"] = samples[-1].copy()
         return samples
 
-    monkeypatch.setattr(tracks, "window_samples", crossing)
+    monkeypatch.setattr(by_time, "window_samples", crossing)
     readings = tuple(("both", START + tick * STEP * 2, (0.1, 0.2)) for tick in range(40))
     last.clear()
     before = draw_inputs(PIPELINES["a draw for each window"], Arrivals(readings, (5,)).messages())

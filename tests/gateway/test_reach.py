@@ -20,7 +20,7 @@ from deeprotect.gateway.mediation.gateway import Gateway, Settings
 from deeprotect.gateway.registration.device_registry import Registry
 from deeprotect.gateway.registration.directory import Directory
 from deeprotect.gateway.serving import create_service
-from deeprotect.gateway.streams.session import phase_of
+from deeprotect.release.by_time import phase_of
 from deeprotect.release.ledger.database import Database
 
 HUNDRED_HZ = POLICY.replace("rate_hz = 10", "rate_hz = 100").replace("window = 4", "window = 25")

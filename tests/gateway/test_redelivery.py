@@ -11,11 +11,11 @@ from tests.gateway.conftest import POLICY, START, STEP, message
 from tests.gateway.test_mediator import draws, end_all, listening, made
 
 from deeprotect.gateway.operation import log
-from deeprotect.gateway.registration.addresses import phase_of
 from deeprotect.gateway.streams.session import BEHIND
-from deeprotect.gateway.streams.track import Track
-from deeprotect.gateway.wire.message import Message, Readings
+from deeprotect.gateway.wire.message import Message
 from deeprotect.policy import Policy
+from deeprotect.release.by_time import ByTime, phase_of
+from deeprotect.signals.readings import Readings
 from deeprotect.signals.ticks import SECOND
 
 
@@ -87,13 +87,13 @@ def test_what_is_sent_again_to_a_session_that_was_over_leaves_as_it_left_before(
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30)), max_size=30))
 def test_windows_of_one_track_only_ever_go_forward_and_late_readings_are_counted(pieces):
-    track, come = Track(SCHEMA, phase=phase_of("watch")), []
+    clock, come = ByTime(SCHEMA, phase=phase_of("watch")), []
     for first, count in pieces:
-        before = track.late
-        come += track.take(message(first, count))
-        assert track.late - before <= count
-        assert (track.behind > 0) <= (track.late - before == count)
-    come += track.finish()
+        before = clock.late
+        come += clock.push(message(first, count).readings)
+        assert clock.late - before <= count
+        assert (clock.behind > 0) <= (clock.late - before == count)
+    come += clock.finish()
     assert all(one.number < other.number for one, other in itertools.pairwise(come))
 
 

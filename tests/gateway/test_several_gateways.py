@@ -21,7 +21,8 @@ from tests.gateway.live import WINDOW, Consumer, Gateway, body, check_paid, star
 from tests.gateway.mosquitto import PASSWORD, USER, Mosquitto, require_mosquitto
 
 from deeprotect.gateway.feeds.mqtt import NO_READINGS
-from deeprotect.gateway.registration.addresses import GatewayPlace, phase_of, shard_of
+from deeprotect.gateway.registration.addresses import GatewayPlace, shard_of
+from deeprotect.release.by_time import phase_of
 from studies.benchmark.gateways import SERVE, Gateways, gateway_settings, nginx_program, proxy_settings
 
 STREAMS = [f"device-{place}" for place in range(8)]

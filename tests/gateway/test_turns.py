@@ -17,7 +17,8 @@ from deeprotect.gateway.mediation.mediator import BATCH_WINDOWS, MOST_WINDOWS, c
 from deeprotect.gateway.mediation.turns import MOST_WAITING, RateLimiter
 from deeprotect.gateway.streams.session import Session
 from deeprotect.gateway.wire import formats
-from deeprotect.gateway.wire.message import Message, Readings
+from deeprotect.gateway.wire.message import Message
+from deeprotect.signals.readings import Readings
 
 SPACE = b" " * (1 << 19)
 

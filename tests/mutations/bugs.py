@@ -15,7 +15,6 @@ from deeprotect.bundle.layers.rounding import Clip, Round, Scale
 from deeprotect.bundle.layers.structure import Residual
 from deeprotect.engines.part_ledger import PartLedger
 from deeprotect.errors import BudgetError, DeeprotectError
-from deeprotect.gateway.streams.track import Track
 from deeprotect.privacy.channel import beyond
 from deeprotect.privacy.channel.betting import UNIT
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel, ExactDraw
@@ -24,6 +23,7 @@ from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.privacy.mechanisms import laplace
 from deeprotect.privacy.sampling import DiscreteLaplace, below
 from deeprotect.release import engine
+from deeprotect.release.by_time import ByTime
 from deeprotect.release.engine import Pipeline, Released, Request
 from deeprotect.release.episodes import Episodes
 from deeprotect.release.ledger.books import StoredBooks
@@ -357,14 +357,14 @@ def sent_again_and_drawn_again(patch: Patch) -> None:
 
 def a_clock_set_back_is_guessed(patch: Patch) -> None:
     """Readings that come long after newer ones begin the stretch anew."""
-    through = Track._through
+    through = ByTime._through
 
     def anew(self, readings):
         if self._stretch and max(int(each.ticks[-1]) for each in readings) < self._stretch.newest - self._jump:
             self._stretch, self._next = None, 0
         return through(self, readings)
 
-    patch.setattr(Track, "_through", anew)
+    patch.setattr(ByTime, "_through", anew)
 
 
 def recorded_without_its_charge(patch: Patch) -> None:

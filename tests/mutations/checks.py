@@ -30,14 +30,13 @@ from deeprotect.engines.job import Job, Part
 from deeprotect.engines.ledger_place import LedgerPlace
 from deeprotect.engines.part_ledger import entered
 from deeprotect.errors import DeeprotectError, EntropyError, ReleasedBeforeError
-from deeprotect.gateway.streams.track import Track
-from deeprotect.gateway.wire.message import Message, Readings
 from deeprotect.policy import Policy
 from deeprotect.privacy.channel import beyond
 from deeprotect.privacy.channel.design import design, make
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.protector import Protector
 from deeprotect.release import engine
+from deeprotect.release.by_time import ByTime
 from deeprotect.release.engine import Released
 from deeprotect.release.episodes import Episodes, Observing
 from deeprotect.release.ledger import Account, MemoryLedger, Price
@@ -47,6 +46,7 @@ from deeprotect.release.ledger.database_tables import charges, draws
 from deeprotect.release.ledger.ledger import utc_now
 from deeprotect.release.ledger.stored import StoredLedger
 from deeprotect.signals import Frame, Run, Windows
+from deeprotect.signals.readings import Readings
 from deeprotect.training.fitting import blind, fit, kept_aside
 from deeprotect.training.labelled_windows import read_windows
 
@@ -270,7 +270,7 @@ def _informs_one_draw(bundle, observe, gap):
         episodes.take(number, np.full((bundle.schema.window, 1), float(number)), part=0, number=number)
         for episode, request in episodes.due():
             looked += request.observed[:, 0, 0].tolist()
-            Episodes.settle(episode, answer)
+            episode.settle(answer)
     return len(looked) == len(set(looked)) > 0
 
 
@@ -287,7 +287,7 @@ def _what_is_sent_again_is_drawn_once(bundle):
                 episodes.take(number, window, number=number)
                 for episode, request in episodes.due():
                     charged = ledger.tally.charged
-                    Episodes.settle(episode, engine.release([request], entropy=SystemEntropy())[0])
+                    episode.settle(engine.release([request], entropy=SystemEntropy())[0])
                     looked += request.observed[:, 0, 0].tolist() if ledger.tally.charged > charged else []
                 for each in episodes.leaving(SystemEntropy()):
                     shown.setdefault(each.ticket, set()).add(each.window.tobytes())
@@ -297,12 +297,12 @@ def _what_is_sent_again_is_drawn_once(bundle):
 def _windows_of_a_track_only_go_forward(bundle):
     """Six seconds come again ten seconds late."""
     schema = bundle.schema
-    track, numbers = Track(schema), []
+    clock, numbers = ByTime(schema), []
     for second in (*range(16), *range(6), *range(16, 20)):
         rows = round(schema.rate_hz)
         times = 10**18 + (second * rows + np.arange(rows, dtype=np.int64)) * round(1e9 / schema.rate_hz)
         readings = Readings("rows", schema.names, times, np.zeros((rows, len(schema.names))))
-        numbers += [window.number for window in track.take(Message("", (readings,)))]
+        numbers += [window.number for window in clock.push([readings])]
     return len(numbers) > 0 and all(np.diff(numbers) == 1)
 
 

@@ -19,8 +19,7 @@ from deeprotect.bundle.manifest import digest
 from deeprotect.errors import BundleError, EntropyError
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.release.ledger import MemoryLedger, Price
-from deeprotect.release.releasing import release_table
-from deeprotect.tables.sinks import Memory
+from deeprotect.release.tables import released
 
 PACKAGE = Path(deeprotect.__file__).parent
 RELEASING = ("signals", "privacy", "policy", "bundle", "release", "protector", "cli")
@@ -42,10 +41,13 @@ class Renamed:
 
 @pytest.mark.parametrize("entropy", [SeededEntropy(0), Subclass(), Renamed()])
 def test_a_table_is_refused_before_anything_is_charged_or_written(bundle, table, entropy):
-    ledger, memory = MemoryLedger(Price.of(bundle.mechanism)), Memory()
-    with pytest.raises(EntropyError):
-        release_table(table, memory.open, bundle, mapping={}, ledger=ledger, entropy=entropy)
-    assert memory.table().num_rows == 0
+    ledger, taken = MemoryLedger(Price.of(bundle.mechanism)), []
+    with (
+        pytest.raises(EntropyError),
+        released(table, bundle, mapping={}, ledger=ledger, entropy=entropy) as tables,
+    ):
+        taken.extend(tables)
+    assert not taken
     assert ledger.spending.draws == 0
 
 

@@ -36,12 +36,12 @@ def played(bundle, numbers, *, broken=(), available=lambda _: True, kept=None):
                 continue
             key = episode.part, episode.number
             if key not in kept and request.only_kept:
-                Episodes.settle(episode, not_drawn())
+                episode.settle(not_drawn())
                 continue
             if key not in kept:
                 observed.append(request.observed[:, 0, 0].astype(int).tolist())
                 kept[key] = len(kept) + 1
-            Episodes.settle(episode, released(bundle, kept[key]))
+            episode.settle(released(bundle, kept[key]))
         left += [(each.ticket, int(each.window[0, 0])) for each in episodes.leaving(SystemEntropy())]
         episodes.expire()
     return observed, left
@@ -141,7 +141,7 @@ def test_only_the_first_episode_waits_for_its_own_windows(hold, windows):
     for number in range(windows):
         episodes.take(number, np.zeros((WINDOW, 1)), part=0, number=number)
         for episode, _ in episodes.due():
-            Episodes.settle(episode, released(bundle, 1))
+            episode.settle(released(bundle, 1))
         left += [each.ticket for each in episodes.leaving(SystemEntropy())]
         assert number < hold or left[-1] == number
 

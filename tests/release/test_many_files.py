@@ -13,7 +13,7 @@ from tests.conftest import walk
 
 from deeprotect import Protector
 from deeprotect.errors import InputError, TableError
-from deeprotect.release.releasing import UNFINISHED
+from deeprotect.release.folders import UNFINISHED
 from deeprotect.tables.atomic import LEFT_BEHIND
 
 PLACES = ["a.parquet", "b/c.parquet", "b/d.parquet"]

@@ -132,7 +132,7 @@ def test_live_the_slots_of_an_episode_that_was_met_late_are_its_own(certain):
     for number, samples in enumerate(samples_of([1, 1, 1, 3]), start=2):
         episodes.take(number, samples, part=0, number=number)
     ((episode, request),) = episodes.due()
-    Episodes.settle(episode, one(release([request], entropy=SystemEntropy())))
+    episode.settle(one(release([request], entropy=SystemEntropy())))
     leaving = list(episodes.leaving(SystemEntropy()))
     assert [each.ticket for each in leaving] == [2, 3, 4, 5]
     assert shown(np.stack([each.window for each in leaving]))[:2] == [1, 1]

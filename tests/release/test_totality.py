@@ -8,7 +8,7 @@ import pytest
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
 from deeprotect.release.engine import PUBLIC_CODE, Request, codes_of, one, simulate, stream
 from deeprotect.release.ledger import MemoryLedger, Price
-from deeprotect.release.streaming import LiveStream
+from deeprotect.release.live import LiveStream
 from deeprotect.signals import Frame, Windows
 
 

@@ -17,7 +17,7 @@ from deeprotect.errors import ClippedWarning, InputError, printable
 
 if TYPE_CHECKING:
     from deeprotect.bundle import Bundle
-    from deeprotect.release.releasing import ReleaseSummary
+    from deeprotect.release.tables import ReleaseSummary
 
 Data = Annotated[list[str], Option(metavar="TABLE", help=f"Labelled recordings, {READ}; repeatable.")]
 Sign = Annotated[Path | None, Option(metavar="KEY", help="Sign the bundle with this Ed25519 private key, a PEM file.")]

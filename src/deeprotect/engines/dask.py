@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from deeprotect.bundle import Bundle
 from deeprotect.engines import files
-from deeprotect.engines.arrow import release_batches
+from deeprotect.engines.arrow import released_rows
 from deeprotect.engines.job import Job, refuse_no_place
 from deeprotect.engines.ledger_place import LedgerPlace, refuse_file
 from deeprotect.engines.survey import WHERE, Found
@@ -103,8 +103,7 @@ def _rows(frame: Any, job: Job) -> pa.Table:
 
 def _table(frame: Any, job: Job) -> pa.Table:
     table = _rows(frame.sort_values([job.recording, job.time]), job)
-    batches = list(release_batches(table.to_batches(), job))
-    return pa.Table.from_batches(batches, job.output)
+    return pa.concat_tables([job.output.empty_table(), *released_rows(table.to_batches(), job)])
 
 
 def _released(frame: Any, job: Job) -> Any:

@@ -20,13 +20,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from deeprotect.bundle import Bundle
-from deeprotect.engines.arrow import release_into
+from deeprotect.engines.arrow import write_released
 from deeprotect.engines.job import Job, Part
 from deeprotect.engines.ledger_place import LedgerPlace
 from deeprotect.engines.survey import Found, plain_names
 from deeprotect.tables.atomic import whole_folder
 from deeprotect.tables.several import is_own
-from deeprotect.tables.sinks import open_sink
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
@@ -142,7 +141,7 @@ def _written(task: Task, job: Job) -> None:
     job = replace(job, parts=task.parts)
     with first_stays(task.out, task.attempts) as own, pq.ParquetFile(task.source) as file:
         if own is not None:
-            release_into(partial(open_sink, own), file.iter_batches(columns=list(job.columns.read)), job)
+            write_released(own, file.iter_batches(columns=list(job.columns.read)), job)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from deeprotect.engines.survey import WHERE, Found, Survey
 from deeprotect.errors import InputError, TableError, printable
 from deeprotect.privacy.accounting import Spending
 from deeprotect.release.ledger import Ledger, MemoryLedger, Price
-from deeprotect.release.releasing import output_schema
+from deeprotect.release.tables import output_schema
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.passing import PassThrough

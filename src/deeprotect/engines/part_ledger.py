@@ -16,7 +16,7 @@ from deeprotect.release.ledger import Price
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import streams
 from deeprotect.release.ledger.stored import StoredLedger
-from deeprotect.tables.columns import BETWEEN
+from deeprotect.signals import RecordingName
 
 
 def entered(place: LedgerPlace, price: Price) -> None:
@@ -34,7 +34,7 @@ class PartLedger(StoredLedger):
             if connection.execute(select(streams.c.id).where(streams.c.name == place.account.stream)).first() is None:
                 raise LedgerError(f"{database.where}: what a worker finds there is not the ledger that the driver uses")
         super().__init__(database, place.account, price)
-        self._digests, self._of_people = digests, False
+        self._digests = digests
 
     def of_table(self, table: Any, columns: Sequence[str]) -> StoredLedger:
         """Whatever the share of the table: only its columns are the same on every worker."""
@@ -45,11 +45,10 @@ class PartLedger(StoredLedger):
         """Their account, for the same recordings; who is charged alone waits for nobody else."""
         own, other = super().of_person(person), copy(self)
         other._account, other._entry, other._entered, other.tally = own._account, own._entry, False, own.tally
-        other._of_people = True
         return other
 
-    def key(self, recording: str) -> tuple[int, bytes]:
-        name = recording.partition(BETWEEN)[2] if self._of_people else recording
-        if name not in self._digests:
+    def key(self, recording: str | RecordingName) -> tuple[int, bytes]:
+        name = recording.name if isinstance(recording, RecordingName) else recording
+        if name is None or name not in self._digests:
             raise TableError(CHANGED)
         return super().key(f"{self._digests[name]} {name}")

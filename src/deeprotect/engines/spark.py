@@ -13,13 +13,12 @@ import pyarrow.parquet as pq
 from deeprotect import errors
 from deeprotect.bundle import Bundle
 from deeprotect.engines import files
-from deeprotect.engines.arrow import release_batches, release_into
+from deeprotect.engines.arrow import release_batches, write_released
 from deeprotect.engines.job import Job, refuse_no_place, refuse_speculation
 from deeprotect.engines.ledger_place import LedgerPlace, refuse_file
 from deeprotect.engines.survey import CHANGED, Found, refuse_unnamed
 from deeprotect.errors import DeeprotectError, InputError, TableError, printable
 from deeprotect.tables.output_checks import refuse_existing
-from deeprotect.tables.sinks import open_sink
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -330,7 +329,7 @@ def _writing(
             number = context.partitionId()
             with files.first_stays(folder / f"part-{number:05}.parquet", attempts) as own:
                 if own is not None:
-                    release_into(partial(open_sink, own), chain([first], batches), shared.value)
+                    write_released(own, chain([first], batches), shared.value)
         yield pa.RecordBatch.from_pylist([], pa.schema([("part", pa.int64())]))
 
     return work

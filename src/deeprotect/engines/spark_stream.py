@@ -18,20 +18,18 @@ import numpy as np
 import pyarrow as pa
 
 from deeprotect.bundle import Bundle
-from deeprotect.bundle.network import one_thread
 from deeprotect.engines.job import Job
 from deeprotect.engines.ledger_place import refuse_file
 from deeprotect.engines.spark import arrow_schema, column, is_local
 from deeprotect.errors import LedgerError, StreamError, TableError, printable
-from deeprotect.gateway.registration.addresses import phase_of
-from deeprotect.gateway.streams.track import LONGEST_SECONDS, ClockWindow, Track
-from deeprotect.gateway.wire.message import Message, Readings
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.release.engine import release
-from deeprotect.release.episodes import Episodes, Leaving, live_observing
+from deeprotect.release.by_time import LONGEST_SECONDS, ByTime, phase_of
+from deeprotect.release.episodes import Episodes, Leaving
 from deeprotect.release.ledger import Account, Price
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.stored import StoredLedger
+from deeprotect.release.live import release_due
+from deeprotect.signals.readings import Readings
 from deeprotect.tables.fields import saturated
 from deeprotect.version import __version__
 
@@ -107,48 +105,39 @@ class StreamJob:
 class DeviceState:
     """One device in a batch: its readings on the clock, and its episodes."""
 
-    track: Track
+    clock: ByTime
     episodes: Episodes
 
     @classmethod
     def new(cls, plan: StreamJob, device: str, ledger: StoredLedger) -> "DeviceState":
         bundle = plan.job.bundle
-        fill = bundle.policy.stream.when_missing == "placeholder"
-        episodes = Episodes(bundle, ledger, live_observing(bundle), fill_gaps=fill)
-        return cls(Track(bundle.schema, phase=phase_of(device)), episodes)
+        return cls(ByTime(bundle.schema, phase=phase_of(device)), Episodes.by_time(bundle, ledger))
 
     def take(self, times_ns: Any, values: Any, channels: tuple[str, ...]) -> bool:
         """Rows of one batch, in any order, as messages of the gateway; whether any of them was new."""
-        order, late = np.argsort(times_ns, kind="stable"), self.track.late
+        order, late = np.argsort(times_ns, kind="stable"), self.clock.late
         times_ns, values = times_ns[order], values[order]
         for low, high in _messages(times_ns):
             readings = Readings("rows", channels, times_ns[low:high], values[low:high])
-            self._through(self.track.take(Message("", (readings,))))
-        return self.track.late - late < len(times_ns)
+            self.episodes.take_by_time(self.clock.push([readings]))
+        return self.clock.late - late < len(times_ns)
 
     def finish(self) -> None:
         """Nothing more comes; of a window whose end was never sent, the draw is made from what came before."""
-        self._through(self.track.finish(), over=True)
-        self.episodes.end()
-
-    def _through(self, windows: list[ClockWindow], *, over: bool = False) -> None:
-        for window in windows:
-            if over and window.samples is None:
-                self.episodes.end()
-            self.episodes.take(window, window.samples, number=window.number)
+        self.episodes.take_by_time(self.clock.finish(), over=True)
 
     def to_bytes(self, plan: StreamJob) -> bytes:
         """Without the bundle and the ledger, which every worker has."""
         out = io.BytesIO()
-        _Pickler(out, plan.job.bundle).dump((__version__, plan.job.bundle.digest, self.track, self.episodes))
+        _Pickler(out, plan.job.bundle).dump((__version__, plan.job.bundle.digest, self.clock, self.episodes))
         return out.getvalue()
 
     @classmethod
     def from_bytes(cls, content: bytes, plan: StreamJob, ledger: StoredLedger) -> "DeviceState":
-        version, digest, track, episodes = _Unpickler(io.BytesIO(content), plan.job.bundle, ledger).load()
+        version, digest, clock, episodes = _Unpickler(io.BytesIO(content), plan.job.bundle, ledger).load()
         if (version, digest) != (__version__, plan.job.bundle.digest):
             raise StreamError("another bundle or version of deeprotect began this checkpoint; begin a new one")
-        return cls(track, episodes)
+        return cls(clock, episodes)
 
 
 class _Pickler(pickle.Pickler):
@@ -208,8 +197,7 @@ def _on_worker(shared: "Broadcast[StreamJob]") -> Callable[..., Iterator[Any]]:
         plan, now = shared.value, state.getCurrentProcessingTimeMs()
         stored: Stored = pickle.loads(state.get[0]) if state.exists else {}  # noqa: S301 (docs/scale.md#streams)
         rows = {} if state.hasTimedOut else dict(_by_device(list(frames), plan))
-        with one_thread():
-            left = step(stored, rows, plan, now=now)
+        left = step(stored, rows, plan, now=now)
         if stored:
             state.update((pickle.dumps(stored, protocol=5),))
             if plan.silence_seconds is not None:
@@ -258,13 +246,8 @@ def step(stored: Stored, rows: Mapping[str, tuple[Any, Any]], plan: StreamJob, *
 
 def _drawn(live: Mapping[str, Episodes]) -> dict[str, list[Leaving]]:
     entropy = SystemEntropy()
-    due = [each for episodes in live.values() for each in episodes.due()]
-    for (episode, _), answer in zip(due, release([each for _, each in due], entropy=entropy), strict=True):
-        Episodes.settle(episode, answer)
-    left = {name: [each for each in own.leaving(entropy) if each.ticket.own] for name, own in live.items()}
-    for episodes in live.values():
-        episodes.expire()
-    return left
+    release_due(live.values(), entropy=entropy)
+    return {name: episodes.leave_by_time(entropy) for name, episodes in live.items()}
 
 
 def _by_device(frames: list[Any], plan: StreamJob) -> Iterator[tuple[str, tuple[Any, Any]]]:

@@ -12,7 +12,7 @@ from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.engine import Pipeline, stream
 from deeprotect.release.ledger import DrawCounts, Ledger
-from deeprotect.release.releasing import ReleaseSummary
+from deeprotect.release.tables import ReleaseSummary
 from deeprotect.signals import Frame, Run, Schema, Windows
 from deeprotect.signals.checks import largely_outside
 from deeprotect.tables.fields import saturated

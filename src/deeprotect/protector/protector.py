@@ -1,7 +1,8 @@
 """A protector: train or load one, then protect tables and arrays, or stream."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from os import PathLike
@@ -21,9 +22,10 @@ from deeprotect.protector.arrays import like, release_array
 from deeprotect.protector.matching import matched
 from deeprotect.release.engine import encoding_threads
 from deeprotect.release.episodes import LISTEN
+from deeprotect.release.folders import plan_data_set, release_data_set
 from deeprotect.release.ledger import Account, Ledger, MemoryLedger, Price
-from deeprotect.release.releasing import ReleaseSummary, plan_data_set, release_data_set, release_table
-from deeprotect.release.streaming import ListenTo, LiveStream
+from deeprotect.release.live import ListenTo, LiveStream
+from deeprotect.release.tables import Progress, ReleaseSummary, Releasing, released
 from deeprotect.tables.addresses import is_address
 from deeprotect.tables.atomic import alone
 from deeprotect.tables.column_map import ColumnMap
@@ -37,7 +39,7 @@ from deeprotect.tables.output_checks import (
 )
 from deeprotect.tables.passing import PassThrough
 from deeprotect.tables.several import paths_of
-from deeprotect.tables.sinks import Memory, open_pipe, open_sink
+from deeprotect.tables.sinks import open_pipe, open_sink
 from deeprotect.tables.sources import is_of_paths
 
 T = TypeVar("T")
@@ -73,9 +75,6 @@ class Release(ReleaseSummary, Generic[T]):
 
 Path_ = str | PathLike[str]
 Paths = Path_ | Sequence[Path_]
-Progress = Callable[[float], None]
-ReleaseTable = partial[ReleaseSummary]
-"""Of which only the table and its sink are still open."""
 
 
 class ProtectOptions(TypedDict, total=False):
@@ -259,31 +258,26 @@ class Protector:
         """
         if ready.comes_with_package(self.bundle.digest) and is_of_paths(source) and STANDARD not in paths_of(source):
             map = matched(source, self.bundle, mapped=map or {}, columns=columns)
-        read: Any = {
-            "mapping": ColumnMap.of_release(self.policy, map),
-            "names": columns,
-            "passing": PassThrough("named" if keep_names else "numbered", "relative" if relative_time else "absolute"),
-        }
+        passing = PassThrough("named" if keep_names else "numbered", "relative" if relative_time else "absolute")
+        read: Any = {"mapping": ColumnMap.of_release(self.policy, map), "passing": passing}
         who: Any = {"stream": stream, "person": person, "app": app, "allowed": allow_without_ldp}
         given: Any = {
             "ledger": self._book(ledger, out, **who, made_with_first_draw=True, dry_run=dry_run),
             "entropy": SystemEntropy(),
             "workers": workers or encoding_threads(),
         }
-        one: ReleaseTable = partial(
-            release_table, bundle=self.bundle, progress=progress, dry_run=dry_run, **read, **given
-        )
+        releasing: Releasing = partial(released, bundle=self.bundle, progress=progress, names=columns, **read, **given)
         if isinstance(source, np.ndarray):
             _refuse_beside_an_array(out, map or columns or keep_names or relative_time)
             release: Release[Any] = Release.of(*release_array(source, self.bundle, dry_run=dry_run, **given))
         elif out is None and not dry_run:
-            memory = Memory()
-            summary = one(source, memory.open)
-            release = Release.of(like(source, memory.table()), summary)
+            with releasing(source) as tables:
+                release = Release.of(like(source, tables.read_all()), tables.summary)
         elif out is not None and is_folder(str(out)):
-            release = Release.of(None, _write_folder(source, str(out), one, dry_run=dry_run))
+            folder: Any = {"bundle": self.bundle, "progress": progress, **read}
+            release = Release.of(None, _write_folder(source, Path(out), releasing, dry_run=dry_run, **folder))
         else:
-            release = Release.of(None, _write(source, str(out or STANDARD), one, force=force, dry_run=dry_run))
+            release = Release.of(None, _write(source, str(out or STANDARD), releasing, force=force, dry_run=dry_run))
         if release.warning:
             warnings.warn(release.warning, ClippedWarning, stacklevel=3)
         return release
@@ -389,38 +383,43 @@ class Protector:
         return ledger
 
 
-def _write(source: Any, out: str, one: ReleaseTable, *, force: bool, dry_run: bool) -> ReleaseSummary:
+def _write(source: Any, out: str, releasing: Releasing, *, force: bool, dry_run: bool) -> ReleaseSummary:
     refuse_unknown_kind(out)
     inputs = paths_of(source) if is_of_paths(source) else []
     refuse_output(out, inputs, force=force)
-    if dry_run or is_address(out):
-        return one(source, partial(open_sink, out))
-    if out == STANDARD:
-        live = inputs == [STANDARD]
-        return one(STANDARD if live else source, open_pipe if live else partial(open_sink, out), live=live)
-    with alone(Path(out)):
+    if dry_run:
+        with releasing(source) as tables:
+            return tables.plan()
+    live = out == STANDARD and inputs == [STANDARD]
+    with nullcontext() if out == STANDARD or is_address(out) else alone(Path(out)):
         if not force:
             refuse_existing(out)  # by now: another run may have ended since
-        return one(source, partial(open_sink, out))
+        with (
+            releasing(STANDARD if live else source, live=live) as tables,
+            open_pipe(tables.schema) if live else open_sink(out, tables.schema) as sink,
+        ):
+            return tables.write(sink)
 
 
-def _write_folder(source: Any, out: str, one: ReleaseTable, *, dry_run: bool) -> ReleaseSummary:
+def _write_folder(
+    source: Any,
+    out: Path,
+    releasing: Releasing,
+    *,
+    mapping: Mapping[str, str],
+    passing: PassThrough,
+    bundle: Bundle,
+    progress: Progress,
+    dry_run: bool,
+) -> ReleaseSummary:
     if not is_of_paths(source):
         raise InputError(f"{out}: a table in memory goes into a file; give a name such as {out}.parquet")
     sources = [str(each) for each in ([source] if isinstance(source, str | PathLike) else source)]
-    passing, mapping = one.keywords["passing"], one.keywords["mapping"]
-    numbered = passing.recording == "numbered"
     untouched = {mapping.get(name, name) for name in passing.untouched}
-    parts = parts_of(sources, passing=untouched, numbered=numbered)
-    refuse_among_inputs(Path(out), [*map(Path, sources), *(part.source for part in parts)])
-
-    def release_one(source: Path, target: Path, /, *, after: int, **told: Any) -> ReleaseSummary:
-        return one(str(source), partial(open_sink, target), passing=replace(passing, after=after), **told)
-
-    common = {name: one.keywords[name] for name in ("bundle", "progress")}
-    if dry_run:
-        return plan_data_set(parts, Path(out), release_one, **common)
-    return release_data_set(parts, Path(out), release_one, numbered=numbered, **common)
+    parts = parts_of(sources, passing=untouched, numbered=passing.recording == "numbered")
+    refuse_among_inputs(out, [*map(Path, sources), *(part.source for part in parts)])
+    release = plan_data_set if dry_run else release_data_set
+    return release(parts, out, releasing, bundle=bundle, passing=passing, progress=progress)
 
 
 def _refuse_beside_an_array(out: Path_ | None, columns: object) -> None:

@@ -5,7 +5,7 @@ Nothing else releases. Time, randomness and storage are arguments, so that audit
 
 import os
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -18,7 +18,7 @@ from deeprotect.privacy.entropy import Entropy, SystemEntropy, require_system
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.release.ledger.ledger import Ledger, Paid
 from deeprotect.release.ledger.limits import ldp_epsilon, up
-from deeprotect.signals import Hold, Run, Schema, Windows
+from deeprotect.signals import Hold, RecordingName, Run, Schema, Windows
 from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
 
@@ -27,7 +27,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 PUBLIC_CODE = 0.0
 """Of a draw for which a bundle gives no code."""
-LedgerOf = Callable[[str], Ledger]
+LedgerOf = Callable[[str | RecordingName], Ledger]
 """Whose account a recording is charged to, by its name."""
 _OTHER_PRICE = (
     "this ledger charges {} (counted: {}), and a draw here is {} (counted: {}); open the ledger with the protector "
@@ -208,7 +208,7 @@ def accompanied(
     ledger_of: LedgerOf,
     entropy: SystemEntropy,
     workers: int = 1,
-) -> Iterator[tuple[Windows, Beside]]:
+) -> Generator[tuple[Windows, Beside], None, None]:
     """The same, and what goes beside each batch with it; each recording is charged to the ledger that it is of.
 
     `workers` threads encode, charging and sampling stay sequential.

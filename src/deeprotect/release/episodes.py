@@ -7,14 +7,16 @@ docs/claims.md#draws-of-a-live-stream
 """
 
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
 
+from deeprotect.bundle import Bundle
 from deeprotect.errors import BudgetError, InputError, NotDrawnError, ReleasedBeforeError
 from deeprotect.privacy.entropy import SystemEntropy
+from deeprotect.release.by_time import ClockWindow
 from deeprotect.release.engine import Pipeline, Released, Request, windows_of
 from deeprotect.release.ledger.ledger import Ledger
 from deeprotect.signals import Run
@@ -98,6 +100,15 @@ class Episode:
         if self.state == "observing":
             self.state = "due"
 
+    def settle(self, answer: Released | BudgetError) -> None:
+        """What became of its draw; a refusal gives the episode up."""
+        if isinstance(answer, BudgetError):
+            whys = {NotDrawnError: GAP, ReleasedBeforeError: REPEATED}
+            self.why = whys.get(type(answer), SPENT)
+            self.give_up()
+        else:
+            self.show(answer.windows, placeholder=bool(answer.placeholder[0]))
+
     def show(self, windows: Floats, *, placeholder: bool) -> None:
         self.state, self.windows, self.placeholder, self.observed = "drawn", windows, placeholder, []
 
@@ -131,6 +142,12 @@ class Episodes:
         self._last: tuple[int, int] | None = None  # part and number of the window that came last
         self.withheld: Counter[str] = Counter()  # windows that came and do not leave, by the reason
 
+    @classmethod
+    def by_time(cls, bundle: Bundle, ledger: Ledger) -> Self:
+        """Of windows of the clock, as the policy says."""
+        fill_gaps = bundle.policy.stream.when_missing == "placeholder"
+        return cls(bundle, ledger, live_observing(bundle), fill_gaps=fill_gaps)
+
     def take(self, ticket: Any, samples: Floats | None, *, number: int, part: int = 0) -> None:
         """One window more, (time, channel) in units; None where samples are missing. Numbers of a part increase."""
         hold, border = self.bundle.hold.windows, self._border
@@ -150,6 +167,15 @@ class Episodes:
             self._before = []
         if place >= border and samples is not None:
             self._before.append(samples)
+
+    def take_by_time(self, windows: Iterable[ClockWindow], *, over: bool = False) -> None:
+        """Windows of the clock, which are their own tickets; `over`: nothing comes after them."""
+        for window in windows:
+            if over and window.samples is None:  # its end was never sent: the draw is made from what came before
+                self.end()
+            self.take(window, window.samples, number=window.number)
+        if over:
+            self.end()
 
     def end(self) -> None:
         """The stream is over."""
@@ -171,16 +197,6 @@ class Episodes:
             observed = observed[self.bundle.hold.heard(np.array([len(observed)]))[0]]
         return Request(self.bundle, self._ledger, runs, observed, np.array([len(observed)]), shown)
 
-    @staticmethod
-    def settle(episode: Episode, answer: Released | BudgetError) -> None:
-        """What became of a draw; a refusal gives the episode up."""
-        if isinstance(answer, BudgetError):
-            whys = {NotDrawnError: GAP, ReleasedBeforeError: REPEATED}
-            episode.why = whys.get(type(answer), SPENT)
-            episode.give_up()
-        else:
-            episode.show(answer.windows, placeholder=bool(answer.placeholder[0]))
-
     def leaving(self, entropy: SystemEntropy) -> Iterator[Leaving]:
         """Windows that show something; of an episode that was given up, only where gaps are to be filled."""
         while self._open:
@@ -196,6 +212,12 @@ class Episodes:
             if len(self._open) == 1:
                 return
             self._open.popleft()
+
+    def leave_by_time(self, entropy: SystemEntropy, *, over: bool = False) -> list[Leaving]:
+        """Windows of the clock that leave now, of those that hold a reading; draws whose time is over are given up."""
+        left = [each for each in self.leaving(entropy) if each.ticket.own]
+        self.expire(over=over)
+        return left
 
     def postpone(self, why: str) -> None:
         """Draws that are due cannot be made now; should their time pass, this is the reason."""

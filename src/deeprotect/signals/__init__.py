@@ -2,6 +2,6 @@
 
 from deeprotect.signals.episodes import Hold
 from deeprotect.signals.schema import Channel, Schema
-from deeprotect.signals.windowing import Frame, Run, Windower, Windows, cut
+from deeprotect.signals.windowing import Frame, RecordingName, Run, Windower, Windows, cut
 
-__all__ = ["Channel", "Frame", "Hold", "Run", "Schema", "Windower", "Windows", "cut"]
+__all__ = ["Channel", "Frame", "Hold", "RecordingName", "Run", "Schema", "Windower", "Windows", "cut"]

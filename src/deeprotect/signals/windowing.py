@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,22 @@ from deeprotect.signals.schema import Floats
 Integers = NDArray[np.int64]
 
 
+class RecordingName(NamedTuple):
+    """Of a table in which people are told apart; without a column of recordings, each person has one."""
+
+    person: str
+    name: str | None
+
+    def __str__(self) -> str:
+        """As keys of ledgers have it, in all versions; a person's name holds no line break."""
+        return self.person if self.name is None else f"{self.person}\n{self.name}"
+
+
 @dataclass(frozen=True)
 class Run:
     """Consecutive draws of one recording, numbered from 0 at its start; text, so that 1 and "1" are one name."""
 
-    recording: str
+    recording: str | RecordingName
     first: int
     count: int
 
@@ -129,7 +141,8 @@ class Windower:
         return Windows(samples, frame)
 
     def _run(self, draws: int) -> tuple[Run, ...]:
-        name = "" if self._held_recording is None else str(self._held_recording)
+        held = self._held_recording
+        name = held if isinstance(held, RecordingName) else "" if held is None else str(held)
         first, self._next_draw = self._next_draw, self._next_draw + draws
         return (Run(name, first, draws),) if draws else ()
 

@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 
 from deeprotect.errors import TableError, printable
 from deeprotect.policy.usual_names import PERSON, RECORDING, TIME
-from deeprotect.signals import Schema
+from deeprotect.signals import RecordingName, Schema
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.fields import check_names, decoded, is_number, is_text, plain, stated_unit, to_floats
 from deeprotect.tables.roles import MOST_LISTED, missing_column, roles_of
 from deeprotect.tables.timestamps import Timeline
-
-BETWEEN = "\n"  # a person and a recording: no name in a ledger holds it
 
 
 @dataclass(frozen=True)
@@ -75,18 +73,17 @@ class Columns:
         return list(cells.values())
 
     def recording(self, batch: pa.RecordBatch) -> NDArray[np.generic] | None:
-        """Recording names, behind those of their people where these are told apart; None where the table has none."""
+        """Names of recordings, with those of their people where these are told apart; None where there are none."""
         own = None if self.recording_name is None else batch.column(self.recording_name)
         if self.person_name is None:
             return None if own is None else names_of(own)
         person = _as_text(batch.column(self.person_name))
-        if pc.any(pc.match_substring_regex(pc.fill_null(person, ""), f"^$|{BETWEEN}")).as_py():
+        if pc.any(pc.match_substring_regex(pc.fill_null(person, ""), "^$|\\n")).as_py():
             raise TableError(
                 f"{self.where}: rows without a person's name in '{printable(self.person_name)}', one printable line, "
                 "can be charged to nobody; drop them, or charge all to one with --person NAME"
             )
-        parts = [person, *([] if own is None else [_as_text(own)]), pa.scalar(BETWEEN, pa.large_string())]
-        return names_of(pc.binary_join_element_wise(*parts))
+        return _pairs_of(person, None if own is None else _as_text(own))
 
     def timeline(self) -> Timeline | None:
         """A reader of the time column, for the batches of one source; None where the table has none."""
@@ -117,6 +114,23 @@ def names_of(column: pa.Array) -> NDArray[np.generic]:
         return _texts_of(cells)
     names: NDArray[np.generic] = cells.to_numpy(zero_copy_only=False)
     return names
+
+
+def _pairs_of(people: pa.Array, recordings: pa.Array | None) -> NDArray[np.object_]:
+    """One object for each pair, however many rows have it; None where a recording has no name."""
+    persons = people.dictionary_encode()
+    names = pa.nulls(len(people), pa.large_string()) if recordings is None else recordings
+    names = names.dictionary_encode(null_encoding="encode")
+    known, count = [persons.dictionary.to_pylist(), names.dictionary.to_pylist()], len(names.dictionary)
+    codes, rows = np.unique(
+        np.from_dlpack(persons.indices).astype(np.int64) * count + np.from_dlpack(names.indices), return_inverse=True
+    )
+    pairs = np.empty(len(codes), dtype=object)
+    for place, code in enumerate(codes.tolist()):
+        person, name = known[0][code // count], known[1][code % count]
+        is_unnamed = name is None and recordings is not None
+        pairs[place] = None if is_unnamed else RecordingName(person, name)
+    return np.asarray(pairs[rows])
 
 
 def _texts_of(column: pa.Array) -> NDArray[np.object_]:

@@ -28,24 +28,6 @@ class Sink(Protocol):
     def write(self, rows: pa.Table) -> None: ...
 
 
-class Memory:
-    """Keeps released rows, for tables that came from memory."""
-
-    def __init__(self) -> None:
-        self._tables: list[pa.Table] = []
-
-    @contextmanager
-    def open(self, schema: pa.Schema) -> Iterator[Sink]:
-        self._tables = [schema.empty_table()]
-        yield self
-
-    def write(self, rows: pa.Table) -> None:
-        self._tables.append(rows)
-
-    def table(self) -> pa.Table:
-        return pa.concat_tables(self._tables).combine_chunks()
-
-
 class _Blocks:
     """Hands rows on in blocks of a fixed number, so that a layout tells nothing but the number of rows.
 

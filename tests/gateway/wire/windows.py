@@ -4,8 +4,9 @@ import json
 
 import numpy as np
 
-from deeprotect.gateway.wire.message import Message, Readings, ReleasedWindow
+from deeprotect.gateway.wire.message import Message, ReleasedWindow
 from deeprotect.signals import Channel, Schema
+from deeprotect.signals.readings import Readings
 
 G = 9.80665
 T0 = 1698501144401773123  # beyond 2^53, and no multiple of what a float can hold

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from deeprotect.release.ledger.stored import key_of
-from deeprotect.signals.windowing import Windower
+from deeprotect.signals.windowing import RecordingName, Windower
 from deeprotect.tables.columns import names_of
 
 PAIRS = {
@@ -41,3 +41,9 @@ def test_two_recordings_never_share_a_key(names):
 
 def test_neither_do_those_of_two_sources_whose_names_join_alike():
     assert not {*keys(pa.array(["bc", "c"]), "a")} & {*keys(pa.array(["c", "bc"]), "ab")}
+
+
+def test_a_recording_of_a_person_has_the_key_that_earlier_versions_gave_it():
+    """Draws that a ledger holds are found again after an upgrade."""
+    assert str(RecordingName("ann", "walk")) == "ann\nwalk"
+    assert str(RecordingName("ann", None)) == "ann"

@@ -37,14 +37,13 @@ from deeprotect.policy.policy import quick
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.engine import Pipeline
 from deeprotect.release.ledger import MemoryLedger, Price
-from deeprotect.release.releasing import release_table
+from deeprotect.release.tables import released
 from deeprotect.signals import Channel
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import decoded
 from deeprotect.tables.output_checks import refuse_unwritable_folder
 from deeprotect.tables.passing import PassThrough
-from deeprotect.tables.sinks import Memory
 from deeprotect.tables.sources import open_source
 from deeprotect.training.fitting.fit import export, learn
 from deeprotect.training.fitting.fitted_models import FittedModels
@@ -60,12 +59,12 @@ SLACK = 1e-6
 def check_form(table: pa.Table, bundle: Pipeline, *, mapping: Mapping[str, str]) -> list[FormCheck]:
     """Send rows through the real pipe and hold what comes out against what went in."""
     raw = table.slice(0, CHECKED_ROWS)
-    memory = Memory()
     ledger = MemoryLedger(Price.of(bundle.mechanism))
     named, entropy = PassThrough(recording="named"), SystemEntropy()
-    release_table(raw, memory.open, bundle, mapping=mapping, ledger=ledger, entropy=entropy, passing=named)
-    released, columns = memory.table(), Columns.of(raw.schema, bundle.schema, mapping=mapping, where="the table")
-    return [*_frame(raw, released, columns), *_values(released, columns, bundle.schema.channels)]
+    with released(raw, bundle, mapping=mapping, ledger=ledger, entropy=entropy, passing=named) as tables:
+        table = tables.read_all()
+    columns = Columns.of(raw.schema, bundle.schema, mapping=mapping, where="the table")
+    return [*_frame(raw, table, columns), *_values(table, columns, bundle.schema.channels)]
 
 
 def _frame(raw: pa.Table, released: pa.Table, columns: Columns) -> Iterator[FormCheck]:

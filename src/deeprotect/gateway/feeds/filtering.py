@@ -18,7 +18,7 @@ from deeprotect.gateway.wire.records import TIME, Sent, read_text
 from deeprotect.gateway.wire.sensor_layout import SensorSettings
 from deeprotect.gateway.wire.strict_json import decoded
 from deeprotect.gateway.wire.times import write_time
-from deeprotect.release.streaming import LiveStream
+from deeprotect.release.live import LiveStream
 from deeprotect.signals.clock import GAP_STEPS, RATE_TOLERANCE, SLACK, median
 from deeprotect.signals.schema import Floats, Schema
 from deeprotect.signals.ticks import SECOND

@@ -34,8 +34,8 @@ from deeprotect.gateway.streams.session import (
     State,
     StreamStatus,
 )
-from deeprotect.gateway.streams.track import LONGEST_SECONDS
 from deeprotect.gateway.wire.message import Message, ReleasedWindow
+from deeprotect.release.by_time import LONGEST_SECONDS
 from deeprotect.signals.schema import Schema
 from deeprotect.signals.ticks import SECOND
 

@@ -10,17 +10,9 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from deeprotect.errors import InputError, printable
+from deeprotect.release.by_time import MOST_PHASE, phase_of
 
-MOST_PHASE = 1 << 20
 SHARDS = 1 << 12
-
-
-def phase_of(stream: str) -> int:
-    """Ticks after the clock's own at which a stream's windows and episodes begin: public, by its name alone.
-
-    So that not all streams of a gateway draw in the same instant.
-    """
-    return int.from_bytes(hashlib.sha256(stream.encode("utf-8", "surrogatepass")).digest()[:4]) % MOST_PHASE
 
 
 def shard_of(stream: str) -> str:

@@ -5,20 +5,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from deeprotect.bundle import Bundle
-from deeprotect.bundle.network import one_thread
 from deeprotect.errors import BudgetError, DeeprotectError, LedgerError, LedgerUnavailableError, NotDrawnError
 from deeprotect.gateway.operation.log import event_seldom, failure
 from deeprotect.gateway.registration.device_registry import App
 from deeprotect.gateway.streams.session import Session
-from deeprotect.gateway.streams.track import ClockWindow
 from deeprotect.gateway.wire.message import ReleasedWindow
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.release.engine import release
-from deeprotect.release.episodes import Episodes, Leaving, live_observing
+from deeprotect.release.by_time import ClockWindow
+from deeprotect.release.episodes import Episodes, Leaving
 from deeprotect.release.ledger import Account, Price
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.ledger import Clock, utc_now
 from deeprotect.release.ledger.stored import StoredLedger
+from deeprotect.release.live import release_due
 
 _Key = tuple[str, str, str, str]
 """Stream, person, app and bundle: what an account and its price are known by."""
@@ -63,22 +62,12 @@ class Order:
         self.released, self.withheld = [], Counter({BROKEN: len(self.windows)})
         self.refuse(BROKEN, FAILED)
 
-    def take(self) -> None:
-        """Its windows into the episodes."""
-        for window in self.windows:
-            if self.over and window.samples is None:  # its end was never sent: the draw is made from what came before
-                self.episodes.end()
-            self.episodes.take(window, window.samples, number=window.number)
-        if self.over:
-            self.episodes.end()
-
     def leave(self, leaving: Leaving) -> None:
         """One window more that was released."""
         session, window, channels = self.session, leaving.ticket, self.episodes.bundle.schema.names
-        if window.own:
-            readings = tuple(window.with_values(leaving.window, channels))
-            named = (session.stream, session.released_as, session.next_number(self.app.name), channels)
-            self.released.append(ReleasedWindow(*named, window.times_ns, leaving.window, readings, leaving.placeholder))
+        readings = tuple(window.with_values(leaving.window, channels))
+        named = (session.stream, session.released_as, session.next_number(self.app.name), channels)
+        self.released.append(ReleasedWindow(*named, window.times_ns, leaving.window, readings, leaving.placeholder))
 
 
 class Releaser:
@@ -128,8 +117,7 @@ class Releaser:
 
     def _begin(self, order: Order) -> None:
         bundle, ledger = order.bundle, self._ledgers[order.key].of_session(order.session.name)
-        fill_gaps = bundle.policy.stream.when_missing == "placeholder"
-        order.session.episodes[order.app.key] = Episodes(bundle, ledger, live_observing(bundle), fill_gaps=fill_gaps)
+        order.session.episodes[order.app.key] = Episodes.by_time(bundle, ledger)
 
     def _open_ledgers(self, orders: Sequence[Order]) -> dict[_Key, DeeprotectError]:
         """Of accounts that were not met before, all in one transaction; why not, where one cannot be used."""
@@ -148,14 +136,11 @@ class Releaser:
 def release_orders(orders: Sequence[Order], *, entropy: SystemEntropy) -> None:
     """Each with its episodes through the engine, all in one transaction."""
     for order in orders:
-        order.take()
-    with one_thread():
-        _draw(orders, entropy=entropy)
+        order.episodes.take_by_time(order.windows, over=order.over)
+    _draw(orders, entropy=entropy)
     for order in orders:
-        for leaving in order.episodes.leaving(entropy):
+        for leaving in order.episodes.leave_by_time(entropy, over=order.over):
             order.leave(leaving)
-    for order in orders:
-        order.episodes.expire(over=order.over)
         order.withheld.update(order.episodes.withheld)
         order.episodes.withheld.clear()
 
@@ -167,16 +152,17 @@ def _draw(orders: Sequence[Order], *, entropy: SystemEntropy) -> None:
         first.setdefault(id(order.episodes), order)
     for order in first.values():
         order.episodes.postpone(UNPAID if order.is_read else UNREAD)
-    asked = [(order, *due) for order in first.values() if order.is_read for due in order.episodes.due()]
+    read = [order for order in first.values() if order.is_read]
     try:
-        answers = release([request for *_, request in asked], entropy=entropy)
-    except (LedgerError, LedgerUnavailableError) as failed:  # nothing was drawn, or it is kept: it is asked again
+        drawn = release_due([order.episodes for order in read], entropy=entropy)
+    except (LedgerError, LedgerUnavailableError) as failed:
         event_seldom(UNPAID, reason=str(failed))
-        for order, *_ in asked:
-            order.refuse(UNPAID, UNREACHABLE)
+        for order in read:
+            if order.episodes.due():
+                order.refuse(UNPAID, UNREACHABLE)
         return
-    for (order, episode, _), answer in zip(asked, answers, strict=True):
-        Episodes.settle(episode, answer)
+    for episodes, episode, answer in drawn:
+        order = first[id(episodes)]
         order.is_paid |= not isinstance(answer, BudgetError)
         if isinstance(answer, BudgetError) and not isinstance(answer, NotDrawnError):
             order.refuse(episode.why, f"{episode.why}: {answer}")

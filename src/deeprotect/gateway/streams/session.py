@@ -7,10 +7,9 @@ from datetime import datetime
 from typing import Literal
 
 from deeprotect.bundle import Bundle
-from deeprotect.gateway.registration.addresses import phase_of
 from deeprotect.gateway.registration.device_registry import App, Device
-from deeprotect.gateway.streams.track import ClockWindow, Track
 from deeprotect.gateway.wire.message import Message
+from deeprotect.release.by_time import ByTime, ClockWindow, phase_of
 from deeprotect.release.episodes import Episodes
 from deeprotect.signals.schema import Schema
 
@@ -28,7 +27,7 @@ class Session:
     last_seen: float
     last_new: float = 0.0  # something came that was not late: without it for long, a session is over
     released_as: str = field(default_factory=lambda: str(uuid.uuid4()))  # nothing of the producer's own name
-    tracks: dict[Schema, Track] = field(default_factory=dict)
+    clocks: dict[Schema, ByTime] = field(default_factory=dict)
     bundles: dict[str, Bundle] = field(default_factory=dict)  # by the app's key
     episodes: dict[str, Episodes] = field(default_factory=dict)  # by the app's key
     numbers: dict[str, int] = field(default_factory=dict)  # messages that left, by app
@@ -49,23 +48,23 @@ class Session:
 
     def take(self, message: Message, schemas: Iterable[Schema]) -> Due:
         """Windows that are due now."""
-        known = self.tracks
-        self.tracks = {each: known.get(each) or Track(each, phase=phase_of(self.stream)) for each in schemas}
-        return {schema: track.take(message) for schema, track in self.tracks.items()}
+        known = self.clocks
+        self.clocks = {each: known.get(each) or ByTime(each, phase=phase_of(self.stream)) for each in schemas}
+        return {schema: clock.push(message.readings) for schema, clock in self.clocks.items()}
 
     def finish(self) -> Due:
         """What has begun and will not go on."""
-        return {schema: track.finish() for schema, track in self.tracks.items()}
+        return {schema: clock.finish() for schema, clock in self.clocks.items()}
 
     @property
     def behind(self) -> float:
         """Seconds by which all of the last message came after what is over; 0 if any of it was in time."""
-        return min((track.behind for track in self.tracks.values()), default=0.0)
+        return min((clock.behind for clock in self.clocks.values()), default=0.0)
 
     @property
     def apart(self) -> str:
         """What is wrong with stamps that are too far apart for any window to be whole; empty while nothing is."""
-        found = [(track.apart, schema) for schema, track in self.tracks.items() if track.apart]
+        found = [(clock.apart, schema) for schema, clock in self.clocks.items() if clock.apart]
         if not found:
             return ""
         apart, schema = found[0]
@@ -78,11 +77,11 @@ class Session:
 
     @property
     def late(self) -> int:
-        return max((track.late for track in self.tracks.values()), default=0)
+        return max((clock.late for clock in self.clocks.values()), default=0)
 
     def note(self) -> None:
         """What may be told from now on; while nobody works on it."""
-        missing = (name for track in self.tracks.values() for name in track.missing)
+        missing = (name for clock in self.clocks.values() for name in clock.missing)
         self.late_then, self.missing_then = self.late, tuple(dict.fromkeys(missing))
         self.behind_then, self.apart_then = self.behind, self.apart
 

@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from deeprotect.gateway.wire import records, sensor_logger, strict_json
 from deeprotect.gateway.wire.line_protocol import NAME, write_line
-from deeprotect.gateway.wire.message import Message, Readings, ReleasedWindow
+from deeprotect.gateway.wire.message import Message, ReleasedWindow
 from deeprotect.gateway.wire.sensor_layout import OTHER, ChannelGroup, layout, settings_of
+from deeprotect.signals.readings import Readings
 from deeprotect.signals.schema import Floats, Schema
 from deeprotect.signals.ticks import Nanoseconds
 

@@ -1,46 +1,10 @@
 """What a message carries once its wire format is gone: readings of some channels, each group at its own times."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from deeprotect.signals.readings import Readings
 from deeprotect.signals.schema import Floats
 from deeprotect.signals.ticks import Nanoseconds
-
-
-@dataclass(frozen=True)
-class Readings:
-    """Channels of the policy that one sensor reads together; values is (reading, channel), in the policy's units.
-
-    `sensor` is the wire's own name for it, so that what is released goes out under the same name.
-    """
-
-    sensor: str
-    channels: tuple[str, ...]
-    times_ns: Nanoseconds
-    values: Floats
-
-    def __len__(self) -> int:
-        return len(self.times_ns)
-
-    def where(self, chosen: NDArray[np.bool_] | NDArray[np.int64] | slice) -> "Readings":
-        """Some of them."""
-        return Readings(self.sensor, self.channels, self.times_ns[chosen], self.values[chosen])
-
-    def numbers(self) -> "Readings":
-        """Those that say nothing but finite numbers; the others count as never read."""
-        finite = np.asarray(np.isfinite(self.values).all(axis=1))
-        return self if finite.all() else self.where(finite)
-
-    def only(self, names: Collection[str]) -> "Readings":
-        """Some of the channels, in the same order."""
-        if not set(self.channels).difference(names):
-            return self
-        places = [place for place, name in enumerate(self.channels) if name in names]
-        channels = tuple(self.channels[place] for place in places)
-        return Readings(self.sensor, channels, self.times_ns, self.values[:, places])
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ import numpy as np
 from pydantic import AfterValidator, Field, ValidationError, field_validator
 
 from deeprotect.errors import InputError, printable
-from deeprotect.gateway.wire.message import Readings
 from deeprotect.gateway.wire.times import TimeUnit
 from deeprotect.policy.known_sensors import SIZES, STANDARD_GRAVITY, axis_of, factor_of, recognise
 from deeprotect.policy.mistakes import meant_or, one_line
 from deeprotect.policy.sections import Name, Section
+from deeprotect.signals.readings import Readings
 from deeprotect.signals.schema import Channel, Floats, Schema
 from deeprotect.signals.ticks import Nanoseconds
 
@@ -116,7 +116,7 @@ Style = Literal["apple", "android"]
 
 @dataclass(frozen=True)
 class WireSensor:
-    """The app's sensors that stand for some channels, spelt as one line: a release needs nothing else to go out.
+    """The app's sensors that stand for some channels; readings carry it, and a release needs nothing else to go out.
 
     Names under which the same readings are sent, each with the factors from policy units to its own, by channel.
 
@@ -127,18 +127,6 @@ class WireSensor:
     keys: tuple[str, ...]  # of the app's `values`, one for each channel
     kind: Kind = "plain"
     style: Style = "apple"
-
-
-@lru_cache(maxsize=4096)
-def spell(sensor: WireSensor) -> str:
-    return json.dumps([sensor.kind, sensor.style, dict(sensor.factors), list(sensor.keys)], separators=(",", ":"))
-
-
-@lru_cache(maxsize=4096)
-def spelt(text: str) -> WireSensor:
-    """What a line says; lines repeat with every window."""
-    kind, style, factors, keys = json.loads(text)
-    return WireSensor(tuple((name, tuple(each)) for name, each in factors.items()), tuple(keys), kind, style)
 
 
 _OWN_UNIT = {
@@ -196,9 +184,9 @@ class ChannelGroup:
             own = slice(place, place + 1)
             yield Readings(self._sensor(names, own, style), (channel,), times_ns, values[:, own]).numbers()
 
-    def _sensor(self, names: tuple[str, ...], own: slice, style: Style) -> str:
+    def _sensor(self, names: tuple[str, ...], own: slice, style: Style) -> WireSensor:
         factors = tuple((name, self.factors[name][own]) for name in names)
-        return spell(WireSensor(factors, self.keys[own], self.kind, style))
+        return WireSensor(factors, self.keys[own], self.kind, style)
 
 
 def layout(schema: Schema, sensors: Mapping[str, Any]) -> tuple[ChannelGroup, ...]:

@@ -8,17 +8,17 @@ import numpy as np
 
 from deeprotect.errors import WireError
 from deeprotect.gateway.wire import strict_json
-from deeprotect.gateway.wire.message import Message, Readings, ReleasedWindow
+from deeprotect.gateway.wire.message import Message, ReleasedWindow
 from deeprotect.gateway.wire.sensor_layout import (
     ChannelGroup,
     Style,
     WireSensor,
     layout,
     parts_of_total,
-    spelt,
     total_of,
 )
 from deeprotect.gateway.wire.times import read_times
+from deeprotect.signals.readings import Readings
 from deeprotect.signals.schema import Floats, Schema
 from deeprotect.signals.ticks import Nanoseconds
 
@@ -93,7 +93,7 @@ def _series(entries: list[dict[str, Any]], group: ChannelGroup, name: str) -> tu
 
 
 def _entries(readings: Readings) -> Iterator[dict[str, Any]]:
-    sensor = spelt(readings.sensor)
+    sensor: WireSensor = readings.sensor
     order = sorted(range(len(sensor.keys)), key=lambda place: sensor.keys[place], reverse=True)  # z, y, x
     keys = [sensor.keys[place] for place in order]
     for name, values in _released(sensor, readings.values):

@@ -20,6 +20,7 @@ from deeprotect.release.ledger.database_tables import NOBODY, charges, draws, pr
 from deeprotect.release.ledger.ledger import Account, Booking, Clock, DrawCounts, Ledger, microseconds, utc_now
 from deeprotect.release.ledger.limits import Limits, Price, covered
 from deeprotect.release.ledger.people import StoredHistory, enter_limits, is_entered, lock_of
+from deeprotect.signals import RecordingName
 from deeprotect.tables.files import opened
 from deeprotect.tables.several import paths_of
 from deeprotect.tables.sources import is_of_paths
@@ -108,9 +109,9 @@ class StoredLedger(Ledger):
         """Limits are the person's, so one charge at a time is looked at for each person."""
         return lock_of(self._entry.person)
 
-    def key(self, recording: str) -> tuple[int, bytes]:
+    def key(self, recording: str | RecordingName) -> tuple[int, bytes]:
         """An idempotency key: the same draw of one recording of one source is one, however often it is asked for."""
-        return self._entry.stream, key_of(self._account.app, self.price.bundle, self._source, recording)
+        return self._entry.stream, key_of(self._account.app, self.price.bundle, self._source, str(recording))
 
     def room(self, asked: int, held: Limits, *, now: datetime, history: StoredHistory) -> int:
         """How many of the draws may look at the data. The bundle's own limits hold for the person from now on."""

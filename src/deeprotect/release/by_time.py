@@ -4,16 +4,18 @@ Each reading belongs to one window, by its own stamp, and a window is made of it
 docs/claims.md#draws-of-the-gateway
 """
 
+import hashlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.errors import InputError
-from deeprotect.gateway.wire.message import Message, Readings
 from deeprotect.signals.clock import GAP_STEPS
+from deeprotect.signals.readings import Readings
 from deeprotect.signals.resampling import run_means
 from deeprotect.signals.schema import Floats, Schema
 from deeprotect.signals.ticks import SECOND, Nanoseconds, Ticks
@@ -29,8 +31,9 @@ STEPS = 16  # between stamps, that tell how far apart readings are
 GAP = int(GAP_STEPS)  # ticks from one reading to the next at most; a file's rows may lie as far apart
 LARGEST = 1e300
 """No sensor reads as much; a mean beyond it might be no number, and what is there would depend on what is read."""
+MOST_PHASE = 1 << 20
 _Counted = NDArray[np.int64]
-_Sensor = tuple[str, tuple[str, ...]]
+_Sensor = tuple[Any, tuple[str, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +82,16 @@ class ClockWindow:
                 yield Readings(own.sensor, own.channels, own.times_ns, rows[:, [place[name] for name in own.channels]])
 
 
-class Track:
-    """Takes messages as they come; gives windows in order, each once, cut `phase` ticks after the clock's.
+def phase_of(stream: str) -> int:
+    """Ticks after the clock's own at which a stream's windows and episodes begin: public, by its name alone.
+
+    So that not all streams of a gateway draw in the same instant.
+    """
+    return int.from_bytes(hashlib.sha256(stream.encode("utf-8", "surrogatepass")).digest()[:4]) % MOST_PHASE
+
+
+class ByTime:
+    """Takes readings as they come; gives windows in order, each once, cut `phase` ticks after the clock's.
 
     What belongs to a window that is over counts as late, however far back it lies and however often it comes: it was
     sent before, or the device's clock was set back, and no guess is made.
@@ -105,9 +116,9 @@ class Track:
         """Channels that are awaited; none before anything came."""
         return self._stretch.missing() if self._stretch else ()
 
-    def take(self, message: Message) -> list[ClockWindow]:
-        """Windows that are due now."""
-        there = (each.only(self._schema.names).numbers() for each in message.readings)
+    def push(self, sent: Iterable[Readings]) -> list[ClockWindow]:
+        """Windows that are due after one message more."""
+        there = (each.only(self._schema.names).numbers() for each in sent)
         readings = self._on_ticks(each for each in there if each.channels and len(each))
         self.behind = 0.0
         if not readings:

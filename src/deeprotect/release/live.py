@@ -1,17 +1,18 @@
-"""A live stream: samples are pushed as they come, released ones come back, in constant memory."""
+"""Live streams: draws of many at once; and one of rows, pushed as they come and given back in constant memory."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from deeprotect.errors import DeeprotectError, InputError, StreamError, TableError, printable
+from deeprotect.bundle.network import one_thread
+from deeprotect.errors import BudgetError, DeeprotectError, InputError, StreamError, TableError, printable
 from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.entropy import SystemEntropy, require_system
-from deeprotect.release.engine import Pipeline, one, release
-from deeprotect.release.episodes import Episodes, Observing
+from deeprotect.release.engine import Pipeline, Released, one, release
+from deeprotect.release.episodes import Episode, Episodes, Observing
 from deeprotect.release.ledger import Ledger
 from deeprotect.signals import Windower, Windows
 from deeprotect.signals.checks import largely_outside
@@ -19,6 +20,23 @@ from deeprotect.signals.schema import Floats
 
 ListenTo = Literal["beginning", "before"]
 STANDARD = "-"
+
+
+def release_due(
+    streams: Iterable[Episodes], *, entropy: SystemEntropy
+) -> list[tuple[Episodes, Episode, Released | BudgetError]]:
+    """All draws that are due, in one transaction: a refusal gives up its own episode, and no other.
+
+    When it fails, nothing was drawn, or what was drawn is in the ledger: the same draws are due again.
+    """
+    due = [(each, *draw) for each in streams for draw in each.due()]
+    if not due:  # of most rows that are pushed one by one
+        return []
+    with one_thread():
+        answers = release([request for *_, request in due], entropy=entropy)
+    for (_, episode, _), answer in zip(due, answers, strict=True):
+        episode.settle(answer)
+    return [(each, episode, answer) for (each, episode, _), answer in zip(due, answers, strict=True)]
 
 
 class LiveStream:
@@ -89,7 +107,7 @@ class LiveStream:
             self._episodes.end()
             rest = self._released()
             self._begin()
-            return self._count(np.concatenate([last, *rest]))
+            return self._count(np.concatenate([last, rest]))
 
     def __enter__(self) -> Self:
         return self
@@ -113,18 +131,17 @@ class LiveStream:
     def _through(self, windows: Windows) -> Floats:
         if len(windows):
             self._warn(windows)
-        released = [self._none()]
         for samples, length in zip(windows.samples, windows.frame.lengths.tolist(), strict=True):
             self._episodes.take(length, samples, part=self._part, number=self._next)
             self._next += 1
-            released += self._released()
-        return np.concatenate(released)
+        return self._released()
 
-    def _released(self) -> list[Floats]:
+    def _released(self) -> Floats:
         """Rows of the windows that may leave now, padding cut off."""
-        for episode, request in self._episodes.due():
-            Episodes.settle(episode, one(release([request], entropy=self._entropy)))
-        return [each.window[: each.ticket] for each in self._episodes.leaving(self._entropy)]
+        for *_, answer in release_due([self._episodes], entropy=self._entropy):
+            one([answer])
+        leaving = [each.window[: each.ticket] for each in self._episodes.leaving(self._entropy)]
+        return np.concatenate([np.empty((0, len(self._bundle.schema.channels))), *leaving])
 
     def _read(self, samples: Any) -> Floats:
         names = self._bundle.schema.names
@@ -157,9 +174,6 @@ class LiveStream:
     def _count(self, released: Floats) -> Floats:
         self._returned += len(released)
         return released
-
-    def _none(self) -> Floats:
-        return np.empty((0, len(self._bundle.schema.channels)))
 
     @contextmanager
     def _closed_on_failure(self) -> Iterator[None]:

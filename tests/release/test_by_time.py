@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from tests.gateway.conftest import NAMES, POLICY, START, STEP, readings
 
 from deeprotect.errors import InputError
-from deeprotect.gateway.registration.addresses import phase_of
-from deeprotect.gateway.streams.track import Track
-from deeprotect.gateway.wire.message import Message, Readings
+from deeprotect.gateway.wire.message import Message
 from deeprotect.policy import Policy
+from deeprotect.release.by_time import ByTime, phase_of
+from deeprotect.signals.readings import Readings
 from deeprotect.signals.resampling import slower
 from deeprotect.signals.schema import Schema
 from deeprotect.signals.ticks import Ticks
@@ -20,9 +20,9 @@ CELL = START - STEP // 2  # where the first window's first tick begins to be the
 
 
 def through(*messages, finish=False):
-    track = Track(SCHEMA, phase=phase_of("watch"))
-    windows = [window for each in messages for window in track.take(each)]
-    return windows + (track.finish() if finish else []), track
+    clock = ByTime(SCHEMA, phase=phase_of("watch"))
+    windows = [window for each in messages for window in clock.push(each.readings)]
+    return windows + (clock.finish() if finish else []), clock
 
 
 def ramp(first, count):
@@ -42,9 +42,9 @@ def test_whole_windows_come_out_as_soon_as_they_are_full():
 
 
 def test_a_window_that_the_session_begins_inside_of_is_left_out():
-    windows, track = through(ramp(2, 8))
+    windows, clock = through(ramp(2, 8))
     assert values(windows) == [[0.04, 0.05, 0.06, 0.07]]
-    assert track.late == 0
+    assert clock.late == 0
 
 
 @given(st.permutations(range(6)))
@@ -77,22 +77,22 @@ def test_a_window_that_lacks_three_ticks_in_a_row_has_no_samples(there):
 
 def test_a_sensor_that_stops_leaves_windows_without_samples_and_is_named():
     both = Message("s", (readings(0, 8, channels=("acc_x",)), readings(0, 4, channels=("acc_y",))))
-    windows, track = through(both, Message("s", (readings(8, 40, channels=("acc_x",)),)))
+    windows, clock = through(both, Message("s", (readings(8, 40, channels=("acc_x",)),)))
     assert [window.samples is None for window in windows][:2] == [False, True]
-    assert track.missing == ("acc_y",)
+    assert clock.missing == ("acc_y",)
 
 
 def test_what_comes_after_its_window_was_closed_is_dropped_and_counted():
-    windows, track = through(ramp(0, 4), ramp(8, 30), ramp(4, 4))
+    windows, clock = through(ramp(0, 4), ramp(8, 30), ramp(4, 4))
     assert windows[1].samples is None
-    assert track.late == 4
+    assert clock.late == 4
 
 
 def test_a_clock_that_jumps_forward_leaves_a_gap_and_one_that_is_set_back_gives_late_readings():
-    windows, track = through(ramp(4000, 8), ramp(0, 8), ramp(9000, 8))
+    windows, clock = through(ramp(4000, 8), ramp(0, 8), ramp(9000, 8))
     numbers = [window.number for window in windows]
     assert [number - numbers[0] for number in numbers] == [0, 1, 1250, 1251]
-    assert track.late == 8
+    assert clock.late == 8
 
 
 @pytest.mark.parametrize("factor", [2, 4, 5])
@@ -104,10 +104,10 @@ def test_a_faster_device_is_averaged_as_prepare_and_the_data_sets_average(factor
         Message("s", (Readings("rows", NAMES, times[at : at + 7], samples[at : at + 7]),))
         for at in range(0, count + 1, 7)
     ]
-    windows, track = through(*pieces)
+    windows, clock = through(*pieces)
     found = np.concatenate([each.samples for each in windows])
     assert np.array_equal(found, slower(samples[:count], 10.0 * factor, 10.0))
-    assert track.late == 0
+    assert clock.late == 0
 
 
 def test_a_device_at_half_the_rate_is_bridged_inside_each_window():
@@ -117,14 +117,12 @@ def test_a_device_at_half_the_rate_is_bridged_inside_each_window():
 
 def test_a_window_of_one_tick_waits_for_all_of_its_readings():
     times = CELL + np.arange(9, dtype=np.int64) * (STEP // 4)
-    track = Track(Schema(SCHEMA.channels, SCHEMA.rate_hz, 1))
+    clock = ByTime(Schema(SCHEMA.channels, SCHEMA.rate_hz, 1))
     windows = []
     for place in range(9):
-        windows += track.take(
-            Message("s", (Readings("rows", NAMES, times[place : place + 1], np.full((1, 2), place)),))
-        )
+        windows += clock.push([Readings("rows", NAMES, times[place : place + 1], np.full((1, 2), place))])
     assert values(windows) == [[1.5], [5.5]]
-    assert track.late == 0
+    assert clock.late == 0
 
 
 def test_no_reading_is_too_large_to_be_averaged():
@@ -161,8 +159,8 @@ def test_ticks_are_exact_where_floats_are_not(nanoseconds, rate):
 
 
 def test_what_came_before_the_first_window_is_not_awaited():
-    track = Track(SCHEMA, phase=phase_of("watch"))
-    track.take(Message("s", (readings(1, 1, channels=NAMES[:1]),)))
-    assert track.missing == NAMES[1:]
-    track.take(Message("s", (readings(2, 1, channels=NAMES[1:]),)))
-    assert track.missing == ()
+    clock = ByTime(SCHEMA, phase=phase_of("watch"))
+    clock.push([readings(1, 1, channels=NAMES[:1])])
+    assert clock.missing == NAMES[1:]
+    clock.push([readings(2, 1, channels=NAMES[1:])])
+    assert clock.missing == ()
