@@ -20,8 +20,7 @@ const SILENT_MS = 1500; // without a reading for this long, there is no sensor
 const RETRY_MS = 3000;
 const FASTEST_HZ = 60; // of the platform
 
-/** Readings to play in equal steps during one slot, and again in each slot up to `through`. */
-export type Window = Shown & { readonly kind: "window"; readonly through: number };
+export type Window = Shown & { readonly kind: "window" };
 
 export type Released =
   | { readonly kind: "active"; readonly available: Available }
@@ -95,7 +94,7 @@ export class Stream {
     const begins = slots.begins(starts);
     const subscriber: Subscriber = { listener, hasSensor: null, started: false, state: null };
     this.subscribers.add(subscriber);
-    const secondsToFirstWindow = (begins * slots.slotMs - requestedAt) / 1000;
+    const secondsToFirstWindow = (slots.startOf(begins) - requestedAt) / 1000;
     const starting = { state: "starting", missing: [], reason: null, secondsToFirstWindow } as const;
     listener({ kind: "status", status: { ...slots.status, ...starting } });
     if (this.known) void this.showRest(subscriber, requestedAt, begins);
@@ -121,8 +120,7 @@ export class Stream {
     this.notifySensor(subscriber, true);
     if (!subscriber.started) this.notifyStatus(subscriber);
     subscriber.started = true;
-    const readings = this.asPlatform(shown.readings);
-    subscriber.listener({ kind: "window", ...shown, through: shown.slot, readings });
+    subscriber.listener({ kind: "window", ...shown, readings: this.asPlatform(shown.readings) });
   }
 
   private notifySensor(subscriber: Subscriber, has: boolean): void {

@@ -1,14 +1,13 @@
-// Plays released windows by the clock, so that the times of events reveal neither readings nor when a window came.
-import type { Reading } from "deeprotect";
-import type { Window } from "../../platform/stream";
+// Plays released windows on the page's clock while the page listens and is visible.
+import { Playback, type Reading, type Shown } from "deeprotect";
 
 const READY_MS = 50; // from the start of a slot until its window plays: longer than a release takes
 
 export class Player {
-  private windows: Window[] = [];
+  private readonly playback = new Playback(0);
   private origin = 0; // of slots, on the page's clock
   private timer: ReturnType<typeof setInterval> | undefined;
-  private last = "";
+  private last = -Infinity;
 
   /** `isWanted` says whether the page still listens. */
   constructor(
@@ -16,46 +15,33 @@ export class Player {
     private readonly isWanted: () => boolean,
   ) {}
 
-  add(window: Window): void {
-    this.windows = [...this.windows.filter(({ through }) => through >= window.slot - 1), window];
+  add(window: Shown): void {
+    this.playback.add(window);
     if (this.timer !== undefined) return;
-    const step = window.slotMs / window.readings.length;
-    const wait = startOf(window.slot, window) - Date.now();
-    const steps = Math.abs(wait) < window.slotMs ? Math.floor(wait / step) : 0; // at once, where clocks disagree
-    this.origin = performance.now() + (steps + 0.5) * step - window.slot * window.slotMs; // ticks in mid-step
-    this.timer = setInterval(() => this.tick(), step);
-    if (window.through > window.slot) this.tick(); // a phone at rest, at once: a page may wait for half a second only
+    const { slot, through, slotMs, readings } = window;
+    const step = slotMs / readings.length;
+    const wait = slot * slotMs + READY_MS - Date.now();
+    const steps = Math.abs(wait) < slotMs ? Math.floor(wait / step) : 0; // at once, where clocks disagree
+    this.origin = performance.now() + (steps + 0.5) * step - slot * slotMs; // ticks in mid-step
+    this.timer = setInterval(() => this.tick(slotMs), step);
+    if (through > slot) this.tick(slotMs); // a phone at rest, at once: a page may wait for half a second only
   }
 
-  private tick(): void {
+  private tick(slotMs: number): void {
     const now = performance.now();
-    const newest = this.windows.at(-1);
-    const at = newest ? (now - this.origin) / newest.slotMs : 0;
-    if (!newest || !this.isWanted() || at > newest.through + 2) return this.stop();
-    const slot = Math.floor(at);
-    const playing = this.windows.findLast((each) => each.slot <= slot && slot <= each.through);
-    if (!playing || document.visibilityState !== "visible") return;
-    const row = Math.floor((at % 1) * playing.readings.length);
-    const place = `${slot} ${row}`;
-    if (place === this.last) return; // the timer came early
-    this.last = place;
-    this.play(playing.readings[row]!, timestamp(playing, { slot, row, now }));
+    const time = now - this.origin;
+    if (!this.isWanted() || time > this.playback.end + slotMs) return this.stop();
+    const step = this.playback.at(time);
+    if (!step || document.visibilityState !== "visible" || step.due === this.last) return; // or the timer came early
+    this.last = step.due;
+    // When the reading was due on the public clock, which is the same in all frames of a page.
+    const due = step.due + READY_MS - performance.timeOrigin;
+    this.play(step.reading, Math.abs(due - now) < slotMs ? Math.min(due, now) : now);
   }
 
   private stop(): void {
     clearInterval(this.timer);
     this.timer = undefined;
-    this.windows = [];
+    this.playback.clear();
   }
-}
-
-/** On the public clock. */
-function startOf(slot: number, { slotMs }: Window): number {
-  return slot * slotMs + READY_MS;
-}
-
-/** The time at which a reading was due, which is the same in all frames of a page. */
-function timestamp(window: Window, { slot, row, now }: { slot: number; row: number; now: number }): number {
-  const time = startOf(slot, window) + (row * window.slotMs) / window.readings.length - performance.timeOrigin;
-  return Math.abs(time - now) < window.slotMs ? Math.min(time, now) : now;
 }
