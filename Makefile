@@ -43,7 +43,7 @@ speed: $(INSTALLED)
 smoke:
 	$(PYTHON) .ci/smoke.py
 
-check: $(INSTALLED) node_modules device/node_modules
+check: $(INSTALLED) node_modules device/node_modules browser/node_modules
 	$(BIN)/ruff format --check src studies tests docs/pages.py
 	$(BIN)/ruff check src studies tests docs/pages.py
 	$(BIN)/mypy

@@ -11,7 +11,7 @@ interface Recogniser {
 
 const RATE_HZ = 50;
 
-/** What the app has read, for whoever looks at its screen: when a window ended, of how many events, and the activity. */
+/** What the app shows: the end of each window, its number of events, and the activity. */
 const readings: { end: number; events: number; window: number[]; read: string }[] = [];
 let network: Network;
 let app: Recogniser;
@@ -43,15 +43,16 @@ function recognise(): void {
     while (at + 1 < events.length - 1 && events[at + 1]![0] <= time) at += 1;
     const [before, after] = [events[at]!, events[Math.min(at + 1, events.length - 1)]!];
     const share = after[0] > before[0] ? Math.min(Math.max((time - before[0]) / (after[0] - before[0]), 0), 1) : 0;
-    for (let axis = 1; axis <= app.channels; axis += 1) window.push(before[axis]! + share * (after[axis]! - before[axis]!));
+    for (let axis = 1; axis <= app.channels; axis += 1)
+      window.push(before[axis]! + share * (after[axis]! - before[axis]!));
   }
   const from = next;
   next += (app.window * 1000) / RATE_HZ;
-  const heard = events.filter(([time]) => time >= from && time < next).length;
+  const count = events.filter(([time]) => time >= from && time < next).length;
   events = events.filter(([time]) => time >= next - 100);
   const scores = network.run(Float64Array.from(window));
   const best = scores.reduce((top, score, index) => (score > scores[top]! ? index : top), 0);
-  readings.push({ end: next, events: heard, window, read: app.classes[best]! });
+  readings.push({ end: next, events: count, window, read: app.classes[best]! });
 }
 
 Object.assign(window, { start, readings });

@@ -13,16 +13,24 @@ const WARM_MS = 12_000; // until the first window was released and plays
 
 /** Processor seconds and megabytes of a process and all that it started. */
 function usage(root: number): { cpu: number; memory: number } {
-  const stats = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((pid) => {
-    try {
-      const fields = readFileSync(`/proc/${pid}/stat`, "utf8").replace(/.*\) /s, "").split(" ");
-      return [{ pid: Number(pid), parent: Number(fields[1]), cpu: (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND }];
-    } catch {
-      return []; // it has just ended
-    }
-  });
+  const stats = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const fields = readFileSync(`/proc/${pid}/stat`, "utf8").replace(/.*\) /s, "").split(" ");
+        return [
+          {
+            pid: Number(pid),
+            parent: Number(fields[1]),
+            cpu: (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND,
+          },
+        ];
+      } catch {
+        return []; // it has just ended
+      }
+    });
   const ours = new Set([root]);
-  for (let before = 0; before < ours.size; ) {
+  for (let before = 0; before < ours.size;) {
     before = ours.size;
     for (const { pid, parent } of stats) if (ours.has(parent)) ours.add(pid);
   }
@@ -72,7 +80,8 @@ async function alone(): Promise<{ start: number; window: number }> {
 }
 
 const memory = () => new Ledger({ load: async () => undefined, save: async () => {} });
-const choices = (bundle: Bundle) => ({ hold: bundle.policy.hold, uncovered: "rest", whenSpent: "placeholder" }) as const;
+const choices = (bundle: Bundle) =>
+  ({ hold: bundle.policy.hold, uncovered: "rest", whenSpent: "placeholder" }) as const;
 
 const page = `<!doctype html><script>window.n = 0; addEventListener("devicemotion", () => n++);
   const sensor = new Accelerometer({ frequency: 60 }); sensor.onreading = () => {}; sensor.start();</script>`;
@@ -93,7 +102,10 @@ async function compared(windows: number): Promise<{ off: Cost; on: Cost }> {
   let running = true;
   const feeding = (async () => {
     for (let at = 0; running; at += 1) {
-      const reading = [[3 * Math.sin(at / 8), 1, 9.8], [0.1, Math.sin(at / 9), 0]] as const;
+      const reading = [
+        [3 * Math.sin(at / 8), 1, 9.8],
+        [0.1, Math.sin(at / 9), 0],
+      ] as const;
       // As many documents are fed in both: what feeding costs is not the extension's.
       for (const each of browsers) void each.feed([...reading[0]], [...reading[1]], [...each.fitted].slice(-windows));
       await pause(20);
@@ -101,7 +113,7 @@ async function compared(windows: number): Promise<{ off: Cost; on: Cost }> {
   })();
   await pause(WARM_MS);
   const before = browsers.map((each) => usage(each.browser.pid));
-  const heard = await events(tabs);
+  const first = await events(tabs);
   await pause(Number(seconds) * 1000);
   const after = browsers.map((each) => usage(each.browser.pid));
   const counts = await events(tabs);
@@ -112,7 +124,7 @@ async function compared(windows: number): Promise<{ off: Cost; on: Cost }> {
   const [without, protectedOnes] = browsers.map((_, at) => ({
     cpu: (after[at]!.cpu - before[at]!.cpu) / Number(seconds),
     memory: after[at]!.memory,
-    events: (counts[at]! - heard[at]!) / Number(seconds),
+    events: (counts[at]! - first[at]!) / Number(seconds),
   }));
   return { off: without!, on: protectedOnes! };
 }
@@ -128,14 +140,18 @@ async function opened(device: Device, windows: number): Promise<Page[]> {
 
 /** Of all windows of each browser, on average. */
 function events(tabs: Page[][]): Promise<number[]> {
-  return Promise.all(tabs.map(async (each) => sum(await Promise.all(each.map((tab) => tab.evaluate<number>("n")))) / each.length));
+  return Promise.all(
+    tabs.map(async (each) => sum(await Promise.all(each.map((tab) => tab.evaluate<number>("n")))) / each.length),
+  );
 }
 
 const one = await compared(1);
 const five = await compared(5);
 site.server.closeAllConnections();
 site.server.close();
-const scripts = readdirSync(folder).filter((name) => name.endsWith(".js")).map((name) => `${folder}/${name}`);
+const scripts = readdirSync(folder)
+  .filter((name) => name.endsWith(".js"))
+  .map((name) => `${folder}/${name}`);
 console.log(
   JSON.stringify({
     ...one,

@@ -20,7 +20,11 @@ async function feed(pages: Page[], sample: number[]): Promise<void> {
     ["linear-acceleration", { xyz: { x, y, z } }],
     ["gyroscope", { xyz: { x: a * turn, y: b * turn, z: c * turn } }],
   ] as const;
-  await Promise.all(pages.flatMap((page) => readings.map(([type, reading]) => page.send("Emulation.setSensorOverrideReadings", { type, reading }))));
+  await Promise.all(
+    pages.flatMap((page) =>
+      readings.map(([type, reading]) => page.send("Emulation.setSensorOverrideReadings", { type, reading })),
+    ),
+  );
 }
 
 async function open(browser: Chromium, origin: string, fit: (page: Page) => Promise<void>): Promise<Page> {
@@ -30,7 +34,11 @@ async function open(browser: Chromium, origin: string, fit: (page: Page) => Prom
   return page;
 }
 
-const site = await serve((path) => (path === "/app.js" ? readFileSync("out/proof/app.js", "utf8") : `<!doctype html><title>app</title><script src="/app.js"></script>`));
+const site = await serve((path) =>
+  path === "/app.js"
+    ? readFileSync("out/proof/app.js", "utf8")
+    : `<!doctype html><title>app</title><script src="/app.js"></script>`,
+);
 const bare = await Device.bare();
 const device = await Device.start(SEALED, `${folder}/exported/extension`);
 await device.learnSeal(`${site.origin}/app.js`);
@@ -51,7 +59,8 @@ for (const [number, { person, activity, samples }] of segments.entries()) {
   }
   wanted += samples.length;
   schedule.push({ start, end: Date.now(), person, activity });
-  if (number % 10 === 9) console.log(`${number + 1} of ${segments.length}, ${((100 * fed) / wanted).toFixed(1)} % of samples fed`);
+  if (number % 10 === 9)
+    console.log(`${number + 1} of ${segments.length}, ${((100 * fed) / wanted).toFixed(1)} % of samples fed`);
 }
 await pause(2000);
 const seen: { [page: string]: object[] } = {};
@@ -59,7 +68,18 @@ for (const [name, page] of Object.entries(pages)) {
   const readings = await page.evaluate<{ end: number; events: number; window: number[]; read: string }[]>("readings");
   seen[name] = readings.flatMap(({ end, events, window, read }) => {
     const piece = schedule.find((each) => each.start <= end && end <= each.end);
-    return piece ? [{ ...piece, after: end - piece.start, length: piece.end - piece.start, events, window: window.map((each) => Number(each.toFixed(2))), read }] : [];
+    return piece
+      ? [
+          {
+            ...piece,
+            after: end - piece.start,
+            length: piece.end - piece.start,
+            events,
+            window: window.map((each) => Number(each.toFixed(2))),
+            read,
+          },
+        ]
+      : [];
   });
   console.log(name, readings.length, "windows");
 }

@@ -9,7 +9,8 @@ mkdirSync(pictures, { recursive: true });
 
 /** Finds an element in shadow roots of any depth. */
 const DEEP = `const deep = (fits, root = document) => { for (const each of root.querySelectorAll("*")) {
-  if (fits(each)) return each; const found = each.shadowRoot && deep(fits, each.shadowRoot); if (found) return found; } return null; };`;
+  if (fits(each)) return each; const found = each.shadowRoot && deep(fits, each.shadowRoot);
+  if (found) return found; } return null; };`;
 
 async function until<Value>(what: string, attempt: () => Promise<Value | null | undefined | false>): Promise<Value> {
   for (const end = Date.now() + 30_000; Date.now() < end; await pause(100)) {
@@ -42,10 +43,14 @@ async function popup(device: Device, origin: string): Promise<{ page: Page; says
 
 async function verdict(guide: Page): Promise<string> {
   await pause(2500); // it looks again every two seconds
-  return guide.evaluate<string>(`["blocked", "granted", "verdict"].map((id) => document.getElementById(id).textContent).join(" | ")`);
+  return guide.evaluate<string>(
+    `["blocked", "granted", "verdict"].map((id) => document.getElementById(id).textContent).join(" | ")`,
+  );
 }
 
-const site = await serve(() => "<!doctype html><title>any site</title><script>addEventListener('devicemotion', () => {})</script><p>");
+const site = await serve(
+  () => "<!doctype html><title>any site</title><script>addEventListener('devicemotion', () => {})</script><p>",
+);
 const device = await Device.start({}, folder);
 const any = await device.browser.open(site.origin);
 await pause(1000);
@@ -59,15 +64,26 @@ await picture(guide, "guide-partial", 900);
 
 await guide.evaluate(`document.getElementById("block").click()`);
 const setting = await opened(device, "chrome://settings/content/sensors");
-await until("the radio button", () => setting.evaluate(`(() => { ${DEEP} const radio = deep((e) => /radio/.test(e.localName) && /^Don.t allow sites to use motion sensors/.test((e.label ?? e.textContent).trim())); radio?.click(); return Boolean(radio); })()`));
+await until("the radio button", () =>
+  setting.evaluate(
+    `(() => { ${DEEP} const label = /^Don.t allow sites to use motion sensors/;
+    const radio = deep((e) => /radio/.test(e.localName) && label.test((e.label ?? e.textContent).trim()));
+    radio?.click(); return Boolean(radio); })()`,
+  ),
+);
 await pause(500);
 await picture(setting, "setting-block", 900);
 console.log("3. the guide says", await verdict(guide));
 
 await guide.evaluate(`document.getElementById("allow").click()`);
 const details = await opened(device, "chrome://settings/content/siteDetails");
-await until("the choice", () => details.evaluate(`(() => { ${DEEP} const row = deep((e) => e.localName === "site-details-permission" && e.label === "Motion sensors");
-  const choice = row?.site && row.offsetHeight && row.shadowRoot.querySelector("select"); if (choice) { choice.value = "allow"; choice.dispatchEvent(new Event("change", { bubbles: true })); row.scrollIntoView({ block: "center" }); } return Boolean(choice); })()`));
+await until("the choice", () =>
+  details.evaluate(`(() => { ${DEEP}
+  const row = deep((e) => e.localName === "site-details-permission" && e.label === "Motion sensors");
+  const choice = row?.site && row.offsetHeight && row.shadowRoot.querySelector("select");
+  if (choice) { choice.value = "allow"; choice.dispatchEvent(new Event("change", { bubbles: true }));
+    row.scrollIntoView({ block: "center" }); } return Boolean(choice); })()`),
+);
 await pause(1500);
 await picture(details, "setting-allow", 900);
 console.log("4. the guide says", await verdict(guide));

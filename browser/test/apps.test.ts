@@ -8,7 +8,8 @@ import { Device, SEALED, exported, read, serve, table } from "./harness";
 const skip = findChromium() ? false : "Chromium is missing: install chromium";
 const CATCH = `<script>window.errors = []; addEventListener("error", (e) => errors.push(e.message));
   addEventListener("unhandledrejection", (e) => errors.push(String(e.reason)));</script>`;
-const page = (scripts: string[], body: string) => `<!doctype html><body>${CATCH}${scripts.map((src) => `<script src="${src}"></script>`).join("")}${body}`;
+const page = (scripts: string[], body: string) =>
+  `<!doctype html><body>${CATCH}${scripts.map((src) => `<script src="${src}"></script>`).join("")}${body}`;
 
 interface App {
   files: string[];
@@ -20,12 +21,14 @@ interface App {
 const APPS: { [name: string]: App } = {
   "shake.js": {
     files: ["shake.js/shake.js"],
-    body: `<script>window.count = 0; new Shake({ threshold: 0.3, timeout: 100 }).start(); addEventListener("shake", () => count++);</script>`,
+    body: `<script>window.count = 0; new Shake({ threshold: 0.3, timeout: 100 }).start();
+      addEventListener("shake", () => count++);</script>`,
     noticed: "count",
   },
   gyronorm: {
     files: ["gyronorm/dist/gyronorm.complete.min.js"],
-    body: `<script>window.count = 0; const gn = new GyroNorm(); gn.init({ frequency: 50 }).then(() => gn.start((data) => {
+    body: `<script>window.count = 0; const gn = new GyroNorm();
+      gn.init({ frequency: 50 }).then(() => gn.start((data) => {
       if (Number.isFinite(data.dm.gx) && Number.isFinite(data.do.beta)) count++; }));</script>`,
     noticed: "count",
   },
@@ -38,8 +41,12 @@ const APPS: { [name: string]: App } = {
   },
   "motion-sensors-polyfill": {
     files: [],
-    body: `<script type="module">import { Accelerometer, Gyroscope, RelativeOrientationSensor } from "/motion-sensors-polyfill/src/motion-sensors.js";
-      window.count = 0; for (const Kind of [Accelerometer, Gyroscope, RelativeOrientationSensor]) { const sensor = new Kind({ frequency: 30 });
+    body: `<script type="module">
+      import * as sensors from "/motion-sensors-polyfill/src/motion-sensors.js";
+      const { Accelerometer, Gyroscope, RelativeOrientationSensor } = sensors;
+      window.count = 0;
+      for (const Kind of [Accelerometer, Gyroscope, RelativeOrientationSensor]) {
+        const sensor = new Kind({ frequency: 30 });
       sensor.onreading = () => count++; sensor.onerror = (e) => errors.push(e.error.name); sensor.start(); }</script>`,
     noticed: "count",
   },
@@ -51,7 +58,14 @@ before(async () => {
   if (skip) return;
   site = await serve((path) => {
     const app = APPS[path.replace("/app/", "")];
-    if (path.startsWith("/app/") && app) return { text: page(app.files.map((file) => `/${file}`), app.body), headers: { "content-type": "text/html" } };
+    if (path.startsWith("/app/") && app)
+      return {
+        text: page(
+          app.files.map((file) => `/${file}`),
+          app.body,
+        ),
+        headers: { "content-type": "text/html" },
+      };
     return path.endsWith(".js") ? read(`node_modules${path}`) : "<!doctype html>";
   });
 });
@@ -84,7 +98,9 @@ for (const seconds of [0.2, 1, 4]) {
         // Packages give a sensor half a second: on a busy machine a page is opened again, as a person would.
         for (let load = 0; load < LOADS && (!noticed || errors.length); load += 1) {
           const tab = await device.browser.open(`${site.origin}/app/${name}`, async (opened) => {
-            await opened.send("Emulation.setUserAgentOverride", { userAgent: "Mozilla/5.0 (Linux; Android 14) Chrome/150 Mobile" });
+            await opened.send("Emulation.setUserAgentOverride", {
+              userAgent: "Mozilla/5.0 (Linux; Android 14) Chrome/150 Mobile",
+            });
           });
           await tab.send("Page.bringToFront");
           noticed = await device.playUntil(tab, `${APPS[name]!.noticed} > 3`, (at) => [3 * Math.sin(at / 100), 1, 9.8]);
@@ -100,4 +116,6 @@ for (const seconds of [0.2, 1, 4]) {
     }
   });
 }
-test("the table is written", { skip }, () => table("packages", ["| package | windows | notices motion | errors |", "|---|---|---|---|", ...rows]));
+test("the table is written", { skip }, () =>
+  table("packages", ["| package | windows | notices motion | errors |", "|---|---|---|---|", ...rows]),
+);

@@ -5,9 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 
-export type Message = { [name: string]: any };
-type Waiter = { resolve: (result: Message) => void; reject: (error: Error) => void };
-type Listener = (params: Message, session: string | undefined) => void;
+export interface Message {
+  [name: string]: any;
+}
+interface Waiter {
+  resolve: (result: Message) => void;
+  reject: (error: Error) => void;
+}
+type Listener = (params: Message, session: string | undefined) => unknown;
 
 const ARGUMENTS = [
   "--headless=new",
@@ -21,8 +26,13 @@ const ARGUMENTS = [
 ];
 
 export function findChromium(): string | null {
-  const named = process.env["CHROMIUM"];
-  const places = [...(named ? [named] : []), "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+  const named = process.env.CHROMIUM;
+  const places = [
+    ...(named ? [named] : []),
+    "/usr/bin/chromium",
+    "/usr/bin/chromium-browser",
+    "/usr/bin/google-chrome",
+  ];
   return places.find(existsSync) ?? null;
 }
 
@@ -40,7 +50,10 @@ export class Chromium {
   private readonly prepared: string[] = [];
   private rest: Buffer[] = [];
 
-  private constructor(private readonly child: ChildProcess, private readonly profile: string) {
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly profile: string,
+  ) {
     (child.stdio[4] as Readable).on("data", (chunk: Buffer) => this.receive(chunk));
     child.on("exit", () => this.waiting.forEach(({ reject }) => reject(new Error("Chromium ended"))));
   }
@@ -51,7 +64,9 @@ export class Chromium {
     writeFileSync(join(profile, "Default", "Preferences"), JSON.stringify(preferences));
     const loaded = extension ? [`--load-extension=${extension}`, `--disable-extensions-except=${extension}`] : [];
     const given = [...ARGUMENTS, `--user-data-dir=${profile}`, ...loaded, ...more, "about:blank"];
-    const child = spawn(findChromium()!, given, { stdio: ["ignore", "ignore", process.env["DEBUG"] ? "inherit" : "ignore", "pipe", "pipe"] });
+    const child = spawn(findChromium()!, given, {
+      stdio: ["ignore", "ignore", process.env.DEBUG ? "inherit" : "ignore", "pipe", "pipe"],
+    });
     const browser = new Chromium(child, profile);
     await browser.send("Target.setDiscoverTargets", { discover: true });
     return browser;
@@ -76,7 +91,7 @@ export class Chromium {
 
   /** The first target that fits, now or later. */
   async target(fits: (info: Message) => boolean, milliseconds = 60_000): Promise<Message> {
-    for (const end = Date.now() + milliseconds; Date.now() < end; ) {
+    for (const end = Date.now() + milliseconds; Date.now() < end;) {
       const { targetInfos } = await this.send("Target.getTargets", { filter: [{}] });
       const found = targetInfos.find(fits);
       if (found) return found;
@@ -130,20 +145,24 @@ export class Chromium {
   }
 
   private handle(message: Message): void {
-    if (message["id"] === undefined) {
-      this.listeners.get(message["method"])?.forEach((listener) => listener(message["params"], message["sessionId"]));
+    if (message.id === undefined) {
+      this.listeners.get(message.method)?.forEach((listener) => listener(message.params, message.sessionId));
       return;
     }
-    const waiter = this.waiting.get(message["id"]);
-    this.waiting.delete(message["id"]);
-    if (message["error"]) waiter?.reject(new Error(`${message["error"].message} ${message["error"].data ?? ""}`));
-    else waiter?.resolve(message["result"]);
+    const waiter = this.waiting.get(message.id);
+    this.waiting.delete(message.id);
+    if (message.error) waiter?.reject(new Error(`${message.error.message} ${message.error.data ?? ""}`));
+    else waiter?.resolve(message.result);
   }
 }
 
 /** One page, frame or worker that the driver is attached to. */
 export class Page {
-  constructor(readonly browser: Chromium, readonly session: string, readonly target: string) {}
+  constructor(
+    readonly browser: Chromium,
+    readonly session: string,
+    readonly target: string,
+  ) {}
 
   send(method: string, params: Message = {}): Promise<Message> {
     return this.browser.send(method, params, this.session);

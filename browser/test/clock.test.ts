@@ -1,15 +1,15 @@
-// When events come, and seen from which side: neither tells anything that was not released.
+// The times of events and the frame of reference reveal nothing that was not released.
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { seenFrom } from "../src/extension/shim/frame";
+import { inFrame } from "../src/extension/shim/frame";
 import { rotationMatrix } from "../src/extension/shim/matrix";
 import { quaternion } from "../src/extension/shim/quaternion";
-import { Playing } from "../src/extension/shim/playing";
+import { Player } from "../src/extension/shim/player";
 import { type Charges, Ledger, NOTHING, Slots } from "deeprotect";
 import { Stream } from "../src/platform/stream";
 import { load } from "../../device/test/vectors";
 
-type Heard = (event: DeviceMotionEvent) => void;
+type OnMotion = (event: DeviceMotionEvent) => void;
 
 function slots(kind: string): Slots {
   const bundle = load(kind);
@@ -20,18 +20,42 @@ function slots(kind: string): Slots {
 }
 
 /** What a page hears and when, that asks at `asked`, where others have asked at `others`. */
-async function heard(kind: string, { asked, others = [], reading = () => 1, has = false }: { asked: number; others?: number[]; reading?: (at: number) => number | null; has?: boolean }): Promise<[number, string][]> {
-  let [now, tell] = [0, (() => {}) as Heard];
+async function received(
+  kind: string,
+  {
+    asked,
+    others = [],
+    reading = () => 1,
+    has = false,
+  }: { asked: number; others?: number[]; reading?: (at: number) => number | null; has?: boolean },
+): Promise<[number, string][]> {
+  let [now, tell] = [0, (() => {}) as OnMotion];
   mock.timers.enable({ apis: ["setTimeout"] });
   const clock = mock.method(Date, "now", () => now);
   const found: [number, string][] = [];
   try {
-    const source = new Stream(slots(kind), { add: (_, listener) => (tell = listener), remove: () => {} }, "placeholder", { has });
+    const source = new Stream(
+      slots(kind),
+      { add: (_, listener) => (tell = listener), remove: () => {} },
+      "placeholder",
+      { has },
+    );
     for (; now < 6000; now += 4) {
       if (others.includes(now)) source.subscribe(() => {});
-      if (now === asked) source.subscribe((said) => found.push([now, said.kind === "window" ? `window ${said.slot}` : said.kind === "status" ? said.status.state : said.kind]));
+      if (now === asked)
+        source.subscribe((update) =>
+          found.push([
+            now,
+            update.kind === "window"
+              ? `window ${update.slot}`
+              : update.kind === "status"
+                ? update.status.state
+                : update.kind,
+          ]),
+        );
       const [x, y, z] = [reading(now), reading(now / 2), reading(now / 3)];
-      if (now % 20 === 0 && x !== null) tell({ isTrusted: true, accelerationIncludingGravity: { x, y, z } } as unknown as DeviceMotionEvent);
+      if (now % 20 === 0 && x !== null)
+        tell({ isTrusted: true, accelerationIncludingGravity: { x, y, z } } as unknown as DeviceMotionEvent);
       mock.timers.tick(4);
       for (let turn = 0; turn < 8; turn += 1) await new Promise(setImmediate); // whatever is released is released now
     }
@@ -43,27 +67,41 @@ async function heard(kind: string, { asked, others = [], reading = () => 1, has 
 }
 
 for (const kind of ["channel ldp", "channel held"]) {
-  test(`${kind}: a phone that lies still, one that is shaken and one that says nothing for a while are heard at the same times`, async () => {
-    const still = await heard(kind, { asked: 100 });
+  test(`${kind}: a phone at rest, a shaken one and a silent one give events at the same times`, async () => {
+    const still = await received(kind, { asked: 100 });
     assert.ok(still.length > 20, `${still.length} windows`);
-    assert.deepEqual(await heard(kind, { asked: 100, reading: (at) => 30 * Math.sin(at) }), still);
-    assert.deepEqual(await heard(kind, { asked: 100, reading: (at) => (at > 4000 && at < 5000 ? null : 1) }), still);
+    assert.deepEqual(await received(kind, { asked: 100, reading: (at) => 30 * Math.sin(at) }), still);
+    assert.deepEqual(await received(kind, { asked: 100, reading: (at) => (at > 4000 && at < 5000 ? null : 1) }), still);
   });
 
   test(`${kind}: a page cannot tell by when it hears something whether another one reads`, async () => {
-    for (const [asked, has] of [[2000, false], [2100, true], [2196, false], [2196, true], [2300, true], [2404, false]] as const) {
-      const alone = await heard(kind, { asked, has });
-      assert.deepEqual(alone.slice(0, 2).map(([, said]) => said), ["starting", "active"]);
+    for (const [asked, has] of [
+      [2000, false],
+      [2100, true],
+      [2196, false],
+      [2196, true],
+      [2300, true],
+      [2404, false],
+    ] as const) {
+      const alone = await received(kind, { asked, has });
+      assert.deepEqual(
+        alone.slice(0, 2).map(([, update]) => update),
+        ["starting", "active"],
+      );
       if (has) assert.equal(alone[2]![0], asked, "a phone at rest, at once");
-      for (const others of [[100], [1700, 1900], [1996]]) assert.deepEqual(await heard(kind, { asked, has, others }), alone, `${asked} after ${others}`);
+      for (const others of [[100], [1700, 1900], [1996]])
+        assert.deepEqual(await received(kind, { asked, has, others }), alone, `${asked} after ${String(others)}`);
     }
   });
 
-  test(`${kind}: a page cannot tell by when it learns that there is no sensor whether another one has asked`, async () => {
+  test(`${kind}: when a page learns that there is no sensor does not reveal whether another one asked`, async () => {
     const reading = () => null;
-    const alone = await heard(kind, { asked: 2000, reading });
-    assert.deepEqual(alone.map(([, said]) => said), ["starting", "unavailable"]);
-    assert.deepEqual(await heard(kind, { asked: 2000, others: [100], reading }), alone);
+    const alone = await received(kind, { asked: 2000, reading });
+    assert.deepEqual(
+      alone.map(([, update]) => update),
+      ["starting", "unavailable"],
+    );
+    assert.deepEqual(await received(kind, { asked: 2000, others: [100], reading }), alone);
   });
 }
 
@@ -74,10 +112,20 @@ test("windows are played at the same times, however late each of them comes", ()
     mock.timers.enable({ apis: ["setInterval"] });
     const clocks = [mock.method(performance, "now", () => now), mock.method(Date, "now", () => now)];
     Object.assign(globalThis, { document: { visibilityState: "visible" } });
-    const playing = new Playing((reading) => found.push(now, reading.orientation![0]), () => true);
-    const window = (slot: number) => ({ kind: "window", slot, through: slot, slotMs: 200, readings: [0, 1, 2, 3].map((row) => ({ ...NOTHING, orientation: [10 * slot + row, 0, 0] as const })) }) as const;
+    const player = new Player(
+      (reading) => found.push(now, reading.orientation![0]),
+      () => true,
+    );
+    const window = (slot: number) =>
+      ({
+        kind: "window",
+        slot,
+        through: slot,
+        slotMs: 200,
+        readings: [0, 1, 2, 3].map((row) => ({ ...NOTHING, orientation: [10 * slot + row, 0, 0] as const })),
+      }) as const;
     for (; now < 3000; now += 2) {
-      late.forEach((delay, at) => now === 1000 + 200 * at + delay && playing.add(window(at + 5)));
+      late.forEach((delay, at) => now === 1000 + 200 * at + delay && player.add(window(at + 5)));
       mock.timers.tick(2);
     }
     for (const each of clocks) each.mock.restore();
@@ -89,14 +137,15 @@ test("windows are played at the same times, however late each of them comes", ()
   assert.deepEqual(played([0, 40, 4, 48, 20]), even);
 });
 
-test("seen from a turned screen, axes and orientation still belong together", () => {
-  const [axes, turned] = [[1, 2, 3], quaternion([30, 40, 50])];
-  const world = (matrix: number[], [x, y, z]: readonly number[]) => [0, 4, 8].map((row) => matrix[row]! * x! + matrix[row + 1]! * y! + matrix[row + 2]! * z!);
-  const expected = world(rotationMatrix(turned), axes);
+test("relative to a rotated screen, axes and orientation still agree", () => {
+  const [axes, rotated] = [[1, 2, 3], quaternion([30, 40, 50])];
+  const world = (matrix: number[], [x, y, z]: readonly number[]) =>
+    [0, 4, 8].map((row) => matrix[row]! * x! + matrix[row + 1]! * y! + matrix[row + 2]! * z!);
+  const expected = world(rotationMatrix(rotated), axes);
   for (const angle of [0, 90, 180, 270]) {
-    const found = world(rotationMatrix(seenFrom("screen", turned, angle)), seenFrom("screen", axes, angle));
-    found.forEach((value, at) => assert.ok(Math.abs(value - expected[at]!) < 1e-9, `${angle}: ${found}`));
+    const found = world(rotationMatrix(inFrame("screen", rotated, angle)), inFrame("screen", axes, angle));
+    found.forEach((value, at) => assert.ok(Math.abs(value - expected[at]!) < 1e-9, `${angle}: ${String(found)}`));
   }
-  assert.deepEqual(seenFrom("screen", axes, 270), [-2, 1, 3]);
-  assert.deepEqual(seenFrom("device", axes, 270), axes);
+  assert.deepEqual(inFrame("screen", axes, 270), [-2, 1, 3]);
+  assert.deepEqual(inFrame("device", axes, 270), axes);
 });

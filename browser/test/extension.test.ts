@@ -36,42 +36,66 @@ async function listening(path = "/", origin = site.origin): Promise<Page> {
 }
 
 const still = () => [0.5, 1, 9.8];
-interface Motion { t: number; a: number[] | null; g: number[] | null; r: number[] | null; i: number }
+interface Motion {
+  t: number;
+  a: number[] | null;
+  g: number[] | null;
+  r: number[] | null;
+  i: number;
+}
 
-test("a page gets motion at the bundle's rate, in the platform's unit and rounding, the streams consistent", { skip }, async () => {
-  await listening();
-  await page.evaluate(`sense("Accelerometer", { frequency: 10 }); sense("LinearAccelerationSensor"); sense("GravitySensor"); sense("Gyroscope"); 1`);
-  await device.playUntil(page, "motion.length > 150 && sensing.Accelerometer.seen.length > 20", (at) => [3 * Math.sin(at / 200), 1, 9.8]);
-  const names = `["Accelerometer", "LinearAccelerationSensor", "GravitySensor"]`;
-  const both = `({ motion: motion.slice(-150), seen: ${names}.map((name) => sensing[name].seen.slice(-100)) })`;
-  const { motion, seen } = await page.evaluate<{ motion: Motion[]; seen: number[][][] }>(both); // of one moment
-  const [slow, linear, gravity] = seen;
-  const rate = (1000 * (motion.length - 1)) / (motion.at(-1)!.t - motion[0]!.t);
-  assert.ok(rate < 22, `${rate} events per second of a bundle at 20 Hz`);
-  for (const { a, g, r, i } of motion) {
-    assert.equal(i, 50);
-    for (const value of [...a!, ...g!, ...r!]) assert.ok(Math.abs(value - Math.round(value / 0.1) * 0.1) <= Number.EPSILON);
-    assert.deepEqual(r, [0, 0, 0], "what the policy does not cover rests");
-  }
-  const gap = (slow!.at(-1)![3]! - slow![0]![3]!) / (slow!.length - 1);
-  assert.ok(gap > 85, `a reading every ${gap} ms at 10 Hz`);
-  const at = new Map(gravity!.map((each) => [each[3], each]));
-  const pairs = linear!.filter((each) => at.has(each[3]!)).slice(-20);
-  assert.ok(pairs.length > 0);
-  const all = new Map(motion.map(({ g }) => [g!.map((value) => Math.round(value * 10)).join(), true]));
-  const sums = pairs.map((each) => [0, 1, 2].map((axis) => Math.round((each[axis]! + at.get(each[3]!)![axis]!) * 10)));
-  const near = sums.filter((sum) => [...all.keys()].some((key) => key.split(",").every((value, axis) => Math.abs(Number(value) - sum[axis]!) <= 1)));
-  assert.equal(near.length, sums.length, "linear acceleration and gravity add up to what devicemotion gives");
-  await page.close();
-});
+test(
+  "a page gets motion at the bundle's rate, in the platform's unit and rounding, the streams consistent",
+  { skip },
+  async () => {
+    await listening();
+    await page.evaluate(
+      `sense("Accelerometer", { frequency: 10 });
+      for (const name of ["LinearAccelerationSensor", "GravitySensor", "Gyroscope"]) sense(name);`,
+    );
+    await device.playUntil(page, "motion.length > 150 && sensing.Accelerometer.seen.length > 20", (at) => [
+      3 * Math.sin(at / 200),
+      1,
+      9.8,
+    ]);
+    const names = `["Accelerometer", "LinearAccelerationSensor", "GravitySensor"]`;
+    const both = `({ motion: motion.slice(-150), seen: ${names}.map((name) => sensing[name].seen.slice(-100)) })`;
+    const { motion, seen } = await page.evaluate<{ motion: Motion[]; seen: number[][][] }>(both); // of one moment
+    const [slow, linear, gravity] = seen;
+    const rate = (1000 * (motion.length - 1)) / (motion.at(-1)!.t - motion[0]!.t);
+    assert.ok(rate < 22, `${rate} events per second of a bundle at 20 Hz`);
+    for (const { a, g, r, i } of motion) {
+      assert.equal(i, 50);
+      for (const value of [...a!, ...g!, ...r!])
+        assert.ok(Math.abs(value - Math.round(value / 0.1) * 0.1) <= Number.EPSILON);
+      assert.deepEqual(r, [0, 0, 0], "what the policy does not cover rests");
+    }
+    const gap = (slow!.at(-1)![3]! - slow![0]![3]!) / (slow!.length - 1);
+    assert.ok(gap > 85, `a reading every ${gap} ms at 10 Hz`);
+    const at = new Map(gravity!.map((each) => [each[3], each]));
+    const pairs = linear!.filter((each) => at.has(each[3])).slice(-20);
+    assert.ok(pairs.length > 0);
+    const all = new Map(motion.map(({ g }) => [g!.map((value) => Math.round(value * 10)).join(), true]));
+    const sums = pairs.map((each) => [0, 1, 2].map((axis) => Math.round((each[axis]! + at.get(each[3])![axis]!) * 10)));
+    const near = sums.filter((sum) =>
+      [...all.keys()].some((key) => key.split(",").every((value, axis) => Math.abs(Number(value) - sum[axis]!) <= 1)),
+    );
+    assert.equal(near.length, sums.length, "linear acceleration and gravity add up to what devicemotion gives");
+    await page.close();
+  },
+);
 
 test("a sensor says when it is active, and forgets when it stops", { skip }, async () => {
   await listening("/silent");
   await page.evaluate(`${LISTENING}; sense("Accelerometer"); 1`);
   assert.ok(await device.playUntil(page, "sensing.Accelerometer.sensor.hasReading", still));
   assert.deepEqual(await page.evaluate("log"), ["Accelerometer activate"]);
-  assert.deepEqual(await page.evaluate("(({ sensor: s }) => [s.activated, s.hasReading, typeof s.x])(sensing.Accelerometer)"), [true, true, "number"]);
-  const stopped = "(({ sensor: s }) => { s.stop(); return [s.activated, s.hasReading, s.x, s.timestamp]; })(sensing.Accelerometer)";
+  assert.deepEqual(
+    await page.evaluate("(({ sensor: s }) => [s.activated, s.hasReading, typeof s.x])(sensing.Accelerometer)"),
+    [true, true, "number"],
+  );
+  const stopped =
+    "(({ sensor: s }) => { s.stop(); return [s.activated, s.hasReading, s.x, s.timestamp]; })(sensing.Accelerometer)";
   assert.deepEqual(await page.evaluate(stopped), [false, false, null, null]);
   await page.close();
 });
@@ -92,7 +116,7 @@ test("a hidden tab gets nothing", { skip }, async () => {
 
 const choose = (change: string) => device.choose(site.origin, change);
 
-test("a site that is switched off gets an error, no motion, and is told so", { skip }, async () => {
+test("a site that is switched off gets an error, no motion, and a denied permission", { skip }, async () => {
   await device.switchSite(site.origin, "off");
   await listening();
   await page.evaluate(`sense("Accelerometer"); 1`);
@@ -100,11 +124,17 @@ test("a site that is switched off gets an error, no motion, and is told so", { s
   await device.play(500, still);
   assert.equal(await page.evaluate("motion.filter((each) => each.g?.[0] != null).length"), 0);
   assert.deepEqual(await page.evaluate("log"), ["Accelerometer NotAllowedError"]);
-  assert.equal(await page.evaluate(`navigator.permissions.query({ name: "gyroscope" }).then((status) => status.state)`), "denied");
+  assert.equal(
+    await page.evaluate(`navigator.permissions.query({ name: "gyroscope" }).then((status) => status.state)`),
+    "denied",
+  );
   await page.close();
   await device.switchSite(site.origin, "on");
   await listening();
-  assert.equal(await page.evaluate(`navigator.permissions.query({ name: "gyroscope" }).then((status) => status.state)`), "granted");
+  assert.equal(
+    await page.evaluate(`navigator.permissions.query({ name: "gyroscope" }).then((status) => status.state)`),
+    "granted",
+  );
   assert.ok(await device.playUntil(page, "motion.length > 10", still));
   await page.close();
 });
@@ -119,7 +149,17 @@ test("however often a page starts and stops, there is one draw for a window of t
   const before = await spent();
   await page.send("Page.bringToFront");
   const start = Date.now();
-  await page.evaluate(`window.again = () => { const l = () => {}; addEventListener("devicemotion", l); setTimeout(() => { removeEventListener("devicemotion", l); setTimeout(again, 5); }, 40); }; for (let i = 0; i < 5; i += 1) again(); 1`);
+  await page.evaluate(
+    `window.again = () => {
+      const listener = () => {};
+      addEventListener("devicemotion", listener);
+      setTimeout(() => {
+        removeEventListener("devicemotion", listener);
+        setTimeout(again, 5);
+      }, 40);
+    };
+    for (let at = 0; at < 5; at += 1) again();`,
+  );
   await device.play(3000, still);
   const windows = (Date.now() - start) / 200; // the bundle's windows last 0.2 s
   await page.close();
@@ -139,7 +179,9 @@ test("when the budget is spent, draws end; the person chooses what pages get the
   await device.play(1200, still);
   assert.equal(await page.evaluate("motion.filter((each) => each.g?.[0] != null).length"), 0, "no motion");
   await page.close();
-  await choose(`$("spent").value = "placeholder"; await changed("spent"); $("hours").value = ""; await changed("hours");`);
+  await choose(
+    `$("spent").value = "placeholder"; await changed("spent"); $("hours").value = ""; await changed("hours");`,
+  );
 });
 
 test("other sensors rest, or are not there, as the person chooses", { skip }, async () => {
@@ -147,7 +189,10 @@ test("other sensors rest, or are not there, as the person chooses", { skip }, as
   await listening();
   await page.evaluate(`sense("Gyroscope"); sense("Accelerometer"); 1`);
   assert.ok(await device.playUntil(page, "log.length === 2 && motion.at(-1)?.g?.[0] != null", still));
-  assert.deepEqual((await page.evaluate<string[]>("log")).sort(), ["Accelerometer activate", "Gyroscope NotReadableError"]);
+  assert.deepEqual((await page.evaluate<string[]>("log")).sort(), [
+    "Accelerometer activate",
+    "Gyroscope NotReadableError",
+  ]);
   assert.deepEqual(await page.evaluate("motion.at(-1).r"), [null, null, null]);
   await page.close();
   await choose(`$("uncovered").value = "rest"; await changed("uncovered");`);
@@ -160,7 +205,9 @@ async function untilShown(popup: Page): Promise<void> {
 async function claim(on: Device, origin: string): Promise<[string, string]> {
   const popup = await on.browser.open(`chrome-extension://${ID}/popup.html?site=${encodeURIComponent(origin)}`);
   await untilShown(popup);
-  const said = await popup.evaluate<[string, string]>(`[document.getElementById("seal").textContent, document.getElementById("sealed").textContent]`);
+  const said = await popup.evaluate<[string, string]>(
+    `[document.getElementById("seal").textContent, document.getElementById("sealed").textContent]`,
+  );
   await popup.close();
   return said;
 }
@@ -179,7 +226,11 @@ test("it claims to be sealed where the browser denies the page what it grants to
 
 test("it warns of a site that was allowed apart, and takes the claim back", { skip }, async () => {
   const origin = site.origin;
-  await device.browser.send("Browser.setPermission", { permission: { name: "accelerometer" }, setting: "granted", origin });
+  await device.browser.send("Browser.setPermission", {
+    permission: { name: "accelerometer" },
+    setting: "granted",
+    origin,
+  });
   await listening();
   await claims(device, origin, "Partial");
   await device.browser.send("Browser.resetPermissions");

@@ -1,6 +1,6 @@
 // An extension with a small bundle in a real Chromium, raw readings fed into it, and pages served to it.
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { type Server, createServer } from "node:http";
+import { type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,14 @@ import { Chromium, type Message, type Page, pause } from "./chromium";
 import { type VectorBundle, bundleOf } from "../../device/test/vectors";
 
 export const ID = "idcaophdnehigcdjchpiaanajokhenck";
-export const SENSORS = ["accelerometer", "linear-acceleration", "gyroscope", "gravity", "relative-orientation", "absolute-orientation"];
+export const SENSORS = [
+  "accelerometer",
+  "linear-acceleration",
+  "gyroscope",
+  "gravity",
+  "relative-orientation",
+  "absolute-orientation",
+];
 
 /** Block for everyone, Allow for the extension, as a person sets it. */
 export const SEALED = {
@@ -20,7 +27,8 @@ export const SEALED = {
 const FILES = "out/files";
 /** The script for a site, as `deeprotect export` writes it. */
 export function embedded({ protector }: VectorBundle = bundleOf("channel ldp")): string {
-  return `(() => {\nconst deeprotectBundle = ${protector.replaceAll("</", "<\\/")};\n${read(`${FILES}/embedded/deeprotect.js`)}})();\n`;
+  const bundle = `const deeprotectBundle = ${protector.replaceAll("</", "<\\/")};`;
+  return `(() => {\n${bundle}\n${read(`${FILES}/embedded/deeprotect.js`)}})();\n`;
 }
 
 /** The extension as `deeprotect export` writes it. */
@@ -37,13 +45,14 @@ type Answer = string | { text: string; headers: { [name: string]: string | strin
 export type Site = (path: string) => Answer | Promise<Answer>;
 
 export async function serve(site: Site): Promise<{ origin: string; port: number; server: Server }> {
-  const server = createServer(async (request, response) => {
-    const found = await site(new URL(request.url!, "http://localhost").pathname);
-    const { text, headers, status = 200 } = typeof found === "string" ? { text: found, headers: {} } : (found ?? { text: "", headers: {}, status: 404 });
-    const type = request.url!.endsWith(".js") ? "text/javascript" : "text/html";
+  const answer = async (url: string, response: ServerResponse): Promise<void> => {
+    const found = (await site(new URL(url, "http://localhost").pathname)) ?? { text: "", headers: {}, status: 404 };
+    const { text, headers, status = 200 } = typeof found === "string" ? { text: found, headers: {} } : found;
+    const type = url.endsWith(".js") ? "text/javascript" : "text/html";
     response.writeHead(status, { "content-type": `${type}; charset=utf-8`, ...headers });
     response.end(text);
-  });
+  };
+  const server = createServer((request, response) => void answer(request.url!, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return { origin: `http://localhost:${port}`, port, server };
@@ -55,9 +64,12 @@ export class Device {
   readonly fitted = new Set<Page>();
   /** Sensors that the device has not got at the moment. */
   readonly absent = new Set<string>();
-  private desk: Page | null = null;
+  private ownPage: Page | null = null;
 
-  private constructor(readonly browser: Chromium, private readonly folder: string) {
+  private constructor(
+    readonly browser: Chromium,
+    private readonly folder: string,
+  ) {
     browser.on("Target.detachedFromTarget", ({ sessionId }) => {
       for (const page of this.fitted) if (page.session === sessionId) this.fitted.delete(page);
     });
@@ -71,7 +83,7 @@ export class Device {
   static async start(preferences: Message = SEALED, folder = exported(), more: string[] = []): Promise<Device> {
     const device = new Device(await Chromium.launch({ extension: folder, preferences, arguments: more }), folder);
     await device.fitAll("other"); // so a document of the extension is called before it has an address
-    await device.browser.target((info) => info["url"] === `chrome-extension://${ID}/worker.js`);
+    await device.browser.target((info) => info.url === `chrome-extension://${ID}/worker.js`);
     // At its start it looked for sensors, maybe before there were any; and again, as another start would.
     while (await device.reads()) await pause(50);
     await device.ask(`chrome.runtime.sendMessage({ kind: "wake" })`);
@@ -89,13 +101,17 @@ export class Device {
   /** Whether the extension reads sensors at the moment. */
   async reads(): Promise<boolean> {
     const { targetInfos } = await this.browser.send("Target.getTargets", { filter: [{}] });
-    return targetInfos.some((info: Message) => info["url"] === `chrome-extension://${ID}/offscreen.html`);
+    return targetInfos.some((info: Message) => info.url === `chrome-extension://${ID}/offscreen.html`);
   }
 
   /** Virtual sensors must be there before anybody listens. */
   async fit(page: Page): Promise<void> {
     for (const type of SENSORS) {
-      await page.send("Emulation.setSensorOverrideEnabled", { enabled: true, type, metadata: { available: !this.absent.has(type) } });
+      await page.send("Emulation.setSensorOverrideEnabled", {
+        enabled: true,
+        type,
+        metadata: { available: !this.absent.has(type) },
+      });
     }
     this.fitted.add(page);
   }
@@ -119,7 +135,7 @@ export class Device {
 
   /** Feeds for a while, sample by sample. */
   async play(milliseconds: number, sample: (at: number) => number[]): Promise<void> {
-    for (const start = Date.now(); Date.now() - start < milliseconds; ) {
+    for (const start = Date.now(); Date.now() - start < milliseconds;) {
       await this.feed(sample(Date.now() - start));
       await pause(15);
     }
@@ -127,8 +143,8 @@ export class Device {
 
   /** Runs in a page of the extension's that does nothing of its own. */
   async ask<Value>(expression: string): Promise<Value> {
-    this.desk ??= await this.background(`chrome-extension://${ID}/style.css`);
-    return this.desk.evaluate<Value>(expression);
+    this.ownPage ??= await this.background(`chrome-extension://${ID}/style.css`);
+    return this.ownPage.evaluate<Value>(expression);
   }
 
   private async background(url: string): Promise<Page> {
@@ -140,15 +156,21 @@ export class Device {
 
   /** What the extension keeps under a name. */
   kept<Value>(name: string): Promise<Value | undefined> {
-    return this.ask(`new Promise((done) => { const open = indexedDB.open("deeprotect", 1); open.onupgradeneeded = () => open.result.createObjectStore("kept");
-      open.onsuccess = () => { const got = open.result.transaction("kept").objectStore("kept").get("${name}"); got.onsuccess = () => { open.result.close(); done(got.result); }; }; })`);
+    return this.ask(`new Promise((done) => { 
+        const open = indexedDB.open("deeprotect", 1);
+        open.onupgradeneeded = () => open.result.createObjectStore("kept");
+        open.onsuccess = () => {
+          const got = open.result.transaction("kept").objectStore("kept").get("${name}");
+          got.onsuccess = () => { open.result.close(); done(got.result); };
+        }; })`);
   }
 
-  /** Opens a page until the extension has heard from it what the browser's setting is; it stays open, so that this holds. */
+  /** Opens a page, which reports the browser's setting to the extension; it stays open, so that the report holds. */
   async learnSeal(url: string): Promise<Page> {
     const page = await this.background(url);
     const { origin } = new URL(url);
-    while (!(await this.kept<{ sites: string[][] }>("reports"))?.sites.some(([site]) => site === origin)) await pause(50);
+    while (!(await this.kept<{ sites: string[][] }>("reports"))?.sites.some(([site]) => site === origin))
+      await pause(50);
     await this.recheck(); // and has set its rules
     return page;
   }
@@ -159,7 +181,7 @@ export class Device {
 
   /** Feeds until the page says so, however slow the machine; false when it never does. */
   async playUntil(page: Page, condition: string, sample: (at: number) => number[], most = 120_000): Promise<boolean> {
-    for (const start = Date.now(); Date.now() - start < most; ) {
+    for (const start = Date.now(); Date.now() - start < most;) {
       if (await page.evaluate<boolean>(`Boolean(${condition})`)) return true;
       await this.play(200, sample);
     }
@@ -171,7 +193,7 @@ export class Device {
     const url = `chrome-extension://${ID}/popup.html?site=${encodeURIComponent(origin)}`;
     const popup = await this.background(url);
     const shown = `document.getElementById("seal")?.dataset.shown`;
-    for (const end = Date.now() + 30_000; Date.now() < end && !(await popup.evaluate(shown)); ) await pause(20);
+    for (const end = Date.now() + 30_000; Date.now() < end && !(await popup.evaluate(shown));) await pause(20);
     await popup.evaluate(`(async () => {
       const $ = (id) => document.getElementById(id);
       const changed = async (id) => {

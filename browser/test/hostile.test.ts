@@ -25,28 +25,48 @@ function script(text: string): string {
 }
 
 /** Pages under /worked are those of the site's service worker, which takes all headers off. */
-const WORKER = `onfetch=(e)=>{const u=new URL(e.request.url);if(u.pathname.startsWith("/worked/"))e.respondWith(fetch(u.pathname.slice(7)+u.search).then((r)=>r.text())
-  .then((text)=>new Response(text,{headers:{"content-type":"text/html"}})))};oninstall=()=>skipWaiting();onactivate=(e)=>e.waitUntil(clients.claim())`;
+const WORKER = `onfetch = (e) => {
+  const { pathname, search } = new URL(e.request.url);
+  const answer = (text) => new Response(text, { headers: { "content-type": "text/html" } });
+  if (pathname.startsWith("/worked/"))
+    e.respondWith(fetch(pathname.slice(7) + search).then((r) => r.text()).then(answer));
+};
+oninstall = () => skipWaiting();
+onactivate = (e) => e.waitUntil(clients.claim());`;
 
 function site(other: () => string) {
-  const spying = `<!doctype html><script>${spy};document.write(spying(new URLSearchParams(location.search).get("trick")||decodeURIComponent(location.search.slice(1)||location.pathname.split("/").pop())))</script>`;
-  const before = JSON.stringify({ prerender: [{ urls: [`/spying?${encodeURIComponent("pop-up of a page that was rendered before")}`] }] });
+  const spying = `<!doctype html><script>${spy};
+const { search, pathname } = location;
+const name = decodeURIComponent(search.slice(1) || pathname.split("/").pop());
+document.write(spying(new URLSearchParams(search).get("trick") || name))</script>`;
+  const before = JSON.stringify({
+    prerender: [{ urls: [`/spying?${encodeURIComponent("pop-up of a page that was rendered before")}`] }],
+  });
   return (path: string): ReturnType<Site> => {
     if (path === "/" || path === "/main") {
       const start = `const OTHER="${other()}",ID="${ID}";${spy}\n`;
       const parts = ["hostile", "detours", "lab", "openings"].map((name) => read(`test/pages/${name}.js`));
       return `<!doctype html>${script(start + parts[0])}${parts.slice(1).map(script).join("")}`;
     }
-    if (path === "/lab") return `<!doctype html><body>${script(`${spy}\n${read("test/pages/lab.js")};const name=decodeURIComponent(location.search.slice(1));try{LAB[name](name)}catch(error){tell(name+"/failed "+error.name,[])}parent.postMessage("tried","*")`)}`;
+    if (path === "/lab")
+      return `<!doctype html><body>${script(`${spy}\n${read("test/pages/lab.js")};
+const name = decodeURIComponent(location.search.slice(1));
+try { LAB[name](name); } catch (error) { tell(name + "/failed " + error.name, []); }
+parent.postMessage("tried", "*")`)}`;
     if (path === "/prerendering") return `<!doctype html><script type="speculationrules">${before}</script>`;
     if (path === "/204") return { text: "", headers: {}, status: 204 };
     if (path === "/attachment") return { text: "text", headers: { "Content-Disposition": "attachment" } };
     if (path === "/text") return { text: "text", headers: { "content-type": "text/plain" } };
-    if (path === "/isolated") return { text: "<p>", headers: { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" } };
+    if (path === "/isolated")
+      return {
+        text: "<p>",
+        headers: { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" },
+      };
     if (path === "/stall") return new Promise<string>(() => {});
     if (path === "/empty") return "<!doctype html><p>";
     if (path === "/spying" || path.startsWith("/worked/")) return spying;
-    if (path === "/loose") return { text: spying, headers: { "Permissions-Policy": "accelerometer=*, gyroscope=*, broken((" } };
+    if (path === "/loose")
+      return { text: spying, headers: { "Permissions-Policy": "accelerometer=*, gyroscope=*, broken((" } };
     return path === "/sw.js" ? WORKER : null;
   };
 }
@@ -67,13 +87,17 @@ async function attack(device: Device, kind: Kind, isProtected = true): Promise<O
     if (isProtected) await device.learnSeal(`${main.origin}/empty`);
     await device.fitAll("page"); // pop-ups, too, before they run
     const page = await device.browser.open(`${main.origin}/empty`);
-    await page.evaluate(`navigator.serviceWorker.register("/sw.js").then(() => navigator.serviceWorker.ready).then(() => 1)`);
+    await page.evaluate(
+      `navigator.serviceWorker.register("/sw.js").then(() => navigator.serviceWorker.ready).then(() => 1)`,
+    );
     await page.go(main.origin + (kind === "ordinary" ? "/main" : "/worked/main"));
     await page.send("Page.bringToFront");
     // Until each trick that has a frame of its own was tried there, however slow the machine.
-    for (const end = Date.now() + 60_000; Date.now() < end && !(await page.evaluate("labs > 0 && tried >= labs")); ) await feedCanary(device, 500);
+    for (const end = Date.now() + 60_000; Date.now() < end && !(await page.evaluate("labs > 0 && tried >= labs"));)
+      await feedCanary(device, 500);
     await feedCanary(device, 4000);
-    for (const type of ["mousePressed", "mouseReleased"]) await page.send("Input.dispatchMouseEvent", { type, x: 20, y: 20, button: "left", clickCount: 1 });
+    for (const type of ["mousePressed", "mouseReleased"])
+      await page.send("Input.dispatchMouseEvent", { type, x: 20, y: 20, button: "left", clickCount: 1 });
     await feedCanary(device, 1000);
     for (const popup of [...device.fitted].filter(({ target }) => target !== page.target)) {
       await popup.send("Page.bringToFront").catch(() => {}); // only what is seen gets readings
@@ -92,23 +116,37 @@ async function attack(device: Device, kind: Kind, isProtected = true): Promise<O
 async function feedCanary(device: Device, milliseconds: number): Promise<void> {
   const half = (ALPHA * Math.PI) / 360;
   const reading = { quaternion: { x: 0, y: 0, z: Math.sin(half), w: Math.cos(half) } };
-  for (const start = Date.now(); Date.now() - start < milliseconds; ) {
+  for (const start = Date.now(); Date.now() - start < milliseconds;) {
     // The sign changes, so that sensors which report changes only report it again and again.
     const sign = Math.floor((Date.now() - start) / 100) % 2 ? 1 : -1;
-    await device.feed(CANARY.map((each) => sign * each), TURN.map((each) => sign * each));
-    await Promise.all([...device.fitted].map((page) => device.sense(page, [["relative-orientation", reading], ["absolute-orientation", reading]])));
+    await device.feed(
+      CANARY.map((each) => sign * each),
+      TURN.map((each) => sign * each),
+    );
+    await Promise.all(
+      [...device.fitted].map((page) =>
+        device.sense(page, [
+          ["relative-orientation", reading],
+          ["absolute-orientation", reading],
+        ]),
+      ),
+    );
     await pause(15);
   }
 }
 
-/** Where a raw value was seen, or could have been: a sensor that only lacks its hardware, asked twice, has the permission to be read. */
+/** Where a raw value was seen, or could have been: a sensor that twice lacks only its hardware has the permission. */
 function leaks({ seen }: Observed): string[] {
-  return Object.keys(seen).filter((way) => way.endsWith("NotReadableError again trusted=true") || seen[way]!.some((number) => isRaw(way, number)));
+  return Object.keys(seen).filter(
+    (way) => way.endsWith("NotReadableError again trusted=true") || seen[way]!.some((number) => isRaw(way, number)),
+  );
 }
 
 /** Tricks that found the canary; some look twice. */
 function leaking(observed: Observed): string[] {
-  const names = leaks(observed).map((way) => way.split("/")[0]!.replace(/, (later|loaded|its next page)(, later)?$/, ""));
+  const names = leaks(observed).map((way) =>
+    way.split("/")[0]!.replace(/, (later|loaded|its next page)(, later)?$/, ""),
+  );
   return [...new Set(names)].sort();
 }
 
@@ -121,42 +159,74 @@ const OPENED = [
   "pop-up blob: with an empty frame",
   "pop-up opened again by a function of a frame without a script",
 ];
-const FRAMES = ["a document of SVG", "a document of XHTML", "javascript: frame that runs", "sandboxed frame without scripts", "srcdoc frame, its first window"];
-const remains = (kind: Kind, name: string): boolean => OPENED.includes(name) || (kind === "service worker" && (FRAMES.includes(name) || name.startsWith("frame ")));
+const FRAMES = [
+  "a document of SVG",
+  "a document of XHTML",
+  "javascript: frame that runs",
+  "sandboxed frame without scripts",
+  "srcdoc frame, its first window",
+];
+const remains = (kind: Kind, name: string): boolean =>
+  OPENED.includes(name) || (kind === "service worker" && (FRAMES.includes(name) || name.startsWith("frame ")));
 const KINDS: Kind[] = ["ordinary", "service worker"];
 const NO_BLOCKER = ["--disable-popup-blocking"];
 const rows: string[] = [];
 
 async function tried(name: "bare" | "partial" | "sealed", kind: Kind, blocker: boolean): Promise<Observed> {
   const flags = blocker ? [] : NO_BLOCKER;
-  const device = name === "bare" ? await Device.bare(flags) : await Device.start(name === "sealed" ? SEALED : {}, undefined, flags);
+  const device =
+    name === "bare" ? await Device.bare(flags) : await Device.start(name === "sealed" ? SEALED : {}, undefined, flags);
   const observed = await attack(device, kind, name !== "bare");
   const [numbers, found] = [Object.values(observed.seen).flat().length, leaking(observed)];
-  console.log(`${name}, ${kind}, blocker ${blocker}: ${observed.tricks.length} tricks, ${found.length} leak: ${found.join("; ")}`);
-  rows.push(`| ${name} | ${kind} | ${blocker ? "on" : "off"} | ${observed.tricks.length} | ${numbers} | ${found.length} |`);
+  console.log(
+    `${name}, ${kind}, blocker ${blocker}: ${observed.tricks.length} tricks, ${found.length} leak: ${found.join("; ")}`,
+  );
+  rows.push(
+    `| ${name} | ${kind} | ${blocker ? "on" : "off"} | ${observed.tricks.length} | ${numbers} | ${found.length} |`,
+  );
   return observed;
 }
 
 /** `npm run tables` tries every page; the test command tries an ordinary one with the pop-up blocker on. */
 const EVERY = process.env.EVERY_PAGE === "1";
-const WHERE: [Kind, boolean][] = EVERY ? KINDS.flatMap((kind) => [[kind, true], [kind, false]] as [Kind, boolean][]) : [["ordinary", true]];
+const WHERE: [Kind, boolean][] = EVERY
+  ? KINDS.flatMap(
+      (kind) =>
+        [
+          [kind, true],
+          [kind, false],
+        ] as [Kind, boolean][],
+    )
+  : [["ordinary", true]];
 
 for (const [kind, blocker] of WHERE) {
-  const where = `${kind === "ordinary" ? "an ordinary page" : "a page of its service worker"}, pop-up blocker ${blocker ? "on" : "off"}`;
+  const page = kind === "ordinary" ? "an ordinary page" : "a page of its service worker";
+  const where = `${page}, pop-up blocker ${blocker ? "on" : "off"}`;
   test(`sealed: a hostile page with many tricks sees no raw value: ${where}`, { skip, timeout: 500_000 }, async () => {
     const observed = await tried("sealed", kind, blocker);
     assert.ok(observed.tricks.length >= 150);
     assert.ok(Object.values(observed.seen).flat().length > 1000, "the page saw released values");
     assert.deepEqual(leaks(observed), []);
   });
-  test(`partial: what gets past the header and the script is what we say: ${where}`, { skip, timeout: 500_000 }, async () => {
-    const observed = await tried("partial", kind, blocker);
-    assert.deepEqual(leaking(observed).filter((name) => !remains(kind, name)), []);
-  });
+  test(
+    `partial: what gets past the header and the script is what we say: ${where}`,
+    { skip, timeout: 500_000 },
+    async () => {
+      const observed = await tried("partial", kind, blocker);
+      assert.deepEqual(
+        leaking(observed).filter((name) => !remains(kind, name)),
+        [],
+      );
+    },
+  );
   test(`without the extension the same page finds the canary: ${where}`, { skip, timeout: 500_000 }, async () => {
     assert.ok(leaking(await tried("bare", kind, blocker)).length > 20);
   });
 }
 test("the table is written", { skip }, () => {
-  table("hostile", ["| browser | page | pop-up blocker | tricks | numbers seen | tricks that found the canary |", "|---|---|---|---|---|---|", ...rows]);
+  table("hostile", [
+    "| browser | page | pop-up blocker | tricks | numbers seen | tricks that found the canary |",
+    "|---|---|---|---|---|---|",
+    ...rows,
+  ]);
 });

@@ -28,14 +28,15 @@ test("durations read as people say them", () => {
   assert.deepEqual([0.2, 30, 90, 3600, 7320].map(duration), ["0.2 s", "30 s", "1 min", "1 h", "2 h 2 min"]);
 });
 
-test("price and budget are told in one unit, time that sites read", () => {
+test("price and budget are in one unit, time that sites read", () => {
   assert.equal(budgetLine(90, null), "1 min read in the last day, no limit");
   assert.equal(budgetLine(8, 3600), "8 s read in the last day, 1 h left");
 });
 
-test("a policy that refuses when its budget is spent is not overruled; one that does not is the person's choice", async () => {
-  const bundle = await load("channel ldp");
-  const under = (whenSpent: "nothing" | "placeholder" | null) => ({ ...bundle, policy: { ...bundle.policy, whenSpent } }) as Bundle;
+test("a policy that refuses once its budget is spent is not overruled; otherwise the person chooses", async () => {
+  const bundle = load("channel ldp");
+  const under = (whenSpent: "nothing" | "placeholder" | null) =>
+    ({ ...bundle, policy: { ...bundle.policy, whenSpent } }) as Bundle;
   for (const chosen of ["nothing", "placeholder"] as const) {
     const settings = { ...DEFAULTS, whenSpent: chosen };
     assert.equal(whenSpentOf(under("nothing"), settings), "nothing");

@@ -8,7 +8,9 @@ import { findChromium } from "./chromium";
 import { Device, SEALED, serve, table } from "./harness";
 import { ROOT, type Stage, run, suite } from "./wpt";
 
-const missing = findChromium() ? `the files of web-platform-tests are not at ${ROOT}` : "Chromium is missing: install chromium";
+const missing = findChromium()
+  ? `the files of web-platform-tests are not at ${ROOT}`
+  : "Chromium is missing: install chromium";
 const skip = findChromium() && existsSync(ROOT) ? false : missing;
 
 /** Their own checks compare what is read with what was fed. */
@@ -32,14 +34,26 @@ const ECHO = [
 /** They ask the driver at which rate the page made the hardware run; a page has no say in that any more. */
 const HARDWARE = [/capped to the maximum supported/, /limited to the minimum supported/];
 /** They see the phone at rest that is shown until the first window, also where the sensors were lost a moment ago. */
-const RESTING = [/onerror is send when start\(\) call has failed/, /updated if one of the frames is focused/, /sensor timestamp is updated when time passes/];
+const RESTING = [
+  /onerror is send when start\(\) call has failed/,
+  /updated if one of the frames is focused/,
+  /sensor timestamp is updated when time passes/,
+];
 /** They need files of the suite that are not there, another driver, or an insecure host. */
-const NOT_HERE = [/allows (same|cross)-origin|disallows (same|cross)-origin|allow="accelerometer"/, /unfocused sensors in cross-origin frames/, /permissionsPolicy.features/];
+const NOT_HERE = [
+  /allows (same|cross)-origin|disallows (same|cross)-origin|allow="accelerometer"/,
+  /unfocused sensors in cross-origin frames/,
+  /permissionsPolicy.features/,
+];
 
 /** Whatever is there of the parts of the suite that are about motion. */
 function files(): string[] {
-  const folders = ["accelerometer", "generic-sensor", "gyroscope", "orientation-event", "orientation-sensor"].filter((name) => existsSync(join(ROOT, name)));
-  const all = folders.flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true }).map((name) => `${folder}/${name}`));
+  const folders = ["accelerometer", "generic-sensor", "gyroscope", "orientation-event", "orientation-sensor"].filter(
+    (name) => existsSync(join(ROOT, name)),
+  );
+  const all = folders.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true }).map((name) => `${folder}/${String(name)}`),
+  );
   const tests = all.filter((name) => /\.(html|window\.js)$/.test(name) && !/manual|insecure|resources/.test(name));
   return tests.map((name) => name.replace(".window.js", ".window.html")).sort();
 }
@@ -103,11 +117,13 @@ for (const file of skip ? [] : files()) {
     const surprising: string[] = [];
     for (const { name, status, message } of results) {
       const passed = status === 0;
-      if (!passed && without.get(name) === 0) rows.push(`| ${file} | ${name.replaceAll("|", "\\|").replaceAll("\n", " ")} | ${reason(name)} |`);
+      if (!passed && without.get(name) === 0)
+        rows.push(`| ${file} | ${name.replaceAll("|", "\\|").replaceAll("\n", " ")} | ${reason(name)} |`);
       if (passed) count.passed += 1;
       else if (wanted(name) === "fail") count.echo += 1;
       else count.others += 1;
-      if ((wanted(name) === "pass" && !passed) || (wanted(name) === "fail" && passed)) surprising.push(`${name}: ${message}`);
+      if ((wanted(name) === "pass" && !passed) || (wanted(name) === "fail" && passed))
+        surprising.push(`${name}: ${message}`);
     }
     assert.deepEqual(surprising, []);
   });

@@ -4,7 +4,7 @@ import { extname, join } from "node:path";
 import type { Message, Page } from "./chromium";
 import type { Device, Site } from "./harness";
 
-export const ROOT = process.env["WPT"] ?? "../../shared/wpt";
+export const ROOT = process.env.WPT ?? "../../shared/wpt";
 const VENDOR = `(() => {
   const internal = window.test_driver_internal;
   const call = (...args) => new Promise((resolve, reject) => {
@@ -41,10 +41,16 @@ export function suite(port: () => number): Site {
     if (path === "/resources/testdriver-vendor.js") return script(VENDOR);
     if (path === "/resources/testharnessreport.js") return script(REPORT);
     if (path.endsWith(".window.html")) return wrapped(path.replace(".window.html", ".window.js"));
-    const file = join(ROOT, path === "/resources/WebIDLParser.js" ? "/resources/webidl2/lib/webidl2.js" : decodeURIComponent(path));
+    const file = join(
+      ROOT,
+      path === "/resources/WebIDLParser.js" ? "/resources/webidl2/lib/webidl2.js" : decodeURIComponent(path),
+    );
     if (!existsSync(file)) return null;
     const text = readFileSync(file, "utf8");
-    const headers: { [name: string]: string } = { "content-type": TYPES[extname(file)] ?? "text/plain", ...headersOf(file) };
+    const headers: { [name: string]: string } = {
+      "content-type": TYPES[extname(file)] ?? "text/plain",
+      ...headersOf(file),
+    };
     return { text: path.includes(".sub.") ? filled(text, port()) : text, headers };
   };
 }
@@ -61,14 +67,24 @@ function wrapped(path: string): string {
 
 function headersOf(file: string): { [name: string]: string } {
   if (!existsSync(`${file}.headers`)) return {};
-  const lines = readFileSync(`${file}.headers`, "utf8").split("\n").filter((line) => line.includes(":"));
-  return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]));
+  const lines = readFileSync(`${file}.headers`, "utf8")
+    .split("\n")
+    .filter((line) => line.includes(":"));
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]),
+  );
 }
 
 function filled(text: string, port: number): string {
   return text
-    .replaceAll(/https?:\/\/\{\{(?:domains\[www1?\]|hosts\[\]\[www1?\])\}\}:\{\{ports\[https?\]\[\d\]\}\}/g, `http://127.0.0.1:${port}`)
-    .replaceAll(/https?:\/\/\{\{(?:host|domains\[\]|hosts\[\]\[\])\}\}:\{\{ports\[https?\]\[\d\]\}\}/g, `http://localhost:${port}`)
+    .replaceAll(
+      /https?:\/\/\{\{(?:domains\[www1?\]|hosts\[\]\[www1?\])\}\}:\{\{ports\[https?\]\[\d\]\}\}/g,
+      `http://127.0.0.1:${port}`,
+    )
+    .replaceAll(
+      /https?:\/\/\{\{(?:host|domains\[\]|hosts\[\]\[\])\}\}:\{\{ports\[https?\]\[\d\]\}\}/g,
+      `http://localhost:${port}`,
+    )
     .replaceAll(/\{\{hosts\[\]\[www\]\}\}|\{\{domains\[www\]\}\}/g, "127.0.0.1")
     .replaceAll(/\{\{host\}\}|\{\{domains\[\]\}\}|\{\{hosts\[\]\[\]\}\}/g, "localhost")
     .replaceAll(/\{\{ports\[https?\]\[\d\]\}\}/g, String(port));
@@ -130,10 +146,10 @@ async function act(stage: Stage, page: Page, what: string, [first, second]: any[
 
 const lost = new Set<string>();
 
-/** The extension's document has all sensors; where a test says that one is not connected, it loses the accelerometer. */
+/** The offscreen document has all sensors; if a test disconnects one, it loses the accelerometer. */
 async function create(stage: Stage, page: Page, type: string, metadata: Message): Promise<void> {
   await page.send("Emulation.setSensorOverrideEnabled", { enabled: true, type, metadata });
-  if (metadata["available"] !== false) return;
+  if (metadata.available !== false) return;
   lost.add(type);
   stage.device.absent.add("accelerometer");
   for (const each of stage.device.fitted) await renew(each, "accelerometer", metadata);
@@ -150,7 +166,9 @@ async function renew(page: Page, type: string, metadata: Message): Promise<void>
   // Sent together: two tests that clean up at once must not come between.
   const off = page.send("Emulation.setSensorOverrideEnabled", { enabled: false, type });
   await Promise.all([off, page.send("Emulation.setSensorOverrideEnabled", { enabled: true, type, metadata })]);
-  const still = type.endsWith("orientation") ? { quaternion: { x: 0, y: 0, z: 0, w: 1 } } : { xyz: { x: 0.1, y: 0.2, z: 9.8 } };
+  const still = type.endsWith("orientation")
+    ? { quaternion: { x: 0, y: 0, z: 0, w: 1 } }
+    : { xyz: { x: 0.1, y: 0.2, z: 9.8 } };
   await page.send("Emulation.setSensorOverrideReadings", { type, reading: still }).catch(() => {});
 }
 
@@ -162,20 +180,25 @@ async function click(page: Page, { x, y }: { x: number; y: number }): Promise<vo
 
 function metadata(params: Message): Message {
   const found: Message = {};
-  if ("connected" in params) found["available"] = params["connected"];
-  if ("maxSamplingFrequency" in params) found["maximumFrequency"] = params["maxSamplingFrequency"];
-  if ("minSamplingFrequency" in params) found["minimumFrequency"] = params["minSamplingFrequency"];
+  if ("connected" in params) found.available = params.connected;
+  if ("maxSamplingFrequency" in params) found.maximumFrequency = params.maxSamplingFrequency;
+  if ("minSamplingFrequency" in params) found.minimumFrequency = params.minSamplingFrequency;
   return found;
 }
 
 function reading(values: Message): Message {
   if ("alpha" in values) {
     const half = Math.PI / 360;
-    const [z, x, y] = [values["alpha"] * half, values["beta"] * half, values["gamma"] * half];
+    const [z, x, y] = [values.alpha * half, values.beta * half, values.gamma * half];
     const [cx, sx, cy, sy, cz, sz] = [Math.cos(x), Math.sin(x), Math.cos(y), Math.sin(y), Math.cos(z), Math.sin(z)];
-    const quaternion = { x: sx * cy * cz - cx * sy * sz, y: cx * sy * cz + sx * cy * sz, z: cx * cy * sz + sx * sy * cz, w: cx * cy * cz - sx * sy * sz };
+    const quaternion = {
+      x: sx * cy * cz - cx * sy * sz,
+      y: cx * sy * cz + sx * cy * sz,
+      z: cx * cy * sz + sx * sy * cz,
+      w: cx * cy * cz - sx * sy * sz,
+    };
     return { quaternion };
   }
   if ("w" in values) return { quaternion: values };
-  return "x" in values ? { xyz: values } : { single: { value: values["illuminance"] ?? values["value"] } };
+  return "x" in values ? { xyz: values } : { single: { value: values.illuminance ?? values.value } };
 }

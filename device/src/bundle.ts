@@ -39,10 +39,15 @@ export interface Policy {
   readonly budget: Budget;
   /** What leaves once they are reached; null if there are none. */
   readonly whenSpent: WhenSpent | null;
+  /** The policy's `stream.when_missing`; absent if the policy does not say. */
+  readonly whenMissing?: WhenMissing;
 }
 
 /** What leaves once the budget is spent: public windows drawn without any data, or nothing. */
 export type WhenSpent = "placeholder" | "nothing";
+
+/** What is shown while a sensor that the policy reads has given nothing since the start. */
+export type WhenMissing = "nothing" | "placeholder";
 
 /** protector.json as TypeScript types a JSON import. */
 export type Imported = Pick<Exported, "format" | "version">;

@@ -1,7 +1,7 @@
 // An app can see what its stream is doing and what the budget still allows.
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { Bundle } from "../src/bundle";
+import { Bundle, type WhenMissing } from "../src/bundle";
 import { type Charges, Ledger, NO_CHARGES, spending } from "../src/ledger";
 import { Motion, type Options } from "../src/motion/motion";
 import type { Reading } from "../src/motion/reading";
@@ -54,6 +54,22 @@ test("a phone without a gyroscope shows nothing where the policy reads one, and 
   assert.equal(drawsOf(phone), 0);
   assert.deepEqual(states(), ["starting", "sensor-missing"]);
   assert.deepEqual(motion.status.missing, ["rotationRate"]);
+});
+
+test("a policy decides what a phone without a sensor shows; an app may ask for less, never for more", async () => {
+  const shows = async (policy: WhenMissing | undefined, options: Options) => {
+    const exported = withGyroscope();
+    const whenMissing = policy && { whenMissing: policy };
+    const { phone, heard } = started({ ...exported, policy: { ...exported.policy, ...whenMissing } }, options);
+    await phone.run(4000, moving);
+    return heard.length ? "placeholder" : "nothing";
+  };
+  for (const app of [undefined, "nothing", "placeholder"] as const) {
+    const options = app ? { whenMissing: app } : {};
+    assert.equal(await shows("nothing", options), "nothing");
+    assert.equal(await shows("placeholder", options), app ?? "placeholder");
+    assert.equal(await shows(undefined, options), app ?? "nothing");
+  }
 });
 
 test("an app may choose public windows instead, which cost nothing and which the status names", async () => {

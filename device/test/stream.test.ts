@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Consistent } from "../src/motion/consistent";
+import { Playback } from "../src/motion/playback";
+import { NOTHING } from "../src/motion/reading";
 import { Sampler } from "../src/motion/sampler";
 import { Episodes, observedPlaces, observingOf } from "../src/episodes";
 import { BudgetError, StoreError } from "../src/errors";
@@ -338,4 +340,26 @@ test("orientation follows from released gravity", () => {
   assert.deepEqual(orientationOf([0, 9.8, 0])!.map(Math.round), [0, 90, -0]);
   assert.deepEqual(orientationOf([-9.8 * Math.SQRT1_2, 0, 9.8 * Math.SQRT1_2])!.map(Math.round), [0, 0, 45]);
   assert.deepEqual(orientationOf([0, 0, -9.8])!.map(Math.round), [0, 180, 0]);
+});
+
+test("a window plays in its slot, again up to its last slot, and is held for as many steps as are allowed", () => {
+  const window = (slot: number, through: number) => ({
+    slot,
+    through,
+    slotMs: 100,
+    readings: [0, 1, 2, 3].map((row) => ({ ...NOTHING, orientation: [10 * slot + row, 0, 0] as const })),
+  });
+  const played = (playback: Playback, from: number, to: number) =>
+    Array.from({ length: (to - from) / 25 }, (_, at) => playback.at(from + at * 25 + 12)?.reading.orientation?.[0]);
+  const playback = new Playback(2);
+  assert.deepEqual(played(playback, 100, 200), [undefined, undefined, undefined, undefined]);
+  playback.add(window(2, 3));
+  assert.deepEqual(played(playback, 175, 325), [undefined, 20, 21, 22, 23, 20], "not before its slot");
+  assert.deepEqual(played(playback, 375, 500), [23, 23, 23, undefined, undefined], "held, then nothing");
+  assert.equal(playback.end, 400);
+  playback.add(window(4, 4));
+  assert.deepEqual(played(playback, 375, 450), [23, 40, 41], "the window before it ends in its slot");
+  assert.deepEqual([playback.at(310)?.due, playback.at(430)?.due], [300, 425], "when a step began");
+  playback.clear();
+  assert.equal(playback.at(410), null);
 });

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import tarfile
+from pathlib import Path
 
 import pytest
 from tests.device.test_node import DEVICE, built  # noqa: F401
@@ -12,6 +13,8 @@ from tests.device.test_vectors import VECTORS
 from tests.node_packages import REQUIRED, ROOT, lack
 
 from deeprotect import __version__
+from deeprotect.bundle import Bundle
+from deeprotect.exporting.protector_file import ProtectorFile
 
 EXAMPLES = ROOT / "examples"
 LARGEST_KB = 40
@@ -59,6 +62,25 @@ setImmediate(async () => {
     mock.timers.tick(10);
     for (let turn = 0; turn < 6; turn += 1) await new Promise((done) => setImmediate(done));
   }
+  process.exit();
+});
+"""
+WALK = """import { mock } from "node:test";
+const kept = new Map();
+export const storage = {
+  getItem: async (key) => kept.get(key) ?? null,
+  setItem: async (key, value) => void kept.set(key, value),
+};
+let sense = () => {};
+export const imu = { poll: (_, read) => ((sense = read), () => {}) };
+mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1_700_000_000_000 });
+setImmediate(async () => {
+  for (let at = 0; at < 1500; at += 1) {
+    sense({ acceleration: [77.123, 4 * Math.cos(at), 1], rotationRate: [1999.123, 20 * Math.sin(at), 10] });
+    mock.timers.tick(20);
+    for (let turn = 0; turn < 6; turn += 1) await new Promise((done) => setImmediate(done));
+  }
+  console.log([...kept.values()].join());
   process.exit();
 });
 """
@@ -126,6 +148,27 @@ def test_the_pages_own_host_runs_as_written(stranger):
     assert (first, then) == ("starting", "live")
     assert len(readings) > 10
     assert all(abs(float(value)) <= 14 for each in readings for value in re.findall(r"[-0-9.e]+", each)), "as released"
+
+
+def test_the_ready_protector_is_installed_and_releases_motion(built, tmp_path):  # noqa: F811
+    """The tarball that `make dist` packs, and the example as written, with a board whose clock is simulated."""
+    device, app = tmp_path / "device", tmp_path / "app"
+    shutil.copytree(DEVICE.folder, device, ignore=shutil.ignore_patterns("node_modules", "out", "*.tgz"))
+    (device / "protectors").mkdir(exist_ok=True)
+    (device / "protectors" / "activity.json").write_text(ProtectorFile.of(Bundle.load(Path("activity"))).text)
+    run("npm", "pack", "--ignore-scripts", cwd=device)
+    shutil.copytree(EXAMPLES / "node", app, ignore=shutil.ignore_patterns("node_modules", "package-lock.json"))
+    (app / "board.mjs").write_text(WALK)
+    tarball = device / f"deeprotect-{__version__}.tgz"
+    run("npm", "install", "--offline", "--legacy-peer-deps", "--no-audit", "--no-fund", str(tarball), cwd=app)
+    *lines, charges = run("npm", "start", "--silent", cwd=app).splitlines()
+    states = [line for line in lines if not line.startswith("{")]
+    assert (states[0], states[-1]) == ("starting", "live")
+    readings = [json.loads(line) for line in lines if line.startswith("{")]
+    assert len({str(reading) for reading in readings}) > 10
+    assert all(reading["acceleration"] and reading["rotationRate"] for reading in readings)
+    assert not any(raw in line for raw in ("77.1", "1999.1") for line in lines), "nothing raw"
+    assert sum(draws for _, draws, _ in json.loads(charges)["minutes"]) >= 2
 
 
 def test_it_is_packed_from_its_folder_alone(tmp_path):

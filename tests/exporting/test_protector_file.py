@@ -87,3 +87,11 @@ def test_the_verb_says_which_digest_to_pin(bundle, tmp_path):
     assert done.exit_code == 0
     assert ProtectorFile.of(bundle).digest in done.output
     assert (tmp_path / "out" / "deeprotect.js").stat().st_size > 10_000
+
+
+def test_what_a_missing_sensor_leaves_is_the_policys_and_left_out_where_it_does_not_say(bundle):
+    def stated(when_missing):
+        policy = bundle.policy.vary(stream={"when_missing": when_missing}) if when_missing else bundle.policy
+        return protector_file._policy(policy).get("whenMissing", "not stated")
+
+    assert [stated(each) for each in ("nothing", "placeholder", None)] == ["nothing", "placeholder", "not stated"]

@@ -1,76 +1,88 @@
-// One script for a site or a WebView: it must be the first, and gives all later ones released motion.
+// One script for a site or a WebView: it must run first, and gives all later scripts released motion.
 import { Bundle, type Charges, type Exported, Ledger, Slots } from "deeprotect";
+import type { Update } from "../extension/messages";
 import { install } from "../extension/shim/install";
-import type { Giver } from "../extension/shim/link";
+import type { Provider } from "../extension/shim/link";
 import { addNative, removeNative, stopNative } from "../extension/shim/natives";
-import type { Said } from "../extension/messages";
-import { Stream, type Window } from "../platform/stream";
+import { type Memory, type Natives, Stream, type Window } from "../platform/stream";
 
 /** Written before this script by `deeprotect export`. */
 declare const deeprotectBundle: Exported;
-/** What all windows of the site share in its storage: charges, until when the last draw holds, what was shown last, and whether there are sensors. */
-const [CHARGES, UNTIL, SHOWN, SENSORS] = ["deeprotect.charges", "deeprotect.until", "deeprotect.shown", "deeprotect.sensors"];
-const NAME = "deeprotect";
 
-function kept<Value>(key: string): Value | undefined {
-  return JSON.parse(localStorage.getItem(key) ?? "null") ?? undefined;
+/** Keys in the site's storage, which all its windows share. */
+const CHARGES = "deeprotect.charges";
+const UNTIL = "deeprotect.until"; // when the last draw expires
+const SHOWN = "deeprotect.shown"; // the last released window
+const SENSORS = "deeprotect.sensors"; // whether there are sensors
+const NAME = "deeprotect"; // of the lock and the channel
+
+function load<Value>(key: string): Value | undefined {
+  return (JSON.parse(localStorage.getItem(key) ?? "null") as Value | null) ?? undefined;
 }
 
-function keep(key: string, value: unknown): void {
+function save(key: string, value: unknown): void {
   localStorage.setItem(key, JSON.stringify(value));
+}
+
+const memory: Memory = {
+  get has(): boolean {
+    return load<boolean>(SENSORS) === true;
+  },
+  set has(has: boolean) {
+    save(SENSORS, has);
+  },
+};
+
+/** Listens before the page does, and stops raw events from reaching it. */
+function natives(): Natives {
+  const listeners = new Map<unknown, (event: Event) => void>();
+  return {
+    add: (type, listener) => {
+      const added = (event: Event): void => {
+        listener(event as DeviceMotionEvent);
+        if (event.isTrusted) stopNative(event);
+      };
+      listeners.set(listener, added);
+      addNative(window, type, added, true);
+    },
+    remove: (type, listener) => removeNative(window, type, listeners.get(listener) ?? null, true),
+  };
 }
 
 function makeStream(): Stream {
   const bundle = new Bundle(deeprotectBundle);
-  const choices = { hold: bundle.policy.hold, uncovered: "rest", whenSpent: bundle.policy.whenSpent ?? "placeholder" } as const;
+  const { hold, budget, whenSpent } = bundle.policy;
+  const choices = { hold, uncovered: "rest", whenSpent: whenSpent ?? "placeholder" } as const;
   const store = {
-    load: async () => kept<Charges>(CHARGES),
+    load: async () => load<Charges>(CHARGES),
     save: async (charges: Charges) => {
-      keep(UNTIL, stream.episodeEnd);
-      keep(CHARGES, charges);
+      save(UNTIL, stream.episodeEnd);
+      save(CHARGES, charges);
     },
   };
-  const listeners = new Map<unknown, (event: Event) => void>();
-  const natives = {
-    add: (type: string, listener: (event: DeviceMotionEvent) => void): void => {
-      listeners.set(listener, (event) => {
-        listener(event as DeviceMotionEvent);
-        if (event.isTrusted) stopNative(event);
-      });
-      addNative(window, type, listeners.get(listener)!, true);
-    },
-    remove: (type: string, listener: unknown): void => removeNative(window, type, listeners.get(listener) ?? null, true),
-  };
-  const memory = {
-    get has(): boolean {
-      return kept<boolean>(SENSORS) === true;
-    },
-    set has(has: boolean) {
-      keep(SENSORS, has);
-    },
-  };
-  const stream = new Stream(new Slots(bundle, new Ledger(store, bundle.policy.budget), choices), natives, choices.whenSpent, memory);
+  const slots = new Slots(bundle, new Ledger(store, budget), choices);
+  const stream = new Stream(slots, natives(), choices.whenSpent, memory);
   return stream;
 }
 
 /**
- * Of all windows of the site that read, one draws, and the others hear what it released: two of them together know no
- * more than one. The next one to draw does so when the last draw is over, and shows its window until then.
+ * One window of the site draws, and broadcasts what it released to the others that read: two windows together know no
+ * more than one. A page that is loaded again gets the last released window until its draw expires.
  */
-class Shared implements Giver {
-  private readonly listeners: ((said: Said) => void)[] = [];
+class Shared implements Provider {
+  private readonly listeners: ((update: Update) => void)[] = [];
   private readonly interests = new Set<string>();
   private readonly channel = new BroadcastChannel(NAME);
-  private readonly latest = new Map<string, Said>();
+  private readonly latest = new Map<string, Update>();
   private stream: Stream | null = null;
   private leaving: AbortController | null = null;
 
   constructor() {
     addNative(document, "visibilitychange", () => this.changed());
-    addNative(this.channel, "message", (event) => this.heard((event as MessageEvent<Said | null>).data));
+    addNative(this.channel, "message", (event) => this.receive((event as MessageEvent<Update | null>).data));
   }
 
-  onSaid(listener: (said: Said) => void): void {
+  onUpdate(listener: (update: Update) => void): void {
     this.listeners.push(listener);
   }
 
@@ -80,7 +92,7 @@ class Shared implements Giver {
     this.changed();
   }
 
-  get isAsked(): boolean {
+  get isWanted(): boolean {
     return this.interests.size > 0;
   }
 
@@ -89,28 +101,31 @@ class Shared implements Giver {
   }
 
   private changed(): void {
-    const wanted = this.isAsked && document.visibilityState === "visible";
+    const wanted = this.isWanted && document.visibilityState === "visible";
     if (!wanted) {
       this.leaving?.abort();
       this.leaving = null;
     } else if (!this.leaving) {
       const leaving = (this.leaving = new AbortController());
-      this.channel.postMessage(null); // what was said already?
+      this.channel.postMessage(null); // asks for the latest updates
       const { signal } = leaving;
-      navigator.locks.request(NAME, { signal }, () => this.lead(signal)).catch((error) => {
-        if (!signal.aborted) throw error; // else it left before its turn
-      });
+      navigator.locks
+        .request(NAME, { signal }, () => this.lead(signal))
+        .catch((error: unknown) => {
+          if (!signal.aborted) throw error; // else it left before it got the lock
+        });
     }
   }
 
-  /** Until it leaves. */
+  /** Draws for all windows of the site, until this one leaves. */
   private lead(left: AbortSignal): Promise<void> {
     const stream = (this.stream ??= makeStream());
-    const [until, now] = [kept<number>(UNTIL) ?? 0, Date.now()];
-    const shown = kept<Window>(SHOWN);
-    if (shown && now < until) this.said({ ...shown, slot: stream.at(now), through: stream.at(until) - 1 });
+    const [until, now] = [load<number>(UNTIL) ?? 0, Date.now()];
+    const shown = load<Window>(SHOWN);
+    if (shown && now < until) this.send({ ...shown, slot: stream.at(now), through: stream.at(until) - 1 });
     let unsubscribe = (): void => {};
-    const timer = setTimeout(() => (unsubscribe = stream.subscribe((said) => this.said(said))), Math.max(until - 1 - now, 0));
+    const subscribe = (): void => void (unsubscribe = stream.subscribe((update) => this.send(update)));
+    const timer = setTimeout(subscribe, Math.max(until - 1 - now, 0));
     return new Promise((resolve) => {
       addNative(left, "abort", () => {
         clearTimeout(timer);
@@ -121,20 +136,20 @@ class Shared implements Giver {
     });
   }
 
-  private said(said: Said): void {
-    this.latest.set(said.kind, said);
-    if (said.kind === "window" && said.through === said.slot) keep(SHOWN, said);
-    this.channel.postMessage(said);
-    this.tell(said);
+  private send(update: Update): void {
+    this.latest.set(update.kind, update);
+    if (update.kind === "window" && update.through === update.slot) save(SHOWN, update);
+    this.channel.postMessage(update);
+    this.notify(update);
   }
 
-  private heard(said: Said | null): void {
-    if (said) this.tell(said);
+  private receive(update: Update | null): void {
+    if (update) this.notify(update);
     else this.latest.forEach((each) => this.channel.postMessage(each));
   }
 
-  private tell(said: Said): void {
-    if (this.leaving) this.listeners.forEach((listener) => listener(said));
+  private notify(update: Update): void {
+    if (this.leaving) this.listeners.forEach((listener) => listener(update));
   }
 }
 

@@ -1,15 +1,15 @@
-// Frames of other origins ask the document around them what its `allow` attribute gives them: under our header the
-// browser denies motion to both. Content scripts speak to each other; a page could forge an answer for its own frames
-// only, and those it could as well allow.
+// A frame of another origin asks its parent document what the `allow` attribute gives it: under our header the browser
+// denies motion to both. Content scripts talk to each other; a page could forge an answer only for its own frames, to
+// which it could grant the same anyway.
 import type { Feature } from "./header";
 import { allowedByPage, decide, delegated, isUndecided } from "./policy";
 
 const QUESTION = "deeprotect: what may this frame read?";
 
 /** Resolves when this frame knows what it may read. */
-export const decided: Promise<void> = isUndecided() ? asked() : Promise.resolve();
+export const decided: Promise<void> = isUndecided() ? askParent() : Promise.resolve();
 
-function asked(): Promise<void> {
+function askParent(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = (event: MessageEvent<Feature[]>) => {
@@ -20,14 +20,18 @@ function asked(): Promise<void> {
   });
 }
 
-window.addEventListener("message", (event) => {
-  const [port] = event.ports;
-  if (event.data !== QUESTION || !port) return;
-  event.stopImmediatePropagation();
-  void decided.then(() => port.postMessage(given(event)));
-}, true);
+window.addEventListener(
+  "message",
+  (event) => {
+    const [port] = event.ports;
+    if (event.data !== QUESTION || !port) return;
+    event.stopImmediatePropagation();
+    void decided.then(() => port.postMessage(allowedTo(event)));
+  },
+  true,
+);
 
-function given({ source, origin }: MessageEvent): Feature[] {
+function allowedTo({ source, origin }: MessageEvent): Feature[] {
   const frame = [...document.querySelectorAll("iframe")].find(({ contentWindow }) => contentWindow === source);
   if (!frame) return [];
   const src = frame.hasAttribute("srcdoc") || !frame.src ? window.origin : new URL(frame.src).origin;

@@ -1,4 +1,4 @@
-// The page that guides a person through sealing; it says of which sites it knows, and of no others.
+// The page that guides a person through sealing; it makes claims about open sites only.
 import type { FromWorker } from "./messages";
 import { type Reports, allowed, sealed } from "./seal";
 
@@ -13,24 +13,31 @@ function element(id: string): HTMLElement {
 
 async function show(): Promise<void> {
   const { reports } = await chrome.runtime.sendMessage<object, FromWorker>({ kind: "recheck" });
-  const [open, seen] = [allowed(reports), reports.sites.length > 0];
-  element("blocked").textContent = !seen ? "open or reload a site to see" : open.length ? "not yet" : "done";
-  element("granted").textContent = !seen || open.length ? "after step 1" : reports.own === "granted" ? "done" : "not yet";
+  const [exposed, seen] = [allowed(reports), reports.sites.length > 0];
+  const own = reports.own === "granted" ? "done" : "not yet";
+  element("blocked").textContent = !seen ? "open or reload a site to see" : exposed.length ? "not yet" : "done";
+  element("granted").textContent = !seen || exposed.length ? "after step 1" : own;
   const [state, text] = verdict(reports);
   element("verdict").textContent = text;
-  element("verdict").dataset["state"] = state;
+  element("verdict").dataset.state = state;
 }
 
-/** One site alone may have been blocked apart; nothing is claimed of sites that are not open. */
+/** A single site may have been blocked individually, so it proves nothing about the others. */
 function verdict(reports: Reports): [state: string, text: string] {
-  const [kept, open] = [sealed(reports), allowed(reports)];
-  if (open.length) return ["partial", `Partial: the browser still gives motion to ${open.join(", ")}.`];
-  if (!kept.length) return ["partial", "Partial: raw motion can still reach some pages."];
-  if (kept.length === 1) return ["unknown", `The browser keeps raw motion from ${kept[0]}. Open another site to see whether it does so for all.`];
-  return ["sealed", `Sealed: the browser keeps raw motion from ${kept.join(", ")}. Other sites are checked when you open them.`];
+  const [closed, exposed] = [sealed(reports), allowed(reports)];
+  if (exposed.length) return ["partial", `Partial: the browser still gives motion to ${exposed.join(", ")}.`];
+  if (!closed.length) return ["partial", "Partial: raw motion can still reach some pages."];
+  if (closed.length === 1) {
+    const text = `The browser keeps raw motion from ${closed[0]}. Open another site to see whether it does so for all.`;
+    return ["unknown", text];
+  }
+  const text = `Sealed: the browser keeps raw motion from ${closed.join(", ")}.`;
+  return ["sealed", `${text} Other sites are checked when you open them.`];
 }
 
-for (const [id, url] of Object.entries(PLACES)) element(id).addEventListener("click", () => void chrome.tabs.create({ url }));
+for (const [id, url] of Object.entries(PLACES)) {
+  element(id).addEventListener("click", () => void chrome.tabs.create({ url }));
+}
 element("id").textContent = `chrome-extension://${chrome.runtime.id}`;
 element("policy").textContent = JSON.stringify(
   { DefaultSensorsSetting: 2, SensorsAllowedForUrls: [`chrome-extension://${chrome.runtime.id}`] },

@@ -1,21 +1,25 @@
-// The header rules: they deny motion to pages, leave the rest of a site's own policy alone, and leave a mark that tells a
-// page under these rules from one that denies motion to itself.
+// The header rules: they deny motion to pages, leave the rest of a site's own policy alone, and leave a mark by which
+// the extension tells a page under these rules from one that denies motion to itself.
 
 export const FEATURES = ["accelerometer", "gyroscope", "magnetometer"] as const;
 export type Feature = (typeof FEATURES)[number];
 
-/** An origin that nobody has: to allow motion to it alone denies it to every page, and can be read in the page. */
+/** An origin that cannot exist: allowing motion to it alone denies motion to every page, and a page can see it. */
 export const MARK = "https://motion.deeprotect.invalid";
 
 type Rule = chrome.declarativeNetRequest.Rule;
 const RESOURCES = ["main_frame", "sub_frame"];
 
-/** What of a site's own headers denies it a feature: all that names the feature and does not allow it to the site. */
+/** Conditions on a site's own headers: they name the feature and do not allow it to the site. */
 function denying(feature: Feature): object[] {
   const allowed = ["\\*", "(\\*", "self", "(self"].map((start) => `*${feature}=${start}*`);
   return [
     { header: "permissions-policy", values: [`*${feature}=*`], excludedValues: allowed },
-    { header: "feature-policy", values: [`*${feature} *`], excludedValues: [`*${feature} 'self'*`, `*${feature} \\**`] },
+    {
+      header: "feature-policy",
+      values: [`*${feature} *`],
+      excludedValues: [`*${feature} 'self'*`, `*${feature} \\**`],
+    },
   ];
 }
 
@@ -27,7 +31,10 @@ function rule(header: string, operation: string, value: string, condition: objec
   } as unknown as Rule;
 }
 
-/** Ours is appended to the site's own, and the last one holds. A site's that cannot be read voids both; then the older one denies. */
+/**
+ * Our header is appended to the site's own, and the last entry holds. A site's header that cannot be parsed voids both;
+ * then the older header denies motion.
+ */
 export function rules(): Rule[] {
   const older = FEATURES.map((feature) => `${feature} 'none'`).join("; ");
   return [
@@ -36,7 +43,7 @@ export function rules(): Rule[] {
       rule("Permissions-Policy", "append", `${feature}=("${MARK}")`, { excludedResponseHeaders: denying(feature) }),
       rule("Permissions-Policy", "append", `${feature}=()`, { responseHeaders: denying(feature) }),
     ]),
-  ].map((each, index) => ({ ...each, id: index + 1 }) as Rule);
+  ].map((each, index) => ({ ...each, id: index + 1 }));
 }
 
 /** Takes the rules off the documents of one origin. */

@@ -1,5 +1,5 @@
-// What the parts of the extension say to each other.
-import type { Said as Released } from "../platform/stream";
+// Messages between the parts of the extension.
+import type { Released } from "../platform/stream";
 import type { Feature } from "./header";
 import type { Reports } from "./seal";
 
@@ -20,23 +20,22 @@ export interface FromWorker {
 
 /** From the popup to content scripts: settings have changed. */
 export const CHANGED = "changed";
-/** A channel on which the popup asks the document that reads for its status, with null, and hears it. */
+/** The channel on which the popup asks the offscreen document for its status, by sending null. */
 export const STATUS = "status";
 
 /** From the offscreen document to a content script, and on to the shim. */
-export type Said =
+export type Update =
   | Released
   | { readonly kind: "denied" }
-  /** The answer of the document around a frame of another origin. */
+  /** What the parent document of a frame of another origin allows it. */
   | { readonly kind: "allowed"; readonly features: readonly Feature[] }
   | { readonly kind: "permission"; readonly id: number; readonly state: PermissionState };
 
-/** From the shim to the content script; whoever holds the page can send them, too. */
-export type Asked =
-  | { readonly kind: "listen"; readonly on: boolean }
-  | { readonly kind: "permission"; readonly id: number };
+/** From the shim to the content script; the page can send them, too. */
+export type PageRequest =
+  { readonly kind: "listen"; readonly on: boolean } | { readonly kind: "permission"; readonly id: number };
 
-/** A stream's port is named by when the page asked for it. */
+/** A stream's port is named by the time at which the page asked for it. */
 export const STREAM = "stream ";
 /** The event by which a content script hands the shim its port, and the one by which the shim asks for it. */
 export const PORT_EVENT = "deeprotect-port";

@@ -1,13 +1,13 @@
-// The one place where raw readings are: an offscreen document that releases them and hands on what was released. It is
-// there while somebody reads, and until the last draw is over: whoever comes back sooner gets no other one.
+// The only document with raw readings: an offscreen document that releases them and sends pages what was released. It
+// exists while a page reads, and until the last draw expires, so that a page that returns sooner gets no second draw.
 import { Ledger, Slots, stricter } from "deeprotect";
 import { Stream } from "../platform/stream";
 import { loadExported } from "./files";
-import { STATUS, STREAM, type Said } from "./messages";
+import { STATUS, STREAM, type Update } from "./messages";
 import { DEFAULTS, type Settings, holdOf, isOff, siteOf, whenSpentOf } from "./settings";
 import { get, put } from "./store";
 
-const CONNECTING_MS = 2000; // from the question for this document to a page's connection
+const CONNECTING_MS = 2000; // from the request for this document to a page's connection
 
 const natives = { add: window.addEventListener.bind(window), remove: window.removeEventListener.bind(window) };
 /** Open ports, and how to unsubscribe each. */
@@ -15,7 +15,7 @@ const ports = new Map<chrome.runtime.Port, () => void>();
 /** One for the document's life: two ledgers on one store could lose a charge. */
 const ledger = new Ledger({ load: () => get("charges"), save: (charges) => put("charges", charges) });
 let settings: Settings = DEFAULTS;
-/** Kept, so that a page is told of sensors as soon as any other would be. */
+/** Stored, so that a page learns of sensors as soon as on any other device. */
 const memory = {
   known: false,
   get has(): boolean {
@@ -36,19 +36,20 @@ async function load(): Promise<Stream> {
   ledger.budget = stricter(settings.budget, bundle.policy.budget);
   const { uncovered } = settings;
   const choices = { hold: holdOf(bundle, settings), uncovered, whenSpent: whenSpentOf(bundle, settings) };
-  const stream = new Stream(new Slots(bundle, ledger, choices), natives as ConstructorParameters<typeof Stream>[1], choices.whenSpent, memory);
+  const slots = new Slots(bundle, ledger, choices);
+  const stream = new Stream(slots, natives, choices.whenSpent, memory);
   stream.onstatus = (status) => statuses.postMessage(status);
   return stream;
 }
 
 statuses.onmessage = async () => statuses.postMessage((await source).status);
 
-/** When the browser starts this document looks whether there are sensors: a reading of them, and nothing of it is kept. */
-function look(event: Event): void {
-  natives.remove("devicemotion", look);
+/** Checks at the browser's start whether there are sensors; the reading itself is not kept. */
+function detectSensors(event: Event): void {
+  natives.remove("devicemotion", detectSensors);
   if (event.isTrusted && (event as DeviceMotionEvent).accelerationIncludingGravity?.x != null) memory.has = true;
 }
-natives.add("devicemotion", look);
+natives.add("devicemotion", detectSensors);
 
 // A change of settings ends all streams; pages that still listen connect again.
 new BroadcastChannel("settings").onmessage = () => {
@@ -71,14 +72,17 @@ async function closeLater(): Promise<void> {
   closing = setTimeout(() => !ports.size && window.close(), wait);
 }
 
-chrome.runtime.onConnect.addListener(async (port) => {
-  if (!port.name.startsWith(STREAM)) return;
+async function join(port: chrome.runtime.Port): Promise<void> {
   ports.set(port, () => {});
   port.onDisconnect.addListener(() => leave(port));
   const ready = await source;
   if (!ports.has(port)) return;
-  const say = (said: Said) => port.postMessage(said);
-  if (isOff(settings, siteOf(port.sender))) say({ kind: "denied" });
-  else ports.set(port, ready.subscribe(say, Number(port.name.slice(STREAM.length))));
+  const send = (update: Update): void => port.postMessage(update);
+  if (isOff(settings, siteOf(port.sender))) send({ kind: "denied" });
+  else ports.set(port, ready.subscribe(send, Number(port.name.slice(STREAM.length))));
+}
+
+chrome.runtime.onConnect.addListener((port) => {
+  if (port.name.startsWith(STREAM)) void join(port);
 });
 void closeLater();

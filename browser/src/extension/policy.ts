@@ -1,4 +1,4 @@
-// What this document may read by the page's own policy, as it would be without our header.
+// What this document may read by the page's own policy, as if our header were not there.
 import type { Reading } from "deeprotect";
 import { FEATURES, type Feature, MARK } from "./header";
 import { apply } from "./shim/natives";
@@ -11,36 +11,42 @@ interface FeaturePolicy {
   getAllowlistForFeature(name: string): string[];
 }
 
-// Taken before a page could change them; other browsers do not have them.
+// Captured before a page can change them; other browsers do not have them.
 const attribute = Object.getOwnPropertyDescriptor(Document.prototype, "featurePolicy")?.get;
 const { FeaturePolicy: Policy } = window as unknown as { FeaturePolicy?: { prototype: FeaturePolicy } };
 const allows = Policy?.prototype.allowsFeature;
 const allowlist = Policy?.prototype.getAllowlistForFeature;
 
 function policyOf(page: Document): FeaturePolicy | undefined {
-  return attribute && (apply(attribute, page, []) as FeaturePolicy);
+  const policy: unknown = attribute && apply(attribute, page, []);
+  return policy as FeaturePolicy | undefined;
 }
 
-/** Frames whose parent denies them motion by our header have to ask it: the browser cannot tell whether it would. */
-const known: { [feature in Feature]: Known } = { accelerometer: isAllowed("accelerometer"), gyroscope: isAllowed("gyroscope"), magnetometer: isAllowed("magnetometer") };
+/** A frame whose parent has motion denied by our header must ask it: the browser cannot tell what the parent allows. */
+const known: { [feature in Feature]: Known } = {
+  accelerometer: isAllowed("accelerometer"),
+  gyroscope: isAllowed("gyroscope"),
+  magnetometer: isAllowed("magnetometer"),
+};
 
 function isAllowed(feature: Feature): Known {
   const policy = policyOf(document);
-  if (!policy || !allows || (apply(allows, policy, [feature]) as boolean)) return true;
+  if (!policy || !allows || apply(allows, policy, [feature])) return true;
   const top = sameOriginTop();
   if (isMarked(policy, feature) || (top !== null && isMarked(policyOf(top), feature))) return true;
   return window !== window.parent && top === null && !isFenced() ? "unknown" : false;
 }
 
 function isMarked(policy: FeaturePolicy | undefined, feature: Feature): boolean {
-  return policy !== undefined && (apply(allowlist!, policy, [feature]) as string[]).includes(MARK);
+  return policy !== undefined && apply(allowlist!, policy, [feature]).includes(MARK);
 }
 
+/** A fenced frame is its own top. */
 function isFenced(): boolean {
-  return Boolean((window as { fence?: object | null }).fence); // it is its own top
+  return Boolean((window as { fence?: object | null }).fence);
 }
 
-/** The page's own document, where we may look into it. */
+/** The top document, or null if its origin is another. */
 function sameOriginTop(): Document | null {
   try {
     return isFenced() ? null : window.top!.document;
@@ -63,12 +69,12 @@ export function allowedByPage(...features: Features): boolean {
   return features.every((feature) => known[feature] === true);
 }
 
-/** The same, or not known yet. */
+/** Whether this frame may read all of these, or does not know yet. */
 export function maybeAllowed(...features: Features): boolean {
   return features.every((feature) => known[feature] !== false);
 }
 
-/** What of a reading this frame may see. */
+/** The parts of a reading that this frame may see. */
 export function permitted(reading: Reading): Reading {
   const [acceleration, rotation] = [allowedByPage("accelerometer"), allowedByPage("gyroscope")];
   if (acceleration && rotation) return reading;
@@ -81,17 +87,22 @@ export function permitted(reading: Reading): Reading {
   };
 }
 
-/** What a frame's `allow` attribute gives to a document of an origin, in a page of `self`: https://w3c.github.io/webappsec-permissions-policy */
-export function delegated(allow: string, { self, src, origin }: { self: string; src: string; origin: string }): Feature[] {
+/** Origins of a page, of the address in a frame's `src`, and of the document that is in the frame. */
+interface Origins {
+  readonly self: string;
+  readonly src: string;
+  readonly origin: string;
+}
+
+/** What a frame's `allow` attribute gives to its document: https://w3c.github.io/webappsec-permissions-policy */
+export function delegated(allow: string, { self, src, origin }: Origins): Feature[] {
   const directives = allow.split(";").map((directive) => directive.trim().split(/\s+/));
+  const originIn = (value: string): string =>
+    value === "'self'" ? self : value === "'src'" ? src : URL.canParse(value) ? new URL(value).origin : "";
   return FEATURES.filter((feature) => {
     const directive = directives.find(([name]) => name === feature);
     if (!directive) return origin === self;
-    const origins = directive.length > 1 ? directive.slice(1) : ["'src'"];
-    return origins.some((each) => each === "*" || (each === "'self'" ? self : each === "'src'" ? src : originOf(each)) === origin);
+    const values = directive.length > 1 ? directive.slice(1) : ["'src'"];
+    return values.some((value) => value === "*" || originIn(value) === origin);
   });
-}
-
-function originOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).origin : "";
 }

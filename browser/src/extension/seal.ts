@@ -1,6 +1,6 @@
-// Whether raw readings can reach pages: what the browser says to us and to them.
+// Whether raw readings can reach pages, from the permissions that the browser reports to the extension and to them.
 
-/** What navigator.permissions says of motion sensors: to the extension, and to the sites that are open. */
+/** navigator.permissions for motion sensors, as reported to the extension and to open sites. */
 export interface Reports {
   readonly own: PermissionState;
   readonly sites: readonly (readonly [origin: string, state: PermissionState])[];
@@ -15,12 +15,12 @@ export function withSiteReport(reports: Reports, origin: string, state: Permissi
   return { ...reports, sites: [...others, [origin, state] as const] };
 }
 
-/** A site that is no longer open does not see when its setting changes: what it said is forgotten. */
+/** Drops sites that are no longer open: they would not see their setting change. */
 export function ofOpenSites(reports: Reports, open: ReadonlySet<string>): Reports {
   return { ...reports, sites: reports.sites.filter(([origin]) => open.has(origin)) };
 }
 
-/** Sealed is claimed for a site only where the browser denies the site what it grants to us. */
+/** A site is sealed only if the browser denies it what it grants to the extension. */
 export function sealOf(reports: Reports, origin: string): Seal {
   const state = reports.sites.find(([each]) => each === origin)?.[1];
   return reports.own === "granted" && state === "denied" ? "sealed" : "partial";
@@ -30,7 +30,7 @@ export function sealed(reports: Reports): string[] {
   return reports.sites.map(([origin]) => origin).filter((origin) => sealOf(reports, origin) === "sealed");
 }
 
-/** Open sites to which the browser gives raw motion where our header does not stop them. */
+/** Open sites that the browser gives raw motion wherever our header does not stop it. */
 export function allowed(reports: Reports): string[] {
   return reports.sites.filter(([, state]) => state !== "denied").map(([origin]) => origin);
 }

@@ -1,4 +1,4 @@
-// What the person chose; everything has a default that gives away nothing more than the policy does.
+// The person's settings; no default gives away more than the policy does.
 import { type Budget, type Bundle, type Hold, NO_BUDGET, type Uncovered, type WhenSpent } from "deeprotect";
 
 export interface Settings {
@@ -8,7 +8,7 @@ export interface Settings {
   readonly tell: boolean;
   readonly uncovered: Uncovered;
   readonly whenSpent: WhenSpent;
-  /** Windows that leave under one draw, where the person wants more than the policy; null is the policy's. */
+  /** Windows released under one draw, if the person wants more than the policy; null for the policy's number. */
   readonly hold: number | null;
   readonly budget: Budget;
 }
@@ -22,7 +22,7 @@ export const DEFAULTS: Settings = {
   budget: NO_BUDGET,
 };
 
-/** A longer hold costs less; a promise from counts of episodes holds for episodes as long as those that were counted. */
+/** A longer hold costs less, but a promise from counted episodes holds only for episodes of the counted length. */
 export function mayHoldLonger(bundle: Bundle): boolean {
   return bundle.promise.guarantee === "ldp" && bundle.mechanism.publicOutputs !== null;
 }
@@ -32,7 +32,7 @@ export function holdOf(bundle: Bundle, settings: Settings): Hold {
   return mayHoldLonger(bundle) ? { ...hold, windows: Math.max(settings.hold ?? 0, hold.windows) } : hold;
 }
 
-/** What pages get when a limit is reached; a policy that refuses then is not overruled. */
+/** What pages get when a limit is reached; a setting cannot overrule a policy that refuses. */
 export function whenSpentOf(bundle: Bundle, settings: Settings): WhenSpent {
   return bundle.policy.whenSpent === "nothing" ? "nothing" : settings.whenSpent;
 }
@@ -46,7 +46,7 @@ export function withSite(settings: Settings, origin: string, state: "on" | "off"
   return { ...settings, off: state === "off" ? [...others, origin] : others };
 }
 
-/** The origin of the page in whose tab somebody asks, whichever frame it is. */
+/** The origin of the top page of the sender's tab, whichever frame sends. */
 export function siteOf(sender: chrome.runtime.MessageSender | undefined): string {
   return sender?.tab?.url ? new URL(sender.tab.url).origin : "null";
 }

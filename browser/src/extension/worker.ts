@@ -1,4 +1,5 @@
-// The service worker: opens the offscreen document when somebody reads, knows the seal, and lifts the header where it may.
+// The service worker: opens the offscreen document when a page reads, tracks the seal, and lifts the header from sealed
+// sites.
 import { exempt } from "./header";
 import type { FromWorker, ToWorker } from "./messages";
 import { NO_REPORTS, type Reports, allowed, ofOpenSites, sealed, withSiteReport } from "./seal";
@@ -9,12 +10,14 @@ const OFFSCREEN = "offscreen.html";
 
 let opening: Promise<void> | null = null;
 
-/** Once, however many ask. */
+/** Opens one document for all requests that come at once. */
 async function wake(): Promise<void> {
   if (await chrome.offscreen.hasDocument()) return;
   const reasons = [chrome.offscreen.Reason.WORKERS];
   const justification = "Motion readings are released here, so that pages never get raw ones.";
-  opening ??= chrome.offscreen.createDocument({ url: OFFSCREEN, reasons, justification }).finally(() => (opening = null));
+  opening ??= chrome.offscreen
+    .createDocument({ url: OFFSCREEN, reasons, justification })
+    .finally(() => (opening = null));
   await opening;
 }
 
@@ -27,23 +30,25 @@ async function openSites(): Promise<Set<string>> {
   return new Set(tabs.flatMap(({ url }) => (url ? [new URL(url).origin] : [])));
 }
 
-/** One at a time: two reports that arrive together must not undo each other. */
+/** Updates run one at a time, so that two reports that arrive together do not undo each other. */
 let last: Promise<Reports> = Promise.resolve(NO_REPORTS);
 
 function update(change: (reports: Reports) => Reports): Promise<Reports> {
-  last = last.catch(() => NO_REPORTS).then(async () => {
-    const before = (await get("reports")) ?? NO_REPORTS;
-    const after = ofOpenSites(change({ ...before, own: await ownState() }), await openSites());
-    await put("reports", after);
-    await apply(after);
-    return after;
-  });
+  last = last
+    .catch(() => NO_REPORTS)
+    .then(async () => {
+      const before = (await get("reports")) ?? NO_REPORTS;
+      const after = ofOpenSites(change({ ...before, own: await ownState() }), await openSites());
+      await put("reports", after);
+      await apply(after);
+      return after;
+    });
   return last;
 }
 
 let applied = "";
 
-/** The header denies motion to all sites but those that are open and say that the browser itself does. */
+/** Lifts the header only from open sites that report that the browser itself denies them motion. */
 async function apply(reports: Reports): Promise<void> {
   const state = JSON.stringify(reports);
   if (state === applied) return;
@@ -74,15 +79,15 @@ async function reportsAfter(message: ToWorker, sender: chrome.runtime.MessageSen
   return message.kind === "recheck" ? update((reports) => reports) : ((await get("reports")) ?? NO_REPORTS);
 }
 
-// What was said before the browser was started holds no longer.
+// Reports from before the browser's start no longer hold.
 function begin(): void {
   void update(() => NO_REPORTS);
-  void wake(); // it looks whether there are sensors, and closes
+  void wake(); // detects sensors, then closes
 }
 chrome.runtime.onStartup.addListener(begin);
 chrome.runtime.onInstalled.addListener(({ reason }) => {
   begin();
-  if (reason === "install") void chrome.tabs.create({ url: "guide.html" }); // to seal comes first
+  if (reason === "install") void chrome.tabs.create({ url: "guide.html" }); // sealing comes first
 });
 chrome.tabs.onRemoved.addListener(() => void update((reports) => reports));
 chrome.tabs.onUpdated.addListener((_, { url, discarded }) => {

@@ -1,32 +1,45 @@
-// The browser's motion sensors behind the protector: raw readings go in, and each subscriber gets what was released.
-import { type Available, Consistent, NOTHING, type Raw, type Reading, type Sensors, type Shown, type Slots, Source, type Status, type Vector, type WhenSpent, coarse } from "deeprotect";
+// Connects the browser's motion sensors to the protector: raw readings go in, subscribers get released windows.
+import {
+  type Available,
+  Consistent,
+  NOTHING,
+  type Raw,
+  type Reading,
+  type Sensors,
+  type Shown,
+  type Slots,
+  Source,
+  type Status,
+  type Vector,
+  type WhenSpent,
+  coarse,
+} from "deeprotect";
 
-const STARTING_MS = 1000; // what sensors and the document that reads them may take to start, where windows are as long
-const SILENT_MS = 1500; // without a reading for this long there is no sensor
+const STARTING_MS = 1000; // allowed for sensors and the offscreen document to start, where windows are as long
+const SILENT_MS = 1500; // without a reading for this long, there is no sensor
 const RETRY_MS = 3000;
 const FASTEST_HZ = 60; // of the platform
 
-/** What is to be played, in equal steps, in a slot of time, and again in those up to `through`. */
-export type Window = Shown & { readonly kind: "window"; readonly through: number };
+export type Window = Shown & { readonly kind: "window" };
 
-export type Said =
+export type Released =
   | { readonly kind: "active"; readonly available: Available }
   | { readonly kind: "unavailable" }
   | { readonly kind: "status"; readonly status: Status }
   | Window;
 
-type Listener = (said: Said) => void;
+type Listener = (update: Released) => void;
 
-interface Subscribed {
+interface Subscriber {
   readonly listener: Listener;
-  /** Whether it was told that there is a sensor; null before it was told anything. */
-  told: boolean | null;
-  begun: boolean;
-  /** The state that it was told last. */
+  /** Whether it was notified that there is a sensor; null before either notification. */
+  hasSensor: boolean | null;
+  started: boolean;
+  /** The last state it was notified of. */
   state: Status["state"] | null;
 }
 
-/** How to listen to events of the browser itself; a page's own functions may be others. */
+/** Adds and removes listeners of the browser's own events; a page may have replaced its own functions. */
 export interface Natives {
   add(type: string, listener: (event: DeviceMotionEvent) => void): void;
   remove(type: string, listener: (event: DeviceMotionEvent) => void): void;
@@ -37,14 +50,14 @@ export interface Memory {
   has: boolean;
 }
 
-/** Sensors run while anyone is subscribed. Until its first window a subscriber is shown a phone at rest. */
+/** Sensors run while there are subscribers. Until its first window a subscriber gets a phone at rest. */
 export class Stream {
   /** Called whenever the status changes. */
   onstatus: ((status: Status) => void) | null = null;
-  private readonly subscribed = new Set<Subscribed>();
+  private readonly subscribers = new Set<Subscriber>();
   private readonly source: Source;
-  private heard = false;
-  /** As it was at first: what others read meanwhile changes nothing. */
+  private hasReading = false;
+  /** Fixed at construction, so that a page's timing does not depend on what other pages read meanwhile. */
   private readonly known: boolean;
 
   constructor(
@@ -57,7 +70,7 @@ export class Stream {
     this.source = new Source(slots, this.sensors(), Date.now, globalThis);
     slots.onstatus = (status) => {
       this.onstatus?.(status);
-      for (const each of this.subscribed) if (each.begun) this.tellStatus(each);
+      for (const subscriber of this.subscribers) if (subscriber.started) this.notifyStatus(subscriber);
     };
   }
 
@@ -65,7 +78,7 @@ export class Stream {
     return this.slots.status;
   }
 
-  /** When what this stream knows may be forgotten. */
+  /** When this stream may be discarded without allowing a second draw for the same episode. */
   get episodeEnd(): number {
     return this.slots.episodeEnd(Date.now());
   }
@@ -74,69 +87,71 @@ export class Stream {
     return this.slots.at(now);
   }
 
-  /** `asked` is when; returns how to unsubscribe. */
-  subscribe(listener: Listener, asked = Date.now()): () => void {
+  /** Counts from `requestedAt`, when the page asked for motion; returns how to unsubscribe. */
+  subscribe(listener: Listener, requestedAt = Date.now()): () => void {
     const { slots } = this;
-    const starts = asked + (slots.slotMs < STARTING_MS ? 0 : STARTING_MS);
+    const starts = requestedAt + (slots.slotMs < STARTING_MS ? 0 : STARTING_MS);
     const begins = slots.begins(starts);
-    const each: Subscribed = { listener, told: null, begun: false, state: null };
-    this.subscribed.add(each);
-    const waiting = { ...slots.status, state: "starting", missing: [], reason: null, secondsToFirstWindow: (begins * slots.slotMs - asked) / 1000 } as const;
-    listener({ kind: "status", status: waiting });
-    if (this.known) void this.rest(each, asked, begins);
-    const settling = setTimeout(() => this.settle(each), starts + SILENT_MS - Date.now());
-    const unsubscribe = this.source.subscribe((shown) => this.show(each, shown), starts);
+    const subscriber: Subscriber = { listener, hasSensor: null, started: false, state: null };
+    this.subscribers.add(subscriber);
+    const secondsToFirstWindow = (slots.startOf(begins) - requestedAt) / 1000;
+    const starting = { state: "starting", missing: [], reason: null, secondsToFirstWindow } as const;
+    listener({ kind: "status", status: { ...slots.status, ...starting } });
+    if (this.known) void this.showRest(subscriber, requestedAt, begins);
+    const check = setTimeout(() => this.checkSensor(subscriber), starts + SILENT_MS - Date.now());
+    const unsubscribe = this.source.subscribe((shown) => this.show(subscriber, shown), starts);
     return () => {
-      this.subscribed.delete(each);
-      clearTimeout(settling);
+      this.subscribers.delete(subscriber);
+      clearTimeout(check);
       unsubscribe();
     };
   }
 
-  /** Not where nothing was chosen for a spent budget, and it is spent. */
-  private async rest(each: Subscribed, asked: number, begins: number): Promise<void> {
+  /** Shows a phone at rest, unless the budget is spent and the choice for that is to show nothing. */
+  private async showRest(subscriber: Subscriber, requestedAt: number, begins: number): Promise<void> {
     const { slots } = this;
-    if (this.whenSpent === "nothing" && (await slots.remaining(asked)).draws === 0) return;
-    this.tell(each, true);
-    each.listener({ kind: "window", slot: slots.at(asked), through: begins - 1, slotMs: slots.slotMs, readings: this.resting() });
+    if (this.whenSpent === "nothing" && (await slots.remaining(requestedAt)).draws === 0) return;
+    this.notifySensor(subscriber, true);
+    const time = { slot: slots.at(requestedAt), through: begins - 1, slotMs: slots.slotMs };
+    subscriber.listener({ kind: "window", ...time, readings: this.restReadings() });
   }
 
-  private show(each: Subscribed, shown: Shown): void {
-    this.tell(each, true);
-    if (!each.begun) this.tellStatus(each);
-    each.begun = true;
-    each.listener({ kind: "window", ...shown, through: shown.slot, readings: this.asPlatform(shown.readings) });
+  private show(subscriber: Subscriber, shown: Shown): void {
+    this.notifySensor(subscriber, true);
+    if (!subscriber.started) this.notifyStatus(subscriber);
+    subscriber.started = true;
+    subscriber.listener({ kind: "window", ...shown, readings: this.asPlatform(shown.readings) });
   }
 
-  private tell(each: Subscribed, has: boolean): void {
-    if (each.told === has || !this.subscribed.has(each)) return;
-    each.told = has;
-    each.listener(has ? { kind: "active", available: this.slots.available } : { kind: "unavailable" });
+  private notifySensor(subscriber: Subscriber, has: boolean): void {
+    if (subscriber.hasSensor === has || !this.subscribers.has(subscriber)) return;
+    subscriber.hasSensor = has;
+    subscriber.listener(has ? { kind: "active", available: this.slots.available } : { kind: "unavailable" });
   }
 
-  private tellStatus(each: Subscribed): void {
-    const status = asPagesKnow(this.slots.status);
-    if (status.state !== each.state) each.listener({ kind: "status", status });
-    each.state = status.state;
+  private notifyStatus(subscriber: Subscriber): void {
+    const status = withoutReadings(this.slots.status);
+    if (status.state !== subscriber.state) subscriber.listener({ kind: "status", status });
+    subscriber.state = status.state;
   }
 
   private sensors(): Sensors {
     return {
       start: (covered, _, read) => {
-        this.heard = false;
+        this.hasReading = false;
         let timer: ReturnType<typeof setTimeout>;
         const onMotion = (event: DeviceMotionEvent): void => {
-          if (!event.isTrusted) return; // what a script made up is no reading
+          if (!event.isTrusted) return; // made by a script, not by a sensor
           const raw = rawOf(event);
-          this.heard ||= [...covered].every((stream) => raw[stream]);
-          if (this.heard && !this.memory.has) this.memory.has = true;
+          this.hasReading ||= [...covered].every((stream) => raw[stream]);
+          if (this.hasReading && !this.memory.has) this.memory.has = true;
           read(raw);
         };
-        /** Again while there is no reading: a sensor may come back, or be allowed while a page waits. */
+        /** Retries until there is a reading: a sensor may return, or be allowed while a page waits. */
         const listen = (): void => {
           this.natives.remove("devicemotion", onMotion);
           this.natives.add("devicemotion", onMotion);
-          timer = setTimeout(() => this.heard || listen(), RETRY_MS);
+          timer = setTimeout(() => this.hasReading || listen(), RETRY_MS);
         };
         listen();
         return () => {
@@ -147,37 +162,44 @@ export class Stream {
     };
   }
 
-  /** Also a device that had sensors may have lost them. */
-  private settle(each: Subscribed): void {
-    if (this.heard) return;
+  /** A device that had sensors may have lost them. */
+  private checkSensor(subscriber: Subscriber): void {
+    if (this.hasReading) return;
     if (this.memory.has) this.memory.has = false;
-    this.tell(each, false);
+    this.notifySensor(subscriber, false);
   }
 
-  /** As coarse and as often as the platform gives them. */
+  /** Rounds readings and limits their rate as the platform does. */
   private asPlatform(readings: readonly Reading[]): Reading[] {
     const step = Math.ceil(this.slots.rateHz / FASTEST_HZ);
     return readings.filter((_, at) => at % step === 0).map(coarse);
   }
 
-  /** A phone that lies on a table, of which only that is shown which will be. */
-  private resting(): Reading[] {
+  /** A phone lying on a table, with only the sensors that released windows will have. */
+  private restReadings(): Reading[] {
     const { acceleration, rotationRate, orientation } = this.slots.available;
     const rest = new Consistent("rest").reading({}, 0);
+    const accelerations = {
+      acceleration: rest.acceleration,
+      accelerationIncludingGravity: rest.accelerationIncludingGravity,
+      gravity: rest.gravity,
+    };
     const shown = {
       ...NOTHING,
-      ...(acceleration && { acceleration: rest.acceleration, accelerationIncludingGravity: rest.accelerationIncludingGravity, gravity: rest.gravity }),
+      ...(acceleration && accelerations),
       ...(rotationRate && { rotationRate: rest.rotationRate }),
       ...(orientation && { orientation: rest.orientation }),
     };
-    return this.asPlatform(Array.from({ length: Math.round((this.slots.slotMs * this.slots.rateHz) / 1000) }, () => shown));
+    const length = Math.round((this.slots.slotMs * this.slots.rateHz) / 1000);
+    return this.asPlatform(Array.from({ length }, () => shown));
   }
 }
 
-/** Without what tells whether there were readings, which could tell whether there was motion. */
-function asPagesKnow(status: Status): Status {
+/** Hides whether sensors gave readings, because that could reveal whether there was motion. */
+function withoutReadings(status: Status): Status {
   const { state } = status;
-  return { ...status, state: state === "placeholder" || state === "sensor-missing" ? "live" : state, missing: [], reason: null };
+  const hidden = state === "placeholder" || state === "sensor-missing";
+  return { ...status, state: hidden ? "live" : state, missing: [], reason: null };
 }
 
 function rawOf({ acceleration, accelerationIncludingGravity, rotationRate }: DeviceMotionEvent): Raw {
@@ -188,7 +210,10 @@ function rawOf({ acceleration, accelerationIncludingGravity, rotationRate }: Dev
   };
 }
 
-function vector<Name extends string>(given: { [name in Name]: number | null } | null, names: [Name, Name, Name]): Vector | null {
+function vector<Name extends string>(
+  given: { [name in Name]: number | null } | null,
+  names: [Name, Name, Name],
+): Vector | null {
   const values = names.map((name) => given?.[name] ?? null);
   return values.every((value) => value !== null) ? (values as unknown as Vector) : null;
 }

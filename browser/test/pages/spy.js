@@ -1,6 +1,10 @@
 // Reads motion in a window by every way that a page has, and reports each number that it sees.
 function spy(win, trick, report) {
-  const see = (way, ...numbers) => report(`${trick}/${way}`, numbers.filter((each) => typeof each === "number"));
+  const see = (way, ...numbers) =>
+    report(
+      `${trick}/${way}`,
+      numbers.filter((each) => typeof each === "number"),
+    );
   const motion = (event) => {
     for (const part of ["acceleration", "accelerationIncludingGravity"]) {
       if (event[part]) see(`motion ${part} trusted=${event.isTrusted}`, event[part].x, event[part].y, event[part].z);
@@ -10,9 +14,15 @@ function spy(win, trick, report) {
     const [all, linear] = [event.accelerationIncludingGravity, event.acceleration];
     if (all && linear && all.x !== null) see("difference", all.x - linear.x, all.y - linear.y, all.z - linear.z);
   };
-  const turned = (event) => see(`orientation trusted=${event.isTrusted}`, event.alpha, event.beta, event.gamma);
-  const attempt = (action) => { try { action(); } catch (error) { report(`${trick}/error ${error.name}`, []); } };
-  // A frame that loads breaks the connection once, and then the browser says that there is no hardware: asked again, it says which it is.
+  const onOrientation = (event) => see(`orientation trusted=${event.isTrusted}`, event.alpha, event.beta, event.gamma);
+  const attempt = (action) => {
+    try {
+      action();
+    } catch (error) {
+      report(`${trick}/error ${error.name}`, []);
+    }
+  };
+  // Loading a frame breaks the connection once, which looks like missing hardware: a second attempt tells them apart.
   const tellErrors = (sensor, name) => {
     let isSecond = false;
     sensor.addEventListener("error", (event) => {
@@ -24,8 +34,8 @@ function spy(win, trick, report) {
   };
   attempt(() => win.addEventListener("devicemotion", motion));
   attempt(() => win.addEventListener("devicemotion", motion, true));
-  attempt(() => win.addEventListener("deviceorientation", turned));
-  attempt(() => win.addEventListener("deviceorientationabsolute", turned));
+  attempt(() => win.addEventListener("deviceorientation", onOrientation));
+  attempt(() => win.addEventListener("deviceorientationabsolute", onOrientation));
   for (const name of ["Accelerometer", "LinearAccelerationSensor", "GravitySensor", "Gyroscope"]) {
     attempt(() => {
       const sensor = new win[name]({ frequency: 60 });
@@ -45,8 +55,13 @@ function spy(win, trick, report) {
 }
 /** Source of a document that spies on itself and tells whoever opened it. */
 function spying(trick) {
-  return `<!doctype html><script>${spy};const tell=(way,numbers)=>{for(const to of new Set([window.opener,window.parent,window.top]))` +
+  return (
+    `<!doctype html><script>${spy};const tell=(way,numbers)=>{` +
+    `for(const to of new Set([window.opener,window.parent,window.top]))` +
     `if(to&&to!==window)to.postMessage({way,numbers},"*");` +
-    `if(typeof BroadcastChannel==="function"&&window.origin!=="null")(window.told??=new BroadcastChannel("seen")).postMessage({way,numbers})};` +
-    `spy(window,${JSON.stringify(trick)},tell);if(window.opener)setTimeout(()=>spy(window,${JSON.stringify(trick + ", later")},tell),1500)</${"script"}>`;
+    `if(typeof BroadcastChannel==="function"&&window.origin!=="null")` +
+    `(window.channel??=new BroadcastChannel("seen")).postMessage({way,numbers})};` +
+    `spy(window,${JSON.stringify(trick)},tell);` +
+    `if(window.opener)setTimeout(()=>spy(window,${JSON.stringify(trick + ", later")},tell),1500)</${"script"}>`
+  );
 }

@@ -1,14 +1,18 @@
 // A phone's motion sensors behind a protector: raw readings go in, listeners get released readings.
-import { Bundle, type Imported } from "../bundle";
+import { Bundle, type Imported, type Policy, type WhenMissing } from "../bundle";
 import type { Host } from "../host";
 import { Ledger, type Remaining } from "../ledger";
+import { Playback } from "./playback";
 import type { Reading } from "./reading";
-import { type Choices, Slots, type WhenMissing } from "./slots";
-import { type Sensors, type Shown, Source, type Timers } from "./source";
+import { type Choices, Slots } from "./slots";
+import { type Sensors, Source, type Timers } from "./source";
 import type { Status } from "./status";
+
+const HELD_STEPS = 2; // a window is released a moment after its slot has begun
 
 /** What an app may choose; the policy decides everything else. */
 export interface Options {
+  /** By default as the policy says; a policy that shows nothing is not overruled. */
   readonly whenMissing?: WhenMissing;
 }
 
@@ -24,7 +28,7 @@ export class Motion {
     protector: Imported | Bundle,
     private readonly host: Host,
     sensors: Sensors,
-    { whenMissing = "nothing" }: Options = {},
+    options: Options = {},
     private readonly timers = globalThis as unknown as Timers,
   ) {
     const bundle = protector instanceof Bundle ? protector : new Bundle(protector);
@@ -33,7 +37,7 @@ export class Motion {
       hold,
       uncovered: "rest",
       whenSpent: whenSpent ?? "nothing",
-      whenMissing,
+      whenMissing: whenMissingOf(bundle.policy, options),
       random: host.random.bind(host),
     };
     this.slots = new Slots(bundle, new Ledger(host.store, budget), choices);
@@ -60,12 +64,12 @@ export class Motion {
 
   /** Calls back at this interval, by the clock and never by the readings; returns how to stop. */
   listen(listener: (reading: Reading, now: number) => void, intervalMs: number): () => void {
-    let latest: Shown | null = null;
-    const unsubscribe = this.source.subscribe((shown) => (latest = shown));
+    const playback = new Playback(HELD_STEPS);
+    const unsubscribe = this.source.subscribe((shown) => playback.add(shown));
     const stop = this.repeat(intervalMs, () => {
       const now = this.host.now();
-      const reading = latest && readingAt(latest, now);
-      if (reading) listener(reading, now);
+      const step = playback.at(now);
+      if (step) listener(step.reading, now);
     });
     return () => {
       stop();
@@ -86,8 +90,7 @@ export class Motion {
   }
 }
 
-/** The reading for this moment; null before the slot, or where the next window is more than two readings late. */
-function readingAt({ slot, slotMs, readings }: Shown, now: number): Reading | null {
-  const place = Math.floor(((now - slot * slotMs) * readings.length) / slotMs);
-  return place < 0 || place > readings.length + 1 ? null : readings[Math.min(place, readings.length - 1)]!;
+function whenMissingOf(policy: Policy, options: Options): WhenMissing {
+  if (policy.whenMissing === "nothing") return "nothing";
+  return options.whenMissing ?? policy.whenMissing ?? "nothing";
 }

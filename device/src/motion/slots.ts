@@ -1,5 +1,5 @@
 // Cuts the device's stream into slots of public time: raw readings go in, one released window per slot comes out.
-import type { Bundle, WhenSpent } from "../bundle";
+import type { Bundle, WhenMissing, WhenSpent } from "../bundle";
 import type { Hold } from "../episodes";
 import { StoreError } from "../errors";
 import type { Host } from "../host";
@@ -12,9 +12,6 @@ import { Sampler } from "./sampler";
 import { type State, type Status, STOPPED } from "./status";
 
 const SILENT_MS = 1500; // without a reading for this long, a sensor is missing
-
-/** What is shown while a sensor that the policy reads has given nothing since the start. */
-export type WhenMissing = "nothing" | "placeholder";
 
 export interface Choices {
   readonly hold: Hold;
@@ -95,6 +92,10 @@ export class Slots {
     return this.sampler.slotAt(now);
   }
 
+  startOf(slot: number): number {
+    return this.sampler.startOf(slot);
+  }
+
   /** The slot in which a listener that starts now gets its first window, whether or not anyone listened before. */
   begins(now: number): number {
     return this.pipe.begins(this.at(now) + 1);
@@ -103,7 +104,7 @@ export class Slots {
   /** When the present episode ends: forgetting its draw earlier would allow a second one. */
   episodeEnd(now: number): number {
     const { windows } = this.choices.hold;
-    return this.sampler.startOf((Math.floor(this.at(now) / windows) + 1) * windows);
+    return this.startOf((Math.floor(this.at(now) / windows) + 1) * windows);
   }
 
   start(now: number): void {
@@ -145,7 +146,7 @@ export class Slots {
     try {
       const released = await this.pipe.push(slot, window, now);
       if (this.first <= slot) this.report(released, slot, now);
-      return released.window && this.readings(released.window, this.sampler.startOf(slot + 1));
+      return released.window && this.readings(released.window, this.startOf(slot + 1));
     } catch (error) {
       const state = error instanceof StoreError ? "store-failed" : "failed";
       if (this.first <= slot) this.say(state, { reason: String(error) });
@@ -158,7 +159,7 @@ export class Slots {
     this.first = this.at(now) + 1;
     this.complete.clear();
     this.lastRead.clear();
-    this.say(state, { secondsToFirstWindow: (this.sampler.startOf(this.begins(now)) - now) / 1000 });
+    this.say(state, { secondsToFirstWindow: (this.startOf(this.begins(now)) - now) / 1000 });
   }
 
   private report({ kind }: Released, slot: number, now: number): void {

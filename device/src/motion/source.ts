@@ -1,5 +1,6 @@
 // Runs the sensors while anyone is subscribed, and hands on each released window at the start of its slot.
 import type { Stream } from "./channels";
+import type { Shown } from "./playback";
 import type { Reading } from "./reading";
 import type { Slots } from "./slots";
 
@@ -15,13 +16,6 @@ export interface Sensors {
 export interface Timers {
   setTimeout(act: () => void, ms: number): unknown;
   clearTimeout(timer: unknown): void;
-}
-
-/** What is shown in one slot, in equal steps. */
-export interface Shown {
-  readonly slot: number;
-  readonly slotMs: number;
-  readonly readings: readonly Reading[];
 }
 
 interface Subscribed {
@@ -61,7 +55,7 @@ export class Source {
     slots.start(this.now());
     let timer: unknown;
     const wait = (slot: number): void => {
-      const end = (slot + 1) * slots.slotMs;
+      const end = slots.startOf(slot + 1);
       timer = this.timers.setTimeout(() => {
         const now = this.now();
         wait(slots.at(now));
@@ -83,7 +77,7 @@ export class Source {
     const readings = await this.slots.release(slot, now);
     if (!readings) return;
     for (const { listener, begins } of this.subscribed) {
-      if (begins <= slot + 1) listener({ slot: slot + 1, slotMs, readings });
+      if (begins <= slot + 1) listener({ slot: slot + 1, through: slot + 1, slotMs, readings });
     }
   }
 }

@@ -110,7 +110,7 @@ def _body(bundle: Bundle) -> dict[str, Any]:
 
 
 def _policy(policy: Policy) -> dict[str, Any]:
-    budget = policy.privacy.budget
+    budget, when_missing = policy.privacy.budget, policy.stream.when_missing
     return {
         "useful": list(policy.inferences.useful),
         "sensitive": list(policy.inferences.sensitive),
@@ -118,6 +118,7 @@ def _policy(policy: Policy) -> dict[str, Any]:
         "budget": {"perHour": budget.per_hour, "perDay": budget.per_day, "inAll": budget.in_all},
         # None where no limit can be reached.
         "whenSpent": {"refuse": "nothing", "placeholder": "placeholder"}[budget.when_spent] if budget.limits else None,
+        **({"whenMissing": when_missing} if when_missing else {}),
     }
 
 

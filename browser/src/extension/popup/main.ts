@@ -1,5 +1,14 @@
-// The popup: what this site may infer, its switch, the price and what is left of it, and whether it is sealed.
-import { type Bundle, NO_BUDGET, NO_CHARGES, type Status, spending, stricter } from "deeprotect";
+// The popup: what this site may infer, its switch, the price, the budget, and whether the site is sealed.
+import {
+  type Bundle,
+  NO_BUDGET,
+  NO_CHARGES,
+  type Status,
+  type Uncovered,
+  type WhenSpent,
+  spending,
+  stricter,
+} from "deeprotect";
 import { loadExported } from "../files";
 import { CHANGED, type FromWorker, STATUS } from "../messages";
 import { type Reports, allowed, sealOf } from "../seal";
@@ -14,13 +23,13 @@ function element<Kind extends HTMLElement>(id: string): Kind {
 }
 
 async function siteOfTab(): Promise<string | null> {
-  const asked = new URLSearchParams(location.search).get("site"); // for those who open the popup as a page
+  const asked = new URLSearchParams(location.search).get("site"); // where the popup is opened as a page
   const [tab] = await chrome.tabs.query({ active: true, currentWindow: true });
   const url = asked ?? tab?.url;
   return url?.startsWith("http") ? new URL(url).origin : null;
 }
 
-async function change(changed: (settings: Settings, bundle: Bundle) => Settings): Promise<void> {
+async function change(changed: Changed): Promise<void> {
   const bundle = await loadExported();
   await put("settings", changed({ ...DEFAULTS, ...(await get("settings")) }, bundle));
   const channel = new BroadcastChannel("settings");
@@ -32,7 +41,11 @@ async function change(changed: (settings: Settings, bundle: Bundle) => Settings)
 }
 
 async function show(): Promise<void> {
-  const [bundle, settings, site] = [await loadExported(), { ...DEFAULTS, ...(await get("settings")) }, await siteOfTab()];
+  const [bundle, settings, site] = [
+    await loadExported(),
+    { ...DEFAULTS, ...(await get("settings")) },
+    await siteOfTab(),
+  ];
   showPromise(bundle, settings);
   showSite(settings, site);
   await showBudget(bundle, settings);
@@ -59,7 +72,7 @@ function showPromise(bundle: Bundle, settings: Settings): void {
   element<HTMLInputElement>("tell").checked = settings.tell;
   const spent = element<HTMLSelectElement>("spent");
   spent.value = whenSpentOf(bundle, settings);
-  spent.disabled = bundle.policy.whenSpent === "nothing"; // as the policy says
+  spent.disabled = bundle.policy.whenSpent === "nothing"; // by the policy
 }
 
 function showSite(settings: Settings, site: string | null): void {
@@ -89,7 +102,7 @@ function showSeal(reports: Reports, site: string | null): void {
   const known = site !== null && reports.sites.some(([origin]) => origin === site);
   const open = sealed ? allowed(reports) : [];
   element("seal").textContent = !known ? "Unknown" : sealed ? "Sealed" : "Partial";
-  element("seal").dataset["state"] = !known ? "unknown" : sealed ? "sealed" : "partial";
+  element("seal").dataset.state = !known ? "unknown" : sealed ? "sealed" : "partial";
   const text = !known
     ? "Open or reload a site to see."
     : sealed
@@ -97,40 +110,44 @@ function showSeal(reports: Reports, site: string | null): void {
       : "Not protected against a site that wants raw motion: its offline pages and its pop-ups still leak.";
   element("sealed").textContent = open.length ? `${text} It still gives it to ${open.join(", ")}.` : text;
   element("guide").hidden = sealed && !open.length;
-  element("seal").dataset["shown"] = "yes"; // the last thing that is shown
+  element("seal").dataset.shown = "yes"; // shown last
 }
 
-element("on").addEventListener("change", async () => {
+type Changed = (settings: Settings, bundle: Bundle) => Settings;
+
+function onChange(id: string, changed: Changed): void {
+  element(id).addEventListener("change", () => void change(changed));
+}
+
+async function switchSite(): Promise<void> {
   const site = await siteOfTab();
   const state = element<HTMLInputElement>("on").checked ? "on" : "off";
   if (site) await change((settings) => withSite(settings, site, state));
+}
+
+element("on").addEventListener("change", () => void switchSite());
+onChange("tell", (settings) => ({ ...settings, tell: element<HTMLInputElement>("tell").checked }));
+onChange("hold", (settings, bundle) => {
+  const [hold, before] = [Number(element<HTMLSelectElement>("hold").value), windowsHeld(bundle, settings)];
+  const most = settings.budget.perDay; // the same hours a day, at a lower cost
+  const perDay = most === null ? null : (most * before) / hold;
+  return { ...settings, hold, budget: { ...settings.budget, perDay } };
 });
-element("tell").addEventListener("change", () => {
-  return change((settings) => ({ ...settings, tell: element<HTMLInputElement>("tell").checked }));
+onChange("uncovered", (settings) => {
+  return { ...settings, uncovered: element<HTMLSelectElement>("uncovered").value as Uncovered };
 });
-element("hold").addEventListener("change", () => {
-  return change((settings, bundle) => {
-    const [hold, before] = [Number(element<HTMLSelectElement>("hold").value), windowsHeld(bundle, settings)];
-    const most = settings.budget.perDay; // the same hours a day, which cost less now
-    return { ...settings, hold, budget: { ...settings.budget, perDay: most === null ? null : (most * before) / hold } };
-  });
+onChange("spent", (settings) => {
+  return { ...settings, whenSpent: element<HTMLSelectElement>("spent").value as WhenSpent };
 });
-element("uncovered").addEventListener("change", () => {
-  return change((settings) => ({ ...settings, uncovered: element<HTMLSelectElement>("uncovered").value as "rest" }));
-});
-element("spent").addEventListener("change", () => {
-  return change((settings) => ({ ...settings, whenSpent: element<HTMLSelectElement>("spent").value as "nothing" }));
-});
-element("hours").addEventListener("change", () => {
+onChange("hours", (settings, bundle) => {
   const hours = element<HTMLInputElement>("hours").valueAsNumber;
-  return change((settings, bundle) => {
-    const lasts = holdSeconds(bundle, windowsHeld(bundle, settings));
-    const budget = hours > 0 ? { ...NO_BUDGET, perDay: perDay(hours, bundle.promise.charge, lasts) } : NO_BUDGET;
-    return { ...settings, budget };
-  });
+  const lasts = holdSeconds(bundle, windowsHeld(bundle, settings));
+  const budget = hours > 0 ? { ...NO_BUDGET, perDay: perDay(hours, bundle.promise.charge, lasts) } : NO_BUDGET;
+  return { ...settings, budget };
 });
 element("guide").addEventListener("click", () => void chrome.tabs.create({ url: "guide.html" }));
-/** The document that reads answers, where there is one. */
+
+/** The offscreen document answers, if there is one. */
 function watchStatus(): void {
   const channel = new BroadcastChannel(STATUS);
   channel.onmessage = ({ data }: MessageEvent<Status | null>) => {

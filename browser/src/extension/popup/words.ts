@@ -1,33 +1,37 @@
-// What the popup says, from the bundle's own numbers and the ledger's.
+// The popup's texts, from the numbers of the bundle and the ledger.
 import type { Budget, Bundle, Spending, Status } from "deeprotect";
 
-/** Seconds for which one draw lasts. */
+/** The seconds that one draw lasts. */
 export function holdSeconds(bundle: Bundle, windows: number): number {
   const { schema } = bundle.policy;
   return (windows * schema.window) / schema.rateHz;
 }
 
-/** What a site may infer, and what it may not. */
+/** What a site may infer, and what stays hidden. */
 export function mayInfer(bundle: Bundle): { may: string; hidden: string } {
   const { useful } = bundle.policy;
   const event = bundle.promise;
   const factor = event.epsilon < 14 ? short(Math.exp(event.epsilon)) : `e^${short(event.epsilon)}`;
-  const hidden = `Everything else: a reading makes anything you did look at most ${factor} times as likely as anything else. Many readings together can tell more.`;
-  return { may: quoted(useful), hidden: event.noiseless ? `${hidden} What it may learn is given without noise.` : hidden };
+  const likely = `a reading makes anything you did look at most ${factor} times as likely as anything else`;
+  const hidden = `Everything else: ${likely}. Many readings together can tell more.`;
+  return {
+    may: quoted(useful),
+    hidden: event.noiseless ? `${hidden} What it may learn is given without noise.` : hidden,
+  };
 }
 
-/** Names as the bundle has them, each in marks: they are its author's words, whatever they say. */
+/** Quotes and isolates names, because the bundle's author can write anything into them. */
 function quoted(names: readonly string[]): string {
   return names.map((name) => `“\u2068${name.replace(/["“”„‟″＂]/g, "'")}\u2069”`).join(", ");
 }
 
-/** What a reading costs, and how long it lasts. */
+/** The price of a reading, and how long it lasts. */
 export function price(bundle: Bundle, windows: number): string {
   const event = bundle.promise;
   return `ε = ${short(event.epsilon)} for every ${duration(holdSeconds(bundle, windows))} that sites read`;
 }
 
-/** What is left of the budget as time with a site that reads motion; null where no budget is set. */
+/** The budget that is left, as reading time; null if there is no budget. */
 export function secondsLeft(budget: Budget, spent: Spending, epsilon: number, holdLasts: number): number | null {
   const left = [
     [budget.perHour, spent.hour],
@@ -38,12 +42,12 @@ export function secondsLeft(budget: Budget, spent: Spending, epsilon: number, ho
   return Math.max(0, Math.floor(Math.min(...left) / epsilon + 1e-9)) * holdLasts;
 }
 
-/** What is used and left of the budget, in the unit of the price: time that sites read. */
+/** The budget used and left, as reading time. */
 export function budgetLine(used: number, left: number | null): string {
   return `${duration(used)} read in the last day, ${left === null ? "no limit" : `${duration(left)} left`}`;
 }
 
-/** A budget in ε per day for so many hours of motion. */
+/** Converts hours of motion a day to a budget of ε a day. */
 export function perDay(hours: number, epsilon: number, holdLasts: number): number {
   return Math.ceil((hours * 3600) / holdLasts) * epsilon;
 }
@@ -59,7 +63,7 @@ export function short(value: number): string {
   return String(Number(value.toPrecision(3)));
 }
 
-/** What the stream is doing now; null where nothing reads. */
+/** The stream's status; null if no page reads. */
 export function statusLine(status: Status | null): string {
   if (!status) return "No page reads motion now.";
   const { state, secondsToFirstWindow: seconds, reason } = status;

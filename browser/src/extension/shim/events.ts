@@ -1,15 +1,24 @@
 // devicemotion, deviceorientation and deviceorientationabsolute with released values. A page's listeners are never
-// registered with the browser under these names, so that its own events reach none of them.
+// registered with the browser under these names, so none of its own events reaches them.
 import type { Reading, Vector } from "deeprotect";
 import { allowedByPage } from "../policy";
 import { handlerOf, setHandler } from "./handlers";
-import type { Giver } from "./link";
+import type { Provider } from "./link";
 import { EVENTS, type MotionEvent, isMotion } from "./motion";
-import { addNative, bare, defineProperty, dispatchNative, isWindow, replace, replaceAccessor, typeOfEvent } from "./natives";
+import {
+  addNative,
+  defineProperty,
+  dispatchNative,
+  isWindow,
+  replace,
+  replaceAccessor,
+  typeOfEvent,
+  withoutPrototype,
+} from "./natives";
 
-/** Taken before a page could replace them. */
+// Captured before a page can replace them.
 const { DeviceMotionEvent: Motion, DeviceOrientationEvent: Orientation } = window;
-const OUR = "deeprotect-";
+const PREFIX = "deeprotect-";
 
 interface Registered {
   readonly type: MotionEvent;
@@ -25,14 +34,16 @@ interface Flags {
   readonly signal?: AbortSignal;
 }
 
-/** Mirrors who listens, so that the stream runs only while somebody does; the browser itself calls them. */
+type Native = (args?: unknown[]) => unknown;
+
+/** Tracks listeners, so that the stream runs only while there are some; the browser itself calls them. */
 export class Events {
-  /** Milliseconds between events, as they say it. */
+  /** Milliseconds between events, as reported in them. */
   interval = 16;
   private registered: Registered[] = [];
   private readonly last = new Map<MotionEvent, string>();
 
-  constructor(private readonly giver: Giver) {
+  constructor(private readonly provider: Provider) {
     replace(EventTarget.prototype, "addEventListener", (self, args, native) => this.add(self, args, native));
     replace(EventTarget.prototype, "removeEventListener", (self, args, native) => this.remove(self, args, native));
     replace(EventTarget.prototype, "dispatchEvent", (self, args, native) => this.dispatched(self, args, native));
@@ -43,94 +54,98 @@ export class Events {
     const { acceleration, accelerationIncludingGravity, rotationRate, orientation } = reading;
     this.fire("devicemotion", () => {
       const init = { acceleration: xyz(acceleration), accelerationIncludingGravity: xyz(accelerationIncludingGravity) };
-      return new Motion(`${OUR}devicemotion`, { ...init, rotationRate: angles(rotationRate), interval: this.interval });
+      return new Motion(`${PREFIX}devicemotion`, {
+        ...init,
+        rotationRate: angles(rotationRate),
+        interval: this.interval,
+      });
     });
     for (const type of ["deviceorientation", "deviceorientationabsolute"] as const) {
       const key = String(orientation);
-      if (this.last.get(type) === key || !this.wants(type)) continue; // as the platform: on change only
+      if (this.last.get(type) === key || !this.isWanted(type)) continue; // as the platform: on change only
       this.last.set(type, key);
       const absolute = type === "deviceorientationabsolute";
-      this.fire(type, () => new Orientation(OUR + type, { ...angles(orientation), absolute }));
+      this.fire(type, () => new Orientation(PREFIX + type, { ...angles(orientation), absolute }));
     }
   }
 
-  private wants(type: MotionEvent): boolean {
+  private isWanted(type: MotionEvent): boolean {
     return this.registered.some((each) => each.type === type);
   }
 
   private fire(type: MotionEvent, make: () => Event): void {
-    if (!this.wants(type) || !allowedByPage(...EVENTS[type])) return;
+    if (!this.isWanted(type) || !allowedByPage(...EVENTS[type])) return;
     this.call(type, make());
   }
 
   private call(type: MotionEvent, event: Event): boolean {
     const once = this.registered.filter((each) => each.type === type && each.once);
-    defineProperty(event, "type", bare({ value: type, configurable: true }));
-    const kept = dispatchNative(window, event);
+    defineProperty(event, "type", withoutPrototype({ value: type, configurable: true }));
+    const notCancelled = dispatchNative(window, event);
     this.registered = this.registered.filter((each) => !once.includes(each));
     this.changed(type);
-    return kept;
+    return notCancelled;
   }
 
-  /** What a page gives is made a text and flags once, and these are what the browser gets. */
-  private add(self: unknown, args: unknown[], native: (args?: unknown[]) => unknown): unknown {
+  /** Converts the page's arguments to a string and flags exactly once; the browser gets these. */
+  private add(self: unknown, args: unknown[], native: Native): unknown {
     if (args.length < 2) return native();
     const type = typeof args[0] === "string" ? args[0] : `${args[0] as string}`;
     args[0] = type;
-    if (!isMotion(type) || !(isOurs(self) || isWindow(self))) return native(args);
+    if (!isMotion(type) || !(isThisWindow(self) || isWindow(self))) return native(args);
     const flags = flagsOf(args.length > 2 ? args[2] : undefined);
-    const result = native([OUR + type, args[1], flags]);
-    if (isOurs(self) && args[1]) this.added(type, args[1], flags);
+    const result = native([PREFIX + type, args[1], flags]);
+    if (isThisWindow(self) && args[1]) this.added(type, args[1], flags);
     return result;
   }
 
   private added(type: MotionEvent, callback: unknown, { capture, once, signal }: Flags): void {
-    const known = this.registered.some((each) => same(each, type, callback, capture));
+    const known = this.registered.some((each) => isSame(each, type, callback, capture));
     if (known || signal?.aborted) return;
     this.registered.push({ type, callback, capture, once });
     if (signal) addNative(signal, "abort", () => this.removed(type, callback, capture), { once: true });
     this.changed(type);
   }
 
-  private remove(self: unknown, args: unknown[], native: (args?: unknown[]) => unknown): unknown {
+  private remove(self: unknown, args: unknown[], native: Native): unknown {
     if (args.length < 2) return native();
     const type = typeof args[0] === "string" ? args[0] : `${args[0] as string}`;
     args[0] = type;
-    if (!isMotion(type) || !(isOurs(self) || isWindow(self))) return native(args);
+    if (!isMotion(type) || !(isThisWindow(self) || isWindow(self))) return native(args);
     const { capture } = flagsOf(args.length > 2 ? args[2] : undefined);
-    const result = native([OUR + type, args[1], capture]);
-    if (isOurs(self)) this.removed(type, args[1], capture);
+    const result = native([PREFIX + type, args[1], capture]);
+    if (isThisWindow(self)) this.removed(type, args[1], capture);
     return result;
   }
 
   private removed(type: MotionEvent, callback: unknown, capture: boolean): void {
-    this.registered = this.registered.filter((each) => !same(each, type, callback, capture));
+    this.registered = this.registered.filter((each) => !isSame(each, type, callback, capture));
     this.changed(type);
   }
 
-  /** An event that the page made itself: its listeners hear a copy, which is made from it. */
+  /** Sends a copy of an event that the page made to the page's own listeners. */
   private dispatched(self: unknown, args: unknown[], native: () => unknown): unknown {
-    const kept = native() as boolean;
+    const notCancelled = native() as boolean;
     const event = args[0] as Event;
     const type = typeOfEvent(event);
-    if (!isMotion(type) || !isOurs(self)) return kept;
+    if (!isMotion(type) || !isThisWindow(self)) return notCancelled;
     const Kind = type === "devicemotion" ? Motion : Orientation;
-    return this.call(type, new Kind(OUR + type, event as DeviceMotionEventInit)) && kept;
+    return this.call(type, new Kind(PREFIX + type, event)) && notCancelled;
   }
 
   private changed(type: MotionEvent): void {
-    if (!this.wants(type)) this.last.delete(type);
-    this.giver.interest(type, this.wants(type) ? "on" : "off");
+    if (!this.isWanted(type)) this.last.delete(type);
+    this.provider.interest(type, this.isWanted(type) ? "on" : "off");
   }
 
   private watchHandler(type: MotionEvent): void {
     const name = `on${type}`;
-    const marker = () => {};
+    const marker = (): void => {};
     replaceAccessor(window, name, {
-      get: (self, _, native) => (isOurs(self) ? handlerOf(window, name) : native()),
+      get: (self, _, native) => (isThisWindow(self) ? handlerOf(window, name) : native()),
       set: (self, args, native) => {
-        if (!isOurs(self)) return isWindow(self) ? undefined : native();
-        setHandler(window, name, OUR + type, args[0]);
+        if (!isThisWindow(self)) return isWindow(self) ? undefined : native();
+        setHandler(window, name, PREFIX + type, args[0]);
         if (handlerOf(window, name)) this.added(type, marker, flagsOf(undefined));
         else this.removed(type, marker, false);
         return undefined;
@@ -139,20 +154,20 @@ export class Events {
   }
 }
 
-function isOurs(self: unknown): self is Window {
+function isThisWindow(self: unknown): self is Window {
   return self === window || self === undefined || self === null;
 }
 
 function flagsOf(options: unknown): Flags {
   if (options === null || (typeof options !== "object" && typeof options !== "function")) {
-    return bare({ capture: Boolean(options), once: false, passive: false });
+    return withoutPrototype({ capture: Boolean(options), once: false, passive: false });
   }
   const { capture, once, passive, signal } = options as AddEventListenerOptions;
   const flags = { capture: Boolean(capture), once: Boolean(once), passive: Boolean(passive) };
-  return bare(signal === undefined ? flags : { ...flags, signal }); // the browser refuses what is none
+  return withoutPrototype(signal === undefined ? flags : { ...flags, signal }); // the browser refuses other types
 }
 
-function same(each: Registered, type: MotionEvent, callback: unknown, capture: boolean): boolean {
+function isSame(each: Registered, type: MotionEvent, callback: unknown, capture: boolean): boolean {
   return each.type === type && each.callback === callback && each.capture === capture;
 }
 

@@ -1,27 +1,27 @@
-// Whether sensors of this frame may read: the frame that has the focus is of the same origin.
+// Whether this frame's sensors may read: the focused frame must be of the same origin.
 // https://www.w3.org/TR/generic-sensor/#focused-area
 
 export function hasFocus(): boolean {
-  let at: Document | null = uppermost().document;
-  if (!at.hasFocus()) return false;
-  while (at && isFrame(at.activeElement)) at = at.activeElement.contentDocument;
-  return at !== null; // the document of a frame of another origin is not shown to us
+  let document: Document | null = outermost().document;
+  if (!document.hasFocus()) return false;
+  while (document && isFrame(document.activeElement)) document = document.activeElement.contentDocument;
+  return document !== null; // null for a frame of another origin
 }
 
-/** Elements of other frames are of other realms, so that instanceof would not know them. */
+/** Elements of other frames belong to other realms, where instanceof fails. */
 function isFrame(element: Element | null): element is HTMLIFrameElement {
   return element?.localName === "iframe";
 }
 
 type Frame = Window & typeof globalThis;
 
-/** The outermost frame around this one that we may look into. */
-function uppermost(): Frame {
-  let frame = window as Frame;
+/** The outermost frame around this one that shares its origin. */
+function outermost(): Frame {
+  let frame = window;
   try {
     while (frame !== frame.parent && frame.parent.document) frame = frame.parent as Frame;
   } catch {
-    // The next one is of another origin.
+    // The next one has another origin.
   }
   return frame;
 }

@@ -1,18 +1,18 @@
-// Event handler attributes (onreading, ondevicemotion and the like) that we keep ourselves.
+// Event handler attributes (onreading, ondevicemotion and the like) that the shim stores itself.
 import { addNative, apply } from "./natives";
 
 export const HANDLERS = ["onreading", "onactivate", "onerror"];
 type Handler = (event: Event) => unknown;
-const kept = new WeakMap<object, Map<string, Handler | null>>();
+const stored = new WeakMap<object, Map<string, Handler | null>>();
 
 export function handlerOf(target: object, name: string): Handler | null {
-  return kept.get(target)?.get(name) ?? null;
+  return stored.get(target)?.get(name) ?? null;
 }
 
-/** It keeps the place in the order of listeners that it had when it was first set. */
+/** A handler that is set again stays at the position among listeners at which it was first set. */
 export function setHandler(target: EventTarget, name: string, type: string, given: unknown): void {
-  const handlers = kept.get(target) ?? new Map<string, Handler | null>();
-  kept.set(target, handlers);
+  const handlers = stored.get(target) ?? new Map<string, Handler | null>();
+  stored.set(target, handlers);
   const call = (event: Event): void => {
     const handler = handlers.get(name);
     if (typeof handler === "function") apply(handler, target, [event]);

@@ -1,8 +1,8 @@
-// In every page, in the page's own world, before its first script.
+// Runs in every page, in the page's own world, before its first script.
 import { install } from "./install";
 import { Link } from "./link";
-import { shutFrames, shutOpened } from "./opened";
+import { disableInFrames, disableInOpened } from "./opened";
 
-shutOpened();
-shutFrames();
+disableInOpened();
+disableInFrames();
 if (window.isSecureContext) install(new Link());

@@ -1,4 +1,4 @@
-// The browser's motion: its events and classes, and what of a page's policy each of them needs.
+// The browser's motion events and classes, and the features of a page's policy that each of them needs.
 import type { Feature } from "../header";
 
 export type MotionEvent = "devicemotion" | "deviceorientation" | "deviceorientationabsolute";
@@ -23,7 +23,7 @@ export const CLASSES: { readonly [name: string]: readonly Feature[] } = {
   RelativeOrientationSensor: BOTH,
 };
 
-/** Compared one by one: a page may have changed what looks into lists. */
+/** Compares one by one: a page may have replaced the functions of arrays. */
 export function isMotion(type: string): type is MotionEvent {
   return type === "devicemotion" || type === "deviceorientation" || type === "deviceorientationabsolute";
 }

@@ -1,44 +1,57 @@
-// Windows that the page opens: before they are pages of their own they have no header and no script of ours, and here
-// they lose what could read motion. A script that comes later with a page makes sensors of our own there. It stops what
-// pages usually do, and no page that wants to get around it: the browser's own setting does that.
+// Windows that the page opens: until they have loaded, they have neither the header nor the shim, so they lose what
+// could read motion; the shim of a page that loads later makes sensors of its own there. This stops what pages usually
+// do, but no page that wants raw motion: only the browser's own setting does.
 import { CLASSES, EVENTS } from "./motion";
-import { addNative, apply, cancelNative, getterOf, inheritFrom, replace, replaceClass, stopNative, typeOfEvent, uncurried } from "./natives";
+import {
+  addNative,
+  apply,
+  cancelNative,
+  getterOf,
+  inheritFrom,
+  replace,
+  replaceClass,
+  stopNative,
+  typeOfEvent,
+  uncurried,
+} from "./natives";
 
 const classes = Object.keys(CLASSES);
 const events = Object.keys(EVENTS);
-const shutAlready = new WeakSet<object>();
+const disabled = new WeakSet<object>();
 const { add, has } = WeakSet.prototype;
-const pathOf = Event.prototype.composedPath;
-const Denied = DOMException;
+const pathOf = uncurried(Event.prototype.composedPath) as (event: Event) => unknown[];
+const NativeError = DOMException;
 const viewOf = getterOf(Document.prototype, "defaultView");
-const attributeOf = Element.prototype.getAttribute;
+const attributeOf = uncurried(Element.prototype.getAttribute) as (element: unknown, name: string) => string | null;
 const firstOf = uncurried(Document.prototype.querySelector);
 const submitterOf = getterOf(SubmitEvent.prototype, "submitter");
 
 type Opened = Window & typeof globalThis;
 
-/** Those that `opener` opens from now on. */
-export function shutOpened(opener: Opened = window): void {
+/** Disables motion in windows that `opener` opens from now on. */
+export function disableInOpened(opener: Opened = window): void {
   replace(opener, "open", (_, __, native) => {
     const opened = native() as Opened | null;
-    if (opened && isBlank(opened)) shut(opened);
+    if (opened && isBlank(opened)) disable(opened);
     return opened;
   });
-  // A document that is opened again loses its window's listeners.
+  // Opening a document again removes its window's listeners.
   for (const name of ["open", "write", "writeln"]) {
     replace(opener.Document.prototype, name, (self, _, native) => {
       const result = native();
       const view = viewOf(self) as Opened | null;
-      if (view && apply(has, shutAlready, [view])) guard(view);
-      if (view === window) watch(opener);
+      if (view && apply(has, disabled, [view])) blockEvents(view);
+      if (view === window) blockScripts(opener);
       return result;
     });
   }
-  replace(opener.HTMLFormElement.prototype, "submit", (self, _, native) => (runsElsewhere(self) ? undefined : native()));
-  watch(opener);
+  replace(opener.HTMLFormElement.prototype, "submit", (self, _, native) =>
+    runsInOtherWindow(self) ? undefined : native(),
+  );
+  blockScripts(opener);
 }
 
-/** One of another origin keeps its secrets from the page, too. */
+/** False for a window of another origin, whose values the page cannot read either. */
 function isBlank(opened: Opened): boolean {
   try {
     return opened.location.href === "about:blank";
@@ -47,75 +60,80 @@ function isBlank(opened: Opened): boolean {
   }
 }
 
-/** A page of the page's own making has no header, and frames in it that never load have no script of ours. */
-export function shutFrames(): void {
+/** Disables motion in frames of a page that a page made: it has no header, and frames that never load have no shim. */
+export function disableInFrames(): void {
   if (window !== window.parent || window.location.protocol !== "blob:") return;
-  const shutAll = (): void => {
-    for (let at = 0; at < window.length; at += 1) if (isBlank(window[at] as Opened)) shut(window[at] as Opened);
+  const disableAll = (): void => {
+    for (let at = 0; at < window.length; at += 1) if (isBlank(window[at] as Opened)) disable(window[at] as Opened);
   };
-  new MutationObserver(shutAll).observe(document, { childList: true, subtree: true }); // before any observer of the page's
+  // Registered before any observer of the page's.
+  new MutationObserver(disableAll).observe(document, { childList: true, subtree: true });
 }
 
-function shut(opened: Opened): void {
-  if (apply(has, shutAlready, [opened])) return;
-  apply(add, shutAlready, [opened]);
-  shutOpened(opened);
+function disable(opened: Opened): void {
+  if (apply(has, disabled, [opened])) return;
+  apply(add, disabled, [opened]);
+  disableInOpened(opened);
   for (let at = 0; at < classes.length; at += 1) {
     replaceClass(opened, classes[at]!, () => {
-      throw new Denied("Access to the feature is disallowed by permissions policy.", "SecurityError");
+      throw new NativeError("Access to the feature is disallowed by permissions policy.", "SecurityError");
     });
   }
   inheritFrom(opened, "Accelerometer", "LinearAccelerationSensor");
   inheritFrom(opened, "Accelerometer", "GravitySensor");
-  guard(opened);
+  blockEvents(opened);
 }
 
-function guard(opened: Opened): void {
-  for (let at = 0; at < events.length; at += 1) addNative(opened, events[at]!, stop, true);
+function blockEvents(opened: Opened): void {
+  for (let at = 0; at < events.length; at += 1) addNative(opened, events[at]!, stopTrusted, true);
 }
 
-function stop(event: Event): void {
+function stopTrusted(event: Event): void {
   if (event.isTrusted) stopNative(event);
 }
 
-/** A link or form whose script would run in another window, before anything could be shut there. */
-function watch(opener: Opened): void {
+/** Cancels links and forms whose script would run in another window before motion could be disabled there. */
+function blockScripts(opener: Opened): void {
   addNative(opener, "click", cancelScript, true);
   addNative(opener, "submit", cancelScript, true);
 }
 
 function cancelScript(event: Event): void {
-  const path = apply(pathOf, event, []) as unknown[];
-  const button = typeOfEvent(event) === "submit" ? submitterOf(event) : null;
-  for (let at = 0; at < path.length; at += 1) if (runsElsewhere(path[at], button)) cancelNative(event);
+  const path = pathOf(event);
+  const button: unknown = typeOfEvent(event) === "submit" ? submitterOf(event) : null;
+  for (let at = 0; at < path.length; at += 1) if (runsInOtherWindow(path[at], button)) cancelNative(event);
 }
 
-/** Whether following this link, or sending this form, runs a script in another window. */
-function runsElsewhere(element: unknown, button: unknown = null): boolean {
-  const target = attribute(button, "formtarget") ?? attribute(element, "target") ?? attribute(firstOf(document, "base[target]"), "target");
-  if (!target || isHere(target)) return false;
-  return isScript(attribute(element, "href")) || isScript(attribute(element, "xlink:href")) || isScript(attribute(button, "formaction") ?? attribute(element, "action"));
+/** Whether following this link, or submitting this form, runs a script in another window. */
+function runsInOtherWindow(element: unknown, button: unknown = null): boolean {
+  const base: unknown = firstOf(document, "base[target]");
+  const target = attribute(button, "formtarget") ?? attribute(element, "target") ?? attribute(base, "target");
+  if (!target || isSameTab(target)) return false;
+  const action = attribute(button, "formaction") ?? attribute(element, "action");
+  return isScript(attribute(element, "href")) || isScript(attribute(element, "xlink:href")) || isScript(action);
 }
 
+/** Null also for the window and the document, which are part of an event's path. */
 function attribute(element: unknown, name: string): string | null {
   try {
-    return element ? (apply(attributeOf, element, [name]) as string | null) : null;
+    return element ? attributeOf(element, name) : null;
   } catch {
-    return null; // the window and the document are on the path, too
+    return null;
   }
 }
 
-function isHere(target: string): boolean {
-  if (target.length === 4) return spells(target, "_top", "_TOP");
-  return target.length === 5 ? spells(target, "_self", "_SELF") : target.length === 7 && spells(target, "_parent", "_PARENT");
+function isSameTab(target: string): boolean {
+  if (target.length === 4) return hasPrefix(target, "_top", "_TOP");
+  if (target.length === 5) return hasPrefix(target, "_self", "_SELF");
+  return target.length === 7 && hasPrefix(target, "_parent", "_PARENT");
 }
 
 function isScript(url: string | null): boolean {
-  return url !== null && spells(url, "javascript:", "JAVASCRIPT:");
+  return url !== null && hasPrefix(url, "javascript:", "JAVASCRIPT:");
 }
 
-/** Whether a text begins with a word, as addresses are read; by its letters alone, whatever the page did to functions of texts. */
-function spells(text: string, lower: string, upper: string): boolean {
+/** Compares as URLs are parsed, letter by letter: a page can replace the functions of strings. */
+function hasPrefix(text: string, lower: string, upper: string): boolean {
   let at = 0;
   while (at < text.length && text[at]! <= " ") at += 1;
   for (let letter = 0; letter < lower.length; letter += 1, at += 1) {

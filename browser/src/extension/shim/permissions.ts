@@ -1,28 +1,37 @@
-// What a page is told when it asks whether it may read motion: what the person chose for the site.
-import type { Giver } from "./link";
+// Answers a page's questions about permission with the person's choice for its site.
 import { FEATURES, type Feature, MARK } from "../header";
 import { maybeAllowed } from "../policy";
+import type { Provider } from "./link";
 import { replace } from "./natives";
 
 const NAMES = ["accelerometer", "gyroscope", "magnetometer"];
 type Requester = { prototype: object; requestPermission?: unknown } | undefined;
 
-/** The page's own policy, without our header; of frames' policies the browser's own is told. */
+/** Answers with the page's own policy, without our header; policies of its frames' elements stay the browser's. */
 function answerPolicy(): void {
   const { FeaturePolicy } = window as unknown as { FeaturePolicy?: { prototype: object } };
-  const { featurePolicy: own } = document as unknown as { featurePolicy?: { getAllowlistForFeature(name: string): string[] } };
-  if (!FeaturePolicy || !own) return;
-  const marked = FEATURES.filter((feature) => own.getAllowlistForFeature(feature).includes(MARK));
-  const isOurs = (self: unknown, name: unknown): name is Feature => self === own && FEATURES.includes(name as Feature) && maybeAllowed(name as Feature);
-  replace(FeaturePolicy.prototype, "allowsFeature", (self, args, native) => (args.length === 1 && isOurs(self, args[0])) || native());
-  replace(FeaturePolicy.prototype, "getAllowlistForFeature", (self, args, native) => (isOurs(self, args[0]) && marked.includes(args[0]) ? [window.origin] : native()));
-  replace(FeaturePolicy.prototype, "allowedFeatures", (self, _, native) => {
+  const { featurePolicy: page } = document as unknown as {
+    featurePolicy?: { getAllowlistForFeature(name: string): string[] };
+  };
+  if (!FeaturePolicy || !page) return;
+  const marked = FEATURES.filter((feature) => page.getAllowlistForFeature(feature).includes(MARK));
+  const isAllowed = (self: unknown, name: unknown): name is Feature =>
+    self === page && FEATURES.includes(name as Feature) && maybeAllowed(name as Feature);
+  const { prototype } = FeaturePolicy;
+  replace(prototype, "allowsFeature", (self, args, native) => {
+    return (args.length === 1 && isAllowed(self, args[0])) || native();
+  });
+  replace(prototype, "getAllowlistForFeature", (self, args, native) => {
+    return isAllowed(self, args[0]) && marked.includes(args[0]) ? [window.origin] : native();
+  });
+  replace(prototype, "allowedFeatures", (self, _, native) => {
     const names = native() as string[];
-    return self === own ? [...names, ...FEATURES.filter((feature) => maybeAllowed(feature) && !names.includes(feature))] : names;
+    const more = FEATURES.filter((feature) => maybeAllowed(feature) && !names.includes(feature));
+    return self === page ? [...names, ...more] : names;
   });
 }
 
-export function answerPermissions(giver: Giver): void {
+export function answerPermissions(provider: Provider): void {
   answerPolicy();
   const states = new WeakMap<object, PermissionState>();
   replace(Permissions.prototype, "query", (_, args, native) => {
@@ -30,7 +39,7 @@ export function answerPermissions(giver: Giver): void {
     const asked = native() as Promise<PermissionStatus>;
     if (!NAMES.includes(String(name))) return asked;
     return asked.then(async (status) => {
-      states.set(status, await giver.permission());
+      states.set(status, await provider.permission());
       return status;
     });
   });
@@ -38,7 +47,9 @@ export function answerPermissions(giver: Giver): void {
   for (const name of ["DeviceMotionEvent", "DeviceOrientationEvent"]) {
     const requester = (window as unknown as { [name: string]: Requester })[name];
     if (!requester?.requestPermission) continue;
-    // The browser still refuses to be asked without a click; its answer is about raw readings, ours about released ones.
-    replace(requester, "requestPermission", (_, __, native) => (native() as Promise<unknown>).then(() => giver.permission()));
+    // The browser still refuses to be asked without a click; its answer concerns raw readings, ours released ones.
+    replace(requester, "requestPermission", (_, __, native) => {
+      return (native() as Promise<unknown>).then(() => provider.permission());
+    });
   }
 }

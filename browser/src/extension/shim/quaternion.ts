@@ -8,5 +8,10 @@ export function quaternion([alpha, beta, gamma]: Vector): readonly number[] {
   const [cx, sx] = [Math.cos(beta * HALF), Math.sin(beta * HALF)];
   const [cy, sy] = [Math.cos(gamma * HALF), Math.sin(gamma * HALF)];
   const [cz, sz] = [Math.cos(alpha * HALF), Math.sin(alpha * HALF)];
-  return [sx * cy * cz - cx * sy * sz, cx * sy * cz + sx * cy * sz, cx * cy * sz + sx * sy * cz, cx * cy * cz - sx * sy * sz];
+  return [
+    sx * cy * cz - cx * sy * sz,
+    cx * sy * cz + sx * cy * sz,
+    cx * cy * sz + sx * sy * cz,
+    cx * cy * cz - sx * sy * sz,
+  ];
 }
