@@ -4,10 +4,11 @@ One token is one device. Bucket and organisation must be there for InfluxDB, and
 """
 
 from functools import partial
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
+from fastapi.security import APIKeyHeader
 
 from deeprotect.gateway.mediation.gateway import Gateway
 from deeprotect.gateway.registration.addresses import bearer_token
@@ -39,6 +40,7 @@ _LINES = {
     "description": "line protocol; may be compressed with gzip",
     "content": {"text/plain": {"schema": {"type": "string"}}},
 }
+_device = APIKeyHeader(name="Authorization", scheme_name="device", description="Token …", auto_error=False)
 _TEXT = {"type": "string"}
 _PROBLEM = {"type": "object", "required": ["code", "message"], "properties": {"code": _TEXT, "message": _TEXT}}
 _REPLIES: dict[int | str, dict[str, Any]] = {
@@ -53,9 +55,9 @@ def router_write(gateway: Gateway) -> APIRouter:
     described = {"parameters": _KNOWN, "requestBody": _LINES}
 
     @router.post(PATH, status_code=204, responses=_REPLIES, response_class=Response, openapi_extra=described)
-    async def write(request: Request) -> Response:
+    async def write(request: Request, authorization: Annotated[str | None, Depends(_device)]) -> Response:
         """Lines of a device, whose token is in the header `Authorization: Token …`."""
-        token = bearer_token(request.headers.get("authorization", ""), "token", "bearer")
+        token = bearer_token(authorization or "", "token", "bearer")
         known = partial(gateway.directory.device_of, token or "")
         device = None if token is None else await gateway.directory.newest(known)
         if device is None:
